@@ -1,0 +1,44 @@
+#include "core/base/parallel.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+
+#include <optional>
+
+namespace dmlop {
+namespace {
+
+struct Limit {
+  int count = tbb::info::default_concurrency();
+  std::optional<tbb::global_control> control;
+};
+
+Limit& ThreadLimit() {
+  static Limit limit;
+  return limit;
+}
+
+}  // namespace
+
+void SetThreadCount(int count) {
+  Limit& limit = ThreadLimit();
+  limit.count = count;
+  limit.control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
+}
+
+int ThreadCount() {
+  return ThreadLimit().count;
+}
+
+void ParallelFor(int64_t count, int64_t grain,
+                 const std::function<void(int64_t begin, int64_t end)>& body) {
+  if (count <= 0) return;
+  if (count <= grain || ThreadCount() == 1) return body(0, count);
+  tbb::parallel_for(
+      tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+      [&](const tbb::blocked_range<int64_t>& range) { body(range.begin(), range.end()); });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,129 @@
+#include "core/exact/elementary.h"
+
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "core/exact/error_free.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+namespace {
+
+// ln 2 in two parts; kLn2High ends in 20 zero bits, so its product with an exponent is exact.
+constexpr double kLn2High = 0x1.62e42feep-1;
+constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+constexpr double kLog2E = 0x1.71547652b82fep+0;
+
+constexpr double kExpUnderflow = -708.0;
+// Adding this leaves a small double rounded to an integer in the low bits of the significand.
+constexpr double kIntegerShift = 0x1.8p52;
+
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the Taylor series to r^13 / 13!, which leaves 2^-57.
+// The terms are combined as a tree to keep the chain of dependent operations short.
+double ExpRemainder(double r) {
+  const double r2 = r * r;
+  const double r4 = r2 * r2;
+  const double c2 = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+  const double c6 = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+  const double c10 =
+      (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
+  return c2 + r4 * (c6 + r4 * c10);
+}
+
+constexpr size_t kAtanhTerms = 16;
+
+// 2 / 3, 2 / 5, 2 / 7, ...: the series of 2 * atanh(s) / s after its first term.
+constexpr std::array<double, kAtanhTerms> kAtanhCoefficients = [] {
+  std::array<double, kAtanhTerms> coefficients{};
+  for (size_t i = 0; i < kAtanhTerms; ++i) {
+    coefficients[i] = 2.0 / static_cast<double>(2 * i + 3);
+  }
+  return coefficients;
+}();
+
+// f - ln(1 + f) for |f| <= 0.5. With s = f / (2 + f), ln(1 + f) = 2 * atanh(s) and 2s = f - s * f;
+// so the exact f stands for the leading term, and rounding in s hardly matters.
+double LogDeficit(double f) {
+  const double s = f / (2.0 + f);
+  const double s2 = s * s;
+  double series = 0.0;
+  for (size_t i = kAtanhTerms; i-- > 0;) series = series * s2 + kAtanhCoefficients[i];
+  return s * (f - s2 * series);
+}
+
+// The natural logarithm of a positive sum. Near 1 the distance to 1 is taken before any rounding.
+double LogOfPositive(const ExactSum& sum) {
+  const double rounded = RoundSum<double>(sum);
+  if (std::abs(rounded - 1.0) > 0.5) return Log(rounded);
+  ExactSum distance = sum;
+  distance.Add(-1.0);
+  return Log1p(RoundSum<double>(distance));
+}
+
+}  // namespace
+
+double Exp(double x) {
+  assert(x <= 709.0);
+  if (x < kExpUnderflow) return 0.0;
+  const double shifted = x * kLog2E + kIntegerShift;
+  const double exponent = shifted - kIntegerShift;
+
+  // r + r_error = x - exponent * ln(2).
+  const double r_high = x - exponent * kLn2High;
+  const auto [r, r_error] = FastTwoSum(r_high, -(exponent * kLn2Low));
+  const auto [head, tail] = FastTwoSum(1.0, r);
+  const double mantissa = head + (tail + (r_error + r * r * ExpRemainder(r)));
+
+  const uint64_t scale = std::bit_cast<uint64_t>(shifted) << 52;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(mantissa) + scale);
+}
+
+double Log(double x) {
+  assert(x > 0.0 && std::isfinite(x));
+  int64_t exponent = 0;
+  if (x < std::numeric_limits<double>::min()) {
+    x *= 0x1p52;
+    exponent = -52;
+  }
+  // Take out the power of two that leaves a factor in [sqrt(1/2), sqrt(2)).
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const uint64_t square_root_of_half = 0x3FE6A09E667F3BCD;
+  const int64_t power = static_cast<int64_t>(bits - square_root_of_half) >> 52;
+  const double f = std::bit_cast<double>(bits - (static_cast<uint64_t>(power) << 52)) - 1.0;
+  exponent += power;
+
+  const double k = static_cast<double>(exponent);
+  return k * kLn2High - ((LogDeficit(f) - k * kLn2Low) - f);
+}
+
+double Log1p(double x) {
+  assert(std::abs(x) <= 0.5);
+  return x - LogDeficit(x);
+}
+
+template <typename T>
+T LogOfSum(const ExactSum& sum) {
+  const int sign = sum.Sign();
+  if (sign < 0) return RoundOnce<T>(std::numeric_limits<double>::quiet_NaN(), 0.0);
+  if (sign == 0) return RoundOnce<T>(-std::numeric_limits<double>::infinity(), 0.0);
+  return RoundOnce<T>(LogOfPositive(sum), 0.0);
+}
+
+template <typename T>
+T LogOfExpSum(double max, const ExactSum& sum_of_exp) {
+  const auto [head, tail] = TwoSum(max, LogOfPositive(sum_of_exp));
+  return RoundOnce<T>(head, tail);
+}
+
+template Half LogOfSum<Half>(const ExactSum&);
+template float LogOfSum<float>(const ExactSum&);
+template Half LogOfExpSum<Half>(double, const ExactSum&);
+template float LogOfExpSum<float>(double, const ExactSum&);
+
+}  // namespace dmlop

@@ -1,0 +1,28 @@
+// Exponential and logarithms with the same bits on every machine: only IEEE operations, because
+// the C library picks its code by the CPU.
+#pragma once
+
+#include "core/exact/exact_sum.h"
+
+namespace dmlop {
+
+// e^x within 1 ULP for x <= 709, and 0 below -708. `x` must not be NaN.
+double Exp(double x);
+
+// ln(x) within 1 ULP for finite x > 0.
+double Log(double x);
+
+// ln(1 + x) within 1.25 ULP for |x| <= 0.5.
+double Log1p(double x);
+
+// ln(sum) within 0.51 ULP, also where the sum is near 1; a negative sum gives the canonical NaN and
+// zero gives -infinity. T is float or Half.
+template <typename T>
+T LogOfSum(const ExactSum& sum);
+
+// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], has
+// Exp(x - max) of every finite element x added. T is float or Half.
+template <typename T>
+T LogOfExpSum(double max, const ExactSum& sum_of_exp);
+
+}  // namespace dmlop

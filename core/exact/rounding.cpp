@@ -1,0 +1,187 @@
+#include "core/exact/rounding.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "core/tensor/half.h"
+
+namespace dmlop {
+namespace {
+
+template <typename T>
+struct FloatFormat;
+
+template <>
+struct FloatFormat<Half> {
+  using Bits = uint16_t;
+  static constexpr int kPrecision = 11;
+  static constexpr int kMinExponent = -14;
+  static constexpr uint64_t kInfinity = 0x7C00;
+};
+
+template <>
+struct FloatFormat<float> {
+  using Bits = uint32_t;
+  static constexpr int kPrecision = 24;
+  static constexpr int kMinExponent = -126;
+  static constexpr uint64_t kInfinity = 0x7F800000;
+};
+
+template <>
+struct FloatFormat<double> {
+  using Bits = uint64_t;
+  static constexpr int kPrecision = 53;
+  static constexpr int kMinExponent = -1022;
+  static constexpr uint64_t kInfinity = 0x7FF0000000000000;
+};
+
+// A positive number: significand * 2^(exponent - 63), and less than one unit more if not exact.
+struct LeadingBits {
+  uint64_t significand;  // the top bit is set
+  int exponent;
+  bool exact;
+};
+
+LeadingBits TakeLeadingBits(const SignMagnitude& magnitude) {
+  const auto& digits = magnitude.digits;
+  size_t top = digits.size() - 1;
+  while (digits[top] == 0) --top;
+  const auto below_top = [&](size_t i) { return i <= top ? uint64_t{digits[top - i]} : 0; };
+
+  const int shift = std::countl_zero(digits[top]);
+  const uint64_t third = below_top(2) << shift;
+  bool exact = (third & 0xFFFFFFFFu) == 0;
+  for (size_t i = 3; i <= top && exact; ++i) exact = below_top(i) == 0;
+  return {(((below_top(0) << 32) | below_top(1)) << shift) | (third >> 32),
+          32 * static_cast<int>(top) + 31 - shift + SignMagnitude::kLowExponent, exact};
+}
+
+template <typename T>
+T Pack(bool negative, const LeadingBits& value) {
+  using Format = FloatFormat<T>;
+  using Bits = typename Format::Bits;
+  const int above_subnormal = value.exponent - Format::kMinExponent;
+  const int dropped_bits = 64 - Format::kPrecision + std::max(0, -above_subnormal);
+
+  uint64_t magnitude = 0;  // stays zero below half the least subnormal
+  if (dropped_bits <= 64) {
+    const uint64_t kept = dropped_bits == 64 ? 0 : value.significand >> dropped_bits;
+    const uint64_t rest = value.significand << (64 - dropped_bits);
+    const uint64_t half = uint64_t{1} << 63;
+    const bool up = rest > half || (rest == half && (!value.exact || kept % 2 == 1));
+    // The leading bit of `kept` is the 1 that the exponent field of a normal number starts from,
+    // and a carry out of the significand moves on into that field.
+    magnitude = (static_cast<uint64_t>(std::max(0, above_subnormal)) << (Format::kPrecision - 1)) +
+                kept + (up ? 1 : 0);
+  }
+  magnitude = std::min(magnitude, Format::kInfinity);
+  const uint64_t sign = negative ? uint64_t{1} << (8 * sizeof(T) - 1) : 0;
+  return std::bit_cast<T>(static_cast<Bits>(magnitude | sign));
+}
+
+// Divides in place, leaves the integer quotient and returns the remainder.
+uint64_t Divide(SignMagnitude& magnitude, uint64_t divisor) {
+  uint64_t remainder = 0;
+  // Half a digit at a time, so that a remainder of 33 bits can be shifted in front of it.
+  for (auto digit = magnitude.digits.rbegin(); digit != magnitude.digits.rend(); ++digit) {
+    if (remainder == 0 && *digit == 0) continue;
+    const uint64_t upper = (remainder << 16) | (*digit >> 16);
+    const uint64_t lower = ((upper % divisor) << 16) | (*digit & 0xFFFFu);
+    *digit = static_cast<uint32_t>(((upper / divisor) << 16) | (lower / divisor));
+    remainder = lower % divisor;
+  }
+  return remainder;
+}
+
+// floor(sqrt(square)) for square >= 2^62.
+uint64_t IntegerSquareRoot(uint64_t square) {
+  // The conversion and std::sqrt round, so the estimate is off by one at most.
+  const double estimate = std::sqrt(static_cast<double>(square));
+  uint64_t root = std::min(static_cast<uint64_t>(estimate), uint64_t{0xFFFFFFFF});
+  if (root * root > square) {
+    --root;
+  } else if (square - root * root > 2 * root) {
+    ++root;
+  }
+  return root;
+}
+
+// 32 bits of the root decide any rounding to at most 30 bits once it is known whether more follow.
+LeadingBits SquareRoot(LeadingBits value) {
+  const int scale = value.exponent - 63;
+  uint64_t square = value.significand;
+  bool exact = value.exact;
+  if (scale % 2 != 0) {
+    exact = exact && square % 2 == 0;
+    square >>= 1;
+  }
+  const uint64_t root = IntegerSquareRoot(square);
+  exact = exact && root * root == square;
+  const int root_scale = (scale + (scale % 2 != 0 ? 1 : 0)) / 2;
+  return {root << 32, root_scale + 31, exact};
+}
+
+// Moves an inexact head to its neighbour with an odd last bit on the tail's side; rounding that
+// to a narrower format gives what rounding the whole would.
+double RoundToOdd(double head, double tail) {
+  const uint64_t bits = std::bit_cast<uint64_t>(head);
+  if (tail == 0 || bits % 2 == 1) return head;
+  const bool away_from_zero = std::signbit(head) == std::signbit(tail);
+  return std::bit_cast<double>(away_from_zero ? bits + 1 : bits - 1);
+}
+
+template <typename T>
+T Narrow(double value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return ToHalf(value);
+  } else {
+    return std::isnan(value) ? std::bit_cast<float>(0x7FC00000u) : static_cast<float>(value);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+T RoundSum(const ExactSum& sum) {
+  const SignMagnitude value = sum.ToSignMagnitude();
+  return value.IsZero() ? T{} : Pack<T>(value.negative, TakeLeadingBits(value));
+}
+
+template <typename T>
+T RoundQuotient(const ExactSum& sum, uint64_t divisor) {
+  assert(divisor >= 1 && divisor <= uint64_t{1} << 33);
+  SignMagnitude quotient = sum.ToSignMagnitude();
+  if (quotient.IsZero()) return T{};
+  const uint64_t remainder = Divide(quotient, divisor);
+  LeadingBits leading = TakeLeadingBits(quotient);
+  leading.exact = leading.exact && remainder == 0;
+  return Pack<T>(quotient.negative, leading);
+}
+
+template <typename T>
+T RoundSquareRoot(const ExactSum& sum) {
+  const SignMagnitude value = sum.ToSignMagnitude();
+  assert(!value.negative);
+  return value.IsZero() ? T{} : Pack<T>(false, SquareRoot(TakeLeadingBits(value)));
+}
+
+template <typename T>
+T RoundOnce(double head, double tail) {
+  return Narrow<T>(std::isfinite(head) ? RoundToOdd(head, tail) : head);
+}
+
+template Half RoundSum<Half>(const ExactSum&);
+template float RoundSum<float>(const ExactSum&);
+template double RoundSum<double>(const ExactSum&);
+template Half RoundQuotient<Half>(const ExactSum&, uint64_t);
+template float RoundQuotient<float>(const ExactSum&, uint64_t);
+template Half RoundSquareRoot<Half>(const ExactSum&);
+template float RoundSquareRoot<float>(const ExactSum&);
+template Half RoundOnce<Half>(double, double);
+template float RoundOnce<float>(double, double);
+
+}  // namespace dmlop

@@ -1,0 +1,28 @@
+// The one rounding at the end of an exact computation: to nearest, ties to even, subnormals kept,
+// overflow to infinity. A nonzero value that rounds to zero keeps its sign; an exact zero is +0.
+#pragma once
+
+#include <cstdint>
+
+#include "core/exact/exact_sum.h"
+
+namespace dmlop {
+
+// The sum. T is float, Half or double.
+template <typename T>
+T RoundSum(const ExactSum& sum);
+
+// sum / divisor, divisor in [1, 2^33]. T is float or Half.
+template <typename T>
+T RoundQuotient(const ExactSum& sum, uint64_t divisor);
+
+// The square root of a sum that is not negative. T is float or Half.
+template <typename T>
+T RoundSquareRoot(const ExactSum& sum);
+
+// head + tail, where |tail| is at most half a unit in the last place of head. The tail of an
+// infinity or NaN is ignored; NaN becomes the canonical NaN of T. T is float or Half.
+template <typename T>
+T RoundOnce(double head, double tail);
+
+}  // namespace dmlop

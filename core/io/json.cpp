@@ -1,0 +1,247 @@
+#include "core/io/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/io/json_scanner.h"
+
+namespace dmlop {
+
+// Receives the parser's events and builds the tree. The parser says what it read but not where, so
+// a scanner walks the same text token by token beside it.
+class JsonTreeBuilder {
+ public:
+  using Json = nlohmann::json;
+
+  JsonTreeBuilder(JsonDocument& document, Diagnostics& diagnostics)
+      : document_(document), diagnostics_(diagnostics), scanner_(document.text()) {}
+
+  bool null() { return Leaf(JsonKind::kNull); }
+  bool boolean(bool) { return Leaf(JsonKind::kBoolean); }
+  bool number_integer(Json::number_integer_t) { return Leaf(JsonKind::kInteger); }
+  bool number_unsigned(Json::number_unsigned_t) { return Leaf(JsonKind::kInteger); }
+  bool number_float(Json::number_float_t, const std::string& token) {
+    // An integer beyond 64 bits arrives here too.
+    const bool fraction = token.find_first_of(".eE") != std::string::npos;
+    return Leaf(fraction ? JsonKind::kFraction : JsonKind::kInteger);
+  }
+  bool string(std::string& value) {
+    Leaf(JsonKind::kString);
+    document_.nodes_.back().string = Keep(value);
+    return true;
+  }
+  bool binary(Json::binary_t&) { return false; }  // not in JSON text
+
+  bool start_object(size_t) { return Open(JsonKind::kObject); }
+  bool start_array(size_t) { return Open(JsonKind::kArray); }
+  bool end_object() { return Close(); }
+  bool end_array() { return Close(); }
+  bool key(std::string& name) {
+    key_begin_ = static_cast<uint32_t>(scanner_.NextValue().begin);
+    key_ = Keep(name);
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    // The position counts the bytes read, the one that broke it included.
+    const size_t offset = std::min(position == 0 ? 0 : position - 1, document_.text().size());
+    diagnostics_.Error("JSON-1", "", Explain(error.what()), offset);
+    return false;
+  }
+
+ private:
+  static constexpr uint32_t kNone = JsonDocument::kNone;
+
+  struct Level {
+    uint32_t node;
+    uint32_t last_child = kNone;
+  };
+
+  // The library's message without its own prefix, place and quotation of the text.
+  static std::string Explain(std::string message) {
+    for (const std::string_view lead_in : {"syntax error ", "] "}) {
+      const size_t found = message.find(lead_in);
+      if (found == std::string::npos) continue;
+      message.erase(0, found + lead_in.size());
+      break;
+    }
+    const size_t quotation = message.find("; last read: '");
+    if (quotation != std::string::npos) {
+      const size_t end = message.rfind('\'');
+      message.erase(quotation, end == std::string::npos ? end : end + 1 - quotation);
+    }
+    return "not well-formed JSON: " + message;
+  }
+
+  uint32_t Keep(std::string& value) {
+    document_.strings_.push_back(std::move(value));
+    return static_cast<uint32_t>(document_.strings_.size() - 1);
+  }
+
+  uint32_t Append(JsonKind kind, const JsonScanner::Token& token) {
+    auto& nodes = document_.nodes_;
+    const uint32_t node = static_cast<uint32_t>(nodes.size());
+    const uint32_t parent = open_.empty() ? kNone : open_.back().node;
+    nodes.push_back({static_cast<uint32_t>(token.begin), static_cast<uint32_t>(token.end), parent,
+                     kNone, kNone, std::exchange(key_, kNone), kNone, key_begin_, kind});
+    if (!open_.empty()) {
+      Level& level = open_.back();
+      (level.last_child == kNone ? nodes[parent].first_child : nodes[level.last_child].next) = node;
+      level.last_child = node;
+    }
+    return node;
+  }
+
+  bool Leaf(JsonKind kind) {
+    Append(kind, scanner_.NextValue());
+    return true;
+  }
+
+  bool Open(JsonKind kind) {
+    const JsonScanner::Token token = scanner_.NextValue();
+    if (open_.size() == JsonDocument::kMaxDepth) {
+      diagnostics_.Error("JSON-1", "",
+                         fmt::format("nested more than {} deep", JsonDocument::kMaxDepth),
+                         token.begin);
+      return false;
+    }
+    open_.push_back({Append(kind, token)});
+    return true;
+  }
+
+  bool Close() {
+    document_.nodes_[open_.back().node].end = static_cast<uint32_t>(scanner_.NextValue().end);
+    open_.pop_back();
+    return true;
+  }
+
+  JsonDocument& document_;
+  Diagnostics& diagnostics_;
+  JsonScanner scanner_;
+  std::vector<Level> open_;
+  uint32_t key_ = kNone;
+  uint32_t key_begin_ = 0;
+};
+
+std::string_view Describe(JsonKind kind) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "null",     "a boolean", "an integer", "a number with a fraction or an exponent",
+      "a string", "an array",  "an object"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+JsonKind JsonCursor::kind() const {
+  return document_->nodes_[node_].kind;
+}
+
+std::string_view JsonCursor::token() const {
+  const JsonDocument::Node& node = document_->nodes_[node_];
+  return std::string_view(document_->text()).substr(node.begin, node.end - node.begin);
+}
+
+const std::string& JsonCursor::string() const {
+  return document_->strings_[document_->nodes_[node_].string];
+}
+
+bool JsonCursor::boolean() const {
+  return token() == "true";
+}
+
+std::optional<JsonCursor> JsonCursor::first_child() const {
+  const uint32_t child = document_->nodes_[node_].first_child;
+  if (child == JsonDocument::kNone) return std::nullopt;
+  return JsonCursor(document_, child);
+}
+
+std::optional<JsonCursor> JsonCursor::next() const {
+  const uint32_t sibling = document_->nodes_[node_].next;
+  if (sibling == JsonDocument::kNone) return std::nullopt;
+  return JsonCursor(document_, sibling);
+}
+
+size_t JsonCursor::child_count() const {
+  size_t count = 0;
+  for (auto child = first_child(); child; child = child->next()) ++count;
+  return count;
+}
+
+std::vector<JsonCursor> JsonCursor::children() const {
+  std::vector<JsonCursor> list;
+  for (auto child = first_child(); child; child = child->next()) list.push_back(*child);
+  return list;
+}
+
+const std::string& JsonCursor::key() const {
+  return document_->strings_[document_->nodes_[node_].key];
+}
+
+size_t JsonCursor::key_offset() const {
+  return document_->nodes_[node_].key_begin;
+}
+
+std::optional<JsonCursor> JsonCursor::Find(std::string_view name) const {
+  if (!is_object()) return std::nullopt;
+  for (auto member = first_child(); member; member = member->next()) {
+    if (member->key() == name) return member;
+  }
+  return std::nullopt;
+}
+
+size_t JsonCursor::offset() const {
+  return document_->nodes_[node_].begin;
+}
+
+std::string JsonCursor::pointer() const {
+  const JsonDocument::Node& node = document_->nodes_[node_];
+  if (node.parent == JsonDocument::kNone) return "";
+  const JsonCursor parent(document_, node.parent);
+  if (parent.is_object()) {
+    std::string name;
+    for (const char c : key()) name += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return parent.pointer() + "/" + name;
+  }
+  size_t index = 0;
+  for (auto child = parent.first_child(); child->node_ != node_; child = child->next()) ++index;
+  return fmt::format("{}/{}", parent.pointer(), index);
+}
+
+std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& diagnostics) {
+  if (text.size() > kMaxBytes) {
+    diagnostics.Error("JSON-1", "",
+                      fmt::format("the document has {} bytes; at most {} are read (bind a tensor "
+                                  "file for values that many)",
+                                  text.size(), kMaxBytes));
+    return std::nullopt;
+  }
+  const size_t nul = text.find('\0');  // the parser would take it for the end
+  if (nul != std::string::npos) {
+    diagnostics.Error("JSON-1", "", "not well-formed JSON: a NUL byte", nul);
+    return std::nullopt;
+  }
+  JsonDocument document;
+  document.text_ = std::make_shared<const std::string>(std::move(text));
+  JsonTreeBuilder builder(document, diagnostics);
+  const bool well_formed = nlohmann::json::sax_parse(WithoutTrailingCommas(document.text()),
+                                                     &builder, nlohmann::json::input_format_t::json,
+                                                     /*strict=*/true, /*ignore_comments=*/true);
+  if (!well_formed) return std::nullopt;
+  return document;
+}
+
+TextPosition PositionOf(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  // Every byte but the continuation bytes of UTF-8 starts a character.
+  const auto starts_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  };
+  return {static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<size_t>(std::count_if(before.begin() + static_cast<ptrdiff_t>(line_start),
+                                            before.end(), starts_character)) +
+              1};
+}
+
+}  // namespace dmlop

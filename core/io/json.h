@@ -1,0 +1,100 @@
+// JSON text as a tree that knows where everything stands. Comments and trailing commas are
+// accepted, as DxDispatch accepts them; duplicate keys are kept, for the reader to report.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+
+namespace dmlop {
+
+enum class JsonKind : uint8_t { kNull, kBoolean, kInteger, kFraction, kString, kArray, kObject };
+
+// "a string", "an integer", ...: the kind with its article, for messages.
+std::string_view Describe(JsonKind kind);
+
+class JsonDocument;
+
+// A value of a document, which must outlive it. Cheap to copy.
+class JsonCursor {
+ public:
+  JsonKind kind() const;
+  bool is_object() const { return kind() == JsonKind::kObject; }
+  bool is_array() const { return kind() == JsonKind::kArray; }
+  bool is_string() const { return kind() == JsonKind::kString; }
+  bool is_null() const { return kind() == JsonKind::kNull; }
+
+  // The text as written, such as "1e2" for a number.
+  std::string_view token() const;
+  const std::string& string() const;  // of a string
+  bool boolean() const;               // of a boolean
+
+  // Elements of an array, or members of an object in the order of the text.
+  std::optional<JsonCursor> first_child() const;
+  std::optional<JsonCursor> next() const;  // the following sibling
+  size_t child_count() const;
+  std::vector<JsonCursor> children() const;
+
+  // The name under which this value is a member.
+  const std::string& key() const;
+  size_t key_offset() const;
+
+  // The member of an object with that name.
+  std::optional<JsonCursor> Find(std::string_view name) const;
+
+  size_t offset() const;        // of the first byte, in the document's text
+  std::string pointer() const;  // JSON pointer from the document's root
+
+ private:
+  friend class JsonDocument;
+  JsonCursor(const JsonDocument* document, uint32_t node) : document_(document), node_(node) {}
+
+  const JsonDocument* document_;
+  uint32_t node_;
+};
+
+// Where a byte stands in a text, for people: both count from 1, columns in characters.
+struct TextPosition {
+  size_t line;
+  size_t column;
+};
+
+class JsonDocument {
+ public:
+  // Longer texts are refused: what is that large belongs into a tensor file.
+  static constexpr size_t kMaxBytes = size_t{64} << 20;
+  static constexpr size_t kMaxDepth = 64;
+
+  // Empty when the text is not well-formed, which is reported.
+  static std::optional<JsonDocument> Parse(std::string text, Diagnostics& diagnostics);
+
+  JsonCursor root() const { return JsonCursor(this, 0); }
+  const std::string& text() const { return *text_; }
+
+ private:
+  friend class JsonCursor;
+  friend class JsonTreeBuilder;
+
+  static constexpr uint32_t kNone = 0xFFFFFFFF;
+  struct Node {
+    uint32_t begin, end;    // bytes of the text
+    uint32_t parent, next;  // nodes
+    uint32_t first_child;
+    uint32_t key, string;  // indices of strings_
+    uint32_t key_begin;
+    JsonKind kind;
+  };
+
+  std::shared_ptr<const std::string> text_;  // shared, so that a copy keeps tokens valid
+  std::vector<Node> nodes_;
+  std::vector<std::string> strings_;
+};
+
+TextPosition PositionOf(std::string_view text, size_t offset);
+
+}  // namespace dmlop

@@ -1,0 +1,82 @@
+#include "core/io/json_scanner.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kStructural = "{}[],:";
+
+// The end of the string that starts at `begin`, quotes included.
+size_t EndOfString(std::string_view text, size_t begin) {
+  for (size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+JsonScanner::JsonScanner(std::string_view text)
+    : text_(text), at_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
+
+void JsonScanner::SkipBlanks() {
+  while (at_ < text_.size()) {
+    const std::string_view rest = text_.substr(at_);
+    if (std::string_view(" \t\r\n").find(rest[0]) != std::string_view::npos) {
+      ++at_;
+    } else if (rest.starts_with("//")) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (rest.starts_with("/*")) {
+      const size_t close = text_.find("*/", at_ + 2);
+      at_ = close == std::string_view::npos ? text_.size() : close + 2;
+    } else {
+      return;
+    }
+  }
+}
+
+JsonScanner::Token JsonScanner::Next() {
+  SkipBlanks();
+  const size_t begin = at_;
+  if (begin == text_.size()) return {begin, begin, '\0'};
+  const char first = text_[begin];
+  if (kStructural.find(first) != std::string_view::npos) {
+    ++at_;
+  } else if (first == '"') {
+    at_ = EndOfString(text_, begin);
+  } else {
+    at_ = std::min(text_.find_first_of("{}[],: \t\r\n\"/", begin + 1), text_.size());
+  }
+  return {begin, at_, first};
+}
+
+JsonScanner::Token JsonScanner::NextValue() {
+  Token token = Next();
+  while (token.first == ',' || token.first == ':') token = Next();
+  return token;
+}
+
+std::string WithoutTrailingCommas(std::string_view text) {
+  std::string cleaned(text);
+  JsonScanner scanner(text);
+  JsonScanner::Token before{0, 0, '['};  // a comma that follows nothing is not a trailing one
+  JsonScanner::Token token = scanner.Next();
+  while (token.first != '\0') {
+    const JsonScanner::Token after = scanner.Next();
+    const bool closes = after.first == '}' || after.first == ']';
+    const bool follows_value =
+        std::string_view("[{,:").find(before.first) == std::string_view::npos;
+    if (token.first == ',' && closes && follows_value) cleaned[token.begin] = ' ';
+    before = token;
+    token = after;
+  }
+  return cleaned;
+}
+
+}  // namespace dmlop

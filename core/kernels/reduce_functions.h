@@ -1,0 +1,388 @@
+// The reduce functions as accumulators, one struct a function and element type:
+//
+//   State                what has been seen of a group so far
+//   Start(shift)         the state of an empty group; `shift` matters to LOG_SUM_EXP only
+//   Add(state, x, i)     one more element x, whose row-major number in its group is i
+//   Merge(state, other)  what another part of the same group has seen
+//   Finish(state, n)     the result of a group of n elements
+//
+// Every state is exact or independent of order, but for MULTIPLY, whose parts are merged in order.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/exact/elementary.h"
+#include "core/exact/exact_product.h"
+#include "core/exact/exact_sum.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/half.h"
+
+namespace dmlop::reduce {
+
+template <typename T>
+T CanonicalNan();
+template <>
+inline float CanonicalNan<float>() {
+  return std::bit_cast<float>(0x7FC00000u);
+}
+template <>
+inline Half CanonicalNan<Half>() {
+  return Half{0x7E00};
+}
+template <>
+inline double CanonicalNan<double>() {
+  return std::bit_cast<double>(0x7FF8000000000000u);
+}
+
+inline double Widen(float x) {
+  return static_cast<double>(x);
+}
+inline double Widen(Half x) {
+  return static_cast<double>(ToFloat(x));
+}
+
+template <typename T>
+T Infinity(bool negative) {
+  return RoundOnce<T>(negative ? -INFINITY : INFINITY, 0.0);
+}
+template <typename T>
+T Zero(bool negative) {
+  return RoundOnce<T>(negative ? -0.0 : 0.0, 0.0);
+}
+
+// --- sums of floats ------------------------------------------------------------------------------
+
+// An exact sum with what a sum of numbers cannot hold.
+struct SumState {
+  ExactSum sum;
+  bool nan = false;
+  bool positive_infinity = false;
+  bool negative_infinity = false;
+  bool only_negative_zeros = true;
+
+  void Add(double x) {
+    only_negative_zeros &= x == 0 && std::signbit(x);
+    if (std::isfinite(x)) {
+      sum.Add(x);
+    } else {
+      nan |= std::isnan(x);
+      positive_infinity |= x > 0;
+      negative_infinity |= x < 0;
+    }
+  }
+
+  void Merge(const SumState& other) {
+    sum.Merge(other.sum);
+    nan |= other.nan;
+    positive_infinity |= other.positive_infinity;
+    negative_infinity |= other.negative_infinity;
+    only_negative_zeros &= other.only_negative_zeros;
+  }
+
+  // The result where the sum is not an ordinary number, else what `round` makes of the exact sum.
+  template <typename T, typename Round>
+  T Finish(Round&& round) const {
+    if (nan || (positive_infinity && negative_infinity)) return CanonicalNan<T>();
+    if (positive_infinity || negative_infinity) return Infinity<T>(negative_infinity);
+    if (only_negative_zeros) return Zero<T>(true);
+    return round(sum);
+  }
+};
+
+// What a function adds up, and how it ends. kTerm maps an element to the term of the sum.
+template <typename T, typename Term, typename Ending>
+struct FloatSum {
+  using Input = T;
+  using Output = T;
+  using State = SumState;
+
+  static State Start(double) { return {}; }
+  static void Add(State& state, T x, int64_t) { state.Add(Term::Of(Widen(x))); }
+  static void Merge(State& state, const State& other) { state.Merge(other); }
+  static T Finish(const State& state, int64_t n) { return Ending::template Of<T>(state, n); }
+};
+
+struct Itself {
+  static double Of(double x) { return x; }
+};
+struct Magnitude {
+  static double Of(double x) { return std::fabs(x); }
+};
+struct Square {
+  static double Of(double x) { return x * x; }  // exact: 48 bits at most
+};
+
+struct Rounded {
+  template <typename T>
+  static T Of(const SumState& state, int64_t) {
+    return state.Finish<T>([](const ExactSum& sum) { return RoundSum<T>(sum); });
+  }
+};
+struct Averaged {
+  template <typename T>
+  static T Of(const SumState& state, int64_t n) {
+    return state.Finish<T>(
+        [n](const ExactSum& sum) { return RoundQuotient<T>(sum, static_cast<uint64_t>(n)); });
+  }
+};
+struct SquareRooted {
+  template <typename T>
+  static T Of(const SumState& state, int64_t) {
+    return state.Finish<T>([](const ExactSum& sum) { return RoundSquareRoot<T>(sum); });
+  }
+};
+struct Logged {
+  template <typename T>
+  static T Of(const SumState& state, int64_t) {
+    if (state.negative_infinity) return CanonicalNan<T>();
+    if (state.only_negative_zeros) return Infinity<T>(true);
+    return state.Finish<T>([](const ExactSum& sum) { return LogOfSum<T>(sum); });
+  }
+};
+
+// --- sums of integers ----------------------------------------------------------------------------
+
+// Modulo 2^64, of which the type's width is a part.
+template <typename T, typename Term>
+struct IntegerSum {
+  using Input = T;
+  using Output = T;
+  using State = uint64_t;
+
+  static State Start(double) { return 0; }
+  static void Add(State& state, T x, int64_t) { state += Term::Of(x); }
+  static void Merge(State& state, State other) { state += other; }
+  static T Finish(State state, int64_t) { return static_cast<T>(state); }
+};
+
+struct IntegerItself {
+  template <typename T>
+  static uint64_t Of(T x) {
+    return static_cast<uint64_t>(x);
+  }
+};
+struct IntegerMagnitude {
+  template <typename T>
+  static uint64_t Of(T x) {
+    const uint64_t bits = static_cast<uint64_t>(x);
+    return x < 0 ? 0 - bits : bits;
+  }
+};
+struct IntegerSquare {
+  template <typename T>
+  static uint64_t Of(T x) {
+    return static_cast<uint64_t>(x) * static_cast<uint64_t>(x);
+  }
+};
+
+// --- products ------------------------------------------------------------------------------------
+
+template <typename T>
+struct IntegerProduct {
+  using Input = T;
+  using Output = T;
+  using State = uint64_t;
+
+  static State Start(double) { return 1; }
+  static void Add(State& state, T x, int64_t) { state *= static_cast<uint64_t>(x); }
+  static void Merge(State& state, State other) { state *= other; }
+  static T Finish(State state, int64_t) { return static_cast<T>(state); }
+};
+
+struct ProductState {
+  ScaledProduct magnitude;
+  bool negative = false;
+  bool nan = false;
+  bool zero = false;
+  bool infinity = false;
+};
+
+template <typename T>
+struct FloatProduct {
+  using Input = T;
+  using Output = T;
+  using State = ProductState;
+
+  static State Start(double) { return {}; }
+  static void Add(State& state, T element, int64_t) {
+    const double x = Widen(element);
+    state.negative ^= std::signbit(x);
+    if (std::isfinite(x) && x != 0) {
+      state.magnitude.Multiply(std::fabs(x));
+    } else {
+      state.nan |= std::isnan(x);
+      state.zero |= x == 0;
+      state.infinity |= std::isinf(x);
+    }
+  }
+  static void Merge(State& state, const State& other) {
+    state.magnitude.Merge(other.magnitude);
+    state.negative ^= other.negative;
+    state.nan |= other.nan;
+    state.zero |= other.zero;
+    state.infinity |= other.infinity;
+  }
+  static T Finish(const State& state, int64_t) {
+    if (state.nan || (state.zero && state.infinity)) return CanonicalNan<T>();
+    if (state.infinity) return Infinity<T>(state.negative);
+    if (state.zero) return Zero<T>(state.negative);
+    const T magnitude = state.magnitude.template Round<T>();
+    return RoundOnce<T>(state.negative ? -Widen(magnitude) : Widen(magnitude), 0.0);
+  }
+};
+
+// --- extremes ------------------------------------------------------------------------------------
+
+// Maps an element to an integer of the same order, in which -0 comes before +0 and NaN is nowhere.
+template <typename T>
+struct Order {
+  using Key = T;
+  static bool IsNan(T) { return false; }
+  static Key ToKey(T x) { return x; }
+  static T FromKey(Key key) { return key; }
+};
+
+template <typename T, typename Signed>
+struct FloatOrder {
+  using Key = Signed;
+  // The magnitude bits of a negative value count down; flipping them is its own inverse.
+  static Signed Flip(Signed bits) {
+    return static_cast<Signed>(bits ^ (bits < 0 ? std::numeric_limits<Signed>::max() : Signed{0}));
+  }
+  static bool IsNan(T x) { return std::isnan(Widen(x)); }
+  static Key ToKey(T x) { return Flip(std::bit_cast<Signed>(x)); }
+  static T FromKey(Key key) { return std::bit_cast<T>(Flip(key)); }
+};
+template <>
+struct Order<float> : FloatOrder<float, int32_t> {};
+template <>
+struct Order<Half> : FloatOrder<Half, int16_t> {};
+
+enum class Extreme { kMax, kMin };
+
+template <Extreme kExtreme, typename Key>
+bool Beats(Key a, Key b) {
+  return kExtreme == Extreme::kMax ? a > b : a < b;
+}
+
+template <typename T, Extreme kExtreme>
+struct ExtremeValue {
+  using Input = T;
+  using Output = T;
+  using Key = typename Order<T>::Key;
+  struct State {
+    Key key = 0;
+    bool any = false;  // an element that is not NaN
+  };
+
+  static State Start(double) { return {}; }
+  static void Add(State& state, T x, int64_t) {
+    if (!Order<T>::IsNan(x)) Take(state, Order<T>::ToKey(x));
+  }
+  static void Merge(State& state, const State& other) {
+    if (other.any) Take(state, other.key);
+  }
+  static T Finish(const State& state, int64_t) {
+    if constexpr (!std::is_integral_v<T>) {
+      if (!state.any) return CanonicalNan<T>();
+    }
+    return Order<T>::FromKey(state.key);
+  }
+
+ private:
+  static void Take(State& state, Key key) {
+    if (!state.any || Beats<kExtreme>(key, state.key)) state.key = key;
+    state.any = true;
+  }
+};
+
+// The index of the extreme, the lowest of equals; -0 and +0 are equal.
+template <typename T, Extreme kExtreme, typename Index>
+struct ExtremeIndex {
+  using Input = T;
+  using Output = Index;
+  using Key = typename Order<T>::Key;
+  struct State {
+    Key key = 0;
+    int64_t index = 0;
+    bool any = false;
+  };
+
+  static State Start(double) { return {}; }
+  static void Add(State& state, T x, int64_t index) {
+    if (!Order<T>::IsNan(x)) Take(state, KeyOf(x), index);
+  }
+  static void Merge(State& state, const State& other) {
+    if (other.any) Take(state, other.key, other.index);
+  }
+  static Index Finish(const State& state, int64_t) { return static_cast<Index>(state.index); }
+
+ private:
+  static Key KeyOf(T x) {
+    const Key key = Order<T>::ToKey(x);
+    if constexpr (std::is_integral_v<T>) {
+      return key;
+    } else {
+      return key == -1 ? Key{0} : key;  // the key of -0 is -1
+    }
+  }
+  static void Take(State& state, Key key, int64_t index) {
+    const bool better =
+        !state.any || Beats<kExtreme>(key, state.key) || (key == state.key && index < state.index);
+    if (better) state = {key, index, true};
+  }
+};
+
+// --- LOG_SUM_EXP, in two passes ------------------------------------------------------------------
+
+// First pass: the maximum of a group, NaN if it has one. It becomes the second pass's shift.
+template <typename T>
+struct ExpShift {
+  using Input = T;
+  using Output = double;
+  struct State {
+    double max = -INFINITY;
+    bool nan = false;
+  };
+
+  static State Start(double) { return {}; }
+  static void Add(State& state, T element, int64_t) {
+    const double x = Widen(element);
+    state.nan |= std::isnan(x);
+    state.max = x > state.max ? x : state.max;
+  }
+  static void Merge(State& state, const State& other) {
+    state.nan |= other.nan;
+    state.max = other.max > state.max ? other.max : state.max;
+  }
+  static double Finish(const State& state, int64_t) {
+    return state.nan ? CanonicalNan<double>() : state.max;
+  }
+};
+
+// Second pass: the exact sum of e^(x - shift).
+template <typename T>
+struct LogSumExp {
+  using Input = T;
+  using Output = T;
+  struct State {
+    double shift;
+    ExactSum sum;
+  };
+
+  static State Start(double shift) { return {shift, {}}; }
+  static void Add(State& state, T x, int64_t) {
+    if (std::isfinite(state.shift)) state.sum.Add(Exp(Widen(x) - state.shift));
+  }
+  static void Merge(State& state, const State& other) { state.sum.Merge(other.sum); }
+  static T Finish(const State& state, int64_t) {
+    if (!std::isfinite(state.shift)) return RoundOnce<T>(state.shift, 0.0);
+    return LogOfExpSum<T>(state.shift, state.sum);
+  }
+};
+
+}  // namespace dmlop::reduce

@@ -1,0 +1,27 @@
+// Tiles of x * Scale + Bias.
+//
+// Floats: the exact value rounded once to the type. Integers: computed in binary64, truncated
+// toward zero and clamped to the type; NaN becomes 0.
+#pragma once
+
+#include <cstddef>
+
+#include "core/kernels/copy.h"
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+
+struct ScaleBias {  // DML_SCALE_BIAS
+  float scale;
+  float bias;
+
+  friend bool operator==(const ScaleBias&, const ScaleBias&) = default;
+};
+
+using ScaleBiasFunction = void (*)(const ScaleBias& scale_bias, const CopyTile& tile, std::byte* to,
+                                   const std::byte* from);
+
+// The function for a float or integer type of at most 32 bits.
+ScaleBiasFunction ScaleBiasFor(DataType type);
+
+}  // namespace dmlop

@@ -1,0 +1,38 @@
+// The geometry of a reduction, decided before its loop: which loops stay, which go, which of them
+// is innermost, and how the work is cut.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/loop_nest.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+struct ReducePlan {
+  // Loops over the output elements; never empty. The last is cut into tiles.
+  enum KeptOperand : size_t { kInput, kOutput, kShift, kKeptOperands };
+  LoopNest<kKeptOperands> kept;
+
+  // Loops over the elements of a group in row-major order; never empty. The second operand is the
+  // element's number in its group.
+  enum ReducedOperand : size_t { kElement, kNumber, kReducedOperands };
+  LoopNest<kReducedOperands> reduced;
+
+  int64_t group_size;  // N
+  int64_t output_count;
+  bool by_columns;  // neighbours in memory belong to different groups
+  int64_t tile;     // outputs that are worked on together
+  int64_t block;    // elements of a group in one piece of work; fixed, so that no result
+                    // depends on the number of threads
+
+  int64_t block_count() const { return (group_size + block - 1) / block; }
+  int64_t tiles_per_row() const { return (kept.sizes.back() + tile - 1) / tile; }
+};
+
+// `shift` is a packed tensor of the output's sizes, which runs beside the output.
+ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,
+                      const std::vector<uint32_t>& axes);
+
+}  // namespace dmlop

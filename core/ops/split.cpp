@@ -1,0 +1,107 @@
+#include "core/ops/split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/ops/checks.h"
+#include "core/ops/tiled_loop.h"
+
+namespace dmlop {
+namespace {
+
+constexpr DataTypeSet kUpTo16 = types::kFloats | types::kInt32s | types::kInt16s;
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, kUpTo16, {}},
+    {Level(2, 1), 4, 4, types::kUpTo32, {}},
+    {Level(3, 0), 1, 8, types::kUpTo32, {}},
+    {Level(4, 1), 1, 8, types::kAll, {}},
+};
+constexpr SupportTable kTables[] = {{"", kRows}};
+
+// What each output without Sizes gets along Axis; 0 where the input cannot be shared out equally.
+uint32_t EqualPart(const SplitDesc& desc) {
+  uint64_t taken = 0;
+  uint64_t open = 0;
+  for (const TensorDesc& output : *desc.output_tensors) {
+    if (!output.sizes) {
+      ++open;
+    } else if (*desc.axis < output.rank()) {
+      taken += (*output.sizes)[*desc.axis];
+    }
+  }
+  const uint32_t whole = (*desc.input_tensor.sizes)[*desc.axis];
+  if (open == 0 || taken > whole || (whole - taken) % open != 0) return 0;
+  return static_cast<uint32_t>((whole - taken) / open);
+}
+
+}  // namespace
+
+std::span<const SupportTable> SupportTables(const SplitDesc&) {
+  return kTables;
+}
+
+const SupportTable* SupportFor(const SplitDesc&) {
+  return &kTables[0];
+}
+
+void Complete(SplitDesc& desc) {
+  if (!desc.output_tensors) return;
+  std::optional<std::vector<uint32_t>> sizes = desc.input_tensor.sizes;
+  const bool axis_is_valid = sizes && desc.axis && *desc.axis < sizes->size();
+  const uint32_t part = axis_is_valid ? EqualPart(desc) : 0;
+  if (part == 0) {
+    sizes.reset();
+  } else {
+    (*sizes)[*desc.axis] = part;
+  }
+  for (TensorDesc& output : *desc.output_tensors) {
+    FillIn(output, desc.input_tensor.data_type, sizes);
+  }
+}
+
+void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
+  const NamedTensor input{"InputTensor", desc.input_tensor};
+  const bool axis_is_valid =
+      desc.axis && input.desc.sizes && CheckAxis("SPLIT-3", *desc.axis, "Axis", input, diagnostics);
+  if (!desc.output_tensors) return;
+
+  if (desc.output_tensors->empty()) {
+    diagnostics.Error("SPLIT-1", "OutputTensors", "at least one output is needed");
+    return;
+  }
+
+  bool sizes_agree = axis_is_valid;
+  uint64_t parts_size = 0;
+  for (size_t i = 0; i < desc.output_tensors->size(); ++i) {
+    const NamedTensor output{fmt::format("OutputTensors/{}", i), (*desc.output_tensors)[i]};
+    if (!output.desc.complete() || !input.desc.complete()) {
+      sizes_agree = false;
+      continue;
+    }
+    CheckSameDataType("SPLIT-2", output, input, diagnostics);
+    if (!CheckSameRank("SPLIT-2", output, input, diagnostics)) {
+      sizes_agree = false;
+    } else if (axis_is_valid) {
+      sizes_agree &= CheckSizesExcept("SPLIT-3", output, input, *desc.axis, diagnostics);
+      parts_size += (*output.desc.sizes)[*desc.axis];
+    }
+  }
+
+  if (!sizes_agree || (*input.desc.sizes)[*desc.axis] == parts_size) return;
+  diagnostics.Error("SPLIT-3", "OutputTensors",
+                    fmt::format("the sizes along Axis add up to {}; expected {}, the input's",
+                                parts_size, (*input.desc.sizes)[*desc.axis]));
+}
+
+void Run(const SplitDesc& desc, std::span<const ConstTensorView> inputs,
+         std::span<const TensorView> outputs) {
+  int64_t start = 0;
+  for (const TensorView& output : outputs) {
+    const int64_t size = output.layout.sizes[*desc.axis];
+    CopyView(inputs[0].Slice(*desc.axis, start, size), output);
+    start += size;
+  }
+}
+
+}  // namespace dmlop

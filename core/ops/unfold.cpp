@@ -1,0 +1,296 @@
+#include "core/ops/unfold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/checked_math.h"
+#include "core/base/parallel.h"
+#include "core/kernels/copy.h"
+#include "core/ops/checks.h"
+#include "core/tensor/loop_nest.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMaxSpatialRank = 6;
+
+constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, types::kAll, {}}};
+constexpr SupportTable kTables[] = {{"", kRows}};
+
+// --- geometry of a desc that may still be wrong --------------------------------------------------
+
+bool ArraysAgree(const UnfoldDesc& desc) {
+  for (const auto* array : {&desc.window_sizes, &desc.strides, &desc.dilations, &desc.start_padding,
+                            &desc.end_padding}) {
+    if (!*array || (*array)->size() != desc.window_sizes->size()) return false;
+  }
+  return true;
+}
+
+bool InputRankFits(const UnfoldDesc& desc) {
+  return desc.input_tensor.sizes && ArraysAgree(desc) &&
+         desc.input_tensor.rank() == desc.window_sizes->size() + 2;
+}
+
+int64_t PaddedSize(const UnfoldDesc& desc, size_t d) {
+  return int64_t{(*desc.input_tensor.sizes)[d + 2]} + (*desc.start_padding)[d] +
+         (*desc.end_padding)[d];
+}
+
+// What a window covers, dilation included; saturates, since a product of two 32-bit numbers and a
+// little more does not fit in 64 signed bits.
+int64_t WindowExtent(const UnfoldDesc& desc, size_t d) {
+  const CheckedU64 reach = CheckedMul((*desc.dilations)[d], uint64_t{(*desc.window_sizes)[d]} - 1);
+  constexpr uint64_t kFar = uint64_t{1} << 62;
+  return static_cast<int64_t>(std::min(reach.value_or(kFar), kFar)) + 1;
+}
+
+bool HoldsWindow(const UnfoldDesc& desc, size_t d) {
+  return (*desc.window_sizes)[d] != 0 && (*desc.strides)[d] != 0 && (*desc.dilations)[d] != 0 &&
+         PaddedSize(desc, d) >= WindowExtent(desc, d);
+}
+
+int64_t Blocks(const UnfoldDesc& desc, size_t d) {
+  return (PaddedSize(desc, d) - WindowExtent(desc, d)) / (*desc.strides)[d] + 1;
+}
+
+bool WindowsAreSound(const UnfoldDesc& desc) {
+  if (!InputRankFits(desc)) return false;
+  for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
+    if (!HoldsWindow(desc, d)) return false;
+  }
+  return true;
+}
+
+// {N, C * prod(WindowSizes), BlockCount}; empty where the fields do not give it, or a size does not
+// fit in 32 bits.
+std::optional<std::vector<uint32_t>> ImpliedSizes(const UnfoldDesc& desc) {
+  if (!WindowsAreSound(desc)) return std::nullopt;
+  CheckedU64 rows = (*desc.input_tensor.sizes)[1];
+  CheckedU64 columns = 1;
+  for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
+    rows = CheckedMul(rows, (*desc.window_sizes)[d]);
+    columns = CheckedMul(columns, static_cast<uint64_t>(Blocks(desc, d)));
+  }
+  if (!rows || !columns || *rows > UINT32_MAX || *columns > UINT32_MAX) return std::nullopt;
+  return std::vector<uint32_t>{(*desc.input_tensor.sizes)[0], static_cast<uint32_t>(*rows),
+                               static_cast<uint32_t>(*columns)};
+}
+
+// --- validation ----------------------------------------------------------------------------------
+
+struct NamedArray {
+  const char* name;
+  const std::optional<std::vector<uint32_t>>& values;
+};
+
+void CheckArrays(const UnfoldDesc& desc, Diagnostics& diagnostics) {
+  if (!desc.window_sizes) return;
+  const size_t count = desc.window_sizes->size();
+  if (count < 1 || count > kMaxSpatialRank) {
+    diagnostics.Error(
+        "UNF-1", "WindowSizes",
+        fmt::format("{} spatial dimensions are out of range [1, {}]", count, kMaxSpatialRank));
+  }
+  for (const NamedArray& array :
+       {NamedArray{"Strides", desc.strides}, NamedArray{"Dilations", desc.dilations},
+        NamedArray{"StartPadding", desc.start_padding},
+        NamedArray{"EndPadding", desc.end_padding}}) {
+    if (!array.values || array.values->size() == count) continue;
+    diagnostics.Error("UNF-1", array.name,
+                      fmt::format("{} entries do not match the {} entries of WindowSizes",
+                                  array.values->size(), count));
+  }
+}
+
+void CheckNoZeros(const UnfoldDesc& desc, Diagnostics& diagnostics) {
+  for (const NamedArray& array :
+       {NamedArray{"WindowSizes", desc.window_sizes}, NamedArray{"Strides", desc.strides},
+        NamedArray{"Dilations", desc.dilations}}) {
+    if (!array.values) continue;
+    for (size_t d = 0; d < array.values->size(); ++d) {
+      if ((*array.values)[d] != 0) continue;
+      diagnostics.Error("UNF-11", fmt::format("{}/{}", array.name, d), "0 is not allowed");
+    }
+  }
+}
+
+void CheckWindowsFit(const UnfoldDesc& desc, Diagnostics& diagnostics) {
+  for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
+    if ((*desc.window_sizes)[d] == 0 || PaddedSize(desc, d) >= WindowExtent(desc, d)) continue;
+    diagnostics.Error("UNF-10", fmt::format("WindowSizes/{}", d),
+                      fmt::format("a window that spans {} does not fit into the padded size {}",
+                                  WindowExtent(desc, d), PaddedSize(desc, d)));
+  }
+}
+
+void CheckOutputSizes(const UnfoldDesc& desc, Diagnostics& diagnostics) {
+  if (!WindowsAreSound(desc)) return;
+  std::optional<std::vector<uint32_t>> expected = ImpliedSizes(desc);
+  if (!expected) {
+    diagnostics.Error("BUF-11", "OutputTensor/Sizes",
+                      "the windows have more elements than a tensor may have");
+    return;
+  }
+  if (!desc.output_tensor.sizes) return;
+  const size_t rank = desc.output_tensor.rank();
+  if (rank != 3 && rank == desc.input_tensor.rank()) {
+    expected->insert(expected->begin(), rank - 3, 1);
+  }
+  CheckSizes("UNF-4", {"OutputTensor", desc.output_tensor}, *expected, diagnostics);
+}
+
+// --- the loop ------------------------------------------------------------------------------------
+
+// One spatial dimension as the loop sees it.
+struct SpatialDim {
+  int64_t size;    // of the input
+  int64_t blocks;  // positions of the window
+  int64_t stride, dilation, padding;
+
+  int64_t Position(int64_t block, int64_t tap) const {
+    return block * stride - padding + tap * dilation;
+  }
+  // Blocks [first, last) whose tap lies inside the input.
+  int64_t FirstInside(int64_t tap) const { return BlocksBefore(padding - tap * dilation); }
+  int64_t LastInside(int64_t tap) const { return BlocksBefore(size + padding - tap * dilation); }
+
+ private:
+  // How many blocks have b * stride < position.
+  int64_t BlocksBefore(int64_t position) const {
+    return position <= 0 ? 0 : std::min((position + stride - 1) / stride, blocks);
+  }
+};
+
+// The output as rows of blocks along the last spatial dimension. Row r is the r-th in row-major
+// order of (N, C, taps..., blocks but the last).
+class UnfoldLoop {
+ public:
+  UnfoldLoop(const UnfoldDesc& desc, const ConstTensorView& input, const TensorView& output)
+      : input_(input),
+        output_(output),
+        width_(static_cast<int64_t>(ByteWidth(input.type))),
+        copy_(CopyTileFor(ByteWidth(input.type))) {
+    for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
+      dims_.push_back({input.layout.sizes[d + 2], Blocks(desc, d), (*desc.strides)[d],
+                       (*desc.dilations)[d], (*desc.start_padding)[d]});
+    }
+    PushRows(desc);
+  }
+
+  void Run() const {
+    constexpr int64_t kParallelElements = 1 << 14;
+    ParallelFor(Product(rows_.sizes), kParallelElements / dims_.back().blocks + 1,
+                [&](int64_t begin, int64_t end) {
+                  Walk<2> walk(rows_, begin);
+                  for (int64_t row = begin; row < end; ++row, walk.Next()) {
+                    WriteRow(row, walk.offset(kTo), walk.offset(kFrom));
+                  }
+                });
+  }
+
+ private:
+  enum Operand : size_t { kTo, kFrom };
+
+  // The source offset carries N and C only: taps and blocks may lead into the padding.
+  void PushRows(const UnfoldDesc& desc) {
+    const Dims& to = output_.layout.strides;
+    const size_t n = to.size() - 3;
+    int64_t taps = 1;
+    for (const uint32_t window : *desc.window_sizes) taps *= window;
+    rows_.Push(input_.layout.sizes[0], {to[n], input_.layout.strides[0]});
+    rows_.Push(input_.layout.sizes[1], {taps * to[n + 1], input_.layout.strides[1]});
+    for (const uint32_t window : *desc.window_sizes) {
+      taps /= window;
+      rows_.Push(window, {taps * to[n + 1], 0});
+    }
+    int64_t blocks = output_.layout.sizes[n + 2];
+    for (size_t d = 0; d + 1 < dims_.size(); ++d) {
+      blocks /= dims_[d].blocks;
+      rows_.Push(dims_[d].blocks, {blocks * to[n + 2], 0});
+    }
+    to_stride_ = to[n + 2];
+  }
+
+  void WriteRow(int64_t row, int64_t to, int64_t from) const {
+    const size_t last = dims_.size() - 1;
+    const Dims index = IndexOf(rows_.sizes, row);
+    const auto tap = [&](size_t d) { return index[2 + d]; };
+    const auto block = [&](size_t d) { return index[2 + dims_.size() + d]; };
+    const int64_t blocks = dims_[last].blocks;
+    for (size_t d = 0; d < last; ++d) {
+      const int64_t position = dims_[d].Position(block(d), tap(d));
+      if (position < 0 || position >= dims_[d].size) return FillZero(to, blocks);
+      from += position * input_.layout.strides[d + 2];
+    }
+    const int64_t first = dims_[last].FirstInside(tap(last));
+    const int64_t end = std::max(first, dims_[last].LastInside(tap(last)));
+    FillZero(to, first);
+    if (first < end) {
+      const int64_t step = input_.layout.strides[last + 2];
+      from += dims_[last].Position(first, tap(last)) * step;
+      copy_({1, end - first, 0, to_stride_, 0, dims_[last].stride * step},
+            output_.data + (to + first * to_stride_) * width_, input_.data + from * width_);
+    }
+    FillZero(to + end * to_stride_, blocks - end);
+  }
+
+  void FillZero(int64_t to, int64_t count) const {
+    std::byte* out = output_.data + to * width_;
+    if (to_stride_ == 1) {
+      std::memset(out, 0, static_cast<size_t>(count * width_));
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i, out += to_stride_ * width_) {
+      std::memset(out, 0, static_cast<size_t>(width_));
+    }
+  }
+
+  const ConstTensorView& input_;
+  const TensorView& output_;
+  int64_t width_;  // bytes of an element
+  CopyTileFunction copy_;
+  std::vector<SpatialDim> dims_;
+  LoopNest<2> rows_;
+  int64_t to_stride_ = 1;  // between the blocks of a row
+};
+
+}  // namespace
+
+std::span<const SupportTable> SupportTables(const UnfoldDesc&) {
+  return kTables;
+}
+
+const SupportTable* SupportFor(const UnfoldDesc&) {
+  return &kTables[0];
+}
+
+void Complete(UnfoldDesc& desc) {
+  FillIn(desc.output_tensor, desc.input_tensor.data_type, ImpliedSizes(desc));
+}
+
+void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
+  const NamedTensor input{"InputTensor", desc.input_tensor};
+  const NamedTensor output{"OutputTensor", desc.output_tensor};
+  CheckArrays(desc, diagnostics);
+  if (input.desc.sizes && ArraysAgree(desc) && !InputRankFits(desc)) {
+    diagnostics.Error("UNF-2", "InputTensor/Sizes",
+                      fmt::format("{} dimensions; expected {}, two more than WindowSizes has",
+                                  input.desc.rank(), desc.window_sizes->size() + 2));
+  }
+  if (input.desc.complete() && output.desc.complete()) {
+    CheckSameDataType("UNF-5", output, input, diagnostics);
+  }
+  CheckNoZeros(desc, diagnostics);
+  if (InputRankFits(desc)) CheckWindowsFit(desc, diagnostics);
+  CheckOutputSizes(desc, diagnostics);
+}
+
+void Run(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
+         std::span<const TensorView> outputs) {
+  UnfoldLoop(desc, inputs[0], outputs[0]).Run();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,52 @@
+#include "core/tensor/data_type.h"
+
+#include <array>
+
+namespace dmlop {
+namespace {
+
+constexpr std::array<std::string_view, 14> kNames = {
+    "UNKNOWN", "FLOAT32", "FLOAT16", "UINT32", "UINT16", "UINT8", "INT32",
+    "INT16",   "INT8",    "FLOAT64", "UINT64", "INT64",  "UINT4", "INT4"};
+constexpr std::array<uint8_t, 14> kBits = {0, 32, 16, 32, 16, 8, 32, 16, 8, 64, 64, 64, 4, 4};
+
+constexpr std::array kReferenceOrder = {DataType::kFloat64, DataType::kFloat32, DataType::kFloat16,
+                                        DataType::kInt64,   DataType::kInt32,   DataType::kInt16,
+                                        DataType::kInt8,    DataType::kUint64,  DataType::kUint32,
+                                        DataType::kUint16,  DataType::kUint8};
+
+}  // namespace
+
+std::span<const std::string_view> DataTypeNames() {
+  return kNames;
+}
+
+std::string_view Name(DataType type) {
+  return kNames[static_cast<size_t>(type)];
+}
+
+unsigned BitWidth(DataType type) {
+  return kBits[static_cast<size_t>(type)];
+}
+
+bool IsFloat(DataType type) {
+  return DataTypeSet{DataType::kFloat16, DataType::kFloat32, DataType::kFloat64}.Contains(type);
+}
+
+bool IsSigned(DataType type) {
+  return IsFloat(type) || DataTypeSet{DataType::kInt8, DataType::kInt16, DataType::kInt32,
+                                      DataType::kInt64, DataType::kInt4}
+                              .Contains(type);
+}
+
+std::string ToString(DataTypeSet set) {
+  std::string text;
+  for (const DataType type : kReferenceOrder) {
+    if (!set.Contains(type)) continue;
+    if (!text.empty()) text += ", ";
+    text += Name(type);
+  }
+  return text;
+}
+
+}  // namespace dmlop

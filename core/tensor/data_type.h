@@ -1,0 +1,75 @@
+// The element types of DirectML tensors (DML_TENSOR_DATA_TYPE in DirectML.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dmlop {
+
+enum class DataType : uint8_t {  // values as in DirectML.h
+  kUnknown = 0,
+  kFloat32 = 1,
+  kFloat16 = 2,
+  kUint32 = 3,
+  kUint16 = 4,
+  kUint8 = 5,
+  kInt32 = 6,
+  kInt16 = 7,
+  kInt8 = 8,
+  kFloat64 = 9,
+  kUint64 = 10,
+  kInt64 = 11,
+  kUint4 = 12,
+  kInt4 = 13,
+};
+
+inline constexpr std::string_view kDataTypePrefix = "DML_TENSOR_DATA_TYPE_";
+
+// Every name, indexed by value: "UNKNOWN", "FLOAT32", ...
+std::span<const std::string_view> DataTypeNames();
+std::string_view Name(DataType type);
+
+// Bits of one element: 4, 8, 16, 32 or 64; 0 for UNKNOWN.
+unsigned BitWidth(DataType type);
+
+// Bytes of one element of a type that is at least a byte wide.
+inline size_t ByteWidth(DataType type) {
+  return BitWidth(type) / 8;
+}
+
+bool IsFloat(DataType type);
+bool IsSigned(DataType type);
+
+// A set of element types.
+class DataTypeSet {
+ public:
+  constexpr DataTypeSet() = default;
+  constexpr DataTypeSet(std::initializer_list<DataType> types) {
+    for (const DataType type : types) bits_ = static_cast<uint16_t>(bits_ | Bit(type));
+  }
+
+  constexpr bool Contains(DataType type) const { return (bits_ & Bit(type)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr DataTypeSet operator|(DataTypeSet other) const {
+    DataTypeSet both;
+    both.bits_ = static_cast<uint16_t>(bits_ | other.bits_);
+    return both;
+  }
+
+ private:
+  static constexpr uint16_t Bit(DataType type) {
+    return static_cast<uint16_t>(1u << static_cast<unsigned>(type));
+  }
+
+  uint16_t bits_ = 0;
+};
+
+// "FLOAT32, FLOAT16", in the order that the reference pages use: widest first, floats first.
+std::string ToString(DataTypeSet set);
+
+}  // namespace dmlop

@@ -1,0 +1,43 @@
+// Where the elements of a tensor are: sizes, and the stride of each dimension in elements.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor/dims.h"
+
+namespace dmlop {
+
+struct Layout {
+  Dims sizes;
+  Dims strides;  // in elements; 0 repeats the one element along that dimension
+
+  size_t rank() const { return sizes.size(); }
+  int64_t element_count() const { return Product(sizes); }
+
+  friend bool operator==(const Layout& a, const Layout& b) = default;
+};
+
+// Row-major strides without gaps (BUF-5), and their column-major mirror as Fortran order has it.
+Dims PackedStrides(const Dims& sizes);
+Dims FortranStrides(const Dims& sizes);
+
+inline Layout PackedLayout(const Dims& sizes) {
+  return {sizes, PackedStrides(sizes)};
+}
+
+// True when the elements lie in row-major order without gaps. Dimensions of size 1 do not matter.
+bool IsPacked(const Layout& layout);
+
+// Elements from the first to the last addressed one, both included. Strides must not be negative.
+int64_t Extent(const Layout& layout);
+
+// Offset in elements of the element at `index`.
+int64_t OffsetOf(const Layout& layout, const Dims& index);
+
+// True when two distinct coordinates share an offset (BUF-8). Exact; strides must not be negative.
+bool HasOverlap(const Layout& layout);
+
+// The packed index of the element whose row-major number is `linear`.
+Dims IndexOf(const Dims& sizes, int64_t linear);
+
+}  // namespace dmlop

@@ -1,0 +1,105 @@
+// Loops over several operands at once: common sizes, and for each operand the strides that lead
+// through it. Everything that walks tensors first simplifies a nest, then walks what is left.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/tensor/layout.h"
+
+namespace dmlop {
+
+template <size_t kOperands>
+struct LoopNest {
+  Dims sizes;
+  std::array<Dims, kOperands> strides;
+
+  size_t rank() const { return sizes.size(); }
+
+  void Push(int64_t size, const std::array<int64_t, kOperands>& step) {
+    sizes.push_back(size);
+    for (size_t k = 0; k < kOperands; ++k) strides[k].push_back(step[k]);
+  }
+  std::array<int64_t, kOperands> Step(size_t d) const {
+    std::array<int64_t, kOperands> step;
+    for (size_t k = 0; k < kOperands; ++k) step[k] = strides[k][d];
+    return step;
+  }
+};
+
+// Drops loops of one turn and fuses neighbours that every operand walks as one.
+template <size_t kOperands>
+LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
+  LoopNest<kOperands> merged;
+  for (size_t d = 0; d < nest.rank(); ++d) {
+    if (nest.sizes[d] == 1) continue;
+    bool fuses = merged.rank() > 0;
+    for (size_t k = 0; k < kOperands && fuses; ++k) {
+      fuses = merged.strides[k].back() == nest.strides[k][d] * nest.sizes[d];
+    }
+    if (!fuses) {
+      merged.Push(nest.sizes[d], nest.Step(d));
+      continue;
+    }
+    merged.sizes.back() *= nest.sizes[d];
+    for (size_t k = 0; k < kOperands; ++k) merged.strides[k].back() = nest.strides[k][d];
+  }
+  return merged;
+}
+
+// Reorders the loops so that operand `k` is walked with falling strides; equal ones keep their
+// order.
+template <size_t kOperands>
+LoopNest<kOperands> SortedByStride(const LoopNest<kOperands>& nest, size_t k) {
+  std::array<size_t, Dims::kMaxCount> order;
+  for (size_t d = 0; d < nest.rank(); ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(nest.rank()),
+                   [&](size_t a, size_t b) { return nest.strides[k][a] > nest.strides[k][b]; });
+  LoopNest<kOperands> sorted;
+  for (size_t i = 0; i < nest.rank(); ++i) {
+    sorted.Push(nest.sizes[order[i]], nest.Step(order[i]));
+  }
+  return sorted;
+}
+
+// Takes loop `d` out of the nest.
+template <size_t kOperands>
+LoopNest<kOperands> Without(const LoopNest<kOperands>& nest, size_t d) {
+  LoopNest<kOperands> rest;
+  for (size_t i = 0; i < nest.rank(); ++i) {
+    if (i != d) rest.Push(nest.sizes[i], nest.Step(i));
+  }
+  return rest;
+}
+
+// A position in a nest, started anywhere and stepped in row-major order. It carries each operand's
+// offset in elements, so that a step costs additions only.
+template <size_t kOperands>
+class Walk {
+ public:
+  Walk(const LoopNest<kOperands>& nest, int64_t start)
+      : nest_(nest), index_(IndexOf(nest.sizes, start)) {
+    for (size_t k = 0; k < kOperands; ++k) {
+      for (size_t d = 0; d < nest.rank(); ++d) offsets_[k] += index_[d] * nest.strides[k][d];
+    }
+  }
+
+  int64_t offset(size_t k) const { return offsets_[k]; }
+
+  void Next() {
+    for (size_t d = nest_.rank(); d-- > 0;) {
+      const bool wraps = ++index_[d] == nest_.sizes[d];
+      const int64_t steps = wraps ? 1 - nest_.sizes[d] : 1;
+      for (size_t k = 0; k < kOperands; ++k) offsets_[k] += steps * nest_.strides[k][d];
+      if (!wraps) return;
+      index_[d] = 0;
+    }
+  }
+
+ private:
+  const LoopNest<kOperands>& nest_;
+  Dims index_;
+  std::array<int64_t, kOperands> offsets_{};
+};
+
+}  // namespace dmlop

@@ -1,0 +1,66 @@
+// DML_BUFFER_TENSOR_DESC as a user writes it, and the rules that concern one tensor alone.
+//
+//   BUF-1   1 to 8 dimensions               BUF-10  TotalTensorSizeInBytes is a multiple of 4
+//   BUF-3   no size is zero                 BUF-11  at most 2^32 - 1 elements, also from end to end
+//   BUF-8   output elements do not overlap  BUF-12  alignment: 0, or a power of two of at least
+//   BUF-9   TotalTensorSizeInBytes is               the element size
+//           large enough                    BUF-13  Strides and DimensionCount go with Sizes
+//   BUF-14  DataType is a type              BUF-15  flags are known; OWNED_BY_DML is for inputs
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/checked_math.h"
+#include "core/base/diagnostic.h"
+#include "core/tensor/data_type.h"
+#include "core/tensor/layout.h"
+
+namespace dmlop {
+
+enum class TensorRole { kInput, kOutput };
+
+inline constexpr size_t kMaxRank = 8;  // DML_TENSOR_DIMENSION_COUNT_MAX1
+
+// An empty optional means left out. A complete desc has a data type and sizes.
+struct TensorDesc {
+  std::optional<DataType> data_type;
+  bool owned_by_dml = false;  // DML_TENSOR_FLAG_OWNED_BY_DML
+  std::optional<uint32_t> dimension_count;
+  std::optional<std::vector<uint32_t>> sizes;
+  std::optional<std::vector<uint32_t>> strides;
+  uint64_t total_tensor_size_in_bytes = 0;        // 0: as large as needed
+  uint32_t guaranteed_base_offset_alignment = 0;  // bytes
+
+  bool complete() const { return data_type && sizes; }
+  size_t rank() const { return sizes ? sizes->size() : 0; }
+};
+
+// DMLCalcBufferTensorSize: the bytes that the tensor spans, rounded up to a multiple of 4; empty
+// when the number does not fit in 64 bits. The desc is complete.
+CheckedU64 ImpliedSizeInBytes(const TensorDesc& desc);
+
+// TotalTensorSizeInBytes, or what is implied when that is 0. The desc is valid.
+uint64_t SizeInBytes(const TensorDesc& desc);
+
+// Sizes and actual strides of a valid desc.
+Layout LayoutOf(const TensorDesc& desc);
+
+// "{1, 3}"
+std::string ToString(const std::vector<uint32_t>& values);
+
+// A rule that speaks in place of BUF-3 for a zero along one axis, where an operator has its own.
+struct EmptyAxisRule {
+  size_t axis;
+  std::string_view code;
+};
+
+// Reports every rule of this header that a complete desc breaks. `path` leads to the desc, such as
+// "InputTensors/1".
+void ValidateTensorDesc(const TensorDesc& desc, TensorRole role, const std::string& path,
+                        std::optional<EmptyAxisRule> empty_axis_rule, Diagnostics& diagnostics);
+
+}  // namespace dmlop

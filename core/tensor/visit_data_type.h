@@ -1,0 +1,115 @@
+// The one type switch: from a DataType, known at run time, to the C++ type of its elements.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/tensor/data_type.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+template <typename T>
+struct DataTypeTraits;
+template <>
+struct DataTypeTraits<float> {
+  static constexpr DataType kType = DataType::kFloat32;
+};
+template <>
+struct DataTypeTraits<Half> {
+  static constexpr DataType kType = DataType::kFloat16;
+};
+template <>
+struct DataTypeTraits<double> {
+  static constexpr DataType kType = DataType::kFloat64;
+};
+template <>
+struct DataTypeTraits<uint64_t> {
+  static constexpr DataType kType = DataType::kUint64;
+};
+template <>
+struct DataTypeTraits<uint32_t> {
+  static constexpr DataType kType = DataType::kUint32;
+};
+template <>
+struct DataTypeTraits<uint16_t> {
+  static constexpr DataType kType = DataType::kUint16;
+};
+template <>
+struct DataTypeTraits<uint8_t> {
+  static constexpr DataType kType = DataType::kUint8;
+};
+template <>
+struct DataTypeTraits<int64_t> {
+  static constexpr DataType kType = DataType::kInt64;
+};
+template <>
+struct DataTypeTraits<int32_t> {
+  static constexpr DataType kType = DataType::kInt32;
+};
+template <>
+struct DataTypeTraits<int16_t> {
+  static constexpr DataType kType = DataType::kInt16;
+};
+template <>
+struct DataTypeTraits<int8_t> {
+  static constexpr DataType kType = DataType::kInt8;
+};
+
+template <typename T>
+inline constexpr DataType kDataTypeOf = DataTypeTraits<T>::kType;
+
+// A list of element types. The same list answers a validator and drives a loop, so that the two
+// cannot disagree.
+template <typename... Ts>
+struct TypeList {
+  static constexpr DataTypeSet kSet = {kDataTypeOf<Ts>...};
+};
+
+template <typename... Lists>
+struct JoinedLists;
+template <typename... Ts>
+struct JoinedLists<TypeList<Ts...>> {
+  using Type = TypeList<Ts...>;
+};
+template <typename... As, typename... Bs, typename... Rest>
+struct JoinedLists<TypeList<As...>, TypeList<Bs...>, Rest...> {
+  using Type = typename JoinedLists<TypeList<As..., Bs...>, Rest...>::Type;
+};
+template <typename... Lists>
+using Join = typename JoinedLists<Lists...>::Type;
+
+using Floats = TypeList<float, Half>;
+using Integers8 = TypeList<int8_t, uint8_t>;
+using Integers16 = TypeList<int16_t, uint16_t>;
+using Integers32 = TypeList<int32_t, uint32_t>;
+using Integers64 = TypeList<int64_t, uint64_t>;
+using AllTypes = Join<TypeList<double>, Floats, Integers64, Integers32, Integers16, Integers8>;
+
+// Calls visit.operator()<T>() for the T of `types` that is `type`, which must be one of them.
+template <typename... Ts, typename Visitor>
+void VisitDataType(TypeList<Ts...>, DataType type, Visitor&& visit) {
+  [[maybe_unused]] const bool found =
+      ((type == kDataTypeOf<Ts> && (visit.template operator()<Ts>(), true)) || ...);
+  assert(found);
+}
+
+// The same by width, for work that only moves bits: T is the unsigned integer of that width.
+template <typename Visitor>
+void VisitElementWidth(DataType type, Visitor&& visit) {
+  switch (ByteWidth(type)) {
+    case 1:
+      return visit.template operator()<uint8_t>();
+    case 2:
+      return visit.template operator()<uint16_t>();
+    case 4:
+      return visit.template operator()<uint32_t>();
+    case 8:
+      return visit.template operator()<uint64_t>();
+    default:
+      assert(false);
+  }
+}
+
+}  // namespace dmlop
