@@ -1,6 +1,7 @@
 #include "core/exact/exact_sum.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 
 namespace dmlop {
@@ -35,9 +36,9 @@ SignMagnitude ExactSum::ToSignMagnitude() const {
     sum.Normalize();
   }
   for (size_t i = 0; i < sum.limbs_.size(); ++i) {
-    value.digits[i] = static_cast<uint32_t>(sum.limbs_[i] & int64_t{kPayloadMask});
+    assert(sum.limbs_[i] <= int64_t{kPayloadMask});
+    value.digits[i] = static_cast<uint32_t>(sum.limbs_[i]);
   }
-  value.digits.back() = static_cast<uint32_t>(sum.limbs_.back() >> 32);
   return value;
 }
 

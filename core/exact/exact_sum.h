@@ -11,7 +11,7 @@ namespace dmlop {
 // The value of an ExactSum as +-sum of digits[i] * 2^(32 * i + kLowExponent).
 struct SignMagnitude {
   static constexpr int kLowExponent = -350;  // even, so that a square root halves it
-  static constexpr int kDigitCount = 21;
+  static constexpr int kDigitCount = 20;
 
   std::array<uint32_t, kDigitCount> digits{};  // least significant first
   bool negative = false;
@@ -38,7 +38,7 @@ class ExactSum {
   SignMagnitude ToSignMagnitude() const;
 
  private:
-  static constexpr int kLimbCount = 20;
+  static constexpr int kLimbCount = SignMagnitude::kDigitCount;
   static constexpr int kMantissaBits = 52;
   static constexpr int kLowestBiasedExponent = 1023 + kMantissaBits + SignMagnitude::kLowExponent;
   static constexpr int kHighestBiasedExponent = 1023 + 256;

@@ -12,7 +12,8 @@ namespace dmlop {
 template <typename T>
 T RoundSum(const ExactSum& sum);
 
-// sum / divisor, divisor in [1, 2^33]. T is float or Half.
+// sum / divisor, divisor in [1, 2^33]; every term of the sum a multiple of 2^-298. T is float or
+// Half.
 template <typename T>
 T RoundQuotient(const ExactSum& sum, uint64_t divisor);
 

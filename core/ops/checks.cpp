@@ -12,6 +12,7 @@ std::string DisplayName(std::string_view path) {
 
 void CheckSameDataType(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                        Diagnostics& diagnostics) {
+  if (!tensor.desc.data_type || !like.desc.data_type) return;
   if (tensor.desc.data_type == like.desc.data_type) return;
   diagnostics.Error(code, tensor.path + "/DataType",
                     fmt::format("{} does not match {} of {}", Name(*tensor.desc.data_type),
@@ -20,6 +21,7 @@ void CheckSameDataType(std::string_view code, const NamedTensor& tensor, const N
 
 bool CheckSameRank(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                    Diagnostics& diagnostics) {
+  if (!tensor.desc.sizes || !like.desc.sizes) return false;
   if (tensor.desc.rank() == like.desc.rank()) return true;
   diagnostics.Error(code, tensor.path + "/Sizes",
                     fmt::format("{} dimensions do not match the {} of {}", tensor.desc.rank(),
@@ -29,6 +31,7 @@ bool CheckSameRank(std::string_view code, const NamedTensor& tensor, const Named
 
 bool CheckAxis(std::string_view code, uint32_t axis, const std::string& axis_path,
                const NamedTensor& tensor, Diagnostics& diagnostics) {
+  if (!tensor.desc.sizes) return false;
   if (axis < tensor.desc.rank()) return true;
   diagnostics.Error(code, axis_path,
                     fmt::format("axis {} is out of range for {} with {} dimensions", axis,

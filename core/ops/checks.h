@@ -20,10 +20,12 @@ struct NamedTensor {
 // "InputTensors[1]" for "InputTensors/1".
 std::string DisplayName(std::string_view path);
 
+// The checks pass over what was left out; that is reported elsewhere.
 void CheckSameDataType(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                        Diagnostics& diagnostics);
 
-// Return true when the check holds, so that rules which build on it know.
+// Return true when the check holds, so that rules which build on it know. Both tensors then have
+// sizes.
 bool CheckSameRank(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                    Diagnostics& diagnostics);
 bool CheckAxis(std::string_view code, uint32_t axis, const std::string& axis_path,

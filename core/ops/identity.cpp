@@ -31,11 +31,9 @@ void Complete(IdentityDesc& desc) {
 void Validate(const IdentityDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor input{"InputTensor", desc.input_tensor};
   const NamedTensor output{"OutputTensor", desc.output_tensor};
-  if (input.desc.complete() && output.desc.complete()) {
-    CheckSameDataType("ID-1", output, input, diagnostics);
-    if (CheckSameRank("ID-1", output, input, diagnostics)) {
-      CheckSizes("ID-1", output, *input.desc.sizes, diagnostics);
-    }
+  CheckSameDataType("ID-1", output, input, diagnostics);
+  if (CheckSameRank("ID-1", output, input, diagnostics)) {
+    CheckSizes("ID-1", output, *input.desc.sizes, diagnostics);
   }
 
   if (desc.scale_bias && input.desc.data_type && BitWidth(*input.desc.data_type) == 64) {

@@ -1,11 +1,9 @@
 // DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC: copies each element of InputTensor to the same place of
 // OutputTensor. The strides of the two are independent, so this is also transpose, pad, unpad and
 // broadcast. With ScaleBias each element becomes x * Scale + Bias, rounded once.
-//
-//   ID-1   input and output agree in DataType, DimensionCount and Sizes
-//   ID-6   no ScaleBias for 64-bit types
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +20,10 @@ struct IdentityDesc {
   static constexpr std::string_view kName = "ELEMENT_WISE_IDENTITY";
   static constexpr std::string_view kSummary =
       "copies a tensor, between any two layouts, optionally as x * Scale + Bias";
+  static constexpr std::array kRules = {
+      Rule{"ID-1", "input and output agree in DataType, DimensionCount and Sizes"},
+      Rule{"ID-6", "no ScaleBias for 64-bit types"},
+  };
 
   TensorDesc input_tensor;
   TensorDesc output_tensor;

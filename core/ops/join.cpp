@@ -49,9 +49,8 @@ void Complete(JoinDesc& desc) {
 
 void Validate(const JoinDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor output{"OutputTensor", desc.output_tensor};
-  const bool knows_output = output.desc.complete();
-  const bool axis_is_valid = desc.axis && output.desc.sizes &&
-                             CheckAxis("JOIN-4", *desc.axis, "Axis", output, diagnostics);
+  const bool axis_is_valid =
+      desc.axis && CheckAxis("JOIN-4", *desc.axis, "Axis", output, diagnostics);
   if (!desc.input_tensors) return;
 
   if (desc.input_tensors->empty()) {
@@ -63,10 +62,6 @@ void Validate(const JoinDesc& desc, Diagnostics& diagnostics) {
   uint64_t joined_size = 0;
   for (size_t i = 0; i < desc.input_tensors->size(); ++i) {
     const NamedTensor input = Input(desc, i);
-    if (!input.desc.complete() || !knows_output) {
-      sizes_agree = false;
-      continue;
-    }
     CheckSameDataType("JOIN-3", input, output, diagnostics);
     if (!CheckSameRank("JOIN-3", input, output, diagnostics)) {
       sizes_agree = false;

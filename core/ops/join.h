@@ -1,12 +1,8 @@
 // DML_JOIN_OPERATOR_DESC: puts the input tensors one after another along Axis. The inverse of
 // SPLIT.
-//
-//   JOIN-1  at least one input
-//   JOIN-3  all tensors agree in DataType and DimensionCount
-//   JOIN-4  Axis is a dimension; Sizes agree but on Axis, where the output has the inputs' sum
-//   JOIN-5  no input is empty along Axis
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +18,13 @@ namespace dmlop {
 struct JoinDesc {
   static constexpr std::string_view kName = "JOIN";
   static constexpr std::string_view kSummary = "concatenates tensors along an axis";
+  static constexpr std::array kRules = {
+      Rule{"JOIN-1", "at least one input"},
+      Rule{"JOIN-3", "all tensors agree in DataType and DimensionCount"},
+      Rule{"JOIN-4",
+           "Axis is a dimension; Sizes agree but on Axis, where the output has the inputs' sum"},
+      Rule{"JOIN-5", "no input is empty along Axis"},
+  };
   static constexpr std::string_view kEmptyAxisCode = "JOIN-5";
 
   std::optional<uint32_t> input_count;

@@ -86,7 +86,7 @@ struct FieldChecker : FieldVisitor {
 void CheckTensorIsComplete(const TensorSlot& slot, Diagnostics& diagnostics) {
   const bool input = slot.role == TensorRole::kInput;
   const auto report = [&](std::string_view field) {
-    diagnostics.Error("JSON-2", slot.path,
+    diagnostics.Error("JSON-2", fmt::format("{}/{}", slot.path, field),
                       fmt::format("'{}' is missing{}", field,
                                   input ? ", and no .npy file is bound that would tell it"
                                         : ", and the other fields do not imply it"));
@@ -215,6 +215,11 @@ std::string_view Name(const OperatorDesc& desc) {
 
 std::string_view Summary(const OperatorDesc& desc) {
   return std::visit([](const auto& d) { return std::decay_t<decltype(d)>::kSummary; }, desc);
+}
+
+std::span<const Rule> Rules(const OperatorDesc& desc) {
+  return std::visit(
+      [](const auto& d) { return std::span<const Rule>(std::decay_t<decltype(d)>::kRules); }, desc);
 }
 
 std::optional<OperatorDesc> MakeOperator(std::string_view name) {

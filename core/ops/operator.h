@@ -26,6 +26,7 @@ inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 std::span<const std::string_view> OperatorNames();  // "ELEMENT_WISE_IDENTITY", ...
 std::string_view Name(const OperatorDesc& desc);
 std::string_view Summary(const OperatorDesc& desc);
+std::span<const Rule> Rules(const OperatorDesc& desc);  // besides those of tensors alone
 
 // An operator with nothing filled in, by a name with or without its prefix.
 std::optional<OperatorDesc> MakeOperator(std::string_view name);

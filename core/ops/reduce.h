@@ -11,11 +11,6 @@
 //
 // Float results are the exact result rounded once (MULTIPLY, LOG_SUM and LOG_SUM_EXP: within a
 // hundredth of that); integers wrap.
-//
-//   RED-1  the output has the input's rank; its sizes are 1 on reduced axes, else the input's
-//   RED-2  the output has the input's type; ARGMIN and ARGMAX give INT64, INT32, UINT64 or UINT32
-//   RED-3  axes lie in [0, DimensionCount - 1]
-//   RED-4  no axis is listed twice
 #pragma once
 
 #include <array>
@@ -58,6 +53,13 @@ inline std::string_view Name(ReduceFunction function) {
 struct ReduceDesc {
   static constexpr std::string_view kName = "REDUCE";
   static constexpr std::string_view kSummary = "sums, products, extremes and norms along axes";
+  static constexpr std::array kRules = {
+      Rule{"RED-1", "the output has the input's rank; its sizes are 1 on Axes, else the input's"},
+      Rule{"RED-2",
+           "the output has the input's type; ARGMIN and ARGMAX give INT64, INT32, UINT64, UINT32"},
+      Rule{"RED-3", "Axes lie in [0, DimensionCount - 1]"},
+      Rule{"RED-4", "no axis is listed twice"},
+  };
 
   std::optional<ReduceFunction> function;
   TensorDesc input_tensor;

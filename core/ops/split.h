@@ -1,11 +1,7 @@
 // DML_SPLIT_OPERATOR_DESC: cuts the input tensor into parts along Axis. The inverse of JOIN.
-//
-//   SPLIT-1  at least one output
-//   SPLIT-2  all tensors agree in DataType and DimensionCount
-//   SPLIT-3  Axis is a dimension; Sizes agree but on Axis, where the outputs add up to the input
-//   SPLIT-4  no output is empty along Axis
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,6 +17,13 @@ namespace dmlop {
 struct SplitDesc {
   static constexpr std::string_view kName = "SPLIT";
   static constexpr std::string_view kSummary = "cuts a tensor into parts along an axis";
+  static constexpr std::array kRules = {
+      Rule{"SPLIT-1", "at least one output"},
+      Rule{"SPLIT-2", "all tensors agree in DataType and DimensionCount"},
+      Rule{"SPLIT-3",
+           "Axis is a dimension; Sizes agree but on Axis, where the outputs add up to the input"},
+      Rule{"SPLIT-4", "no output is empty along Axis"},
+  };
   static constexpr std::string_view kEmptyAxisCode = "SPLIT-4";
 
   TensorDesc input_tensor;

@@ -11,6 +11,12 @@
 
 namespace dmlop {
 
+// What a descriptor must not break; `code` is the rule's stable id.
+struct Rule {
+  std::string_view code;
+  std::string_view text;
+};
+
 // Holds from its level until the next row of the same table.
 struct SupportRow {
   FeatureLevel since;

@@ -7,17 +7,9 @@
 //   BlockCount = prod(Blocks)
 //   Output[n, c * prod(W) + lin(t), lin(b)] = Input[n, c, p], or 0 where p lies in the padding;
 //   p[d] = b[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
-//
-//   UNF-1   1 to 6 spatial dimensions, in all five arrays
-//   UNF-2   the input has two dimensions more
-//   UNF-4   the output is (N, C * prod(WindowSizes), BlockCount), or that behind leading 1s up to
-//           the input's rank
-//   UNF-5   input and output agree in DataType
-//   UNF-10  the padded input holds at least one window
-//   UNF-11  WindowSizes, Strides and Dilations are not 0
-//   UNF-14  exists from feature level 6_4
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +25,17 @@ namespace dmlop {
 struct UnfoldDesc {
   static constexpr std::string_view kName = "UNFOLD";
   static constexpr std::string_view kSummary = "copies sliding windows into columns (im2col)";
+  static constexpr std::array kRules = {
+      Rule{"UNF-1", "1 to 6 spatial dimensions, as many in each of the five arrays"},
+      Rule{"UNF-2", "the input has two dimensions more"},
+      Rule{"UNF-4",
+           "the output is {N, C * prod(WindowSizes), BlockCount}, or that behind leading 1s up to "
+           "the input's rank"},
+      Rule{"UNF-5", "input and output agree in DataType"},
+      Rule{"UNF-10", "the padded input holds at least one window"},
+      Rule{"UNF-11", "WindowSizes, Strides and Dilations are not 0"},
+      Rule{"UNF-14", "exists from feature level 6_4"},
+  };
 
   TensorDesc input_tensor;
   TensorDesc output_tensor;

@@ -224,6 +224,14 @@ TYPED_TEST(LogarithmTest, OfExponentialsThatCancelTheMaximum) {
   }
 }
 
+TEST(Logarithm, OfExponentialsDecidesATieOfTheMaximum) {
+  ExactSum sum;
+  sum.Add(1.0);
+  EXPECT_EQ(LogOfExpSum<float>(1.0 + 0x1p-24, sum), 1.0f);
+  sum.Add(0x1p-60);
+  EXPECT_EQ(LogOfExpSum<float>(1.0 + 0x1p-24, sum), 1.0f + 0x1p-23f);
+}
+
 TEST(Logarithm, OfOneExponentialIsTheElement) {
   for (float value : {0.0f, 100.0f, -100.0f, 3e38f, -3e38f, 0x1p-149f}) {
     ExactSum sum;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <string>
@@ -28,7 +29,8 @@ struct ProductPair {
   }
 };
 
-// Stricter than the promised 0.5001 ULP: no case here is nearer to a tie than 2^-60.
+// Stricter than the promised 0.5001 ULP: no case here is so near to a tie that the error could
+// matter.
 template <typename T>
 void ExpectRoundedProduct(const ProductPair& product) {
   const T expected = RoundReal<T>(product.expected);
@@ -94,6 +96,33 @@ TYPED_TEST(ProductTest, TiesAndTheirNeighbours) {
     product.Multiply(1.0 + 0x1p-23);
     product.Multiply(1.0 - 0x1p-23);
     ExpectRoundedProduct<TypeParam>(product);
+  }
+}
+
+// Integers next to a tie of float or Half, 2^-85 away from it, that have small enough factors.
+const std::vector<double> kNearTies[] = {
+    {6691427, 3981289, 13606795, 99737},    {11399437, 5102779, 12820829, 46453},
+    {14211443, 2119487, 413087, 2987867},   {7124269, 444937, 46271, 44351, 5309},
+    {3333097, 498923, 465581, 14009, 2447}, {9926349, 5527239, 172553, 3362053},
+    {9747667, 3488393, 15651299, 38239},    {10303411, 12445629, 8275805, 19581},
+    {678463, 575857, 5169251, 16344379},    {14774061, 4808279, 12948289, 30301},
+    {14223287, 7957985, 42181, 5849531},    {11558923, 4662401, 8882003, 62449},
+};
+
+TYPED_TEST(ProductTest, NearTiesInAnyOrderAndGrouping) {
+  for (std::vector<double> factors : kNearTies) {
+    std::sort(factors.begin(), factors.end());
+    do {
+      for (size_t split = 0; split <= factors.size(); ++split) {
+        ProductPair left;
+        ProductPair right;
+        left.Multiply(0x1p-80);
+        for (size_t i = 0; i < split; ++i) left.Multiply(factors[i]);
+        for (size_t i = split; i < factors.size(); ++i) right.Multiply(factors[i]);
+        left.Merge(right);
+        ExpectRoundedProduct<TypeParam>(left);
+      }
+    } while (std::next_permutation(factors.begin(), factors.end()));
   }
 }
 

@@ -122,12 +122,17 @@ TYPED_TEST(RoundingTest, TiesOfSquareRootsAndTheirNeighbours) {
   for (int round = 0; round < 2000; ++round) {
     const double tie = RandomMidpoint<TypeParam>(this->engine_);
     const double root = ToDouble(FromDouble<TypeParam>(tie));
-    for (double exact : {tie, root}) {
-      if (std::isinf(exact)) continue;
-      for (double delta : {0.0, 0x1p-298, -0x1p-298}) {
+    for (double exact : {tie, std::isinf(root) ? tie : root}) {
+      const double square = exact * exact;
+      std::vector<double> deltas = {0.0};
+      if (exact > 0.0) deltas = {0.0, 0x1p-298, -0x1p-298};
+      for (int place = 60; place < 68 && square > 0x1p-200; ++place) {
+        deltas.push_back(std::ldexp(1.0, std::ilogb(square) - place));
+      }
+      for (double delta : deltas) {
         SumPair sum;
-        sum.Add(exact * exact);
-        if (exact > 0.0) sum.Add(delta);
+        sum.Add(square);
+        sum.Add(delta);
         ExpectRoundedSquareRoot<TypeParam>(sum);
       }
     }
@@ -177,6 +182,10 @@ const SumCase kSumCases[] = {
     {"LeastHalf", {0x1p-24}, 0x33800000, 0x0001},
     {"HalfOfLeastHalf", {0x1p-25}, 0x33000000, 0x0000},
     {"LargestSubnormals", {0x1p-14, -0x1p-24}, 0x387FC000, 0x03FF},
+    {"TieAndTheLastDigit",
+     {1.0, 0x1p-24, 0x1p-11, 0x1.0000000000001p-298, -0x1p-298},
+     0x3F801001,
+     0x3C01},
     {"RoundsUpToNormal", {0x1p-126, -0x1p-150}, 0x00800000, 0x0000},
 };
 

@@ -1,0 +1,18 @@
+// One function for each command of the program.
+#pragma once
+
+#include "app/exit_status.h"
+#include "app/options.h"
+
+namespace dmlop {
+
+// Reads the command line, runs the command that it names and says what went wrong.
+ExitStatus Main(int argc, char** argv);
+
+ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common);
+ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& common);
+ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
+ExitStatus ShowCommand(const ShowOptions& options);
+ExitStatus OpsCommand(const OpsOptions& options);
+
+}  // namespace dmlop

@@ -1,0 +1,122 @@
+#include "app/comparison_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "app/tensor_text.h"
+
+namespace dmlop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ValueText(DataType type, uint64_t bits) {
+  std::byte element[sizeof(bits)];
+  std::memcpy(element, &bits, sizeof(bits));  // little-endian: the low bytes come first
+  return ElementText(type, element);
+}
+
+std::string BitsText(DataType type, uint64_t bits) {
+  return fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
+}
+
+std::string UlpText(const Difference& difference) {
+  return difference.is_mismatch ? "-" : fmt::format("{}", difference.ulp_error);
+}
+
+std::string DifferenceRow(std::string_view label, const Difference& difference,
+                          const ConstTensorView& tensor) {
+  const DataType type = tensor.type;
+  return fmt::format(
+      "{}: element {}\n"
+      "  actual    {:<24} 0x{}\n"
+      "  expected  {:<24} 0x{}\n"
+      "  error     absolute {:.6g}, relative {:.6g}, ULP {}\n",
+      label, IndexText(tensor.layout.sizes, difference.index),
+      ValueText(type, difference.actual_bits), BitsText(type, difference.actual_bits),
+      ValueText(type, difference.expected_bits), BitsText(type, difference.expected_bits),
+      difference.absolute_error, difference.relative_error, UlpText(difference));
+}
+
+// JSON has no infinities or NaN; as text they are what a descriptor would take.
+Json NumberJson(double value) {
+  if (!std::isfinite(value)) return NumberText(value);
+  return value;
+}
+
+Json ValueJson(DataType type, uint64_t bits) {
+  const std::string text = ValueText(type, bits);
+  const bool number = text.find_first_of("nf") == std::string::npos;  // neither nan nor inf
+  return number ? Json::parse(text) : Json(text);
+}
+
+Json DifferenceJson(const std::optional<Difference>& difference, const ConstTensorView& tensor) {
+  if (!difference) return nullptr;
+  const Dims index = IndexOf(tensor.layout.sizes, difference->index);
+  Json json = {{"index", std::vector<int64_t>(index.begin(), index.end())},
+               {"actual", ValueJson(tensor.type, difference->actual_bits)},
+               {"expected", ValueJson(tensor.type, difference->expected_bits)},
+               {"actualBits", BitsText(tensor.type, difference->actual_bits)},
+               {"expectedBits", BitsText(tensor.type, difference->expected_bits)},
+               {"absoluteError", NumberJson(difference->absolute_error)},
+               {"relativeError", NumberJson(difference->relative_error)}};
+  json["ulpError"] = difference->is_mismatch ? Json(nullptr) : Json(difference->ulp_error);
+  return json;
+}
+
+}  // namespace
+
+std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& expected) {
+  std::string text;
+  if (actual.type != expected.type) {
+    text += fmt::format("data types differ: actual {}, expected {}\n", Name(actual.type),
+                        Name(expected.type));
+  }
+  if (actual.layout.sizes != expected.layout.sizes) {
+    text += fmt::format("shapes differ: actual {}, expected {}\n", SizesText(actual.layout.sizes),
+                        SizesText(expected.layout.sizes));
+  }
+  return text;
+}
+
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor) {
+  std::string text = fmt::format("{} of {} elements differ\n", comparison.difference_count,
+                                 comparison.element_count);
+  if (comparison.first) text += DifferenceRow("first", *comparison.first, tensor);
+  if (comparison.worst && comparison.worst->index != comparison.first->index) {
+    text += DifferenceRow("worst", *comparison.worst, tensor);
+  }
+  if (comparison.passes()) return text;
+  text += fmt::format(
+      "largest errors of finite elements: absolute {:.6g}, relative {:.6g}, ULP {}\n",
+      comparison.max_absolute_error, comparison.max_relative_error, comparison.max_ulp_error);
+  if (comparison.nan_mismatches + comparison.infinity_mismatches > 0) {
+    text += fmt::format("mismatches: {} of NaN, {} of infinities\n", comparison.nan_mismatches,
+                        comparison.infinity_mismatches);
+  }
+  text += comparison.smallest_passing_ulp
+              ? fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp)
+              : "no --ulp lets this pass\n";
+  return text;
+}
+
+std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor) {
+  Json json = {{"equal", comparison.passes()},
+               {"elementCount", comparison.element_count},
+               {"differenceCount", comparison.difference_count},
+               {"nanMismatches", comparison.nan_mismatches},
+               {"infinityMismatches", comparison.infinity_mismatches},
+               {"maxAbsoluteError", NumberJson(comparison.max_absolute_error)},
+               {"maxRelativeError", NumberJson(comparison.max_relative_error)},
+               {"maxUlpError", comparison.max_ulp_error}};
+  json["smallestPassingUlp"] =
+      comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
+  json["first"] = DifferenceJson(comparison.first, tensor);
+  json["worst"] = DifferenceJson(comparison.worst, tensor);
+  return json.dump() + "\n";
+}
+
+}  // namespace dmlop

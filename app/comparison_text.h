@@ -1,0 +1,17 @@
+// The outcome of a comparison, for people and for programs.
+#pragma once
+
+#include <string>
+
+#include "app/options.h"
+#include "core/compare/compare.h"
+
+namespace dmlop {
+
+// Why two tensors cannot be compared element by element ("shapes differ: ..."); empty if they can.
+std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& expected);
+
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor);
+std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor);
+
+}  // namespace dmlop

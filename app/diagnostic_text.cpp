@@ -1,0 +1,77 @@
+#include "app/diagnostic_text.h"
+
+#include <fmt/format.h>
+
+#include "app/output.h"
+#include "core/io/json.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMaxLineBytes =
+    160;  // of the offending line; longer ones are cut around the place
+
+bool ContinuesCharacter(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// The line that has `offset`, cut to a readable length, and the offset of its first byte.
+struct Excerpt {
+  std::string_view line;
+  size_t begin;
+  bool cut_before, cut_after;
+};
+
+Excerpt ExcerptAt(std::string_view text, size_t offset) {
+  const size_t line_begin = text.substr(0, offset).rfind('\n') + 1;
+  size_t line_end = std::min(text.find('\n', offset), text.size());
+  if (line_end > line_begin && text[line_end - 1] == '\r') --line_end;
+  size_t begin = line_begin;
+  size_t end = std::max(line_end, offset);
+  if (end - begin > kMaxLineBytes) {
+    if (offset - begin > kMaxLineBytes / 2) begin = offset - kMaxLineBytes / 2;
+    while (begin < offset && ContinuesCharacter(text[begin])) ++begin;
+    end = std::min(end, begin + kMaxLineBytes);
+    while (end < line_end && ContinuesCharacter(text[end])) ++end;
+  }
+  return {text.substr(begin, end - begin), begin, begin != line_begin, end < line_end};
+}
+
+// As many columns as the line has up to `offset`; tabs stay tabs, so that the caret lines up.
+std::string Indent(const Excerpt& excerpt, size_t offset) {
+  std::string indent(excerpt.cut_before ? 3 : 0, ' ');
+  for (const char c : excerpt.line.substr(0, offset - excerpt.begin)) {
+    if (!ContinuesCharacter(c)) indent += c == '\t' ? '\t' : ' ';
+  }
+  return indent;
+}
+
+}  // namespace
+
+std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
+                           std::string_view text, bool color) {
+  const bool error = diagnostic.severity == Severity::kError;
+  const std::string_view paint = !color ? "" : error ? "\x1b[1;31m" : "\x1b[1;35m";
+  const std::string_view plain = color ? "\x1b[0m" : "";
+  const std::string severity = fmt::format("{}{}:{}", paint, error ? "error" : "warning", plain);
+  const std::string pointer = diagnostic.pointer.empty() ? "" : diagnostic.pointer + ": ";
+  const std::string message =
+      fmt::format("{} {}{} [{}]\n", severity, pointer, diagnostic.message, diagnostic.code);
+  if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
+
+  const TextPosition position = PositionOf(text, *diagnostic.offset);
+  const Excerpt excerpt = ExcerptAt(text, *diagnostic.offset);
+  return fmt::format("{}:{}:{}: {}{:>5} | {}{}{}\n      | {}{}^{}\n", name, position.line,
+                     position.column, message, position.line, excerpt.cut_before ? "..." : "",
+                     excerpt.line, excerpt.cut_after ? "..." : "",
+                     Indent(excerpt, *diagnostic.offset), paint, plain);
+}
+
+void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
+                      bool color) {
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    PrintMessage(DiagnosticText(diagnostic, name, text, color));
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,23 @@
+// Diagnostics as people read them:
+//
+//   reduce.json:9:14: error: /desc/Axes/1: axis 4 is out of range for ... [RED-3]
+//       9 |     "Axes": [0, 4]
+//         |                 ^
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/diagnostic.h"
+
+namespace dmlop {
+
+// `name` is the document's, `text` what it says.
+std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
+                           std::string_view text, bool color);
+
+// Prints every diagnostic to standard error.
+void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
+                      bool color);
+
+}  // namespace dmlop

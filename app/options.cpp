@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "app/commands.h"
+#include "app/output.h"
+#include "core/base/error.h"
+#include "core/kernels/isa.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kVersion = DMLOP_VERSION;
+
+std::string VersionText() {
+  return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
+}
+
+ExitStatus StatusOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return ExitStatus::kUsage;
+    case ErrorKind::kTensorFile:
+      return ExitStatus::kTensorFile;
+    case ErrorKind::kFileSystem:
+      return ExitStatus::kFileSystem;
+  }
+  return ExitStatus::kInternal;
+}
+
+// Declares the options of every command. Parsing fills the structs; the chosen command then runs.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", VersionText);
+    app_.get_formatter()->column_width(34);
+    app_.footer("Each command has a --help of its own, with examples.\n");
+    DeclareRun();
+    DeclareValidate();
+    DeclareCompare();
+    DeclareShow();
+    DeclareOps();
+  }
+
+  ExitStatus Run(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return Explain(error);
+    }
+    return command_();
+  }
+
+ private:
+  using Command = std::function<ExitStatus()>;
+
+  CLI::App* Declare(const std::string& name, const std::string& summary,
+                    const std::string& examples, Command command) {
+    CLI::App* sub = app_.add_subcommand(name, summary);
+    sub->footer("Examples:\n" + examples);
+    sub->add_flag("-q,--quiet", common_.quiet, "Print no messages but errors");
+    sub->add_flag("-v,--verbose", common_.verbose, "Say what is done");
+    sub->add_option("--color", common_.color, "auto, always or never")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, ColorMode>{{"auto", ColorMode::kAuto},
+                                                                     {"always", ColorMode::kAlways},
+                                                                     {"never", ColorMode::kNever}})
+                .description(""))
+        ->type_name("WHEN");
+    sub->callback([this, command = std::move(command)] { command_ = command; });
+    return sub;
+  }
+
+  static void AddLevel(CLI::App* sub, const std::function<void(FeatureLevel)>& store) {
+    sub->add_option_function<std::string>(
+           "-L,--feature-level",
+           [store](const std::string& text) {
+             const auto level = ParseFeatureLevel(text);
+             if (!level) {
+               std::vector<std::string> names;
+               for (const FeatureLevel known : FeatureLevels()) names.push_back(ToString(known));
+               throw CLI::ValidationError(
+                   "--feature-level", fmt::format("'{}' is not a feature level; there are {}", text,
+                                                  fmt::join(names, ", ")));
+             }
+             store(*level);
+           },
+           "Judge at this feature level (default: 6_4)")
+        ->type_name("LEVEL");
+  }
+
+  static void AddFormat(CLI::App* sub, TextFormat& format) {
+    sub->add_option("--format", format, "text or json")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, TextFormat>{{"text", TextFormat::kText},
+                                                                      {"json", TextFormat::kJson}})
+                .description(""))
+        ->type_name("FORMAT");
+  }
+
+  static void AddTolerance(CLI::App* sub, Tolerance& tolerance) {
+    const CLI::Validator not_negative(
+        [](std::string& text) {
+          double value = 0;
+          const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0;
+          return valid ? std::string() : fmt::format("'{}' is not a number of at least 0", text);
+        },
+        "");
+    sub->add_option("--atol", tolerance.absolute, "Let pass |actual - expected| <= A")
+        ->check(not_negative)
+        ->type_name("A");
+    sub->add_option("--rtol", tolerance.relative, "Let pass |actual - expected| <= R * |expected|")
+        ->check(not_negative)
+        ->type_name("R");
+    sub->add_option("--ulp", tolerance.ulp, "Let pass up to N units in the last place")
+        ->check(not_negative)
+        ->type_name("N");
+  }
+
+  void DeclareRun() {
+    CLI::App* sub = Declare(
+        "run", "Run an operator",
+        "  dmlop run reduce.json                         # files as the descriptor binds them\n"
+        "  dmlop run reduce.json -i x.npy -o sum.npy     # files as the command line binds them\n"
+        "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
+        "  dmlop run reduce.json -i x.npy -e gpu.npy --ulp 2\n",
+        [this] { return RunCommand(run_, common_); });
+    sub->add_option("descriptor", run_.descriptor, "Path, - or JSON text")
+        ->required()
+        ->type_name("DESCRIPTOR");
+    sub->add_option("-i,--input", run_.inputs, "Bind the next (or the named) input to a file")
+        ->allow_extra_args(false)
+        ->type_name("[NAME=]FILE");
+    sub->add_option("-o,--output", run_.outputs, "Bind the next (or the named) output to a file")
+        ->allow_extra_args(false)
+        ->type_name("[NAME=]FILE");
+    sub->add_option("-e,--expect", run_.expected, "Compare an output with a golden file")
+        ->allow_extra_args(false)
+        ->type_name("[NAME=]FILE");
+    AddTolerance(sub, run_.tolerance);
+    sub->add_flag("--bits", run_.tolerance.bits, "Expect equal bits");
+    sub->add_option_function<std::string>(
+           "--tolerance", [this](const std::string&) { run_.webnn_tolerance = true; },
+           "webnn: what WebNN's conformance suite grants this operator")
+        ->check(CLI::IsMember({"webnn"}).description(""))
+        ->type_name("RULE");
+    AddLevel(sub, [this](FeatureLevel level) { run_.level = level; });
+    sub->add_option("-t,--threads", run_.threads, "Threads (default: all cores)")
+        ->check(CLI::Range(1, 1 << 16).description(""))
+        ->type_name("N");
+    sub->add_option("--isa", run_.isa,
+                    "Instruction set: " + fmt::format("{}", fmt::join(SupportedIsas(), ", ")))
+        ->type_name("NAME");
+    sub->add_flag("--full", run_.full, "Print long tensors whole");
+    sub->add_option("--report", run_.report, "Write a JSON record of the run")->type_name("FILE");
+  }
+
+  void DeclareValidate() {
+    CLI::App* sub = Declare("validate", "Report every fault of a document",
+                            "  dmlop validate *.json\n"
+                            "  dmlop validate reduce.json -L 3_0 --format json\n"
+                            "  dmlop validate reduce.json --print-complete > complete.json\n",
+                            [this] { return ValidateCommand(validate_, common_); });
+    sub->add_option("descriptor", validate_.descriptors, "Paths, - or JSON text")
+        ->required()
+        ->type_name("DESCRIPTOR");
+    AddLevel(sub, [this](FeatureLevel level) { validate_.level = level; });
+    AddFormat(sub, validate_.format);
+    sub->add_flag("--print-complete", validate_.print_complete,
+                  "Print the descriptor with everything filled in");
+  }
+
+  void DeclareCompare() {
+    CLI::App* sub = Declare("compare", "Compare two tensor files",
+                            "  dmlop compare actual.npy expected.npy\n"
+                            "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n",
+                            [this] { return CompareCommand(compare_, common_); });
+    sub->add_option("actual", compare_.actual, "A .npy file or -")->required()->type_name("ACTUAL");
+    sub->add_option("expected", compare_.expected, "A .npy file or -")
+        ->required()
+        ->type_name("EXPECTED");
+    AddTolerance(sub, compare_.tolerance);
+    sub->add_flag("--bits", compare_.tolerance.bits, "Demand equal bits");
+    AddFormat(sub, compare_.format);
+  }
+
+  void DeclareShow() {
+    CLI::App* sub = Declare("show", "Print tensor files",
+                            "  dmlop show x.npy\n"
+                            "  dmlop show x.npy --stats --full\n",
+                            [this] { return ShowCommand(show_); });
+    sub->add_option("file", show_.files, "A .npy file or -")->required()->type_name("FILE");
+    sub->add_flag("--stats", show_.statistics, "Minimum, maximum, mean and histogram");
+    sub->add_flag("--full", show_.full, "Print long tensors whole");
+  }
+
+  void DeclareOps() {
+    CLI::App* sub = Declare("ops", "List the operators, their fields, rules and types",
+                            "  dmlop ops\n"
+                            "  dmlop ops REDUCE -L 2_1\n",
+                            [this] { return OpsCommand(ops_); });
+    sub->add_option("operator", ops_.name, "Describe this operator")->type_name("OPERATOR");
+    AddLevel(sub, [this](FeatureLevel level) { ops_.level = level; });
+    AddFormat(sub, ops_.format);
+  }
+
+  ExitStatus Explain(const CLI::ParseError& error) const {
+    if (error.get_exit_code() == 0) {  // --help or --version
+      PrintResult(error.get_name() == "CallForVersion" ? std::string(error.what()) + "\n"
+                                                       : HelpText());
+      return ExitStatus::kSuccess;
+    }
+    PrintMessage(
+        fmt::format("dmlop: {}\n(dmlop --help lists the commands and options)\n", error.what()));
+    return ExitStatus::kUsage;
+  }
+
+  std::string HelpText() const {
+    const auto chosen = app_.get_subcommands();
+    return chosen.empty() ? app_.help() : chosen.front()->help("dmlop");
+  }
+
+  CLI::App app_{"dmlop: DirectML's tensor operators on the CPU", "dmlop"};
+  CommonOptions common_;
+  RunOptions run_;
+  ValidateOptions validate_;
+  CompareOptions compare_;
+  ShowOptions show_;
+  OpsOptions ops_;
+  Command command_;
+};
+
+}  // namespace
+
+ExitStatus Main(int argc, char** argv) {
+  try {
+    return CommandLine().Run(argc, argv);
+  } catch (const Error& error) {
+    PrintMessage(fmt::format("dmlop: {}\n", error.what()));
+    return StatusOf(error.kind());
+  } catch (const std::bad_alloc&) {
+    PrintMessage("dmlop: there is not enough memory for this\n");
+    return ExitStatus::kFileSystem;
+  } catch (const std::exception& error) {
+    PrintMessage(fmt::format("dmlop: internal error: {}\n", error.what()));
+    return ExitStatus::kInternal;
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,62 @@
+// The command line, typed: one struct a command.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/compare/compare.h"
+#include "core/tensor/feature_level.h"
+
+namespace dmlop {
+
+enum class ColorMode { kAuto, kAlways, kNever };
+enum class TextFormat { kText, kJson };
+
+struct CommonOptions {
+  bool quiet = false;
+  bool verbose = false;
+  ColorMode color = ColorMode::kAuto;
+};
+
+struct RunOptions {
+  std::string descriptor;
+  std::vector<std::string> inputs;  // [NAME=]FILE, as are the next two
+  std::vector<std::string> outputs;
+  std::vector<std::string> expected;
+  Tolerance tolerance;
+  bool webnn_tolerance = false;
+  bool full = false;
+  FeatureLevel level = kHighestFeatureLevel;
+  std::optional<int> threads;
+  std::string isa;     // empty: the best
+  std::string report;  // empty: none
+};
+
+struct ValidateOptions {
+  std::vector<std::string> descriptors;
+  FeatureLevel level = kHighestFeatureLevel;
+  TextFormat format = TextFormat::kText;
+  bool print_complete = false;
+};
+
+struct CompareOptions {
+  std::string actual;
+  std::string expected;
+  Tolerance tolerance;
+  TextFormat format = TextFormat::kText;
+};
+
+struct ShowOptions {
+  std::vector<std::string> files;
+  bool statistics = false;
+  bool full = false;
+};
+
+struct OpsOptions {
+  std::string name;  // empty: list all
+  std::optional<FeatureLevel> level;
+  TextFormat format = TextFormat::kText;
+};
+
+}  // namespace dmlop

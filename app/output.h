@@ -1,0 +1,20 @@
+// What the program prints: results to standard output, messages to standard error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/options.h"
+
+namespace dmlop {
+
+// Throws an Error of kind kFileSystem when standard output does not take the text.
+void PrintResult(std::string_view text);
+
+// Failures to print a message have nobody to tell.
+void PrintMessage(std::string_view text);
+
+// Whether standard error should be coloured.
+bool UseColor(ColorMode mode);
+
+}  // namespace dmlop

@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/commands.h"
+#include "app/comparison_text.h"
+#include "app/descriptor.h"
+#include "app/diagnostic_text.h"
+#include "app/output.h"
+#include "app/run_report.h"
+#include "app/tensor_text.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/document/operator_case.h"
+#include "core/io/file.h"
+#include "core/kernels/isa.h"
+#include "core/ops/checks.h"
+#include "core/ops/hardware_tolerance.h"
+
+namespace dmlop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void ConfigureEngine(const RunOptions& options) {
+  if (options.threads) SetThreadCount(*options.threads);
+  if (!options.isa.empty() && !SelectIsa(options.isa)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("this machine has no instruction set '{}'; it has {}", options.isa,
+                            fmt::join(SupportedIsas(), ", ")));
+  }
+}
+
+// One run from documents to files. The steps are members in the order in which they are called.
+class OperatorRun {
+ public:
+  OperatorRun(const RunOptions& options, const CommonOptions& common)
+      : options_(options), common_(common) {}
+
+  ExitStatus Execute() {
+    descriptor_ = ReadDescriptor(options_.descriptor);
+    if (!ReadAndCheck()) return Refuse();
+    CheckStreams();
+    const Clock::time_point start = Clock::now();
+    case_->LoadInputs(diagnostics_);
+    if (diagnostics_.has_errors()) return Refuse();
+    CreateOutputs();
+    times_.load_seconds = SecondsSince(start);
+
+    Compute();
+    const bool as_expected = CompareWithExpected();
+    PrintUnbound();
+    PrepareReport();
+    for (Output& output : outputs_) output.tensor.Flush();
+    if (report_) report_->Close();
+    for (Output& output : outputs_) output.tensor.Publish();
+    if (report_) report_->Publish();
+    return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  struct Output {
+    TensorSlot slot;
+    std::string path;      // empty: not bound to a file
+    std::string expected;  // empty: not compared
+    OutputTensor tensor;
+  };
+
+  ExitStatus Refuse() const {
+    PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
+    return ExitStatus::kInvalidDocument;
+  }
+
+  // False when the document has faults.
+  bool ReadAndCheck() {
+    document_ = ReadOperator(descriptor_, diagnostics_);
+    if (!document_) return false;
+    case_.emplace(*document_);
+    case_->Bind(TensorRole::kInput, options_.inputs);
+    case_->Bind(TensorRole::kOutput, options_.outputs);
+    CheckDescriptorStream();
+    try {
+      case_->TakeFromFiles();
+    } catch (const Error&) {
+      if (diagnostics_.has_errors()) return false;  // the document's own faults come first
+      throw;
+    }
+    document_->Check(options_.level, diagnostics_);
+    return !diagnostics_.has_errors();
+  }
+
+  void CheckDescriptorStream() const {
+    if (options_.descriptor != kStandardStream) return;
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+      if (case_->PathOf(slot) == kStandardStream) {
+        throw Error(ErrorKind::kUsage,
+                    "standard input cannot be both the descriptor and " + DisplayName(slot.path));
+      }
+    }
+  }
+
+  // Standard output takes tensors or text, not both, and no tensors if it is a terminal.
+  void CheckStreams() {
+    expected_ = case_->Assign(TensorRole::kOutput, options_.expected);
+    std::string streamed;
+    std::string printed;
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+      const std::string path = case_->PathOf(slot);
+      if (path == kStandardStream) streamed = DisplayName(slot.path);
+      if (path.empty() && ExpectedFor(slot).empty()) printed = DisplayName(slot.path);
+      if (!path.empty()) FormatOf(path);
+    }
+    if (streamed.empty()) return;
+    if (!printed.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("standard output cannot be both the file of {} and the print of {}; "
+                              "bind that too",
+                              streamed, printed));
+    }
+    if (isatty(STDOUT_FILENO) != 0) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("standard output is a terminal; {} is binary", streamed));
+    }
+  }
+
+  std::string ExpectedFor(const TensorSlot& slot) const {
+    const auto found = std::find_if(expected_.begin(), expected_.end(),
+                                    [&](const FileArgument& f) { return f.name == slot.path; });
+    return found == expected_.end() ? "" : found->path;
+  }
+
+  void CreateOutputs() {
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+      const std::string path = case_->PathOf(slot);
+      outputs_.push_back({slot, path, ExpectedFor(slot),
+                          path.empty() ? OutputTensor::InMemory(*slot.desc)
+                                       : OutputTensor::ToFile(path, *slot.desc)});
+    }
+  }
+
+  void Compute() {
+    const std::vector<ConstTensorView> inputs = case_->InputViews();
+    std::vector<TensorView> outputs;
+    for (const Output& output : outputs_) outputs.push_back(output.tensor.view());
+    const OperatorDesc& desc = document_->op();
+    const Clock::time_point start = Clock::now();
+    Run(desc, inputs, outputs);
+    times_.run_seconds = SecondsSince(start);
+    if (common_.verbose) {
+      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} threads with {}\n", Name(desc),
+                               times_.run_seconds * 1e3, ThreadCount(), CurrentIsa()));
+    }
+  }
+
+  bool CompareWithExpected() {
+    Tolerance tolerance = options_.tolerance;
+    if (options_.webnn_tolerance) {
+      tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document_->op()));
+    }
+    bool as_expected = true;
+    for (const Output& output : outputs_) {
+      if (output.expected.empty()) continue;
+      const LoadedTensor golden = LoadInput(output.expected, *output.slot.desc);
+      const Comparison comparison = Compare(AsConst(output.tensor.view()), golden.view, tolerance);
+      if (comparison.passes()) continue;
+      as_expected = false;
+      if (!common_.quiet) {
+        PrintResult(fmt::format("{} differs from {}: {}", DisplayName(output.slot.path),
+                                output.expected, ComparisonText(comparison, golden.view)));
+      }
+    }
+    return as_expected;
+  }
+
+  void PrintUnbound() const {
+    for (const Output& output : outputs_) {
+      if (!output.path.empty() || !output.expected.empty()) continue;
+      PrintResult(
+          TensorText(DisplayName(output.slot.path), AsConst(output.tensor.view()), options_.full));
+    }
+  }
+
+  void PrepareReport() {
+    if (options_.report.empty()) return;
+    std::vector<ReportedFile> inputs;
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+      const std::string path = case_->PathOf(slot);
+      if (path.empty() || path == kStandardStream) continue;
+      inputs.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
+    }
+    std::vector<ReportedFile> outputs;
+    for (const Output& output : outputs_) {
+      if (output.path.empty()) continue;
+      outputs.push_back(
+          {DisplayName(output.slot.path), output.path, Sha256(output.tensor.bytes())});
+    }
+    const std::string text = ReportText(*document_, inputs, outputs, times_);
+    report_.emplace(options_.report, text.size());
+    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(report_->bytes().data()));
+  }
+
+  const RunOptions& options_;
+  const CommonOptions& common_;
+  Descriptor descriptor_;
+  Diagnostics diagnostics_;
+  std::unique_ptr<OperatorDocument> document_;
+  std::optional<OperatorCase> case_;
+  std::vector<FileArgument> expected_;
+  std::vector<Output> outputs_;
+  RunTimes times_;
+  std::optional<OutputFile> report_;
+};
+
+}  // namespace
+
+ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common) {
+  ConfigureEngine(options);
+  return OperatorRun(options, common).Execute();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,214 @@
+#include "core/compare/compare.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "core/base/parallel.h"
+#include "core/compare/element.h"
+#include "core/compare/row_walk.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+enum Operand : size_t { kActual, kExpected, kIndex, kOperands };
+using Offsets = std::array<int64_t, kOperands>;
+
+constexpr int64_t kBlockBytes = 1 << 12;        // compared as bytes before it is looked into
+constexpr int64_t kParallelElements = 1 << 16;  // fewer are not worth a second thread
+
+bool IsFirst(int64_t index, const Comparison& comparison) {
+  return !comparison.first || index < comparison.first->index;
+}
+
+bool IsWorst(uint64_t ulp_error, int64_t index, const Comparison& comparison) {
+  if (!comparison.worst) return true;
+  const Difference& worst = *comparison.worst;
+  return ulp_error != worst.ulp_error ? ulp_error > worst.ulp_error : index < worst.index;
+}
+
+// Keeps a difference where it is the first or the worst so far. Differences come in any order.
+void Keep(const Difference& difference, Comparison& comparison) {
+  if (IsFirst(difference.index, comparison)) comparison.first = difference;
+  if (IsWorst(difference.ulp_error, difference.index, comparison)) comparison.worst = difference;
+}
+
+// Joins the results of two sets of elements. The outcome does not depend on the order of merges.
+void Merge(const Comparison& part, Comparison& total) {
+  total.difference_count += part.difference_count;
+  total.nan_mismatches += part.nan_mismatches;
+  total.infinity_mismatches += part.infinity_mismatches;
+  if (part.first) Keep(*part.first, total);
+  if (part.worst) Keep(*part.worst, total);
+  total.max_absolute_error = std::max(total.max_absolute_error, part.max_absolute_error);
+  total.max_relative_error = std::max(total.max_relative_error, part.max_relative_error);
+  total.max_ulp_error = std::max(total.max_ulp_error, part.max_ulp_error);
+  if (total.smallest_passing_ulp && part.smallest_passing_ulp) {
+    total.smallest_passing_ulp = std::max(*total.smallest_passing_ulp, *part.smallest_passing_ulp);
+  } else {
+    total.smallest_passing_ulp.reset();
+  }
+  for (size_t bin = 0; bin < part.ulp_histogram.size(); ++bin) {
+    total.ulp_histogram[bin] += part.ulp_histogram[bin];
+  }
+}
+
+struct Errors {
+  bool is_mismatch = false;
+  double absolute = 0.0;
+  double relative = 0.0;
+  uint64_t ulp = 0;
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Errors kMismatch = {true, kInfinity, kInfinity, Difference::kMismatchUlp};
+
+template <typename T>
+class Comparer {
+ public:
+  explicit Comparer(const Tolerance& tolerance) : tolerance_(tolerance) {}
+
+  const Comparison& result() const { return result_; }
+
+  // `stride` and `index` are counted in elements.
+  void CompareRun(const T* actual, const T* expected, int64_t index, const Offsets& stride,
+                  int64_t count) {
+    if (stride[kActual] != 1 || stride[kExpected] != 1) {
+      return CompareElements(actual, expected, index, stride, count);
+    }
+    constexpr int64_t kBlock = kBlockBytes / static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < count; i += kBlock) {
+      const int64_t size = std::min(kBlock, count - i);
+      if (std::memcmp(actual + i, expected + i, static_cast<size_t>(size) * sizeof(T)) == 0) {
+        result_.ulp_histogram[0] += size;
+      } else {
+        CompareElements(actual + i, expected + i, index + i * stride[kIndex], stride, size);
+      }
+    }
+  }
+
+ private:
+  void CompareElements(const T* actual, const T* expected, int64_t index, const Offsets& stride,
+                       int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = actual[i * stride[kActual]];
+      const T e = expected[i * stride[kExpected]];
+      if (ElementBits(a) == ElementBits(e)) {
+        ++result_.ulp_histogram[0];
+      } else {
+        CompareUnequalBits(a, e, index + i * stride[kIndex]);
+      }
+    }
+  }
+
+  void CompareUnequalBits(T a, T e, int64_t index) {
+    const double actual = AsDouble(a);
+    const double expected = AsDouble(e);
+    Errors errors;
+    bool passes = false;
+    if (std::isfinite(actual) && std::isfinite(expected)) {
+      errors = ErrorsOf(UlpDistance(a, e), actual, expected);
+      passes = CountFinite(errors, std::abs(expected));
+    } else if (std::isnan(actual) && std::isnan(expected)) {
+      ++result_.ulp_histogram[0];
+      passes = true;
+    } else {
+      errors = kMismatch;
+      CountMismatch(std::isnan(actual) || std::isnan(expected));
+    }
+    if (passes && !tolerance_.bits) return;
+    ++result_.difference_count;
+    // Few differences are the first or the worst so far; the others need not be written down.
+    if (IsFirst(index, result_) || IsWorst(errors.ulp, index, result_)) {
+      Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
+            errors.absolute, errors.relative, errors.ulp},
+           result_);
+    }
+  }
+
+  static Errors ErrorsOf(uint64_t ulp, double actual, double expected) {
+    if (ulp == 0) return {};
+    const double absolute =
+        std::is_integral_v<T> ? static_cast<double>(ulp) : std::abs(actual - expected);
+    return {false, absolute, absolute / std::abs(expected), ulp};
+  }
+
+  // True when the errors are tolerated.
+  bool CountFinite(const Errors& errors, double magnitude) {
+    ++result_.ulp_histogram[UlpBin(errors.ulp)];
+    result_.max_absolute_error = std::max(result_.max_absolute_error, errors.absolute);
+    result_.max_relative_error = std::max(result_.max_relative_error, errors.relative);
+    result_.max_ulp_error = std::max(result_.max_ulp_error, errors.ulp);
+    if (IsClose(errors, magnitude)) return true;
+    if (result_.smallest_passing_ulp) {
+      result_.smallest_passing_ulp = std::max(*result_.smallest_passing_ulp, errors.ulp);
+    }
+    return errors.ulp <= tolerance_.ulp;
+  }
+
+  void CountMismatch(bool has_nan) {
+    ++(has_nan ? result_.nan_mismatches : result_.infinity_mismatches);
+    result_.smallest_passing_ulp.reset();
+  }
+
+  // Equal as values, or within the absolute and relative tolerance.
+  bool IsClose(const Errors& errors, double magnitude) const {
+    if (errors.ulp == 0) return true;
+    const double limit = tolerance_.absolute + tolerance_.relative * magnitude;
+    if constexpr (std::is_integral_v<T>) {
+      // The error as a double may be rounded; as an integer it is exact.
+      return limit >= 0x1p64 || (limit >= 1.0 && errors.ulp <= static_cast<uint64_t>(limit));
+    } else {
+      return errors.absolute <= limit;
+    }
+  }
+
+  const Tolerance tolerance_;
+  Comparison result_;
+};
+
+// Visits `expected` in the order of its memory; the third operand is the row-major number.
+LoopNest<kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
+  const LoopNest<kOperands> nest{expected.sizes,
+                                 {actual.strides, expected.strides, PackedStrides(expected.sizes)}};
+  return WithARow(Merged(SortedByStride(Merged(nest), kExpected)));
+}
+
+template <typename T>
+void CompareAll(const ConstTensorView& actual, const ConstTensorView& expected,
+                const Tolerance& tolerance, Comparison& total) {
+  const LoopNest<kOperands> nest = PlanLoops(actual.layout, expected.layout);
+  const Offsets stride = nest.Step(nest.rank() - 1);
+  std::mutex mutex;
+  ParallelFor(total.element_count, kParallelElements, [&](int64_t begin, int64_t end) {
+    Comparer<T> comparer(tolerance);
+    ForEachRun(nest, begin, end, [&](const Offsets& offset, int64_t count) {
+      comparer.CompareRun(actual.elements<T>() + offset[kActual],
+                          expected.elements<T>() + offset[kExpected], offset[kIndex], stride,
+                          count);
+    });
+    const std::lock_guard lock(mutex);
+    Merge(comparer.result(), total);
+  });
+}
+
+}  // namespace
+
+size_t UlpBin(uint64_t ulp_error) {
+  return ulp_error == 0 ? 0 : 1 + static_cast<size_t>(std::bit_width(ulp_error - 1));
+}
+
+Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
+                   const Tolerance& tolerance) {
+  assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
+  Comparison total;
+  total.element_count = expected.layout.element_count();
+  VisitDataType(AllTypes{}, expected.type,
+                [&]<typename T>() { CompareAll<T>(actual, expected, tolerance, total); });
+  return total;
+}
+
+}  // namespace dmlop

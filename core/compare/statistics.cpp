@@ -1,0 +1,250 @@
+#include "core/compare/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/compare/element.h"
+#include "core/compare/row_walk.h"
+#include "core/exact/error_free.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kChunk = 1 << 16;  // elements that are summed alone; also a thread's least work
+
+// A sum that carries its rounding errors along, about as good as twice the precision of double.
+class CompensatedSum {
+ public:
+  void Add(double value) {
+    const HeadTail sum = TwoSum(sum_.head, value);
+    sum_ = {sum.head, sum_.tail + sum.tail};
+  }
+  void Add(int64_t value) { AddHalves(value >> 32, value & 0xFFFFFFFF); }
+  void Add(uint64_t value) { AddHalves(value >> 32, value & 0xFFFFFFFF); }
+  void Add(const CompensatedSum& other) {
+    Add(other.sum_.head);
+    sum_.tail += other.sum_.tail;
+  }
+
+  double DividedBy(double divisor) const {
+    const double quotient = sum_.head / divisor;
+    return quotient + (std::fma(-quotient, divisor, sum_.head) + sum_.tail) / divisor;
+  }
+
+ private:
+  // Both halves are exact as doubles where the whole may not be.
+  template <typename T>
+  void AddHalves(T high, T low) {
+    Add(static_cast<double>(high) * 0x1p32);
+    Add(static_cast<double>(low));
+  }
+
+  HeadTail sum_{0.0, 0.0};
+};
+
+// The type of Number that holds a T.
+template <typename T>
+using Wide = std::conditional_t<!std::is_integral_v<T>, double,
+                                std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+
+template <typename T>
+Wide<T> Widen(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return x;
+  } else {
+    return AsDouble(x);
+  }
+}
+
+template <typename T>
+bool IsFinite(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return true;
+  } else {
+    return std::isfinite(value);
+  }
+}
+
+// The elements of a view in row-major order.
+template <typename T>
+class Elements {
+ public:
+  explicit Elements(const ConstTensorView& view)
+      : data_(view.elements<T>()),
+        count_(view.layout.element_count()),
+        nest_(WithARow(Merged(LoopNest<1>{view.layout.sizes, {view.layout.strides}}))) {}
+
+  int64_t count() const { return count_; }
+
+  // Calls visit(value) for the elements [begin, end).
+  template <typename Visit>
+  void ForEach(int64_t begin, int64_t end, Visit&& visit) const {
+    const int64_t stride = nest_.strides[0].back();
+    ForEachRun(nest_, begin, end, [&](const std::array<int64_t, 1>& offset, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) visit(Widen(data_[offset[0] + i * stride]));
+    });
+  }
+
+ private:
+  const T* data_;
+  int64_t count_;
+  LoopNest<1> nest_;
+};
+
+// What one look at each element tells: the counts, and the range of the finite values. Merges give
+// the same in any order.
+template <typename T>
+struct Survey {
+  Statistics counts;
+  Wide<T> min = std::numeric_limits<Wide<T>>::max();
+  Wide<T> max = std::numeric_limits<Wide<T>>::lowest();
+
+  void Add(Wide<T> value) {
+    if (!IsFinite(value)) return AddSpecial(value);
+    counts.zero_count += value == 0;
+    min = std::min(min, value);
+    max = std::max(max, value);
+  }
+  void AddSpecial(Wide<T> value) {
+    counts.positive_infinity_count += value > 0;
+    counts.negative_infinity_count += value < 0;
+    counts.nan_count += value != value;
+  }
+  void Add(const Survey& other) {
+    counts.nan_count += other.counts.nan_count;
+    counts.positive_infinity_count += other.counts.positive_infinity_count;
+    counts.negative_infinity_count += other.counts.negative_infinity_count;
+    counts.zero_count += other.counts.zero_count;
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+};
+
+template <typename T>
+Survey<T> SurveyOf(const Elements<T>& elements) {
+  Survey<T> total;
+  total.counts.count = elements.count();
+  std::mutex mutex;
+  ParallelFor(elements.count(), kChunk, [&](int64_t begin, int64_t end) {
+    Survey<T> part;
+    elements.ForEach(begin, end, [&](Wide<T> value) { part.Add(value); });
+    const std::lock_guard lock(mutex);
+    total.Add(part);
+  });
+  return total;
+}
+
+class Histogram {
+ public:
+  static constexpr size_t kBinCount = FiniteStatistics::kBinCount;
+  static_assert(std::has_single_bit(kBinCount));
+
+  Histogram(double min, double max) {
+    for (size_t i = 0; i < kBinCount; ++i) {
+      edges_[i] = std::lerp(min, max, static_cast<double>(i) / static_cast<double>(kBinCount));
+    }
+  }
+
+  void Add(double value) {
+    size_t bin = 0;  // a binary search without branches
+    for (size_t step = kBinCount / 2; step > 0; step /= 2) {
+      bin += value >= edges_[bin + step] ? step : 0;
+    }
+    ++counts_[bin];
+  }
+  void Add(const Histogram& other) {
+    for (size_t i = 0; i < kBinCount; ++i) counts_[i] += other.counts_[i];
+  }
+
+  const std::array<int64_t, kBinCount>& counts() const { return counts_; }
+
+ private:
+  std::array<double, kBinCount> edges_;  // lower edges
+  std::array<int64_t, kBinCount> counts_{};
+};
+
+// A power of two by which the values can be multiplied so that no sum of them overflows.
+double SumScale(double min, double max) {
+  return std::max(std::abs(min), std::abs(max)) > 0x1p960 ? 0x1p-64 : 1.0;
+}
+
+// What a second look at each element tells, now that the range is known.
+template <typename T>
+class Distribution {
+ public:
+  Distribution(const Elements<T>& elements, double min, double max)
+      : elements_(elements),
+        scale_(SumScale(min, max)),
+        empty_(min, max),
+        histogram_(empty_),
+        sums_(static_cast<size_t>((elements.count() + kChunk - 1) / kChunk)) {
+    ParallelFor(static_cast<int64_t>(sums_.size()), 1, [&](int64_t begin, int64_t end) {
+      Histogram part = empty_;
+      for (int64_t chunk = begin; chunk < end; ++chunk) AddChunk(chunk, part);
+      const std::lock_guard lock(mutex_);
+      histogram_.Add(part);
+    });
+  }
+
+  const std::array<int64_t, Histogram::kBinCount>& histogram() const { return histogram_.counts(); }
+
+  // Chunks are summed apart and their sums added in order, so that the threads do not matter.
+  double Mean(int64_t finite_count) const {
+    CompensatedSum total;
+    for (const CompensatedSum& sum : sums_) total.Add(sum);
+    return total.DividedBy(static_cast<double>(finite_count)) / scale_;
+  }
+
+ private:
+  void AddChunk(int64_t chunk, Histogram& histogram) {
+    CompensatedSum sum;
+    const int64_t begin = chunk * kChunk;
+    elements_.ForEach(begin, std::min(begin + kChunk, elements_.count()), [&](Wide<T> value) {
+      if (!IsFinite(value)) return;
+      histogram.Add(static_cast<double>(value));
+      if constexpr (std::is_integral_v<T>) {
+        sum.Add(value);
+      } else {
+        sum.Add(value * scale_);
+      }
+    });
+    sums_[static_cast<size_t>(chunk)] = sum;
+  }
+
+  const Elements<T>& elements_;
+  const double scale_;
+  const Histogram empty_;
+  Histogram histogram_;
+  std::vector<CompensatedSum> sums_;  // of each chunk
+  std::mutex mutex_;
+};
+
+template <typename T>
+Statistics StatisticsOf(const Elements<T>& elements) {
+  const Survey<T> survey = SurveyOf(elements);
+  Statistics statistics = survey.counts;
+  if (statistics.finite_count() == 0) return statistics;
+  const Wide<T> min = survey.min + Wide<T>{0};  // makes 0 of -0
+  const Wide<T> max = survey.max + Wide<T>{0};
+  const Distribution<T> distribution(elements, static_cast<double>(min), static_cast<double>(max));
+  statistics.finite = {min, max, distribution.Mean(statistics.finite_count()),
+                       distribution.histogram()};
+  return statistics;
+}
+
+}  // namespace
+
+Statistics ComputeStatistics(const ConstTensorView& view) {
+  Statistics statistics;
+  VisitDataType(AllTypes{}, view.type,
+                [&]<typename T>() { statistics = StatisticsOf(Elements<T>(view)); });
+  return statistics;
+}
+
+}  // namespace dmlop

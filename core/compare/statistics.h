@@ -1,0 +1,44 @@
+// What a tensor's values look like as a whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// A value of any type without rounding: floats are double, integers the widest of their sign.
+using Number = std::variant<double, int64_t, uint64_t>;
+
+// Of the finite values. -0 counts as 0.
+struct FiniteStatistics {
+  static constexpr size_t kBinCount = 16;
+
+  Number min;
+  Number max;
+  double mean = 0.0;
+  // Counts in equal parts of [min, max]. A bin begins at its lower edge, which is rounded to double
+  // as 64-bit integers are; the last one has the maximum too, and everything where min is max.
+  std::array<int64_t, kBinCount> histogram{};
+};
+
+struct Statistics {
+  int64_t count = 0;
+  int64_t nan_count = 0;
+  int64_t positive_infinity_count = 0;
+  int64_t negative_infinity_count = 0;
+  int64_t zero_count = 0;                  // -0 too
+  std::optional<FiniteStatistics> finite;  // empty where no value is finite
+
+  int64_t finite_count() const {
+    return count - nan_count - positive_infinity_count - negative_infinity_count;
+  }
+};
+
+// A view laid out in any way, of a type that is at least a byte wide.
+Statistics ComputeStatistics(const ConstTensorView& view);
+
+}  // namespace dmlop

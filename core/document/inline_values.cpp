@@ -1,0 +1,148 @@
+// Tensors whose elements stand in the document: nested arrays of the tensor's shape, or
+// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}.
+//
+//   DOC-4   the values do not have the tensor's shape
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/document/operator_document.h"
+#include "core/document/value_reader.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Writes packed elements from left to right.
+class InlineReader {
+ public:
+  InlineReader(const TensorDesc& desc, std::byte* to, Diagnostics& diagnostics)
+      : type_(*desc.data_type),
+        width_(ByteWidth(type_)),
+        sizes_(desc.sizes->begin(), desc.sizes->end()),
+        to_(to),
+        values_(diagnostics) {}
+
+  void Read(JsonCursor source) {
+    if (source.is_array()) {
+      ReadArray(source, 0);
+    } else {
+      ReadInitializer(source);
+    }
+  }
+
+ private:
+  void ReadArray(JsonCursor source, size_t d) {
+    if (!source.is_array()) {
+      values_.Error(source, "DOC-4",
+                    fmt::format("expected an array of {} values, found {}", sizes_[d],
+                                Describe(source.kind())));
+      return;
+    }
+    const int64_t count = static_cast<int64_t>(source.child_count());
+    if (count != sizes_[d]) {
+      values_.Error(source, "DOC-4",
+                    fmt::format("the array has {} values; expected {}", count, sizes_[d]));
+      return;
+    }
+    for (auto child = source.first_child(); child; child = child->next()) {
+      if (d + 1 < sizes_.size()) {
+        ReadArray(*child, d + 1);
+      } else {
+        values_.Element(*child, type_, to_);
+        to_ += width_;
+      }
+    }
+  }
+
+  void ReadInitializer(JsonCursor source) {
+    constexpr std::array<std::string_view, 2> kConstant = {"value", "valueCount"};
+    constexpr std::array<std::string_view, 3> kSequence = {"valueStart", "valueDelta",
+                                                           "valueCount"};
+    const bool constant = source.Find("value").has_value();
+    if (!constant && !source.Find("valueStart")) {
+      values_.Error(source, "JSON-2",
+                    "expected an initializer with 'value', or with 'valueStart' and 'valueDelta'");
+      return;
+    }
+    if (constant) {
+      values_.CheckKeys(source, kConstant);
+    } else {
+      values_.CheckKeys(source, kSequence);
+    }
+    if (!CheckCount(source)) return;
+    alignas(8) std::array<std::byte, 8> start{};
+    alignas(8) std::array<std::byte, 8> delta{};
+    if (!ReadMember(source, constant ? "value" : "valueStart", start)) return;
+    if (!constant && !ReadMember(source, "valueDelta", delta)) return;
+    VisitDataType(AllTypes(), type_, [&]<typename T>() {
+      Fill(std::bit_cast<std::array<T, 8 / sizeof(T)>>(start)[0],
+           std::bit_cast<std::array<T, 8 / sizeof(T)>>(delta)[0], constant);
+    });
+  }
+
+  bool CheckCount(JsonCursor source) {
+    const auto count = source.Find("valueCount");
+    if (!count) return true;
+    const auto number = values_.Uint32(*count);
+    if (!number) return false;
+    if (*number == Product(sizes_)) return true;
+    values_.Error(*count, "DOC-4", fmt::format("{} values; expected {}", *number, Product(sizes_)));
+    return false;
+  }
+
+  bool ReadMember(JsonCursor source, std::string_view name, std::array<std::byte, 8>& to) {
+    const auto member = source.Find(name);
+    if (member) return values_.Element(*member, type_, to.data());
+    values_.Error(source, "JSON-2", fmt::format("'{}' is missing", name));
+    return false;
+  }
+
+  // Each value is the one before plus delta in the tensor's own type: integers wrap, floats round.
+  template <typename T>
+  static T Next(T value, T delta) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));
+    } else if constexpr (std::is_same_v<T, Half>) {
+      return RoundOnce<Half>(
+          static_cast<double>(ToFloat(value)) + static_cast<double>(ToFloat(delta)), 0.0);
+    } else {
+      return value + delta;
+    }
+  }
+
+  template <typename T>
+  void Fill(T value, T delta, bool constant) {
+    const int64_t count = Product(sizes_);
+    for (int64_t i = 0; i < count; ++i, to_ += width_) {
+      std::memcpy(to_, &value, sizeof(T));
+      if (!constant) value = Next(value, delta);
+    }
+  }
+
+  DataType type_;
+  size_t width_;
+  Dims sizes_;
+  std::byte* to_;
+  ValueReader values_;
+};
+
+}  // namespace
+
+std::optional<LoadedTensor> OperatorDocument::InlineTensor(const TensorDesc& desc,
+                                                           JsonCursor values,
+                                                           Diagnostics& diagnostics) const {
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  const size_t count_before = diagnostics.list().size();
+  auto buffer =
+      std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * ByteWidth(*desc.data_type));
+  InlineReader(desc, buffer->data(), diagnostics).Read(values);
+  if (diagnostics.list().size() != count_before) return std::nullopt;
+  const ConstTensorView view{buffer->data(), *desc.data_type, PackedLayout(sizes)};
+  return FitToDesc({view, buffer}, desc, "the values at " + values.pointer());
+}
+
+}  // namespace dmlop

@@ -1,0 +1,204 @@
+#include "core/document/operator_case.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/io/file.h"
+#include "core/ops/checks.h"
+#include "core/ops/field_visitor.h"
+
+namespace dmlop {
+namespace {
+
+// More entries than this of an array that was left out are not made up from a count alone.
+constexpr size_t kMaxLeftOutTensors = 1 << 16;
+
+struct NamedArray {
+  std::string_view field;
+  bool left_out = false;
+  std::optional<uint32_t> stated_count;
+};
+
+// The one field of a role that is an array of tensors, where the operator has one.
+struct ArrayFinder : FieldVisitor {
+  TensorRole role;
+  std::optional<NamedArray> found;
+  std::optional<uint32_t> last_count;
+
+  explicit ArrayFinder(TensorRole r) : role(r) {}
+
+  template <typename A>
+  void Count(std::string_view, std::optional<uint32_t>& count, A&) {
+    last_count = count;
+  }
+  void Tensors(std::string_view name, TensorRole of,
+               std::optional<std::vector<TensorDesc>>& descs) {
+    if (of == role) found = {name, !descs, last_count};
+  }
+};
+
+size_t CountBound(const std::map<std::string, Binding>& bindings, std::string_view field) {
+  return static_cast<size_t>(std::count_if(
+      bindings.begin(), bindings.end(),
+      [&](const auto& entry) { return entry.first.starts_with(std::string(field) + "/"); }));
+}
+
+std::string KindOf(TensorRole role) {
+  return role == TensorRole::kInput ? "input" : "output";
+}
+
+}  // namespace
+
+FileArgument FileArgument::Parse(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) return {"", text};
+  std::string name = text.substr(0, equals);
+  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '[' || c == ']';
+  });
+  if (!is_name || std::isdigit(static_cast<unsigned char>(name[0])) || name[0] == '/') {
+    return {"", text};
+  }
+  const size_t bracket = name.find('[');
+  if (bracket != std::string::npos && name.ends_with(']')) {
+    name[bracket] = '/';
+    name.pop_back();
+  }
+  return {name, text.substr(equals + 1)};
+}
+
+void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& arguments) {
+  const auto array = VisitAllFields(document_.op(), ArrayFinder(role)).found;
+  if (array && array->left_out) {
+    const size_t bound = std::max(CountBound(document_.bindings(), array->field), arguments.size());
+    const size_t count = array->stated_count ? *array->stated_count : bound;
+    const bool known = array->stated_count || bound > 0;
+    if (known && count <= kMaxLeftOutTensors) document_.SizeLeftOutTensors(role, count);
+  }
+  for (const FileArgument& file : Assign(role, arguments)) {
+    document_.bindings()[file.name] = {file.path, std::nullopt};
+  }
+}
+
+std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
+                                               const std::vector<std::string>& arguments) const {
+  std::vector<FileArgument> files;
+  for (const std::string& argument : arguments) files.push_back(FileArgument::Parse(argument));
+
+  std::vector<std::string> names;
+  for (const TensorSlot& slot : Slots(role)) names.push_back(slot.path);
+  std::set<std::string> taken;
+  for (const FileArgument& file : files) {
+    if (file.name.empty()) continue;
+    if (std::find(names.begin(), names.end(), file.name) == names.end()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} has no {} '{}'; it has {}", Name(document_.op()), KindOf(role),
+                              DisplayName(file.name), fmt::join(names, ", ")));
+    }
+    if (!taken.insert(file.name).second) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", DisplayName(file.name)));
+    }
+  }
+  for (FileArgument& file : files) {
+    if (!file.name.empty()) continue;
+    const auto free = std::find_if(names.begin(), names.end(),
+                                   [&](const std::string& name) { return !taken.contains(name); });
+    if (free == names.end()) {
+      throw Error(ErrorKind::kUsage, fmt::format("{}: one file too many; {} has {} {}{}", file.path,
+                                                 Name(document_.op()), names.size(), KindOf(role),
+                                                 names.size() == 1 ? "" : "s"));
+    }
+    file.name = *free;
+    taken.insert(*free);
+  }
+  return files;
+}
+
+bool OperatorCase::ReadsStandardInput() const {
+  for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
+    if (!slot.desc->complete() && PathOf(slot) == kStandardStream) return true;
+  }
+  return false;
+}
+
+void OperatorCase::TakeFromFiles() {
+  // Arrays of standard input come in the order of the tensors, so if one is opened, all are.
+  const bool reads_standard_input = ReadsStandardInput();
+  for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
+    const auto binding = document_.bindings().find(slot.path);
+    if (slot.role == TensorRole::kOutput || binding == document_.bindings().end()) continue;
+    const std::string& path = binding->second.path;
+    if (path.empty() || FormatOf(path) == FileFormat::kRaw) continue;
+    const bool from_stream = path == kStandardStream && reads_standard_input;
+    if (slot.desc->complete() && !from_stream) continue;
+
+    loaded_.push_back({slot.path, LoadNpy(path)});
+    const ConstTensorView& view = loaded_.back().tensor.view;
+    if (!slot.desc->data_type) slot.desc->data_type = view.type;
+    if (slot.desc->sizes) continue;
+    slot.desc->sizes.emplace();
+    for (const int64_t size : view.layout.sizes) {
+      // A size beyond 32 bits saturates, and is then refused like any tensor that large.
+      slot.desc->sizes->push_back(
+          static_cast<uint32_t>(std::min<int64_t>(size, std::numeric_limits<uint32_t>::max())));
+    }
+    if (view.layout.sizes.empty()) slot.desc->sizes->push_back(1);
+  }
+}
+
+const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const {
+  for (const LoadedArray& array : loaded_) {
+    if (array.slot_path == slot_path) return &array.tensor;
+  }
+  return nullptr;
+}
+
+std::optional<LoadedTensor> OperatorCase::LoadOne(const TensorSlot& slot,
+                                                  Diagnostics& diagnostics) const {
+  const Binding& binding = document_.bindings().at(slot.path);
+  if (binding.values) return document_.InlineTensor(*slot.desc, *binding.values, diagnostics);
+  if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
+    return FitToDesc(*loaded, *slot.desc, binding.path);
+  }
+  return LoadInput(binding.path, *slot.desc);
+}
+
+void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
+  const std::vector<TensorSlot> slots = Slots(TensorRole::kInput);
+  std::vector<std::string> unbound;
+  for (const TensorSlot& slot : slots) {
+    if (!document_.bindings().contains(slot.path)) unbound.push_back(DisplayName(slot.path));
+  }
+  if (!unbound.empty()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} {} bound to nothing; bind a file with -i NAME=FILE",
+                            fmt::join(unbound, ", "), unbound.size() == 1 ? "is" : "are"));
+  }
+  for (const TensorSlot& slot : slots) {
+    if (auto tensor = LoadOne(slot, diagnostics)) inputs_.push_back(*std::move(tensor));
+  }
+}
+
+std::vector<TensorSlot> OperatorCase::Slots(TensorRole role) const {
+  std::vector<TensorSlot> slots = TensorSlots(static_cast<const OperatorDocument&>(document_).op());
+  std::erase_if(slots, [&](const TensorSlot& slot) { return slot.role != role; });
+  return slots;
+}
+
+std::string OperatorCase::PathOf(const TensorSlot& slot) const {
+  const auto binding = document_.bindings().find(slot.path);
+  return binding == document_.bindings().end() ? "" : binding->second.path;
+}
+
+std::vector<ConstTensorView> OperatorCase::InputViews() const {
+  std::vector<ConstTensorView> views;
+  for (const LoadedTensor& input : inputs_) views.push_back(input.view);
+  return views;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,69 @@
+// An operator with its files: the unit of work of every command that runs something.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/document/operator_document.h"
+#include "core/io/tensor_file.h"
+
+namespace dmlop {
+
+// "[NAME=]FILE" taken apart; NAME is a path such as "InputTensors/0", or empty.
+struct FileArgument {
+  std::string name;
+  std::string path;
+
+  static FileArgument Parse(const std::string& text);
+};
+
+class OperatorCase {
+ public:
+  explicit OperatorCase(OperatorDocument& document) : document_(document) {}
+
+  // Binds files to the tensors of a role, in place of what the document binds: those without a name
+  // take the tensors in order. Throws an Error of kind kUsage for names and numbers of files that
+  // the operator does not have.
+  void Bind(TensorRole role, const std::vector<std::string>& arguments);
+
+  // The same assignment without binding: each argument with the path of its tensor as its name.
+  std::vector<FileArgument> Assign(TensorRole role,
+                                   const std::vector<std::string>& arguments) const;
+
+  // Takes types and sizes that were left out from the files bound to the inputs.
+  void TakeFromFiles();
+
+  // Loads every input of a valid operator. An input that is bound to nothing is an Error of kind
+  // kUsage; values in the document that do not fit are reported.
+  void LoadInputs(Diagnostics& diagnostics);
+
+  // The slots of a role, in the order of the views that Run takes.
+  std::vector<TensorSlot> Slots(TensorRole role) const;
+
+  // The file bound to a tensor; empty for none.
+  std::string PathOf(const TensorSlot& slot) const;
+
+  const std::vector<LoadedTensor>& inputs() const { return inputs_; }
+  std::vector<ConstTensorView> InputViews() const;
+
+  OperatorDocument& document() { return document_; }
+
+ private:
+  struct LoadedArray {
+    std::string slot_path;
+    LoadedTensor tensor;
+  };
+
+  const LoadedTensor* FindLoaded(const std::string& slot_path) const;
+  std::optional<LoadedTensor> LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const;
+  bool ReadsStandardInput() const;
+
+  OperatorDocument& document_;
+  std::vector<LoadedArray> loaded_;   // arrays that TakeFromFiles had to open
+  std::vector<LoadedTensor> inputs_;  // fitted to their descs
+};
+
+}  // namespace dmlop

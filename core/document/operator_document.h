@@ -1,0 +1,63 @@
+// One operator as a JSON document: "type", "desc" and "bindings".
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/diagnostic.h"
+#include "core/io/json.h"
+#include "core/io/tensor_file.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+// What a tensor is bound to: a file, or values in the document.
+struct Binding {
+  std::string path;
+  std::optional<JsonCursor> values;
+};
+
+class OperatorDocument {
+ public:
+  // Reads a document that is well-formed. `folder` is what its bindings are relative to. Faults are
+  // reported, and the document has what could be read; it has no operator if its type is unknown.
+  OperatorDocument(JsonDocument json, std::string folder, Diagnostics& diagnostics);
+  OperatorDocument(const OperatorDocument&) = delete;
+  OperatorDocument& operator=(const OperatorDocument&) = delete;
+
+  const JsonDocument& json() const { return json_; }
+  bool has_operator() const { return op_.has_value(); }
+  OperatorDesc& op() { return *op_; }
+  const OperatorDesc& op() const { return *op_; }
+
+  // By the path of the tensor: "InputTensor", "OutputTensors/1".
+  std::map<std::string, Binding>& bindings() { return bindings_; }
+  const std::map<std::string, Binding>& bindings() const { return bindings_; }
+
+  // Gives an array of tensors that was left out `count` entries.
+  void SizeLeftOutTensors(TensorRole role, size_t count);
+
+  // Completes and validates the operator. Faults of values that could not be read are not repeated.
+  void Check(FeatureLevel level, Diagnostics& diagnostics);
+
+  // The elements of an input with a valid desc that are bound in the document itself.
+  std::optional<LoadedTensor> InlineTensor(const TensorDesc& desc, JsonCursor values,
+                                           Diagnostics& diagnostics) const;
+
+ private:
+  void ReadBindings(JsonCursor object, Diagnostics& diagnostics);
+  void Locate(Diagnostic& diagnostic) const;
+
+  JsonDocument json_;
+  std::string folder_;
+  std::optional<OperatorDesc> op_;
+  std::optional<JsonCursor> fields_;  // the object that has the operator's fields
+  std::map<std::string, Binding> bindings_;
+};
+
+// The document as text with everything filled in, for an operator that is valid.
+std::string CompleteText(const OperatorDocument& document);
+
+}  // namespace dmlop

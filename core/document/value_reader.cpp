@@ -1,0 +1,223 @@
+#include "core/document/value_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/base/spelling.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kTensorTypePrefix = "DML_TENSOR_TYPE_";
+constexpr std::string_view kTensorTypes[] = {"BUFFER"};
+constexpr std::string_view kTensorFlagPrefix = "DML_TENSOR_FLAG_";
+constexpr std::string_view kTensorFlags[] = {"NONE", "OWNED_BY_DML"};
+constexpr std::string_view kTensorKeys[] = {"Type",
+                                            "Desc",
+                                            "DataType",
+                                            "Flags",
+                                            "DimensionCount",
+                                            "Sizes",
+                                            "Strides",
+                                            "TotalTensorSizeInBytes",
+                                            "GuaranteedBaseOffsetAlignment"};
+
+bool EqualIgnoringCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+}  // namespace
+
+bool ValueReader::Expect(JsonCursor value, JsonKind kind) const {
+  if (value.kind() == kind) return true;
+  Error(value, "DOC-1",
+        fmt::format("expected {}, found {}", Describe(kind), Describe(value.kind())));
+  return false;
+}
+
+template <typename T>
+std::optional<T> ValueReader::Integer(JsonCursor value, std::string_view type_name) const {
+  if (!Expect(value, JsonKind::kInteger)) return std::nullopt;
+  std::string_view token = value.token();
+  if (token == "-0") token.remove_prefix(1);
+  T number{};
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
+  if (error == std::errc() && end == token.data() + token.size()) return number;
+  Error(value, "DOC-2",
+        fmt::format("{} is out of range for {} [{}, {}]", token, type_name,
+                    std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  return std::nullopt;
+}
+
+std::optional<uint32_t> ValueReader::Uint32(JsonCursor value) const {
+  return Integer<uint32_t>(value, Name(DataType::kUint32));
+}
+
+std::optional<uint64_t> ValueReader::Uint64(JsonCursor value) const {
+  return Integer<uint64_t>(value, Name(DataType::kUint64));
+}
+
+// An integer token must be a double exactly, as DxDispatch demands; its "-0" is the integer zero.
+std::optional<double> ValueReader::Number(JsonCursor value) const {
+  if (value.is_string()) {
+    for (const auto& [name, number] :
+         {std::pair{"nan", std::nan("")}, {"inf", INFINITY}, {"-inf", -INFINITY}}) {
+      if (EqualIgnoringCase(value.string(), name)) return number;
+    }
+    Error(value, "DOC-2",
+          fmt::format("'{}' is not a number; as text there are 'nan', 'inf' and '-inf'",
+                      value.string()));
+    return std::nullopt;
+  }
+  const std::string_view token = value.token();
+  double number = 0;
+  std::from_chars(token.data(), token.data() + token.size(), number);
+  if (value.kind() == JsonKind::kFraction) return number;
+  if (!Expect(value, JsonKind::kInteger)) return std::nullopt;
+  if (token == "-0") return 0.0;
+  if (fmt::format("{:.0f}", number) == token) return number;
+  Error(value, "DOC-2",
+        fmt::format("{} is not exact as a floating-point number; write it with a fraction, {}.0, "
+                    "to have it rounded",
+                    token, token));
+  return std::nullopt;
+}
+
+std::optional<float> ValueReader::Float32(JsonCursor value) const {
+  const std::optional<double> number = Number(value);
+  if (!number) return std::nullopt;
+  return RoundOnce<float>(*number, 0.0);
+}
+
+std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) const {
+  if (!Expect(value, JsonKind::kArray)) return std::nullopt;
+  std::vector<uint32_t> numbers;
+  bool all_read = true;
+  for (auto child = value.first_child(); child; child = child->next()) {
+    const std::optional<uint32_t> number = Uint32(*child);
+    all_read &= number.has_value();
+    numbers.push_back(number.value_or(0));
+  }
+  if (!all_read) return std::nullopt;
+  return numbers;
+}
+
+std::optional<std::string> ValueReader::String(JsonCursor value) const {
+  if (!Expect(value, JsonKind::kString)) return std::nullopt;
+  return value.string();
+}
+
+std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefix,
+                                        std::span<const std::string_view> names,
+                                        std::string_view code) const {
+  if (!Expect(value, JsonKind::kString)) return std::nullopt;
+  std::string_view name = value.string();
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  std::string hint = DidYouMean(name, names);
+  if (hint.empty()) hint = fmt::format("; expected one of {}", fmt::join(names, ", "));
+  Error(value, code, fmt::format("'{}' is not a known name{}", value.string(), hint));
+  return std::nullopt;
+}
+
+template <typename T>
+bool ValueReader::StoreElement(JsonCursor value, std::byte* to) const {
+  T element;
+  if constexpr (std::is_integral_v<T>) {
+    const std::optional<T> number = Integer<T>(value, Name(kDataTypeOf<T>));
+    if (!number) return false;
+    element = *number;
+  } else {
+    const std::optional<double> number = Number(value);
+    if (!number) return false;
+    if constexpr (std::is_same_v<T, double>) {
+      element = *number;
+    } else {
+      element = RoundOnce<T>(*number, 0.0);
+    }
+  }
+  std::memcpy(to, &element, sizeof(T));
+  return true;
+}
+
+bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const {
+  bool stored = false;
+  VisitDataType(AllTypes(), type, [&]<typename T>() { stored = StoreElement<T>(value, to); });
+  return stored;
+}
+
+TensorDesc ValueReader::Tensor(JsonCursor value) const {
+  TensorDesc desc;
+  if (!Expect(value, JsonKind::kObject)) return desc;
+  const JsonCursor fields = TensorFields(value);
+  if (!Expect(fields, JsonKind::kObject)) return desc;
+  CheckKeys(value, kTensorKeys);
+  if (fields.offset() != value.offset()) CheckKeys(fields, kTensorKeys);
+
+  if (const auto type = FindPresent(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
+  if (const auto type = FindPresent(fields, "DataType")) {
+    const auto index = Enum(*type, kDataTypePrefix, DataTypeNames());
+    if (index) desc.data_type = static_cast<DataType>(*index);
+  }
+  if (const auto sizes = FindPresent(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
+  if (const auto count = FindPresent(fields, "DimensionCount")) {
+    desc.dimension_count = Uint32(*count);
+  }
+  if (const auto strides = FindPresent(fields, "Strides")) {
+    desc.strides = Uint32Array(*strides);
+    if (desc.strides && desc.strides->empty()) desc.strides.reset();  // as DxDispatch reads it
+  }
+  if (const auto flags = FindPresent(fields, "Flags")) {
+    const auto flag_names = flags->is_array() ? flags->children() : std::vector{*flags};
+    for (const JsonCursor flag : flag_names) {
+      desc.owned_by_dml |= Enum(flag, kTensorFlagPrefix, kTensorFlags, "BUF-15") == 1u;
+    }
+  }
+  if (const auto total = FindPresent(fields, "TotalTensorSizeInBytes")) {
+    desc.total_tensor_size_in_bytes = Uint64(*total).value_or(0);
+  }
+  if (const auto alignment = FindPresent(fields, "GuaranteedBaseOffsetAlignment")) {
+    desc.guaranteed_base_offset_alignment = Uint32(*alignment).value_or(0);
+  }
+  return desc;
+}
+
+void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
+  std::vector<std::string_view> seen;
+  for (auto member = object.first_child(); member; member = member->next()) {
+    const std::string& key = member->key();
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      diagnostics_.Error("JSON-3", member->pointer(),
+                         fmt::format("'{}' is not a known field{}", key, DidYouMean(key, known)),
+                         member->key_offset());
+    } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      diagnostics_.Error("JSON-5", member->pointer(), fmt::format("'{}' stands twice", key),
+                         member->key_offset());
+    } else {
+      seen.push_back(key);
+    }
+  }
+}
+
+std::optional<JsonCursor> FindPresent(JsonCursor object, std::string_view name) {
+  const std::optional<JsonCursor> member = object.Find(name);
+  return member && !member->is_null() ? member : std::nullopt;
+}
+
+JsonCursor TensorFields(JsonCursor tensor) {
+  return FindPresent(tensor, "Desc").value_or(tensor);
+}
+
+}  // namespace dmlop

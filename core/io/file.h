@@ -1,0 +1,77 @@
+// Files as bytes: inputs are mapped, outputs are written beside their target and renamed into
+// place.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace dmlop {
+
+// Standard input or output, where a file is expected.
+inline constexpr std::string_view kStandardStream = "-";
+
+// The bytes of a file, for as long as the object lives. All failures are Errors of kind
+// kFileSystem.
+class InputFile {
+ public:
+  // Maps a regular file; reads anything else to its end.
+  static InputFile Open(const std::string& path);
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  InputFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+// Everything up to the end of standard input, or of a file.
+std::string ReadText(const std::string& path);
+
+// Reads exactly `bytes.size()` bytes of standard input; fewer only at its end. Returns how many.
+size_t ReadStandardInput(std::span<std::byte> bytes);
+
+// Writes all bytes to an open file; `name` is for the message.
+void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name);
+
+// True for a path that exists and is neither a regular file nor a folder: a device or a pipe, which
+// is written as it is.
+bool IsStream(const std::string& path);
+void WriteStream(const std::string& path, std::span<const std::byte> bytes);
+
+// A file that appears complete or not at all: the bytes are mapped from a temporary file beside the
+// target, which takes the target's place at Publish and is removed without it.
+class OutputFile {
+ public:
+  // A symbolic link is followed: the file that it names is the target.
+  OutputFile(const std::string& path, size_t size);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  // All zero at first.
+  std::span<std::byte> bytes() { return {data_, size_}; }
+
+  // Ends writing. What the file system reports late is reported here.
+  void Close();
+
+  // Renames the closed file into place.
+  void Publish();
+
+ private:
+  void Unmap();
+
+  std::string name_;  // as the user gave it
+  std::string target_;
+  std::string temporary_;  // empty once published
+  int descriptor_ = -1;
+  std::byte* data_ = nullptr;
+  size_t size_;
+};
+
+}  // namespace dmlop

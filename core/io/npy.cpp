@@ -1,0 +1,234 @@
+#include "core/io/npy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <optional>
+
+#include "core/base/checked_math.h"
+#include "core/base/error.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMaxHeaderSize = 1 << 20;  // NumPy's own headers stay far below
+constexpr size_t kVersion1Preamble = 10;
+constexpr size_t kAlignment = 64;
+
+[[noreturn]] void Fail(const std::string& name, const std::string& message) {
+  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
+}
+
+uint32_t LittleEndian(std::span<const std::byte> bytes) {
+  uint32_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint32_t>(bytes[i]);
+  return value;
+}
+
+struct TypeCode {
+  std::string_view code;
+  DataType type;
+};
+
+constexpr TypeCode kTypeCodes[] = {
+    {"f8", DataType::kFloat64}, {"f4", DataType::kFloat32}, {"f2", DataType::kFloat16},
+    {"i8", DataType::kInt64},   {"i4", DataType::kInt32},   {"i2", DataType::kInt16},
+    {"i1", DataType::kInt8},    {"u8", DataType::kUint64},  {"u4", DataType::kUint32},
+    {"u2", DataType::kUint16},  {"u1", DataType::kUint8},   {"b1", DataType::kUint8},
+};
+
+// The header's text: a Python dictionary of a string, a boolean and a tuple.
+class DictionaryParser {
+ public:
+  DictionaryParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  NpyHeader Parse() {
+    Expect('{');
+    while (!Accept('}')) {
+      ParseEntry();
+      if (!Accept(',')) {
+        Expect('}');
+        break;
+      }
+    }
+    SkipSpaces();
+    if (at_ != text_.size()) Malformed("text after the dictionary");
+    if (!has_descr_) Malformed("'descr' is missing");
+    if (!has_order_) Malformed("'fortran_order' is missing");
+    if (!has_shape_) Malformed("'shape' is missing");
+    return header_;
+  }
+
+ private:
+  [[noreturn]] void Malformed(const std::string& what) const {
+    Fail(name_, "not a valid .npy header: " + what);
+  }
+
+  void SkipSpaces() {
+    while (at_ < text_.size() && std::string_view(" \t\n").find(text_[at_]) != text_.npos) ++at_;
+  }
+
+  bool Accept(char c) {
+    SkipSpaces();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void Expect(char c) {
+    if (!Accept(c)) Malformed(fmt::format("expected '{}' at byte {} of the dictionary", c, at_));
+  }
+
+  void ParseEntry() {
+    const std::string_view key = ParseString();
+    Expect(':');
+    if (key == "descr") {
+      ParseType();
+      has_descr_ = true;
+    } else if (key == "fortran_order") {
+      header_.fortran_order = ParseBoolean();
+      has_order_ = true;
+    } else if (key == "shape") {
+      ParseShape();
+      has_shape_ = true;
+    } else {
+      Malformed(fmt::format("unknown key '{}'", key));
+    }
+  }
+
+  std::string_view ParseString() {
+    SkipSpaces();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    const size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : text_.npos;
+    if (end == text_.npos) Malformed(fmt::format("expected a string at byte {}", at_));
+    const std::string_view value = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return value;
+  }
+
+  bool ParseBoolean() {
+    SkipSpaces();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return value;
+    }
+    Malformed("'fortran_order' is neither True nor False");
+  }
+
+  void ParseType() {
+    SkipSpaces();
+    if (at_ < text_.size() && text_[at_] == '[') {
+      Fail(name_, "has a structured dtype; expected one of numbers");
+    }
+    const std::string_view descr = ParseString();
+    std::string_view code = descr;
+    const char order = code.empty() ? '\0' : code[0];
+    if (std::string_view("<>=|").find(order) != std::string_view::npos) code.remove_prefix(1);
+    if (code == "O") Fail(name_, "holds Python objects (a pickle), which are not read");
+    for (const TypeCode& known : kTypeCodes) {
+      if (known.code != code) continue;
+      header_.type = known.type;
+      header_.big_endian = order == '>' && ByteWidth(known.type) > 1;
+      return;
+    }
+    Fail(name_, fmt::format("has dtype '{}', which is no DirectML data type", descr));
+  }
+
+  void ParseShape() {
+    Expect('(');
+    CheckedU64 bytes = 8;  // of the widest type, so that no later product can overflow
+    while (!Accept(')')) {
+      SkipSpaces();
+      uint64_t size = 0;
+      const char* begin = text_.data() + at_;
+      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), size);
+      if (error != std::errc()) Malformed("'shape' is not a tuple of sizes");
+      at_ += static_cast<size_t>(end - begin);
+      if (header_.shape.size() == Dims::kMaxCount) {
+        Fail(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
+      }
+      bytes = CheckedMul(bytes, size);
+      if (!bytes || *bytes > static_cast<uint64_t>(INT64_MAX)) {
+        Fail(name_, "has a shape with more elements than any file can hold");
+      }
+      header_.shape.push_back(static_cast<int64_t>(size));
+      if (!Accept(',')) {
+        Expect(')');
+        break;
+      }
+    }
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  size_t at_ = 0;
+  NpyHeader header_{};
+  bool has_descr_ = false;
+  bool has_order_ = false;
+  bool has_shape_ = false;
+};
+
+std::string_view CodeOf(DataType type) {
+  for (const TypeCode& known : kTypeCodes) {
+    if (known.type == type) return known.code;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool HasNpyMagic(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.starts_with(kNpyMagic);
+}
+
+size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name) {
+  if (!HasNpyMagic(preamble)) Fail(name, "is not a .npy file: it does not begin with \\x93NUMPY");
+  if (preamble.size() < kNpyPreambleSize) Fail(name, "is truncated within its header");
+  const unsigned version = std::to_integer<unsigned>(preamble[6]);
+  if (version < 1 || version > 3) {
+    Fail(name, fmt::format("has .npy format version {}.{}; versions 1.0 to 3.0 are read", version,
+                           std::to_integer<unsigned>(preamble[7])));
+  }
+  const size_t size = version == 1 ? kVersion1Preamble + LittleEndian(preamble.subspan(8, 2))
+                                   : kNpyPreambleSize + LittleEndian(preamble.subspan(8, 4));
+  if (size > kMaxHeaderSize) {
+    Fail(name, fmt::format("has a header of {} bytes; at most {} are read", size, kMaxHeaderSize));
+  }
+  return std::max(size, kNpyPreambleSize);
+}
+
+NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name) {
+  const size_t size = NpyHeaderSize(bytes, name);
+  if (bytes.size() < size) Fail(name, "is truncated within its header");
+  const size_t begin = std::to_integer<int>(bytes[6]) == 1 ? kVersion1Preamble : kNpyPreambleSize;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + begin, size - begin);
+  NpyHeader header = DictionaryParser(text, name).Parse();
+  header.data_begin = size;
+  return header;
+}
+
+std::string FormatNpyHeader(DataType type, const Dims& shape) {
+  const char order = ByteWidth(type) == 1 ? '|' : '<';
+  std::string dictionary =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", order,
+                  CodeOf(type), fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  // NumPy leaves room for the first size to grow to 21 digits in place.
+  constexpr size_t kGrownDigits = 21;
+  if (!shape.empty()) dictionary.append(kGrownDigits - fmt::formatted_size("{}", shape[0]), ' ');
+  const size_t unpadded = kVersion1Preamble + dictionary.size() + 1;
+  dictionary.append(kAlignment - unpadded % kAlignment, ' ');  // at least one, as NumPy has it
+  dictionary.push_back('\n');
+
+  std::string header(kNpyMagic);
+  header += '\x01';
+  header += '\0';
+  header += static_cast<char>(dictionary.size() & 0xFF);
+  header += static_cast<char>(dictionary.size() >> 8);
+  return header + dictionary;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,43 @@
+// The header of NumPy's .npy files (format versions 1.0, 2.0 and 3.0).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor/data_type.h"
+#include "core/tensor/dims.h"
+
+namespace dmlop {
+
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+bool HasNpyMagic(std::span<const std::byte> bytes);
+
+struct NpyHeader {
+  DataType type;
+  bool big_endian;
+  bool fortran_order;
+  Dims shape;         // may be empty (a scalar) or have zeros
+  size_t data_begin;  // bytes before the data
+
+  int64_t element_count() const { return Product(shape); }
+  size_t data_size() const { return static_cast<size_t>(element_count()) * ByteWidth(type); }
+};
+
+// Bytes that tell how long the whole header is, and how long it then is, itself included. `name` is
+// the file's, for messages; failures are Errors of kind kTensorFile.
+inline constexpr size_t kNpyPreambleSize = 12;
+size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name);
+
+// Reads the header at the start of `bytes`.
+NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name);
+
+// The version 1.0 header that numpy.save writes for a little-endian array in C order; its size is a
+// multiple of 64.
+std::string FormatNpyHeader(DataType type, const Dims& shape);
+
+}  // namespace dmlop

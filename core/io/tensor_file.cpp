@@ -1,0 +1,267 @@
+#include "core/io/tensor_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/io/file.h"
+#include "core/io/npy.h"
+#include "core/tensor/loop_nest.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kNpyExtension = ".npy";
+constexpr std::array<std::string_view, 3> kRawExtensions = {".bin", ".dat", ".raw"};
+
+[[noreturn]] void Fail(const std::string& name, const std::string& message) {
+  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
+}
+
+std::string Braces(const Dims& dims) {
+  return fmt::format("{{{}}}", fmt::join(dims, ", "));
+}
+
+// --- reading .npy --------------------------------------------------------------------------------
+
+Layout LayoutOf(const NpyHeader& header) {
+  return {header.shape,
+          header.fortran_order ? FortranStrides(header.shape) : PackedStrides(header.shape)};
+}
+
+template <typename T>
+T ByteSwapped(T value) {
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+  if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+  return value;
+}
+
+void SwapBytes(const NpyHeader& header, std::byte* data) {
+  VisitElementWidth(header.type, [&]<typename T>() {
+    T* elements = reinterpret_cast<T*>(data);
+    std::transform(elements, elements + header.element_count(), elements, ByteSwapped<T>);
+  });
+}
+
+LoadedTensor InBuffer(const NpyHeader& header, std::shared_ptr<Buffer> buffer) {
+  if (header.big_endian) SwapBytes(header, buffer->data());
+  return {{buffer->data(), header.type, LayoutOf(header)}, std::move(buffer)};
+}
+
+LoadedTensor LoadNpyFile(const std::string& path) {
+  const InputFile file = InputFile::Open(path);
+  const NpyHeader header = ParseNpyHeader(file.bytes(), path);
+  const size_t present = file.bytes().size() - header.data_begin;
+  if (present < header.data_size()) {
+    Fail(path, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
+                           header.data_size(), present));
+  }
+  const std::byte* data = file.bytes().data() + header.data_begin;
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
+  if (header.big_endian || !aligned) {
+    auto buffer = std::make_shared<Buffer>(header.data_size());
+    std::copy_n(data, header.data_size(), buffer->data());
+    return InBuffer(header, std::move(buffer));
+  }
+  return {{data, header.type, LayoutOf(header)}, std::make_shared<const InputFile>(file)};
+}
+
+// Memory grows with what arrives, not with what the header claims.
+std::shared_ptr<Buffer> ReadData(size_t size, const std::string& name) {
+  constexpr size_t kChunk = size_t{64} << 20;
+  std::vector<std::byte> bytes;
+  while (bytes.size() < size) {
+    const size_t begin = bytes.size();
+    bytes.resize(std::min(size, begin + std::max(kChunk, begin)));
+    const size_t count = ReadStandardInput(std::span(bytes).subspan(begin));
+    if (begin + count < bytes.size()) {
+      Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}", size,
+                             begin + count));
+    }
+  }
+  auto buffer = std::make_shared<Buffer>(size);
+  std::copy(bytes.begin(), bytes.end(), buffer->data());
+  return buffer;
+}
+
+LoadedTensor LoadNpyFromStandardInput() {
+  const std::string name = "standard input";
+  std::vector<std::byte> head(kNpyPreambleSize);
+  head.resize(ReadStandardInput(head));
+  if (head.empty()) Fail(name, "ends where another .npy array is expected");
+  const size_t begin = head.size();
+  head.resize(NpyHeaderSize(head, name));
+  head.resize(begin + ReadStandardInput(std::span(head).subspan(begin)));
+  const NpyHeader header = ParseNpyHeader(head, name);
+  return InBuffer(header, ReadData(header.data_size(), name));
+}
+
+// --- fitting -------------------------------------------------------------------------------------
+
+// Fails where the desc gives two elements one place and the tensor gives them different bits.
+void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
+                       const std::string& name) {
+  const LoopNest<2> nest{tensor.layout.sizes, {tensor.layout.strides, desc_strides}};
+  const int64_t count = tensor.layout.element_count();
+  const size_t width = ByteWidth(tensor.type);
+  struct Element {
+    int64_t place, offset;
+    auto operator<=>(const Element&) const = default;
+  };
+  std::vector<Element> elements;
+  elements.reserve(static_cast<size_t>(count));
+  Walk<2> walk(nest, 0);
+  for (int64_t i = 0; i < count; ++i, walk.Next()) {
+    elements.push_back({walk.offset(1), walk.offset(0) * static_cast<int64_t>(width)});
+  }
+  std::sort(elements.begin(), elements.end());
+  const auto clash =
+      std::adjacent_find(elements.begin(), elements.end(), [&](const Element& a, const Element& b) {
+        return a.place == b.place &&
+               std::memcmp(tensor.data + a.offset, tensor.data + b.offset, width) != 0;
+      });
+  if (clash == elements.end()) return;
+  Fail(name, fmt::format("has different values for elements that the desc's strides put in one "
+                         "place, at element {} of the buffer",
+                         clash->place));
+}
+
+// --- raw files -----------------------------------------------------------------------------------
+
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
+  const InputFile file = InputFile::Open(path);
+  if (HasNpyMagic(file.bytes())) {
+    Fail(path, "begins as a .npy file does; give it the extension .npy");
+  }
+  const uint64_t needed = SizeInBytes(desc);
+  if (file.bytes().size() < needed) {
+    Fail(path, fmt::format("is too small: it has {} bytes; expected at least {}",
+                           file.bytes().size(), needed));
+  }
+  return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
+          std::make_shared<const InputFile>(file)};
+}
+
+}  // namespace
+
+FileFormat FormatOf(const std::string& path) {
+  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path)) {
+    return FileFormat::kNpy;
+  }
+  for (const std::string_view extension : kRawExtensions) {
+    if (path.ends_with(extension)) return FileFormat::kRaw;
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{}: unknown kind of file; the known extensions are {}, {}", path,
+                          kNpyExtension, fmt::join(kRawExtensions, ", ")));
+}
+
+LoadedTensor LoadNpy(const std::string& path) {
+  return path == kStandardStream ? LoadNpyFromStandardInput() : LoadNpyFile(path);
+}
+
+LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
+                       const std::string& name) {
+  if (tensor.view.type != *desc.data_type) {
+    Fail(name, fmt::format("has the data type {}; expected {}", Name(tensor.view.type),
+                           Name(*desc.data_type)));
+  }
+  LoadedTensor fitted = tensor;
+  Layout& layout = fitted.view.layout;
+  if (layout.sizes.empty()) layout = {{1}, {1}};
+  const Layout expected = LayoutOf(desc);
+  Dims strides = expected.strides;  // where the desc puts the elements that the file has
+  bool fits = layout.rank() == expected.rank();
+  for (size_t d = 0; fits && d < layout.rank(); ++d) {
+    if (layout.sizes[d] == expected.sizes[d]) continue;
+    fits = layout.sizes[d] == 1 && expected.strides[d] == 0;
+  }
+  if (!fits) {
+    Fail(name, fmt::format("has the shape {}; expected {}", Braces(tensor.view.layout.sizes),
+                           Braces(expected.sizes)));
+  }
+  if (HasOverlap({layout.sizes, strides})) CheckSharedPlaces(fitted.view, strides, name);
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    if (layout.sizes[d] != expected.sizes[d]) layout.strides[d] = 0;
+  }
+  layout.sizes = expected.sizes;
+  return fitted;
+}
+
+LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
+  if (FormatOf(path) == FileFormat::kRaw) return LoadRaw(path, desc);
+  return FitToDesc(LoadNpy(path), desc, path == kStandardStream ? "standard input" : path);
+}
+
+// --- outputs -------------------------------------------------------------------------------------
+
+struct OutputTensor::Storage {
+  std::string path;  // empty: in memory only
+  std::variant<OutputFile, Buffer> bytes;
+
+  std::span<std::byte> span() {
+    if (auto* file = std::get_if<OutputFile>(&bytes)) return file->bytes();
+    Buffer& buffer = std::get<Buffer>(bytes);
+    return {buffer.data(), buffer.size()};
+  }
+};
+
+OutputTensor::OutputTensor(std::unique_ptr<Storage> storage, const TensorView& view)
+    : storage_(std::move(storage)), view_(view) {}
+OutputTensor::OutputTensor(OutputTensor&&) noexcept = default;
+OutputTensor& OutputTensor::operator=(OutputTensor&&) noexcept = default;
+OutputTensor::~OutputTensor() = default;
+
+OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc) {
+  const bool npy = FormatOf(path) == FileFormat::kNpy;
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
+  const std::string header = npy ? FormatNpyHeader(*desc.data_type, sizes) : "";
+  const size_t size =
+      npy ? header.size() + static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type)
+          : static_cast<size_t>(SizeInBytes(desc));
+
+  const bool in_memory = path == kStandardStream || IsStream(path);
+  std::unique_ptr<Storage> storage(in_memory ? new Storage{path, Buffer(size)}
+                                             : new Storage{path, OutputFile(path, size)});
+  std::byte* bytes = storage->span().data();
+  std::copy(header.begin(), header.end(), reinterpret_cast<char*>(bytes));
+  return OutputTensor(std::move(storage), {bytes + header.size(), *desc.data_type, layout});
+}
+
+OutputTensor OutputTensor::InMemory(const TensorDesc& desc) {
+  const Layout layout = PackedLayout(Dims(desc.sizes->begin(), desc.sizes->end()));
+  auto storage = std::make_unique<Storage>(Storage{
+      "", Buffer(static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type))});
+  std::byte* bytes = storage->span().data();
+  return OutputTensor(std::move(storage), {bytes, *desc.data_type, layout});
+}
+
+std::span<const std::byte> OutputTensor::bytes() const {
+  return storage_->span();
+}
+
+void OutputTensor::Flush() {
+  if (auto* file = std::get_if<OutputFile>(&storage_->bytes)) return file->Close();
+  if (storage_->path == kStandardStream) {
+    WriteAll(STDOUT_FILENO, storage_->span(), "standard output");
+  } else if (!storage_->path.empty()) {
+    WriteStream(storage_->path, storage_->span());
+  }
+}
+
+void OutputTensor::Publish() {
+  if (auto* file = std::get_if<OutputFile>(&storage_->bytes)) file->Publish();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,71 @@
+// Tensors in files. The extension says what a file holds:
+//
+//   .npy              the logical tensor: its shape is Sizes, whatever the desc's strides
+//   .bin .dat .raw    the physical buffer, TotalTensorSizeInBytes long
+//   -                 the next .npy array of standard input or output
+//
+// Devices and pipes carry .npy arrays, whatever their name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/tensor/tensor.h"
+#include "core/tensor/tensor_desc.h"
+
+namespace dmlop {
+
+enum class FileFormat { kNpy, kRaw };
+
+// Throws an Error of kind kUsage for an extension that is not in the list.
+FileFormat FormatOf(const std::string& path);
+
+// A view with whatever keeps its bytes alive.
+struct LoadedTensor {
+  ConstTensorView view;
+  std::shared_ptr<const void> storage;
+};
+
+// The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
+// machine's byte order. Errors are of kind kTensorFile or kFileSystem.
+LoadedTensor LoadNpy(const std::string& path);
+
+// The elements of `tensor`, whose source is called `name`, as the logical tensor of a valid desc:
+// types and shapes agree, and elements that share a place in the desc's layout have equal values. A
+// dimension of stride 0 takes a size of 1; {1} takes a scalar.
+LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const std::string& name);
+
+// What a file holds for an input with a valid desc.
+LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
+
+// A tensor to be written to a file, or to be printed. Nothing of a file is visible before Publish.
+class OutputTensor {
+ public:
+  // Into a file or, for "-", standard output.
+  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc);
+  // Into memory.
+  static OutputTensor InMemory(const TensorDesc& desc);
+
+  OutputTensor(OutputTensor&&) noexcept;
+  OutputTensor& operator=(OutputTensor&&) noexcept;
+  ~OutputTensor();
+
+  // All zero at first.
+  const TensorView& view() const { return view_; }
+
+  // The file's bytes, complete once the view is written.
+  std::span<const std::byte> bytes() const;
+
+  // In this order: all outputs are flushed (streams are written), then all are published.
+  void Flush();
+  void Publish();
+
+ private:
+  struct Storage;
+  OutputTensor(std::unique_ptr<Storage> storage, const TensorView& view);
+
+  std::unique_ptr<Storage> storage_;
+  TensorView view_;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,85 @@
+// Random comparisons: the library against the definition, in every layout and on any threads.
+
+#include <gtest/gtest.h>
+
+#include "tests/compare/naive_compare.h"
+#include "tests/compare/tensor_of.h"
+#include "tests/support/random_tensor.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int kCasesOfEachType = 150;
+
+// Bits near others, so that ULP errors of all sizes come up.
+uint64_t Disturbed(Engine& engine, uint64_t bits) {
+  const uint64_t step = engine() >> UniformInt(engine, 0, 63);
+  return OneIn(engine, 2) ? bits + step : bits - step;
+}
+
+// A tensor like `expected` in most places, in a layout of its own.
+TestTensor RandomActual(Engine& engine, const ConstTensorView& expected) {
+  TestTensor actual = RandomOutput(engine, expected.type, expected.layout.sizes);
+  const int period = UniformInt(engine, 1, 20);
+  FillRandomly(engine, actual);
+  reference::ForEachIndex(expected.layout.sizes, [&](const Dims& index) {
+    if (OneIn(engine, period)) return;
+    const uint64_t bits = reference::BitsAt(expected, index);
+    reference::SetBitsAt(actual.mutable_view(), index,
+                         OneIn(engine, period) ? Disturbed(engine, bits) : bits);
+  });
+  return actual;
+}
+
+Tolerance RandomTolerance(Engine& engine) {
+  const double sizes[] = {1e-300, 1e-7, 1e-3, 0.5, 1.0, 100.0, 1e10, 1e300};
+  Tolerance tolerance;
+  if (OneIn(engine, 3)) tolerance.absolute = OneOf(engine, sizes);
+  if (OneIn(engine, 3)) tolerance.relative = OneOf(engine, sizes);
+  if (OneIn(engine, 3)) tolerance.ulp = engine() >> UniformInt(engine, 0, 63);
+  tolerance.bits = OneIn(engine, 8);
+  return tolerance;
+}
+
+TestTensor Packed(const ConstTensorView& view) {
+  return CopyInto(PackedLayout(view.layout.sizes), view);
+}
+
+class CompareProperty : public testing::TestWithParam<DataType> {};
+
+TEST_P(CompareProperty, AgreesWithDefinitionInAnyLayout) {
+  for (int i = 0; i < kCasesOfEachType; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    const size_t rank = static_cast<size_t>(UniformInt(engine, 1, 5));
+    const TestTensor expected = RandomInput(engine, GetParam(), RandomSizes(engine, rank, 9000));
+    const TestTensor actual = RandomActual(engine, expected.view());
+    const Tolerance tolerance = RandomTolerance(engine);
+    const Comparison truth = NaiveCompare(actual.view(), expected.view(), tolerance);
+    ExpectSame(Compare(actual.view(), expected.view(), tolerance), truth);
+    ExpectSame(Compare(Packed(actual.view()).view(), Packed(expected.view()).view(), tolerance),
+               truth);
+    if (HasFailure()) break;
+  }
+}
+
+TEST_P(CompareProperty, DoesNotDependOnThreads) {
+  SCOPED_TRACE(CaseTrace(0));
+  Engine engine = CaseEngine(0);
+  const Dims sizes = {3, 500, 217};
+  TestTensor expected(GetParam(), PackedLayout(sizes));
+  FillRandomly(engine, expected);
+  const TestTensor actual = RandomActual(engine, expected.view());
+  const TestTensor columns = CopyInto({sizes, FortranStrides(sizes)}, expected.view());
+  const Comparison truth = NaiveCompare(actual.view(), expected.view(), {});
+  ForEachThreadCount([&](int count) {
+    SCOPED_TRACE(count);
+    ExpectSame(Compare(actual.view(), expected.view(), {}), truth);
+    ExpectSame(Compare(actual.view(), columns.view(), {}), truth);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CompareProperty, testing::ValuesIn(TypesOf(AllTypes())), TypeName);
+
+}  // namespace
+}  // namespace dmlop

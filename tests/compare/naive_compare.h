@@ -1,0 +1,14 @@
+// The comparison of two tensors by definition, one element at a time.
+#pragma once
+
+#include "core/compare/compare.h"
+
+namespace dmlop {
+
+Comparison NaiveCompare(const ConstTensorView& actual, const ConstTensorView& expected,
+                        const Tolerance& tolerance);
+
+// Every field, doubles by their bits.
+void ExpectSame(const Comparison& actual, const Comparison& expected);
+
+}  // namespace dmlop

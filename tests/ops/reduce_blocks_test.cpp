@@ -1,0 +1,118 @@
+// Groups so long that the engine cuts them into blocks of 65536 elements: the seams must not show,
+// whatever the number of threads and the layout.
+
+#include <gtest/gtest.h>
+
+#include "core/base/parallel.h"
+#include "core/tensor/visit_data_type.h"
+#include "tests/reference/element.h"
+#include "tests/support/operator_call.h"
+#include "tests/support/random.h"
+#include "tests/support/reduce_functions.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kBlock = 65536;
+
+struct ShapeCase {
+  std::string name;
+  Dims sizes;
+  std::vector<uint32_t> axes;
+};
+
+const ShapeCase kShapeCases[] = {
+    {"OneLess", {kBlock - 1}, {0}},
+    {"OneBlock", {kBlock}, {0}},
+    {"OneMore", {kBlock + 1}, {0}},
+    {"TwoBlocks", {2 * kBlock}, {0}},
+    {"ThreeBlocksAndABit", {3 * kBlock + 5}, {0}},
+    {"SeamInsideARow", {3, 99, 1000}, {1, 2}},
+    {"Columns", {kBlock + 3, 2}, {0}},
+    {"AroundTheKept", {300, 2, 300}, {0, 2}},
+};
+
+OperatorCall CallFor(ReduceFunction function, const std::vector<uint32_t>& axes,
+                     const TestTensor& input) {
+  ReduceDesc desc;
+  desc.function = function;
+  desc.axes = axes;
+  Dims sizes = input.layout().sizes;
+  for (const uint32_t axis : axes) sizes[axis] = 1;
+  const DataType type = GivesIndex(function) ? DataType::kInt64 : input.type();
+  return MakeCall(desc, {input}, {TestTensor(type, PackedLayout(sizes))});
+}
+
+// Values whose long products stay in range, and whose sums cancel.
+void FillNearPlusMinusOne(Engine& engine, TestTensor& tensor) {
+  VisitDataType(Floats(), tensor.type(), [&]<typename T>() {
+    reference::ForEachIndex(tensor.layout().sizes, [&](const Dims& index) {
+      const double x = RandomSign(engine) * Uniform(engine, 0.999, 1.001);
+      const uint64_t bits = reference::ToBits(FromDouble<T>(x));
+      reference::SetBitsAt(tensor.mutable_view(), index, bits);
+    });
+  });
+}
+
+class ReduceBlocks : public testing::TestWithParam<ShapeCase> {};
+
+TEST_P(ReduceBlocks, AgreeWithReference) {
+  int number = 0;
+  for (const ReduceFunction function : AllReduceFunctions()) {
+    SCOPED_TRACE(CaseTrace(number));
+    Engine engine = CaseEngine(number++);
+    TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16,
+                     PackedLayout(GetParam().sizes), UniformInt(engine, 0, 3));
+    FillNearPlusMinusOne(engine, input);
+    OperatorCall call = CallFor(function, GetParam().axes, input);
+    ASSERT_TRUE(RunsLikeReference(call));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ReduceBlocks, testing::ValuesIn(kShapeCases), CaseName<ShapeCase>);
+
+// --- the same bits from every way of computing them ----------------------------------------------
+
+class ReduceReproduces : public testing::TestWithParam<ReduceFunction> {
+ protected:
+  ~ReduceReproduces() override { SetThreadCount(threads_before_); }
+
+  // A tensor with the same elements in another layout.
+  static TestTensor With(const Dims& strides, const TestTensor& tensor) {
+    TestTensor copy(tensor.type(), {tensor.layout().sizes, strides}, 1);
+    CopyElements(tensor, copy);
+    return copy;
+  }
+
+  int threads_before_ = ThreadCount();
+};
+
+TEST_P(ReduceReproduces, WhateverThreadsAndLayout) {
+  constexpr int64_t kRows = 3;
+  constexpr int64_t kLength = 3 * kBlock + 77;
+  SCOPED_TRACE(CaseTrace(0));
+  Engine engine = CaseEngine(0);
+  TestTensor packed(DataType::kFloat32, PackedLayout({kRows, kLength}));
+  FillNearPlusMinusOne(engine, packed);
+  OperatorCall first = CallFor(GetParam(), {1}, packed);
+  SetThreadCount(1);
+  first.Run();
+
+  for (const Dims& strides : {Dims{kLength, 1}, Dims{1, kRows}, Dims{3 * kLength + 1, 3}}) {
+    OperatorCall call = CallFor(GetParam(), {1}, With(strides, packed));
+    for (const int threads : {1, 2, 5}) {
+      SetThreadCount(threads);
+      call.Run();
+      EXPECT_TRUE(HaveSameElements(call.outputs[0], first.outputs[0]))
+          << ToString(call) << "\n  with " << threads << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, ReduceReproduces,
+                         testing::Values(ReduceFunction::kMultiply, ReduceFunction::kSum,
+                                         ReduceFunction::kLogSumExp),
+                         FunctionName);
+
+}  // namespace
+}  // namespace dmlop

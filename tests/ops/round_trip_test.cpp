@@ -1,0 +1,62 @@
+// JOIN and SPLIT undo each other, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/random_calls.h"
+#include "tests/support/random_tensor.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int kCases = 500;
+
+std::vector<TestTensor> OutputsLike(Engine& engine, const std::vector<TestTensor>& tensors) {
+  std::vector<TestTensor> outputs;
+  for (const TestTensor& tensor : tensors) {
+    outputs.push_back(RandomOutput(engine, tensor.type(), tensor.layout().sizes));
+  }
+  return outputs;
+}
+
+void ExpectSameElements(const std::vector<TestTensor>& actual,
+                        const std::vector<TestTensor>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_TRUE(HaveSameElements(actual[i], expected[i])) << "tensor " << i;
+  }
+}
+
+TEST(RoundTrip, SplitUndoesJoin) {
+  for (int i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    OperatorCall join = RandomJoin(engine);
+    join.Run();
+
+    SplitDesc desc;
+    desc.axis = std::get<JoinDesc>(join.desc).axis;
+    desc.output_tensors.emplace(join.inputs.size());
+    OperatorCall split = MakeCall(desc, join.outputs, OutputsLike(engine, join.inputs));
+    split.Run();
+    ExpectSameElements(split.outputs, join.inputs);
+  }
+}
+
+TEST(RoundTrip, JoinUndoesSplit) {
+  for (int i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    OperatorCall split = RandomSplit(engine);
+    split.Run();
+
+    JoinDesc desc;
+    desc.axis = std::get<SplitDesc>(split.desc).axis;
+    desc.input_tensors.emplace(split.outputs.size());
+    OperatorCall join = MakeCall(desc, split.outputs, OutputsLike(engine, split.inputs));
+    join.Run();
+    ExpectSameElements(join.outputs, split.inputs);
+  }
+}
+
+}  // namespace
+}  // namespace dmlop

@@ -1,0 +1,49 @@
+// Single elements of a tensor as bits: how the reference operators and the tests see one.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop::reference {
+
+template <typename Byte>
+Byte* Address(const BasicTensorView<Byte>& view, const Dims& index) {
+  return view.data + OffsetOf(view.layout, index) * static_cast<int64_t>(ByteWidth(view.type));
+}
+
+// The bits of an element in the low end of the number.
+inline uint64_t BitsAt(const ConstTensorView& view, const Dims& index) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, Address(view, index), ByteWidth(view.type));
+  return bits;
+}
+
+inline void SetBitsAt(const TensorView& view, const Dims& index, uint64_t bits) {
+  std::memcpy(Address(view, index), &bits, ByteWidth(view.type));
+}
+
+// Those bits as a value of the type that they belong to, and back.
+template <typename T>
+T FromBits(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <typename T>
+uint64_t ToBits(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+
+// Calls body(index) for every index, the last dimension fastest.
+template <typename Body>
+void ForEachIndex(const Dims& sizes, Body&& body) {
+  const int64_t count = Product(sizes);
+  for (int64_t i = 0; i < count; ++i) body(IndexOf(sizes, i));
+}
+
+}  // namespace dmlop::reference

@@ -1,0 +1,15 @@
+// The float functions of REDUCE on one group, in exact or ample arithmetic.
+#pragma once
+
+#include <vector>
+
+#include "core/ops/reduce.h"
+#include "tests/reference/expectation.h"
+
+namespace dmlop::reference {
+
+// Any function but ARGMAX and ARGMIN. T is float or Half; the group is not empty.
+template <typename T>
+Expectation ReducedFloats(ReduceFunction function, const std::vector<T>& group);
+
+}  // namespace dmlop::reference

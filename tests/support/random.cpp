@@ -1,0 +1,22 @@
+#include "tests/support/random.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace dmlop {
+
+uint64_t TestSeed() {
+  const char* text = std::getenv("DMLOP_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 0) : 20240229;
+}
+
+Engine CaseEngine(int number) {
+  return Engine(TestSeed() * 1'000'003 + static_cast<uint64_t>(number));
+}
+
+std::string CaseTrace(int number) {
+  return fmt::format("DMLOP_TEST_SEED={}, case {}", TestSeed(), number);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,19 @@
+// Random calls of each operator, over everything that its support tables allow.
+#pragma once
+
+#include "tests/support/operator_call.h"
+#include "tests/support/random.h"
+
+namespace dmlop {
+
+// The element types of a set.
+std::vector<DataType> TypesOf(DataTypeSet set);
+
+OperatorCall RandomIdentity(Engine& engine);
+OperatorCall RandomScaleBias(Engine& engine);
+OperatorCall RandomJoin(Engine& engine);
+OperatorCall RandomSplit(Engine& engine);
+OperatorCall RandomReduce(Engine& engine, ReduceFunction function);
+OperatorCall RandomUnfold(Engine& engine);
+
+}  // namespace dmlop

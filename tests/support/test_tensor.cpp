@@ -1,0 +1,68 @@
+#include "tests/support/test_tensor.h"
+
+#include <fmt/format.h>
+
+#include "tests/reference/element.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMargin = 64;                 // guard bytes before and behind the tensor
+constexpr std::byte kGuard = std::byte{0xFF};  // a NaN in every float type
+
+size_t BytesOf(int64_t elements, DataType type) {
+  return static_cast<size_t>(elements) * ByteWidth(type);
+}
+
+}  // namespace
+
+TestTensor::TestTensor(DataType type, const Layout& layout, int64_t offset)
+    : type_(type),
+      layout_(layout),
+      first_(kMargin + BytesOf(offset, type)),
+      bytes_(first_ + BytesOf(Extent(layout), type) + kMargin, kGuard) {}
+
+TensorDesc TestTensor::Desc() const {
+  TensorDesc desc;
+  desc.data_type = type_;
+  desc.sizes = SizesOf(layout_.sizes);
+  desc.strides = SizesOf(layout_.strides);
+  return desc;
+}
+
+bool TestTensor::GuardsAreIntact() const {
+  std::vector<std::byte> others = bytes_;
+  reference::ForEachIndex(layout_.sizes, [&](const Dims& index) {
+    const size_t at = first_ + BytesOf(OffsetOf(layout_, index), type_);
+    std::fill_n(others.begin() + static_cast<ptrdiff_t>(at), ByteWidth(type_), kGuard);
+  });
+  return others == std::vector<std::byte>(bytes_.size(), kGuard);
+}
+
+bool HaveSameElements(const TestTensor& a, const TestTensor& b) {
+  bool same = true;
+  reference::ForEachIndex(a.layout().sizes, [&](const Dims& index) {
+    same &= reference::BitsAt(a.view(), index) == reference::BitsAt(b.view(), index);
+  });
+  return same;
+}
+
+void CopyElements(const TestTensor& from, TestTensor& to) {
+  reference::ForEachIndex(from.layout().sizes, [&](const Dims& index) {
+    reference::SetBitsAt(to.mutable_view(), index, reference::BitsAt(from.view(), index));
+  });
+}
+
+std::vector<uint32_t> SizesOf(const Dims& sizes) {
+  std::vector<uint32_t> result;
+  for (const int64_t size : sizes) result.push_back(static_cast<uint32_t>(size));
+  return result;
+}
+
+std::string ToString(const TestTensor& tensor) {
+  return fmt::format("{} {} strides {}", Name(tensor.type()),
+                     ToString(SizesOf(tensor.layout().sizes)),
+                     ToString(SizesOf(tensor.layout().strides)));
+}
+
+}  // namespace dmlop
