@@ -7,6 +7,7 @@
 #include "app/commands.h"
 #include "app/output.h"
 #include "core/base/error.h"
+#include "core/base/spelling.h"
 #include "core/kernels/isa.h"
 
 namespace dmlop {
@@ -46,6 +47,7 @@ class CommandLine {
   }
 
   ExitStatus Run(int argc, char** argv) {
+    CheckCommandName(argc, argv);
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -118,6 +120,18 @@ class CommandLine {
     sub->add_option("--ulp", tolerance.ulp, "Let pass up to N units in the last place")
         ->check(not_negative)
         ->type_name("N");
+  }
+
+  // The library would only say that a command is required.
+  void CheckCommandName(int argc, char** argv) const {
+    if (argc < 2 || argv[1][0] == '-') return;
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app_.get_subcommands(nullptr)) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    throw Error(ErrorKind::kUsage,
+                fmt::format("there is no command '{}'{}; the commands are {}", argv[1],
+                            DidYouMean(argv[1], candidates), fmt::join(names, ", ")));
   }
 
   void DeclareRun() {

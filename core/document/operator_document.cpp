@@ -219,6 +219,8 @@ void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {
         });
     if (!repeated) diagnostics.Append(diagnostic);
   }
+  std::stable_sort(diagnostics.list().begin(), diagnostics.list().end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
 }
 
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a

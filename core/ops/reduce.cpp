@@ -73,6 +73,7 @@ void CheckOutputType(const ReduceDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor input{"InputTensor", desc.input_tensor};
   const NamedTensor output{"OutputTensor", desc.output_tensor};
   if (!GivesIndex(*desc.function)) return CheckSameDataType("RED-2", output, input, diagnostics);
+  if (!output.desc.data_type) return;
   if (kIndexTypes.Contains(*output.desc.data_type)) return;
   diagnostics.Error(
       "RED-2", "OutputTensor/DataType",
@@ -206,10 +207,9 @@ void Complete(ReduceDesc& desc) {
 void Validate(const ReduceDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor input{"InputTensor", desc.input_tensor};
   const NamedTensor output{"OutputTensor", desc.output_tensor};
-  const bool complete = input.desc.complete() && output.desc.complete();
-  if (complete && desc.function) CheckOutputType(desc, diagnostics);
+  if (desc.function) CheckOutputType(desc, diagnostics);
   if (desc.axes) CheckAxes(desc, diagnostics);
-  if (complete && CheckSameRank("RED-1", output, input, diagnostics) && AxesAreSound(desc)) {
+  if (CheckSameRank("RED-1", output, input, diagnostics) && AxesAreSound(desc)) {
     CheckSizes("RED-1", output, ReducedSizes(desc), diagnostics);
   }
 }

@@ -63,7 +63,7 @@ void Complete(SplitDesc& desc) {
 void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor input{"InputTensor", desc.input_tensor};
   const bool axis_is_valid =
-      desc.axis && input.desc.sizes && CheckAxis("SPLIT-3", *desc.axis, "Axis", input, diagnostics);
+      desc.axis && CheckAxis("SPLIT-3", *desc.axis, "Axis", input, diagnostics);
   if (!desc.output_tensors) return;
 
   if (desc.output_tensors->empty()) {
@@ -75,10 +75,6 @@ void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
   uint64_t parts_size = 0;
   for (size_t i = 0; i < desc.output_tensors->size(); ++i) {
     const NamedTensor output{fmt::format("OutputTensors/{}", i), (*desc.output_tensors)[i]};
-    if (!output.desc.complete() || !input.desc.complete()) {
-      sizes_agree = false;
-      continue;
-    }
     CheckSameDataType("SPLIT-2", output, input, diagnostics);
     if (!CheckSameRank("SPLIT-2", output, input, diagnostics)) {
       sizes_agree = false;

@@ -280,9 +280,7 @@ void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
                       fmt::format("{} dimensions; expected {}, two more than WindowSizes has",
                                   input.desc.rank(), desc.window_sizes->size() + 2));
   }
-  if (input.desc.complete() && output.desc.complete()) {
-    CheckSameDataType("UNF-5", output, input, diagnostics);
-  }
+  CheckSameDataType("UNF-5", output, input, diagnostics);
   CheckNoZeros(desc, diagnostics);
   if (InputRankFits(desc)) CheckWindowsFit(desc, diagnostics);
   CheckOutputSizes(desc, diagnostics);

@@ -41,7 +41,8 @@ void ExpectMoves(const OperatorDesc& desc, const std::vector<Literal>& inputs,
   std::vector<TestTensor> blanks;
   for (const Literal& output : outputs) blanks.push_back(Blank(output));
   OperatorCall call = MakeCall(desc, ToTensors(inputs), blanks);
-  ASSERT_TRUE(RunsLikeReference(call) || HasFailure());
+  call.Run();
+  EXPECT_TRUE(OutputsMatchReference(call));
   for (size_t i = 0; i < outputs.size(); ++i) {
     EXPECT_EQ(MemoryOf(call.outputs[i]), MemoryOf(ToTensor(outputs[i]))) << "output " << i;
   }

@@ -28,6 +28,9 @@ OperatorCall MakeCall(OperatorDesc desc, std::vector<TestTensor> inputs,
 // The fields and tensors of the call, for a failing test to print.
 std::string ToString(const OperatorCall& call);
 
+// Checks every output element of a call that has run.
+testing::AssertionResult OutputsMatchReference(const OperatorCall& call);
+
 // Validates and runs the call, then checks every output element against the reference, and that
 // neither inputs nor gaps were written.
 testing::AssertionResult RunsLikeReference(OperatorCall& call);
