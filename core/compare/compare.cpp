@@ -1,10 +1,12 @@
 #include "core/compare/compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <type_traits>
 
 #include "core/base/parallel.h"
 #include "core/compare/element.h"

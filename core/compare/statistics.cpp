@@ -1,6 +1,7 @@
 #include "core/compare/statistics.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>

@@ -214,6 +214,17 @@ TEST(Compare, FindsOneDifferenceAnywhere) {
   }
 }
 
+TEST(Compare, IndexIsRowMajorFarDownAColumn) {
+  constexpr int64_t kRows = 9000;
+  const std::vector<uint8_t> expected(2 * kRows, 1);
+  std::vector<uint8_t> actual = expected;
+  actual[kRows + 8000] = 2;  // row 8000, column 1
+  ConstTensorView a = ViewOf(actual);
+  ConstTensorView e = ViewOf(expected);
+  a.layout = e.layout = {{kRows, 2}, FortranStrides({kRows, 2})};
+  EXPECT_EQ(Compare(a, e, {}).first->index, 2 * 8000 + 1);
+}
+
 TEST(UlpBin, HoldsPowersOfTwo) {
   const uint64_t errors[] = {0, 1, 2, 3, 4, 5, 8, 9, uint64_t{1} << 63, UINT64_MAX};
   const size_t bins[] = {0, 1, 2, 3, 3, 4, 4, 5, 64, 65};

@@ -19,12 +19,12 @@ struct PropertyCase {
 
 std::vector<PropertyCase> PropertyCases() {
   std::vector<PropertyCase> cases = {
-      {"IDENTITY", 3000, RandomIdentity}, {"IDENTITY_WithScaleBias", 3000, RandomScaleBias},
-      {"JOIN", 3000, RandomJoin},         {"SPLIT", 3000, RandomSplit},
-      {"UNFOLD", 3000, RandomUnfold},
+      {"IDENTITY", 2000, RandomIdentity}, {"IDENTITY_WithScaleBias", 2000, RandomScaleBias},
+      {"JOIN", 2000, RandomJoin},         {"SPLIT", 2000, RandomSplit},
+      {"UNFOLD", 2000, RandomUnfold},
   };
   for (const ReduceFunction function : AllReduceFunctions()) {
-    cases.push_back({"REDUCE_" + std::string(Name(function)), 1500,
+    cases.push_back({"REDUCE_" + std::string(Name(function)), 1000,
                      [function](Engine& engine) { return RandomReduce(engine, function); }});
   }
   return cases;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+
 #include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
@@ -43,11 +46,11 @@ OperatorCall CallFor(ReduceFunction function, const std::vector<uint32_t>& axes,
   return MakeCall(desc, {input}, {TestTensor(type, PackedLayout(sizes))});
 }
 
-// Values whose long products stay in range, and whose sums cancel.
-void FillNearPlusMinusOne(Engine& engine, TestTensor& tensor) {
+// Values whose long products stay in range, and whose sums are mostly positive.
+void FillNearOne(Engine& engine, TestTensor& tensor) {
   VisitDataType(Floats(), tensor.type(), [&]<typename T>() {
     reference::ForEachIndex(tensor.layout().sizes, [&](const Dims& index) {
-      const double x = RandomSign(engine) * Uniform(engine, 0.999, 1.001);
+      const double x = (OneIn(engine, 5) ? -1 : 1) * Uniform(engine, 0.999, 1.001);
       const uint64_t bits = reference::ToBits(FromDouble<T>(x));
       reference::SetBitsAt(tensor.mutable_view(), index, bits);
     });
@@ -63,13 +66,53 @@ TEST_P(ReduceBlocks, AgreeWithReference) {
     Engine engine = CaseEngine(number++);
     TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16,
                      PackedLayout(GetParam().sizes), UniformInt(engine, 0, 3));
-    FillNearPlusMinusOne(engine, input);
+    FillNearOne(engine, input);
     OperatorCall call = CallFor(function, GetParam().axes, input);
     ASSERT_TRUE(RunsLikeReference(call));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ReduceBlocks, testing::ValuesIn(kShapeCases), CaseName<ShapeCase>);
+
+// --- what must be carried over a seam ------------------------------------------------------------
+
+struct SpotCase {
+  std::string name;
+  double everywhere;
+  std::vector<std::pair<int64_t, double>> but_at;
+};
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+const SpotCase kSpotCases[] = {
+    {"OnlyNegativeZeros", -0.0, {}},
+    {"OneZeroIsPositive", -0.0, {{kBlock + 3, 0.0}}},
+    {"OneNan", 1.0, {{2 * kBlock, kNan}}},
+    {"OneNumber", kNan, {{kBlock, -2.0}}},
+    {"TieAcrossBlocks", 1.0, {{kBlock - 1, 3.0}, {kBlock, 3.0}, {0, -3.0}, {2 * kBlock, -3.0}}},
+    {"OppositeInfinities", 1.0, {{7, kInf}, {2 * kBlock + 1, -kInf}}},
+    {"ZeroAndInfinity", 1.0, {{7, kInf}, {kBlock + 7, 0.0}}},
+    {"OneInfinityAmongNegative", -kInf, {{kBlock, kInf}}},
+    {"CancelsInTheLastBlock", 0.0, {{0, 3e38}, {kBlock, 1e-40}, {2 * kBlock, -3e38}}},
+};
+
+class ReduceSpots : public testing::TestWithParam<SpotCase> {};
+
+TEST_P(ReduceSpots, AreSeenInEveryBlock) {
+  TestTensor input(DataType::kFloat32, PackedLayout({2 * kBlock + 9}));
+  const auto set = [&](int64_t i, double value) {
+    reference::SetBitsAt(input.mutable_view(), {i}, BitsOf(FromDouble<float>(value)));
+  };
+  for (int64_t i = 0; i < input.layout().sizes[0]; ++i) set(i, GetParam().everywhere);
+  for (const auto& [i, value] : GetParam().but_at) set(i, value);
+  for (const ReduceFunction function : AllReduceFunctions()) {
+    OperatorCall call = CallFor(function, {0}, input);
+    EXPECT_TRUE(RunsLikeReference(call));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Values, ReduceSpots, testing::ValuesIn(kSpotCases), CaseName<SpotCase>);
 
 // --- the same bits from every way of computing them ----------------------------------------------
 
@@ -93,7 +136,7 @@ TEST_P(ReduceReproduces, WhateverThreadsAndLayout) {
   SCOPED_TRACE(CaseTrace(0));
   Engine engine = CaseEngine(0);
   TestTensor packed(DataType::kFloat32, PackedLayout({kRows, kLength}));
-  FillNearPlusMinusOne(engine, packed);
+  FillNearOne(engine, packed);
   OperatorCall first = CallFor(GetParam(), {1}, packed);
   SetThreadCount(1);
   first.Run();
