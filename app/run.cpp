@@ -48,6 +48,7 @@ class OperatorRun {
     descriptor_ = ReadDescriptor(options_.descriptor);
     if (!ReadAndCheck()) return Refuse();
     CheckStreams();
+    case_->RequireBoundInputs(/*only_incomplete=*/false);
     const Clock::time_point start = Clock::now();
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return Refuse();
@@ -86,6 +87,7 @@ class OperatorRun {
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
     CheckDescriptorStream();
+    if (!diagnostics_.has_errors()) case_->RequireBoundInputs(/*only_incomplete=*/true);
     try {
       case_->TakeFromFiles();
     } catch (const Error&) {

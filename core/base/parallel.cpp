@@ -2,16 +2,18 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace dmlop {
 namespace {
 
 struct Limit {
-  int count = tbb::info::default_concurrency();
+  // The cores that the process may use. TBB knows too, but loads a topology library to find out.
+  int count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::optional<tbb::global_control> control;
 };
 

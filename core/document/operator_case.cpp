@@ -168,18 +168,20 @@ std::optional<LoadedTensor> OperatorCase::LoadOne(const TensorSlot& slot,
   return LoadInput(binding.path, *slot.desc);
 }
 
-void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
-  const std::vector<TensorSlot> slots = Slots(TensorRole::kInput);
+void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
   std::vector<std::string> unbound;
-  for (const TensorSlot& slot : slots) {
-    if (!document_.bindings().contains(slot.path)) unbound.push_back(DisplayName(slot.path));
+  for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
+    if (document_.bindings().contains(slot.path)) continue;
+    if (!only_incomplete || !slot.desc->complete()) unbound.push_back(DisplayName(slot.path));
   }
-  if (!unbound.empty()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} {} bound to nothing; bind a file with -i NAME=FILE",
-                            fmt::join(unbound, ", "), unbound.size() == 1 ? "is" : "are"));
-  }
-  for (const TensorSlot& slot : slots) {
+  if (unbound.empty()) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} {} bound to nothing; bind a file with -i NAME=FILE",
+                          fmt::join(unbound, ", "), unbound.size() == 1 ? "is" : "are"));
+}
+
+void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
+  for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
     if (auto tensor = LoadOne(slot, diagnostics)) inputs_.push_back(*std::move(tensor));
   }
 }

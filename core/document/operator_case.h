@@ -36,8 +36,11 @@ class OperatorCase {
   // Takes types and sizes that were left out from the files bound to the inputs.
   void TakeFromFiles();
 
-  // Loads every input of a valid operator. An input that is bound to nothing is an Error of kind
-  // kUsage; values in the document that do not fit are reported.
+  // Throws an Error of kind kUsage when an input is bound to nothing; `only_incomplete`: when its
+  // type or sizes are needed to judge the document, too.
+  void RequireBoundInputs(bool only_incomplete) const;
+
+  // Loads every input of a valid operator. Values in the document that do not fit are reported.
   void LoadInputs(Diagnostics& diagnostics);
 
   // The slots of a role, in the order of the views that Run takes.

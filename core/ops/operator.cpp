@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -245,8 +246,15 @@ void Complete(OperatorDesc& desc) {
 
 void Validate(const OperatorDesc& desc, FeatureLevel level, Diagnostics& diagnostics) {
   VisitAllFields(desc, FieldChecker(diagnostics));
-  for (const TensorSlot& slot : TensorSlots(desc)) {
-    CheckTensorIsComplete(slot, diagnostics);
+  const std::vector<TensorSlot> slots = TensorSlots(desc);
+  const bool inputs_complete = std::all_of(slots.begin(), slots.end(), [](const TensorSlot& slot) {
+    return slot.role == TensorRole::kOutput || slot.desc->complete();
+  });
+  for (const TensorSlot& slot : slots) {
+    // What an output lacks follows from what the inputs lack.
+    if (slot.role == TensorRole::kInput || inputs_complete) {
+      CheckTensorIsComplete(slot, diagnostics);
+    }
     if (!slot.desc->complete()) continue;
     const auto rule =
         std::visit([&](const auto& d) { return EmptyAxisRuleOf(d, slot.role); }, desc);
