@@ -1,8 +1,8 @@
 #include "core/ops/join.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "core/ops/checks.h"
+#include "core/ops/parts.h"
 #include "core/ops/tiled_loop.h"
 
 namespace dmlop {
@@ -17,10 +17,6 @@ constexpr SupportRow kRows[] = {
     {Level(4, 1), 1, 8, types::kAll, {}},
 };
 constexpr SupportTable kTables[] = {{"", kRows}};
-
-NamedTensor Input(const JoinDesc& desc, size_t i) {
-  return {fmt::format("InputTensors/{}", i), (*desc.input_tensors)[i]};
-}
 
 }  // namespace
 
@@ -39,42 +35,19 @@ void Complete(JoinDesc& desc) {
   if (!sizes || !desc.axis || *desc.axis >= sizes->size()) {
     return FillIn(desc.output_tensor, first.data_type, std::nullopt);
   }
-  (*sizes)[*desc.axis] = 0;
+  uint64_t joined_size = 0;
   for (const TensorDesc& input : *desc.input_tensors) {
     if (input.rank() != sizes->size()) return;
-    (*sizes)[*desc.axis] += (*input.sizes)[*desc.axis];
+    joined_size += (*input.sizes)[*desc.axis];
   }
+  // A sum beyond 32 bits saturates, and is then refused because the inputs do not add up to it.
+  (*sizes)[*desc.axis] = static_cast<uint32_t>(std::min<uint64_t>(joined_size, UINT32_MAX));
   FillIn(desc.output_tensor, first.data_type, sizes);
 }
 
 void Validate(const JoinDesc& desc, Diagnostics& diagnostics) {
-  const NamedTensor output{"OutputTensor", desc.output_tensor};
-  const bool axis_is_valid =
-      desc.axis && CheckAxis("JOIN-4", *desc.axis, "Axis", output, diagnostics);
-  if (!desc.input_tensors) return;
-
-  if (desc.input_tensors->empty()) {
-    diagnostics.Error("JOIN-1", "InputTensors", "at least one input is needed");
-    return;
-  }
-
-  bool sizes_agree = axis_is_valid;
-  uint64_t joined_size = 0;
-  for (size_t i = 0; i < desc.input_tensors->size(); ++i) {
-    const NamedTensor input = Input(desc, i);
-    CheckSameDataType("JOIN-3", input, output, diagnostics);
-    if (!CheckSameRank("JOIN-3", input, output, diagnostics)) {
-      sizes_agree = false;
-    } else if (axis_is_valid) {
-      sizes_agree &= CheckSizesExcept("JOIN-4", input, output, *desc.axis, diagnostics);
-      joined_size += (*input.desc.sizes)[*desc.axis];
-    }
-  }
-
-  if (!sizes_agree || (*output.desc.sizes)[*desc.axis] == joined_size) return;
-  diagnostics.Error("JOIN-4", fmt::format("OutputTensor/Sizes/{}", *desc.axis),
-                    fmt::format("the size along Axis is {}; expected {}, the sum of the inputs",
-                                (*output.desc.sizes)[*desc.axis], joined_size));
+  Validate({{"OutputTensor", desc.output_tensor}, "InputTensors", desc.input_tensors, desc.axis},
+           {.count = "JOIN-1", .type = "JOIN-3", .sizes = "JOIN-4"}, diagnostics);
 }
 
 void Run(const JoinDesc& desc, std::span<const ConstTensorView> inputs,

@@ -1,10 +1,6 @@
 #include "core/ops/split.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "core/ops/checks.h"
+#include "core/ops/parts.h"
 #include "core/ops/tiled_loop.h"
 
 namespace dmlop {
@@ -61,33 +57,8 @@ void Complete(SplitDesc& desc) {
 }
 
 void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
-  const NamedTensor input{"InputTensor", desc.input_tensor};
-  const bool axis_is_valid =
-      desc.axis && CheckAxis("SPLIT-3", *desc.axis, "Axis", input, diagnostics);
-  if (!desc.output_tensors) return;
-
-  if (desc.output_tensors->empty()) {
-    diagnostics.Error("SPLIT-1", "OutputTensors", "at least one output is needed");
-    return;
-  }
-
-  bool sizes_agree = axis_is_valid;
-  uint64_t parts_size = 0;
-  for (size_t i = 0; i < desc.output_tensors->size(); ++i) {
-    const NamedTensor output{fmt::format("OutputTensors/{}", i), (*desc.output_tensors)[i]};
-    CheckSameDataType("SPLIT-2", output, input, diagnostics);
-    if (!CheckSameRank("SPLIT-2", output, input, diagnostics)) {
-      sizes_agree = false;
-    } else if (axis_is_valid) {
-      sizes_agree &= CheckSizesExcept("SPLIT-3", output, input, *desc.axis, diagnostics);
-      parts_size += (*output.desc.sizes)[*desc.axis];
-    }
-  }
-
-  if (!sizes_agree || (*input.desc.sizes)[*desc.axis] == parts_size) return;
-  diagnostics.Error("SPLIT-3", "OutputTensors",
-                    fmt::format("the sizes along Axis add up to {}; expected {}, the input's",
-                                parts_size, (*input.desc.sizes)[*desc.axis]));
+  Validate({{"InputTensor", desc.input_tensor}, "OutputTensors", desc.output_tensors, desc.axis},
+           {.count = "SPLIT-1", .type = "SPLIT-2", .sizes = "SPLIT-3"}, diagnostics);
 }
 
 void Run(const SplitDesc& desc, std::span<const ConstTensorView> inputs,
