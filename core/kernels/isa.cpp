@@ -1,51 +1,60 @@
 #include "core/kernels/isa.h"
 
-#include <hwy/highway.h>
-
-#include <array>
+#include <algorithm>
+#include <atomic>
 
 namespace dmlop {
 namespace {
 
-struct Isa {
-  std::string_view name;
-  int64_t target;
-};
-
-constexpr std::array kIsas = {Isa{"avx512", HWY_AVX3}, Isa{"avx2", HWY_AVX2}, Isa{"sse4", HWY_SSE4},
-                              Isa{"neon", HWY_NEON}, Isa{"portable", HWY_EMU128 | HWY_SCALAR}};
-
-int64_t Runnable(const Isa& isa) {
-  return isa.target & HWY_TARGETS & hwy::SupportedTargets();
+// What the kernels of that name may use, as Highway defines its targets.
+bool IsSupported(std::string_view name) {
+  if (name == "portable") return true;
+#if defined(__x86_64__)
+  const bool sse4 = __builtin_cpu_supports("sse4.2");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+  return (name == "sse4" && sse4) || (name == "avx2" && avx2) || (name == "avx512" && avx512);
+#elif defined(__aarch64__)
+  return name == "neon";
+#else
+  return false;
+#endif
 }
 
-const Isa*& Selected() {
-  static const Isa* selected = nullptr;
-  return selected;
+size_t BestIsa() {
+  return static_cast<size_t>(std::find_if(std::begin(kIsaNames), std::end(kIsaNames), IsSupported) -
+                             std::begin(kIsaNames));
+}
+
+std::atomic<size_t>& Current() {
+  static std::atomic<size_t> current = BestIsa();
+  return current;
 }
 
 }  // namespace
 
 std::vector<std::string_view> SupportedIsas() {
   std::vector<std::string_view> names;
-  for (const Isa& isa : kIsas) {
-    if (Runnable(isa) != 0) names.push_back(isa.name);
-  }
+  std::copy_if(std::begin(kIsaNames), std::end(kIsaNames), std::back_inserter(names), IsSupported);
   return names;
 }
 
 std::string_view CurrentIsa() {
-  return Selected() != nullptr ? Selected()->name : SupportedIsas().front();
+  return kIsaNames[CurrentIsaIndex()];
+}
+
+size_t CurrentIsaIndex() {
+  return Current().load(std::memory_order_relaxed);
 }
 
 bool SelectIsa(std::string_view name) {
-  for (const Isa& isa : kIsas) {
-    if (isa.name != name || Runnable(isa) == 0) continue;
-    hwy::GetChosenTarget().Update(Runnable(isa));
-    Selected() = &isa;
-    return true;
-  }
-  return false;
+  const auto found = std::find(std::begin(kIsaNames), std::end(kIsaNames), name);
+  if (found == std::end(kIsaNames) || !IsSupported(name)) return false;
+  Current() = static_cast<size_t>(found - std::begin(kIsaNames));
+  return true;
 }
 
 }  // namespace dmlop

@@ -7,6 +7,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "core/kernels/dispatch.h"
 #include "core/kernels/scale_bias_element.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,16 +46,17 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-HWY_EXPORT(ScaleBiasFloatRow);
-
 namespace {
+
+using FloatRow = void(const ScaleBias&, int64_t, float*, const float*);
+constexpr IsaForms<FloatRow> kFloatRow = DMLOP_ISA_FORMS(ScaleBiasFloatRow);
 
 template <typename T>
 void ScaleBiasRow(const ScaleBias& scale_bias, int64_t count, T* to, int64_t to_stride,
                   const T* from, int64_t from_stride) {
   if constexpr (std::is_same_v<T, float>) {
     if (to_stride == 1 && from_stride == 1) {
-      return HWY_DYNAMIC_DISPATCH(ScaleBiasFloatRow)(scale_bias, count, to, from);
+      return Choose(kFloatRow)(scale_bias, count, to, from);
     }
   }
   for (int64_t i = 0; i < count; ++i) {

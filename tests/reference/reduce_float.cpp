@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/tensor/half.h"
 #include "tests/reference/element.h"
@@ -25,19 +26,16 @@ Expectation Special(double value) {
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// The sum where it is no ordinary number (RED-15, and the sum of only -0), else 0.
-double SpecialSum(const Values& terms) {
+// The sum where it is no ordinary number: RED-15, and the sum of only -0.
+std::optional<double> SpecialSum(const Values& terms) {
   double sum = -0.0;
   for (const double x : terms) {
     // Finite parts must not overflow into an infinity, nor vanish into a zero.
     sum += std::isfinite(x) && x != 0 ? 1.0 : x;
   }
-  const bool ordinary = std::isfinite(sum) && !(sum == 0 && std::signbit(sum));
-  return ordinary ? 0.0 : sum;
-}
-
-bool IsOrdinary(double special_sum) {
-  return special_sum == 0 && !std::signbit(special_sum);
+  if (std::isnan(sum)) return kNan;
+  if (std::isinf(sum) || (sum == 0 && std::signbit(sum))) return sum;
+  return std::nullopt;
 }
 
 Real ExactSumOf(const Values& terms) {
@@ -55,8 +53,7 @@ Values Mapped(const Values& values, double (*map)(double)) {
 // `ending` takes the exact sum to the result in place.
 template <typename T, typename Ending>
 Expectation SumThen(const Values& terms, Ending&& ending) {
-  const double special = SpecialSum(terms);
-  if (!IsOrdinary(special)) return Special<T>(std::isnan(special) ? kNan : special);
+  if (const auto special = SpecialSum(terms)) return Special<T>(*special);
   Real result = ExactSumOf(terms);
   ending(result.get());
   return {ToBits(RoundReal<T>(result))};
@@ -70,9 +67,8 @@ Expectation Sum(const Values& terms) {
 // RED-13.
 template <typename T>
 Expectation LogSum(const Values& values) {
-  const double special = SpecialSum(values);
-  if (!IsOrdinary(special)) {
-    return Special<T>(special == kInfinity ? kInfinity : special == 0 ? -kInfinity : kNan);
+  if (const auto special = SpecialSum(values)) {
+    return Special<T>(*special == kInfinity ? kInfinity : *special == 0 ? -kInfinity : kNan);
   }
   const Real sum = ExactSumOf(values);
   const int sign = mpfr_sgn(sum.get());

@@ -2,9 +2,7 @@
 // failing case can be looked at alone.
 #pragma once
 
-#include <span>
 #include <string>
-#include <vector>
 
 #include "tests/exact/random_cases.h"
 
