@@ -23,10 +23,10 @@ struct SignMagnitude {
 // carries, so an addition touches three limbs whatever the sum was before.
 //
 // Holds up to 2^33 terms, each a multiple of 2^-298 (the square of the least FLOAT32 subnormal)
-// and below 2^257 in magnitude. Infinities and NaN are the caller's business.
+// and below 2^257 in magnitude, or fewer and larger ones up to 2^273. Infinities and NaN are the caller's business.
 class ExactSum {
  public:
-  // Adds `value`, finite and below 2^257. A value below 2^-298 is dropped: only exponentials are
+  // Adds `value`, finite and below 2^273. A value below 2^-298 is dropped: only exponentials are
   // ever that small, and they stand beside a term of 1.
   void Add(double value);
 
@@ -41,7 +41,7 @@ class ExactSum {
   static constexpr int kLimbCount = SignMagnitude::kDigitCount;
   static constexpr int kMantissaBits = 52;
   static constexpr int kLowestBiasedExponent = 1023 + kMantissaBits + SignMagnitude::kLowExponent;
-  static constexpr int kHighestBiasedExponent = 1023 + 256;
+  static constexpr int kHighestBiasedExponent = 1023 + 272;
   static constexpr uint32_t kMaxPending = (uint32_t{1} << 31) - 1;
   static constexpr uint64_t kPayloadMask = 0xFFFFFFFFu;
 

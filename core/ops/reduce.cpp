@@ -7,6 +7,7 @@
 #include "core/kernels/reduce_functions.h"
 #include "core/ops/checks.h"
 #include "core/ops/reduce_loop.h"
+#include "core/ops/reduce_tiles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -97,12 +98,33 @@ void CheckAxes(const ReduceDesc& desc, Diagnostics& diagnostics) {
 // --- from a function and a type, both known at run time, to a loop
 // ---------------------------------
 
+template <typename Tile>
+ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
+                   bool any_order) {
+  return PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
+                    {any_order, Tile::kColumns});
+}
+
+// Element by element; `any_order` unless the function's result depends on it.
 template <typename Function>
 void Reduce(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
-            const double* shift = nullptr) {
-  const ReducePlan plan =
-      PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes);
-  ReduceLoop<Function>(plan, input, shift, output).Run();
+            bool any_order = true, const double* shift = nullptr) {
+  using Tile = ElementTile<Function>;
+  const ReducePlan plan = PlanFor<Tile>(desc, input, output, any_order);
+  ReduceLoop<Tile>(plan, input, shift, output).Run();
+}
+
+// A sum of floats: by vectors, and once more exactly where that does not decide the rounding.
+template <typename T, SumTerm kTerm, typename Ending>
+void ReduceFloatSum(const ReduceDesc& desc, const ConstTensorView& input,
+                    const TensorView& output) {
+  using Rough = RoughSumTile<T, kTerm, Ending>;
+  using Exact = ExactSumTile<T, kTerm, Ending>;
+  const ReducePlan plan = PlanFor<Rough>(desc, input, output, true);
+  const std::vector<int64_t> undecided = ReduceLoop<Rough>(plan, input, nullptr, output).Run();
+  if (undecided.empty()) return;
+  const ReducePlan exact_plan = PlanFor<Exact>(desc, input, output, true);
+  ReduceLoop<Exact>(exact_plan, input, nullptr, output).RunOutputs(undecided);
 }
 
 template <reduce::Extreme kExtreme>
@@ -124,13 +146,13 @@ void ReduceToExtreme(const ReduceDesc& desc, const ConstTensorView& input,
   });
 }
 
-template <typename FloatTerm, typename IntegerTerm>
+template <SumTerm kTerm, typename IntegerTerm>
 void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
       Reduce<reduce::IntegerSum<T, IntegerTerm>>(desc, input, output);
     } else {
-      Reduce<reduce::FloatSum<T, FloatTerm, reduce::Rounded>>(desc, input, output);
+      ReduceFloatSum<T, kTerm, reduce::Rounded>(desc, input, output);
     }
   });
 }
@@ -141,16 +163,15 @@ void ReduceToProduct(const ReduceDesc& desc, const ConstTensorView& input,
     if constexpr (std::is_integral_v<T>) {
       Reduce<reduce::IntegerProduct<T>>(desc, input, output);
     } else {
-      Reduce<reduce::FloatProduct<T>>(desc, input, output);
+      Reduce<reduce::FloatProduct<T>>(desc, input, output, /*any_order=*/false);
     }
   });
 }
 
-template <typename Term, typename Ending>
+template <SumTerm kTerm, typename Ending>
 void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  VisitDataType(Floats(), input.type, [&]<typename T>() {
-    Reduce<reduce::FloatSum<T, Term, Ending>>(desc, input, output);
-  });
+  VisitDataType(Floats(), input.type,
+                [&]<typename T>() { ReduceFloatSum<T, kTerm, Ending>(desc, input, output); });
 }
 
 void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
@@ -159,7 +180,7 @@ void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
   const TensorView shift_view{shift.data(), DataType::kFloat64, PackedLayout(output.layout.sizes)};
   VisitDataType(Floats(), input.type, [&]<typename T>() {
     Reduce<reduce::ExpShift<T>>(desc, input, shift_view);
-    Reduce<reduce::LogSumExp<T>>(desc, input, output, shift_view.elements<double>());
+    Reduce<reduce::LogSumExp<T>>(desc, input, output, true, shift_view.elements<double>());
   });
 }
 
@@ -225,13 +246,13 @@ void Run(const ReduceDesc& desc, std::span<const ConstTensorView> inputs,
     case ReduceFunction::kArgMin:
       return ReduceToIndex<Extreme::kMin>(desc, input, output);
     case ReduceFunction::kAverage:
-      return ReduceFloats<Itself, Averaged>(desc, input, output);
+      return ReduceFloats<SumTerm::kItself, Averaged>(desc, input, output);
     case ReduceFunction::kL1:
-      return ReduceToSum<Magnitude, IntegerMagnitude>(desc, input, output);
+      return ReduceToSum<SumTerm::kMagnitude, IntegerMagnitude>(desc, input, output);
     case ReduceFunction::kL2:
-      return ReduceFloats<Square, SquareRooted>(desc, input, output);
+      return ReduceFloats<SumTerm::kSquare, SquareRooted>(desc, input, output);
     case ReduceFunction::kLogSum:
-      return ReduceFloats<Itself, Logged>(desc, input, output);
+      return ReduceFloats<SumTerm::kItself, Logged>(desc, input, output);
     case ReduceFunction::kLogSumExp:
       return ReduceToLogSumExp(desc, input, output);
     case ReduceFunction::kMax:
@@ -241,9 +262,9 @@ void Run(const ReduceDesc& desc, std::span<const ConstTensorView> inputs,
     case ReduceFunction::kMultiply:
       return ReduceToProduct(desc, input, output);
     case ReduceFunction::kSum:
-      return ReduceToSum<Itself, IntegerItself>(desc, input, output);
+      return ReduceToSum<SumTerm::kItself, IntegerItself>(desc, input, output);
     case ReduceFunction::kSumSquare:
-      return ReduceToSum<Square, IntegerSquare>(desc, input, output);
+      return ReduceToSum<SumTerm::kSquare, IntegerSquare>(desc, input, output);
   }
 }
 

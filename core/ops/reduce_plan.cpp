@@ -5,8 +5,8 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;     // elements
-constexpr int64_t kTileOfColumns = 64;  // outputs; their states fit in the first-level cache
+constexpr int64_t kBlock = 1 << 16;  // elements
+constexpr int64_t kTileOfRows = 64;  // outputs
 
 template <size_t kOperands>
 LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
@@ -17,7 +17,7 @@ LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
 }  // namespace
 
 ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,
-                      const std::vector<uint32_t>& axes) {
+                      const std::vector<uint32_t>& axes, const ReduceTraits& traits) {
   LoopNest<ReducePlan::kKeptOperands> kept;
   LoopNest<ReducePlan::kReducedOperands> reduced;
   Dims reduced_sizes;
@@ -38,10 +38,12 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   plan.group_size = Product(reduced_sizes);
   plan.output_count = Product(kept.sizes);
   plan.kept = AtLeastOneLoop(Merged(SortedByStride(Merged(kept), ReducePlan::kInput)));
+  if (traits.any_order) reduced = SortedByStride(Merged(reduced), ReducePlan::kElement);
   plan.reduced = AtLeastOneLoop(Merged(reduced));
   plan.by_columns = plan.kept.strides[ReducePlan::kInput].back() <
                     plan.reduced.strides[ReducePlan::kElement].back();
-  plan.tile = std::min(plan.kept.sizes.back(), kTileOfColumns);
+  plan.tile =
+      std::min(plan.kept.sizes.back(), plan.by_columns ? traits.tile_of_columns : kTileOfRows);
   plan.block = std::min(plan.group_size, kBlock);
   return plan;
 }

@@ -15,8 +15,9 @@ struct ReducePlan {
   enum KeptOperand : size_t { kInput, kOutput, kShift, kKeptOperands };
   LoopNest<kKeptOperands> kept;
 
-  // Loops over the elements of a group in row-major order; never empty. The second operand is the
-  // element's number in its group.
+  // Loops over the elements of a group; never empty. They run in row-major order, or in the order
+  // of memory where the function does not mind. The second operand is the element's number in its
+  // group.
   enum ReducedOperand : size_t { kElement, kNumber, kReducedOperands };
   LoopNest<kReducedOperands> reduced;
 
@@ -31,8 +32,14 @@ struct ReducePlan {
   int64_t tiles_per_row() const { return (kept.sizes.back() + tile - 1) / tile; }
 };
 
+// How a function wants its elements.
+struct ReduceTraits {
+  bool any_order;           // within a group
+  int64_t tile_of_columns;  // outputs whose states are worked on together
+};
+
 // `shift` is a packed tensor of the output's sizes, which runs beside the output.
 ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,
-                      const std::vector<uint32_t>& axes);
+                      const std::vector<uint32_t>& axes, const ReduceTraits& traits);
 
 }  // namespace dmlop

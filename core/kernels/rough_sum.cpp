@@ -1,0 +1,219 @@
+#include "core/kernels/rough_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/rough_sum.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/exact/error_free.h"
+#include "core/kernels/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Half a vector of FLOAT32, or a quarter of FLOAT16, fills a vector of FLOAT64.
+using Wide = hn::ScalableTag<double>;
+using Narrow = hn::Rebind<float, Wide>;
+using NarrowBits = hn::RebindToUnsigned<Narrow>;
+using WideVec = hn::Vec<Wide>;
+using NarrowVec = hn::Vec<Narrow>;
+using BitsVec = hn::Vec<NarrowBits>;
+
+constexpr int64_t kUnroll = 8;  // terms added pairwise before a TwoSum takes their sum
+
+HWY_INLINE NarrowVec LoadNarrow(const float* x) {
+  return hn::LoadU(Narrow(), x);
+}
+HWY_INLINE NarrowVec LoadNarrow(const Half* x) {
+  const hn::Rebind<hwy::float16_t, Narrow> d;
+  return hn::PromoteTo(Narrow(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(x)));
+}
+
+// The running state of one vector of groups (or of lanes of one group).
+template <SumTerm kTerm>
+struct Accumulator {
+  WideVec head;
+  WideVec tail;
+  BitsVec peak;
+
+  // The term of a vector of elements.
+  HWY_INLINE WideVec Term(NarrowVec x) {
+    if constexpr (kTerm == SumTerm::kItself) {
+      peak = hn::Max(peak, hn::BitCast(NarrowBits(), hn::Abs(x)));
+    }
+    const WideVec wide = hn::PromoteTo(Wide(), x);
+    if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
+    if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
+    return wide;
+  }
+
+  // Knuth's TwoSum: what head cannot hold goes to tail.
+  HWY_INLINE void Add(WideVec value) {
+    const WideVec sum = hn::Add(head, value);
+    const WideVec value_part = hn::Sub(sum, head);
+    const WideVec head_part = hn::Sub(sum, value_part);
+    tail = hn::Add(tail, hn::Add(hn::Sub(head, head_part), hn::Sub(value, value_part)));
+    head = sum;
+  }
+
+  // Adds kUnroll vectors of elements, `step` elements apart.
+  template <typename T>
+  HWY_INLINE void AddEight(const T* x, int64_t step) {
+    const WideVec a = hn::Add(Term(LoadNarrow(x)), Term(LoadNarrow(x + step)));
+    const WideVec b = hn::Add(Term(LoadNarrow(x + 2 * step)), Term(LoadNarrow(x + 3 * step)));
+    const WideVec c = hn::Add(Term(LoadNarrow(x + 4 * step)), Term(LoadNarrow(x + 5 * step)));
+    const WideVec d = hn::Add(Term(LoadNarrow(x + 6 * step)), Term(LoadNarrow(x + 7 * step)));
+    Add(hn::Add(hn::Add(a, b), hn::Add(c, d)));
+  }
+};
+
+// The same for one group and one value.
+HWY_INLINE void AddValue(double value, const RoughSums& sums) {
+  const HeadTail sum = TwoSum(*sums.head, value);
+  sums.head[0] = sum.head;
+  sums.tail[0] += sum.tail;
+}
+
+HWY_INLINE float Widen(float x) {
+  return x;
+}
+HWY_INLINE float Widen(Half x) {
+  return ToFloat(x);
+}
+
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddElement(T element, const RoughSums& sums) {
+  const float x = Widen(element);
+  const double wide = static_cast<double>(x);
+  if constexpr (kTerm == SumTerm::kItself) {
+    sums.peak[0] = std::max(sums.peak[0], std::bit_cast<uint32_t>(std::fabs(x)));
+    AddValue(wide, sums);
+  } else {
+    AddValue(kTerm == SumTerm::kMagnitude ? std::fabs(wide) : wide * wide, sums);
+  }
+}
+
+// Hands the lanes over to the one group that they worked for.
+template <SumTerm kTerm>
+HWY_INLINE void Collect(const Accumulator<kTerm>& accumulator, const RoughSums& sums) {
+  HWY_ALIGN double heads[hn::MaxLanes(Wide())];
+  HWY_ALIGN double tails[hn::MaxLanes(Wide())];
+  HWY_ALIGN uint32_t peaks[hn::MaxLanes(Wide())];
+  hn::Store(accumulator.head, Wide(), heads);
+  hn::Store(accumulator.tail, Wide(), tails);
+  hn::Store(accumulator.peak, NarrowBits(), peaks);
+  for (size_t i = 0; i < hn::Lanes(Wide()); ++i) {
+    AddValue(heads[i], sums);
+    sums.tail[0] += tails[i];
+    sums.peak[0] = std::max(sums.peak[0], peaks[i]);
+  }
+}
+
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddRow(const T* x, int64_t count, const RoughSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t i = 0;
+  if (count >= lanes) {
+    Accumulator<kTerm> accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide()), hn::Zero(NarrowBits())};
+    for (; i + kUnroll * lanes <= count; i += kUnroll * lanes) accumulator.AddEight(x + i, lanes);
+    for (; i + lanes <= count; i += lanes) accumulator.Add(accumulator.Term(LoadNarrow(x + i)));
+    Collect(accumulator, sums);
+  }
+  for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
+}
+
+// Adds one vector of columns, kUnroll rows or one.
+template <SumTerm kTerm, bool kEight, typename T>
+HWY_INLINE void AddVectorOfColumns(const T* x, int64_t row_stride, const RoughSums& sums) {
+  Accumulator<kTerm> accumulator{hn::LoadU(Wide(), sums.head), hn::LoadU(Wide(), sums.tail),
+                                 hn::LoadU(NarrowBits(), sums.peak)};
+  if constexpr (kEight) {
+    accumulator.AddEight(x, row_stride);
+  } else {
+    accumulator.Add(accumulator.Term(LoadNarrow(x)));
+  }
+  hn::StoreU(accumulator.head, Wide(), sums.head);
+  hn::StoreU(accumulator.tail, Wide(), sums.tail);
+  if constexpr (kTerm == SumTerm::kItself) hn::StoreU(accumulator.peak, NarrowBits(), sums.peak);
+}
+
+template <SumTerm kTerm, bool kEight, typename T>
+HWY_INLINE void AddRowsToColumns(const T* x, int64_t row_stride, int64_t columns,
+                                 const RoughSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    AddVectorOfColumns<kTerm, kEight>(x + c, row_stride,
+                                      {sums.head + c, sums.tail + c, sums.peak + c});
+  }
+  for (; c < columns; ++c) {
+    for (int64_t row = 0; row < (kEight ? kUnroll : 1); ++row) {
+      AddElement<kTerm>(x[row * row_stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
+    }
+  }
+}
+
+// All columns of a few rows at a time, so that the rows are read as streams.
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                           const RoughSums& sums) {
+  int64_t row = 0;
+  for (; row + kUnroll <= rows; row += kUnroll) {
+    AddRowsToColumns<kTerm, true>(x + row * row_stride, row_stride, columns, sums);
+  }
+  for (; row < rows; ++row) {
+    AddRowsToColumns<kTerm, false>(x + row * row_stride, row_stride, columns, sums);
+  }
+}
+
+// A function for each term: dispatch cannot name a template's instance.
+template <typename T>
+HWY_INLINE RoughSumKernels<T> KernelsFor(SumTerm term) {
+  switch (term) {
+    case SumTerm::kItself:
+      return {AddRow<SumTerm::kItself, T>, AddColumns<SumTerm::kItself, T>};
+    case SumTerm::kMagnitude:
+      return {AddRow<SumTerm::kMagnitude, T>, AddColumns<SumTerm::kMagnitude, T>};
+    case SumTerm::kSquare:
+      return {AddRow<SumTerm::kSquare, T>, AddColumns<SumTerm::kSquare, T>};
+  }
+  return {};
+}
+
+RoughSumKernels<float> FloatKernels(SumTerm term) {
+  return KernelsFor<float>(term);
+}
+RoughSumKernels<Half> HalfKernels(SumTerm term) {
+  return KernelsFor<Half>(term);
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <>
+RoughSumKernels<float> RoughSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<RoughSumKernels<float>(SumTerm)> kForms = DMLOP_ISA_FORMS(FloatKernels);
+  return Choose(kForms)(term);
+}
+
+template <>
+RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<RoughSumKernels<Half>(SumTerm)> kForms = DMLOP_ISA_FORMS(HalfKernels);
+  return Choose(kForms)(term);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,148 @@
+"""Where documents come from, which file goes to which tensor, and what may be left out."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, COLUMN_SUMS_TEXT, COPY, JOIN, SUM, THIRDS, X, ProgramTest
+
+UNFOLD = """{"type": "UNFOLD", "WindowSizes": [2], "Strides": [1], "Dilations": [1],
+             "StartPadding": [0], "EndPadding": [1]}"""
+
+
+class DocumentsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def test_descriptor_is_a_path_standard_input_or_text(self):
+        self.write("sum.json", SUM)
+        for descriptor in ("sum.json", self.folder / "sum.json", "./sum.json", SUM):
+            self.assertEqual(self.text_of("run", descriptor, "-i", "x.npy"), COLUMN_SUMS_TEXT)
+        read = self.text_of("run", "-", "-i", "x.npy", stdin=SUM.encode())
+        self.assertEqual(read, COLUMN_SUMS_TEXT)
+
+    def test_bindings_are_relative_to_the_descriptors_folder(self):
+        inner = self.folder / "inner"
+        inner.mkdir()
+        (self.folder / "x.npy").rename(inner / "x.npy")
+        bindings = {"InputTensor": "x.npy", "OutputTensor": "../sum.npy"}
+        self.write("inner/sum.json", {**json.loads(SUM), "bindings": bindings})
+        self.run_program("run", "inner/sum.json")
+        self.assert_same(self.load("sum"), COLUMN_SUMS)
+
+    def test_bindings_may_be_absolute(self):
+        bindings = {"InputTensor": str(self.folder / "x.npy")}
+        text = self.text_of("run", json.dumps({**json.loads(SUM), "bindings": bindings}), cwd=None)
+        self.assertEqual(text, COLUMN_SUMS_TEXT)
+
+    def test_command_line_wins_over_bindings(self):
+        self.save(y=2 * X)
+        bindings = {"InputTensor": "none.npy", "OutputTensor": "none/none.npy"}
+        document = json.dumps({**json.loads(SUM), "bindings": bindings})
+        self.run_program("run", document, "-i", "y.npy", "-o", "sum.npy")
+        self.assert_same(self.load("sum"), 2 * COLUMN_SUMS)
+
+    def test_command_line_may_replace_one_binding_of_an_array(self):
+        self.save(a=X[:1], b=X[1:2], c=X[2:])
+        document = {**json.loads(JOIN), "bindings": {"InputTensors": ["a.npy", "b.npy"]}}
+        self.write("join.json", document)
+        self.run_program("run", "join.json", "-i", "InputTensors[1]=c.npy", "-o", "j.npy")
+        self.assert_same(self.load("j"), X[[0, 2]])
+
+    def test_null_is_left_out(self):
+        document = {
+            "type": "REDUCE", "Function": "SUM", "Axes": [0], "AxisCount": None, "OutputTensor": None,
+            "InputTensor": {"DataType": None, "Sizes": None, "Strides": None, "Flags": None},
+            "bindings": None,
+        }
+        self.assertEqual(self.text_of("run", json.dumps(document), "-i", "x.npy"), COLUMN_SUMS_TEXT)
+
+    def test_files_without_a_name_fill_the_tensors_in_order(self):
+        self.save(a=X[:1], b=X[1:2], c=X[2:])
+        three = '{"type": "JOIN", "Axis": 0, "InputCount": 3}'
+        for inputs in (
+            ["a.npy", "b.npy", "c.npy"],
+            ["InputTensors/0=a.npy", "InputTensors/1=b.npy", "InputTensors/2=c.npy"],
+            ["InputTensors[2]=c.npy", "InputTensors[0]=a.npy", "InputTensors[1]=b.npy"],
+            ["InputTensors/1=b.npy", "a.npy", "c.npy"],
+        ):
+            with self.subTest(inputs):
+                options = [a for name in inputs for a in ("-i", name)]
+                self.run_program("run", three, *options, "-o", "OutputTensor=j.npy")
+                self.assert_same(self.load("j"), X)
+
+    def test_an_equals_sign_in_a_path_is_no_name(self):
+        (self.folder / "x.npy").rename(self.folder / "a=b.npy")
+        self.assertEqual(self.text_of("run", SUM, "-i", "./a=b.npy"), COLUMN_SUMS_TEXT)
+        self.assertEqual(self.text_of("run", SUM, "-i", "InputTensor=a=b.npy"), COLUMN_SUMS_TEXT)
+
+    def test_what_the_input_file_says_may_be_left_out(self):
+        for desc in ({}, {"DataType": "FLOAT32"}, {"Sizes": [3, 3]}, {"Flags": "NONE"}):
+            with self.subTest(desc):
+                document = json.dumps({**json.loads(SUM), "InputTensor": desc})
+                self.assertEqual(self.text_of("run", document, "-i", "x.npy"), COLUMN_SUMS_TEXT)
+
+    def test_a_stated_field_must_agree_with_the_file(self):
+        for desc, message in (
+            ({"DataType": "FLOAT16"}, "x.npy: has the data type FLOAT32; expected FLOAT16"),
+            ({"Sizes": [9]}, "x.npy: has the shape {3, 3}; expected {9}"),
+        ):
+            document = json.dumps({**json.loads(SUM), "InputTensor": desc})
+            self.assertIn(message, self.errors_of("run", document, "-i", "x.npy", status=4))
+
+    def test_an_output_left_out_is_what_the_operator_implies(self):
+        self.save(v=np.arange(1, 4, dtype="i2").reshape(1, 1, 3), a=X[:1], b=X[1:])
+        for document, inputs, header in [
+            (COPY, ["x.npy"], "OutputTensor: (Sizes:{3, 3}, DataType:FLOAT32)"),
+            (SUM, ["x.npy"], "OutputTensor: (Sizes:{1, 3}, DataType:FLOAT32)"),
+            (SUM.replace("SUM", "ARGMIN"), ["x.npy"], "OutputTensor: (Sizes:{1, 3}, DataType:UINT32)"),
+            (JOIN, ["a.npy", "b.npy"], "OutputTensor: (Sizes:{3, 3}, DataType:FLOAT32)"),
+            (UNFOLD, ["v.npy"], "OutputTensor: (Sizes:{1, 2, 3}, DataType:INT16)"),
+            (THIRDS, ["x.npy"], "OutputTensors[0]: (Sizes:{1, 3}, DataType:FLOAT32)"),
+        ]:
+            with self.subTest(document):
+                options = [a for name in inputs for a in ("-i", name)]
+                text = self.text_of("run", document, *options)
+                self.assertEqual(text.splitlines()[0], header)
+
+    def test_an_output_may_leave_out_a_part(self):
+        for desc in ({"Sizes": [1, 3]}, {"DataType": "FLOAT32"}, {"Strides": [3, 1]}, {}):
+            document = json.dumps({**json.loads(SUM), "OutputTensor": desc})
+            self.assertEqual(self.text_of("run", document, "-i", "x.npy"), COLUMN_SUMS_TEXT)
+
+    def test_split_shares_out_equal_parts(self):
+        for count_from in (["-o", "OutputTensors[2]=c.npy", "-o", "a.npy", "-o", "b.npy"],):
+            self.run_program("run", THIRDS, "-i", "x.npy", *count_from)
+            for name, row in zip("abc", X):
+                self.assert_same(self.load(name), row[None])
+
+    def test_the_files_bound_say_how_many_tensors_an_array_has(self):
+        self.save(a=X[:1], b=X[1:])
+        joined = self.text_of("run", JOIN, "-i", "a.npy", "-i", "b.npy")
+        self.assertIn("[[1, 2, 3],\n [3, 0, 4],\n [2, 4, 2]]", joined)
+        halves = '{"type": "SPLIT", "Axis": 1}'
+        self.run_program("run", halves, "-i", "x.npy", "-o", "p.npy", "-o", "q.npy", "-o", "r.npy")
+        self.assert_same(self.load("q"), X[:, 1:2])
+
+    def test_split_that_does_not_come_out_even_is_invalid(self):
+        errors = self.errors_of("run", THIRDS.replace("3", "2"), "-i", "x.npy", status=3)
+        self.assertIn("OutputTensors", errors)
+
+    def test_inference_works_from_standard_input(self):
+        np_bytes = (self.folder / "x.npy").read_bytes()
+        self.assertEqual(self.text_of("run", SUM, "-i", "-", stdin=np_bytes), COLUMN_SUMS_TEXT)
+
+    def test_feature_levels_have_three_spellings(self):
+        for level in ("3_0", "3.0", "DML_FEATURE_LEVEL_3_0"):
+            self.assertEqual(self.text_of("run", SUM, "-i", "x.npy", "-L", level), COLUMN_SUMS_TEXT)
+            self.run_program("run", SUM.replace("SUM", "ARGMAX"), "-i", "x.npy", "-L", level)
+        errors = self.errors_of("run", SUM, "-i", "x.npy", "-L", "2_1", status=3)
+        self.assertIn("[FL-1]", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""Output files: they appear together or not at all, and where they should."""
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import threading
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, COPY, SUM, THIRDS, X, ProgramTest, start
+
+
+class AtomicTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X, old=np.zeros(1), wrong_type=X.astype("f8"), wrong_shape=X.ravel())
+        (self.folder / "folder.npy").mkdir()
+        self.write("raw.bin", b"\x93NUMPY")
+
+    def snapshot(self):
+        return {p.name: p.read_bytes() for p in self.folder.iterdir() if p.is_file()}
+
+    def test_a_failure_creates_changes_and_leaves_nothing(self):
+        typed = '{"type": "SPLIT", "Axis": 0, "OutputCount": 3, "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
+        good = ["-i", "x.npy", "-o", "old.npy", "-o", "new.npy"]
+        for name, status, arguments in [
+            ("the last output's folder is missing", 5, [THIRDS, *good, "-o", "none/c.npy"]),
+            ("the last output is a folder", 5, [THIRDS, *good, "-o", "folder.npy"]),
+            ("the last output's extension is unknown", 2, [THIRDS, *good, "-o", "c.txt"]),
+            ("the last output's device is full", 5, [THIRDS, *good, "-o", "/dev/full"]),
+            ("the golden file is missing", 5, [THIRDS, *good, "-o", "c.npy", "-e", "none.npy"]),
+            ("the golden file does not fit", 4, [THIRDS, *good, "-o", "c.npy", "-e", "x.npy"]),
+            ("the report's folder is missing", 5, [THIRDS, *good, "-o", "c.npy", "--report", "none/r.json"]),
+            ("the report is a folder", 5, [THIRDS, *good, "-o", "c.npy", "--report", "folder.npy"]),
+            ("the input's type is wrong", 4, [typed, "-i", "wrong_type.npy", *good[2:]]),
+            ("the input's shape is wrong", 4, [typed, "-i", "wrong_shape.npy", *good[2:]]),
+            ("the input is no tensor", 4, [typed, "-i", "raw.bin", *good[2:]]),
+            ("the document is invalid", 3, [THIRDS.replace("0", "7", 1), *good]),
+            ("the level is too low", 3, [THIRDS, *good, "-L", "2_1"]),
+        ]:
+            with self.subTest(name):
+                before = self.snapshot()
+                done = start(["run", *arguments], cwd=self.folder)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertNotEqual(done.stderr, b"")
+                self.assertEqual(self.snapshot(), before)
+
+    def test_status_1_still_writes_the_outputs(self):
+        self.save(golden=2 * COLUMN_SUMS)
+        self.run_program("run", SUM, "-i", "x.npy", "-o", "y.npy", "-e", "golden.npy", status=1)
+        self.assert_same(self.load("y"), COLUMN_SUMS)
+
+    def test_outputs_replace_what_was_there_and_leave_no_temporary(self):
+        before = self.files()
+        self.run_program("run", SUM, "-i", "x.npy", "-o", "old.npy")
+        self.assert_same(self.load("old"), COLUMN_SUMS)
+        self.assertEqual(self.files(), before)
+
+
+class PlacesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def npy_bytes(self, array):
+        np.save(self.folder / "expected.npy", array)
+        return (self.folder / "expected.npy").read_bytes()
+
+    def test_an_output_may_be_its_own_input(self):
+        self.run_program("run", SUM, "-i", "x.npy", "-o", "x.npy")
+        self.assert_same(self.load("x"), COLUMN_SUMS)
+
+    def test_outputs_may_swap_with_the_inputs_of_a_split(self):
+        self.run_program("run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "x.npy", "-o", "b.npy")
+        self.assert_same(self.load("x"), X[1:2])
+
+    def test_the_file_that_a_link_names_is_replaced(self):
+        (self.folder / "inner").mkdir()
+        (self.folder / "a.npy").symlink_to("inner/b.npy")
+        (self.folder / "inner/b.npy").symlink_to("c.npy")  # dangling, for now
+        for _ in range(2):
+            self.run_program("run", SUM, "-i", "x.npy", "-o", "a.npy")
+            self.assertTrue((self.folder / "a.npy").is_symlink())
+            self.assertTrue((self.folder / "inner/b.npy").is_symlink())
+            self.assertFalse((self.folder / "inner/c.npy").is_symlink())
+            self.assert_same(np.load(self.folder / "inner/c.npy"), COLUMN_SUMS)
+
+    def test_a_device_takes_the_output(self):
+        self.run_program("run", SUM, "-i", "x.npy", "-o", "/dev/null")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_standard_output_by_name_takes_npy_wherever_it_leads(self):
+        expected = self.npy_bytes(COLUMN_SUMS)
+        arguments = ["run", SUM, "-i", "x.npy", "-o", "/dev/stdout"]
+        self.assertEqual(self.run_program(*arguments).stdout, expected)
+        with open(self.folder / "redirected", "w+b") as file:
+            self.run_program(*arguments, stdout=file)
+            file.seek(0)
+            self.assertEqual(file.read(), expected)
+
+    def test_a_fifo_gives_the_input_and_takes_the_output(self):
+        for name in ("in", "out.npy"):
+            os.mkfifo(self.folder / name)
+        received = []
+        feeder = threading.Thread(target=lambda: (self.folder / "in").write_bytes(self.npy_bytes(X)))
+        reader = threading.Thread(target=lambda: received.append((self.folder / "out.npy").read_bytes()))
+        feeder.start()
+        reader.start()
+        self.run_program("run", SUM, "-i", "in", "-o", "out.npy")
+        feeder.join()
+        reader.join()
+        self.assertEqual(received, [self.npy_bytes(COLUMN_SUMS)])
+        self.assertTrue((self.folder / "out.npy").is_fifo())
+
+    def test_permissions_follow_the_umask(self):
+        for mask in (0o022, 0o027, 0o077):
+            self.run_program("run", SUM, "-i", "x.npy", "-o", "y.npy", umask=mask)
+            mode = stat.S_IMODE((self.folder / "y.npy").stat().st_mode)
+            self.assertEqual(oct(mode), oct(0o666 & ~mask))
+            (self.folder / "y.npy").unlink()
+
+    def test_raw_outputs_are_the_buffer_with_zeros_in_its_gaps(self):
+        output = {"Strides": [5, 1], "TotalTensorSizeInBytes": 64}
+        document = json.dumps({**json.loads(COPY), "OutputTensor": output})
+        (self.folder / "y.raw").write_bytes(b"\xff" * 100)
+        self.run_program("run", document, "-i", "x.npy", "-o", "y.raw")
+        expected = np.zeros(16, "f4")
+        expected[:15].reshape(3, 5)[:, :3] = X
+        self.assertEqual((self.folder / "y.raw").read_bytes(), expected.tobytes())
+
+
+class ReportTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def hash_of(self, name):
+        return hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+
+    def report(self):
+        return json.loads((self.folder / "r.json").read_text())
+
+    def test_report_has_the_hashes_of_all_files(self):
+        before = self.hash_of("x.npy")
+        outputs = [a for name in ("a.npy", "b.bin", "x.npy") for a in ("-o", name)]
+        self.run_program("run", THIRDS, "-i", "x.npy", *outputs, "--report", "r.json", "-t", "1")
+        report = self.report()
+        self.assertEqual([f["sha256"] for f in report["inputs"]], [before])
+        for file, name in zip(report["outputs"], ("a.npy", "b.bin", "x.npy"), strict=True):
+            self.assertEqual((file["path"], file["sha256"]), (name, self.hash_of(name)))
+        self.assertEqual(report["threads"], 1)
+
+    def test_report_has_the_complete_descriptor(self):
+        self.run_program("run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "r.json")
+        desc = self.report()["descriptor"]["desc"]
+        self.assertEqual(desc["Function"], "DML_REDUCE_FUNCTION_SUM")
+        self.assertEqual(desc["InputTensor"]["Sizes"], [3, 3])
+        self.assertEqual(desc["OutputTensor"]["Sizes"], [1, 3])
+        self.assertEqual(desc["AxisCount"], 1)
+
+    def test_report_hashes_what_was_read_from_a_pipe(self):
+        x = (self.folder / "x.npy").read_bytes()
+        self.run_program("run", SUM, "-i", "/dev/stdin", "-o", "y.npy", "--report", "r.json", stdin=x)
+        self.assertEqual([f["sha256"] for f in self.report()["inputs"]], [self.hash_of("x.npy")])
+
+    def test_report_may_go_to_standard_output(self):
+        arguments = ["run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "/dev/stdout"]
+        self.assertIn("sha256", json.loads(self.run_program(*arguments).stdout)["outputs"][0])
+        with open(self.folder / "log", "w+") as log:
+            self.run_program(*arguments, stdout=log)
+            log.seek(0)
+            self.assertIn("sha256", json.load(log)["outputs"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()

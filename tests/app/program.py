@@ -1,0 +1,69 @@
+"""The program under test, started from outside, in a folder that vanishes afterwards."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DMLOP = str(pathlib.Path(os.environ.get("DMLOP", ROOT / "build/release/dmlop")).resolve())
+
+SUM = '{"type": "REDUCE", "Function": "SUM", "Axes": [0]}'
+COPY = '{"type": "ELEMENT_WISE_IDENTITY"}'
+THIRDS = '{"type": "SPLIT", "Axis": 0, "OutputCount": 3}'
+JOIN = '{"type": "JOIN", "Axis": 0}'
+
+X = np.array([[1, 2, 3], [3, 0, 4], [2, 4, 2]], "f4")  # the matrix of the REDUCE page
+COLUMN_SUMS = np.array([[6, 6, 9]], "f4")
+COLUMN_SUMS_TEXT = "OutputTensor: (Sizes:{1, 3}, DataType:FLOAT32)\n[[6, 6, 9]]\n"
+
+
+def start(arguments, stdin=b"", cwd=None, **options):
+    """Runs dmlop to its end; what it wrote comes back as bytes."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
+
+
+class ProgramTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="dmlop-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_program(self, *arguments, stdin=b"", status=0, **options):
+        """Runs dmlop in the test's folder and checks the exit status."""
+        done = start(arguments, stdin, **({"cwd": self.folder} | options))
+        shown = (done.stdout or b"")[:2000], (done.stderr or b"")[:2000]
+        self.assertEqual(done.returncode, status, f"{arguments}: {shown}")
+        return done
+
+    def text_of(self, *arguments, **options):
+        return self.run_program(*arguments, **options).stdout.decode()
+
+    def errors_of(self, *arguments, **options):
+        return self.run_program(*arguments, **options).stderr.decode()
+
+    def save(self, **arrays):
+        for name, array in arrays.items():
+            np.save(self.folder / f"{name}.npy", array)
+
+    def load(self, name):
+        return np.load(self.folder / f"{name}.npy")
+
+    def write(self, name, content):
+        text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+        data = text if isinstance(text, bytes) else text.encode()
+        (self.folder / name).write_bytes(data)
+
+    def files(self):
+        return sorted(str(p.relative_to(self.folder)) for p in self.folder.rglob("*"))
+
+    def assert_same(self, actual, expected):
+        self.assertEqual((actual.dtype, actual.shape), (expected.dtype, expected.shape))
+        self.assertEqual(actual.tobytes(), expected.tobytes())

@@ -1,0 +1,168 @@
+"""Every exit status but success, each by all the ways to it that a script can meet."""
+
+import os
+import pty
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COPY, JOIN, SUM, THIRDS, X, ProgramTest, start
+
+# A case: what is true, the arguments, a part of the message.
+WRONG_COMMAND_LINES = [
+    ("no command", [], "required"),
+    ("an unknown command", ["fly"], "no command 'fly'"),
+    ("a near miss of a command", ["valdate"], "did you mean 'validate'?"),
+    ("no descriptor", ["run"], "descriptor is required"),
+    ("an unknown option", ["run", SUM, "--bogus"], "--bogus"),
+    ("an option without its value", ["run", SUM, "-i"], "--input"),
+    ("one argument too many", ["run", SUM, "more"], "more"),
+    ("an input with an unknown name", ["run", SUM, "-i", "InputTensr=x.npy"], "no input 'InputTensr'"),
+    ("an output named as an input", ["run", SUM, "-i", "OutputTensor=x.npy"], "it has InputTensor"),
+    ("an index out of range", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors/3=a.npy"], "OutputTensors[3]"),
+    ("an index in brackets out of range", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors[3]=a.npy"], "OutputTensors[3]"),
+    ("an array without an index", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors=a.npy"], "OutputTensors"),
+    ("one name twice", ["run", SUM, "-i", "x.npy", "-o", "OutputTensor=a.npy", "-o", "OutputTensor=b.npy"], "twice"),
+    ("too many inputs", ["run", SUM, "-i", "x.npy", "-i", "x.npy"], "one file too many"),
+    ("too many outputs", ["run", SUM, "-i", "x.npy", "-o", "a.npy", "-o", "b.npy"], "one file too many"),
+    ("too many golden files", ["run", SUM, "-i", "x.npy", "-e", "x.npy", "-e", "x.npy"], "one file too many"),
+    ("an input bound to nothing", ["run", SUM], "InputTensor is bound to nothing"),
+    ("two outputs in one file", ["run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "a.npy", "-o", "b.npy"], "a.npy"),
+    ("two outputs in one file, spelled differently", ["run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "./a.npy", "-o", "b.npy"], "a.npy"),
+    ("an output and the report in one file", ["run", SUM, "-i", "x.npy", "-o", "a.npy", "--report", "a.npy"], "a.npy"),
+    ("descriptor and input both from standard input", ["run", "-", "-i", "-"], "standard input"),
+    ("two documents from standard input", ["validate", "-", "-"], "standard input"),
+    ("text and a tensor on standard output", ["run", THIRDS, "-i", "x.npy", "-o", "-"], "standard output"),
+    ("an input of an unknown extension", ["run", SUM, "-i", "x.txt"], "known extensions are .npy, .bin, .dat, .raw"),
+    ("an output of an unknown extension", ["run", SUM, "-i", "x.npy", "-o", "y.csv"], "known extensions are .npy, .bin, .dat, .raw"),
+    ("an output without an extension", ["run", SUM, "-i", "x.npy", "-o", "y"], "known extensions are .npy, .bin, .dat, .raw"),
+    ("an output with an empty name", ["run", SUM, "-i", "x.npy", "-o", ""], ""),
+    ("an input with an empty name", ["run", SUM, "-i", ""], ""),
+    ("no threads", ["run", SUM, "-i", "x.npy", "-t", "0"], "--threads"),
+    ("threads that are no number", ["run", SUM, "-i", "x.npy", "-t", "many"], "--threads"),
+    ("an unknown instruction set", ["run", SUM, "-i", "x.npy", "--isa", "mmx"], "'mmx'"),
+    ("an unknown feature level", ["run", SUM, "-i", "x.npy", "-L", "7_0"], "'7_0' is not a feature level"),
+    ("an unknown color", ["run", SUM, "-i", "x.npy", "--color", "red"], "--color"),
+    ("an unknown format", ["validate", SUM, "--format", "xml"], "--format"),
+    ("a negative tolerance", ["compare", "x.npy", "x.npy", "--ulp", "-1"], "--ulp"),
+    ("a tolerance that is not a number", ["compare", "x.npy", "x.npy", "--atol", "nan"], "--atol"),
+    ("an unknown tolerance rule", ["run", SUM, "-i", "x.npy", "--tolerance", "loose"], "--tolerance"),
+    ("an unknown operator", ["ops", "REDUZE"], "did you mean 'REDUCE'?"),
+    ("one file to compare", ["compare", "x.npy"], "expected"),
+    ("no file to show", ["show"], "file"),
+]
+
+UNREADABLE = [
+    ("a descriptor that is missing", ["run", "none.json"], "none.json"),
+    ("a descriptor that is a folder", ["run", "folder.npy"], "Is a directory"),
+    ("a document that is missing", ["validate", "none.json"], "none.json"),
+    ("an input that is missing", ["run", SUM, "-i", "none.npy"], "none.npy"),
+    ("an input that is a folder", ["run", SUM, "-i", "folder.npy"], "Is a directory"),
+    ("an output that is a folder", ["run", SUM, "-i", "x.npy", "-o", "folder.npy"], "Is a directory"),
+    ("an output in a folder that is missing", ["run", SUM, "-i", "x.npy", "-o", "none/y.npy"], "none/y.npy"),
+    ("an output in a folder that takes no files", ["run", SUM, "-i", "x.npy", "-o", "/proc/y.npy"], "/proc/y.npy"),
+    ("an output below a file", ["run", SUM, "-i", "x.npy", "-o", "x.npy/y.npy"], "Not a directory"),
+    ("an output on a full disk", ["run", SUM, "-i", "x.npy", "-o", "/dev/full"], "No space left on device"),
+    ("an output that links to itself", ["run", SUM, "-i", "x.npy", "-o", "loop.npy"], "loop.npy"),
+    ("an input that links to itself", ["run", SUM, "-i", "loop.npy"], "loop.npy"),
+    ("an output larger than any file", ["run", '{"type": "ELEMENT_WISE_IDENTITY", "OutputTensor": {"TotalTensorSizeInBytes": 18446744073709551612}}', "-i", "x.npy", "-o", "y.bin"], "y.bin"),
+    ("a golden file that is missing", ["run", SUM, "-i", "x.npy", "-e", "none.npy"], "none.npy"),
+    ("a report in a folder that is missing", ["run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "none/r.json"], "none/r.json"),
+    ("a missing file to compare", ["compare", "x.npy", "none.npy"], "none.npy"),
+    ("a missing file to show", ["show", "none.npy"], "none.npy"),
+]
+
+
+class StatusTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+        (self.folder / "folder.npy").mkdir()
+        (self.folder / "loop.npy").symlink_to("loop.npy")
+
+    def check(self, cases, status):
+        for name, arguments, message in cases:
+            with self.subTest(name):
+                before = self.files()
+                done = start(arguments, cwd=self.folder, stdin=SUM.encode())
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(message, done.stderr.decode())
+                self.assertEqual(done.stdout, b"")
+                self.assertEqual(self.files(), before)
+
+    def test_2_is_for_a_wrong_command_line(self):
+        self.check(WRONG_COMMAND_LINES, 2)
+
+    def test_2_is_for_a_tensor_on_a_terminal(self):
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        self.addCleanup(os.close, end)
+        for name in ("-", "/dev/stdout", os.ttyname(end)):
+            with self.subTest(name):
+                done = start(["run", SUM, "-i", "x.npy", "-o", name], cwd=self.folder, stdout=end)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(b"terminal", done.stderr)
+
+    def test_3_is_for_a_document_at_fault(self):
+        for document in ("{", "{}", '{"type": "JOIN"}', '{"type": "CONV"}', "[]", ""):
+            with self.subTest(document):
+                self.errors_of("validate", "-", stdin=document.encode(), status=3)
+                self.errors_of("run", "-", stdin=document.encode(), status=3)
+        self.errors_of("run", COPY, "-L", "2_0", "-i", "x.npy", status=3)
+
+    def test_4_is_for_a_tensor_that_does_not_fit(self):
+        self.save(wrong=X.astype("f8"), flat=X.ravel())
+        typed = '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
+        for arguments, message in [
+            (["run", typed, "-i", "wrong.npy"], "wrong.npy: has the data type FLOAT64; expected FLOAT32"),
+            (["run", typed, "-i", "flat.npy"], "flat.npy: has the shape {9}; expected {3, 3}"),
+            (["run", SUM, "-i", "x.npy", "-e", "x.npy"], "x.npy: has the shape {3, 3}; expected {1, 3}"),
+            (["run", SUM, "-i", "x.npy", "-e", "wrong.npy"], "FLOAT64"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(message, self.errors_of(*arguments, status=4))
+
+    def test_5_is_for_what_cannot_be_read_or_written(self):
+        self.check(UNREADABLE, 5)
+
+    def test_5_is_for_a_full_standard_output(self):
+        commands = [
+            ["--help"], ["--version"], ["run", "--help"], ["ops"], ["ops", "JOIN", "--format", "json"],
+            ["run", SUM, "-i", "x.npy"], ["run", SUM, "-i", "x.npy", "-o", "-"],
+            ["show", "x.npy"], ["show", "x.npy", "--stats"], ["compare", "x.npy", "x.npy"],
+            ["validate", COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [1]}}')],
+        ]
+        with open("/dev/full", "wb") as full:
+            for arguments in commands:
+                with self.subTest(arguments):
+                    done = start(arguments, cwd=self.folder, stdout=full)
+                    self.assertEqual(done.returncode, 5)
+                    self.assertIn(b"standard output", done.stderr)
+
+    def test_5_leaves_no_file_when_standard_output_is_full(self):
+        before = self.files()
+        with open("/dev/full", "wb") as full:
+            for outputs in (["a.npy", "-", "-"], ["-", "-", "a.npy"]):
+                options = [a for name in outputs for a in ("-o", name)]
+                done = start(["run", THIRDS, "-i", "x.npy", *options], cwd=self.folder, stdout=full)
+                self.assertEqual(done.returncode, 5)
+                self.assertEqual(self.files(), before)
+
+    def test_the_worst_status_of_several_documents_counts(self):
+        self.write("bad.json", "{")
+        valid = '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]}}'
+        self.run_program("validate", valid, "bad.json", status=3)
+        self.run_program("validate", "bad.json", valid, status=3)
+        self.run_program("validate", "none.json", "bad.json", status=5)
+
+    def test_joined_files_of_different_shape_are_a_fault_of_the_document(self):
+        self.save(a=np.zeros((2, 3), "f4"), b=np.zeros((2, 4), "f4"))
+        errors = self.errors_of("run", JOIN, "-i", "a.npy", "-i", "b.npy", "-o", "c.npy", status=3)
+        self.assertIn("[JOIN-4]", errors)
+        self.assertNotIn("c.npy", self.files())
+
+
+if __name__ == "__main__":
+    unittest.main()

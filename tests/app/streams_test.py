@@ -1,0 +1,115 @@
+"""Standard input and output as sequences of .npy arrays."""
+
+import io
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, COLUMN_SUMS_TEXT, COPY, DMLOP, JOIN, SUM, THIRDS, X, ProgramTest
+
+
+def stream(*arrays):
+    """What numpy.save calls on one open file leave there."""
+    file = io.BytesIO()
+    for array in arrays:
+        np.save(file, array)
+    return file.getvalue()
+
+
+class StreamsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def test_one_array_in_one_array_out(self):
+        done = self.run_program("run", SUM, "-i", "-", "-o", "-", stdin=stream(X))
+        self.assertEqual(done.stdout, stream(COLUMN_SUMS))
+
+    def test_several_arrays_follow_one_another(self):
+        done = self.run_program("run", THIRDS, "-i", "x.npy", "-o", "-", "-o", "-", "-o", "-")
+        self.assertEqual(done.stdout, stream(X[:1], X[1:2], X[2:]))
+        done = self.run_program("run", JOIN, "-i", "-", "-i", "-", "-i", "-", "-o", "-", stdin=done.stdout)
+        self.assertEqual(done.stdout, stream(X))
+
+    def test_arrays_come_in_the_order_of_the_tensors(self):
+        named = ["-o", "OutputTensors[2]=-", "-o", "OutputTensors[0]=-", "-o", "OutputTensors[1]=b.npy"]
+        done = self.run_program("run", THIRDS, "-i", "x.npy", *named)
+        self.assertEqual(done.stdout, stream(X[:1], X[2:]))
+
+    def test_files_and_streams_mix(self):
+        document = '{"type": "JOIN", "Axis": 0, "InputTensors": [null, {"DataType": "FLOAT32", "Sizes": [3, 3]}, null]}'
+        inputs = ["-i", "-", "-i", "x.npy", "-i", "-"]
+        done = self.run_program("run", document, *inputs, "-o", "-", stdin=stream(X[:1], X[1:]))
+        self.assertEqual(done.stdout, stream(np.concatenate([X[:1], X, X[1:]])))
+
+    def test_inference_keeps_the_order_of_a_stream(self):
+        """Only the second input has to be opened to know its type; the first comes first all the same."""
+        document = '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 3]}, null]}'
+        done = self.run_program("run", document, "-i", "-", "-i", "-", "-o", "-", stdin=stream(X[:1], X[1:]))
+        self.assertEqual(done.stdout, stream(X))
+
+    def test_split_and_join_are_filters(self):
+        halves = '{"type": "SPLIT", "Axis": 0, "OutputCount": 2}'
+        big = np.arange(1 << 20, dtype="i4")  # more than a pipe holds
+        np.save(self.folder / "big.npy", big)
+        split = subprocess.Popen(
+            [DMLOP, "run", halves, "-i", "big.npy", "-o", "-", "-o", "-"],
+            stdout=subprocess.PIPE, cwd=self.folder)
+        join = subprocess.run(
+            [DMLOP, "run", JOIN, "-i", "-", "-i", "-", "-o", "-"], stdin=split.stdout, stdout=subprocess.PIPE)
+        split.stdout.close()
+        self.assertEqual((split.wait(), join.returncode), (0, 0))
+        self.assertEqual(join.stdout, stream(big))
+
+    def test_golden_file_and_input_may_share_the_stream(self):
+        self.run_program("run", SUM, "-i", "-", "-e", "-", stdin=stream(X, COLUMN_SUMS))
+
+    def test_show_and_compare_read_streams(self):
+        self.assertIn("[[6, 6, 9]]", self.text_of("show", "-", stdin=stream(COLUMN_SUMS)))
+        self.run_program("compare", "-", "-", stdin=stream(X, X))
+        self.run_program("compare", "-", "x.npy", stdin=stream(X + 1), status=1)
+
+    def test_big_endian_and_fortran_arrays_stream_too(self):
+        swapped = np.asfortranarray(X).astype(">f4")
+        self.assertEqual(self.text_of("run", SUM, "-i", "-", stdin=stream(swapped)), COLUMN_SUMS_TEXT)
+
+    def test_what_follows_the_last_array_is_left_alone(self):
+        self.assertEqual(self.text_of("run", SUM, "-i", "-", stdin=stream(X) + b"more"), COLUMN_SUMS_TEXT)
+
+    def test_a_short_or_broken_stream_does_not_fit(self):
+        for name, data, message in [
+            ("nothing", b"", "standard input: ends where another .npy array is expected"),
+            ("half a magic", b"\x93NUM", "standard input: is not a .npy file"),
+            ("half a header", stream(X)[:40], "standard input: is truncated within its header"),
+            ("half the data", stream(X)[:-1], "standard input: is truncated"),
+            ("text", b"1 2 3\n" * 9, "standard input: is not a .npy file"),
+            ("a header that lies", stream(X).replace(b"(3, 3)", b"(3,9999999999)"), "standard input:"),
+        ]:
+            with self.subTest(name):
+                errors = self.errors_of("run", SUM, "-i", "-", "-o", "y.npy", stdin=data, status=4)
+                self.assertIn(message, errors)
+        self.assertNotIn("y.npy", self.files())
+
+    def test_one_array_too_few(self):
+        errors = self.errors_of("run", JOIN, "-i", "-", "-i", "-", stdin=stream(X), status=4)
+        self.assertIn("ends where another .npy array is expected", errors)
+
+    def test_a_reader_that_leaves_early_ends_the_writer_quietly(self):
+        big = np.zeros(1 << 20, "i4")
+        np.save(self.folder / "big.npy", big)
+        writer = subprocess.Popen(
+            [DMLOP, "run", COPY, "-i", "big.npy", "-o", "-"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        writer.stdout.read(10)
+        writer.stdout.close()
+        errors = writer.stderr.read()
+        writer.stderr.close()
+        self.assertIn(writer.wait(), (-13, 5))  # SIGPIPE, or the status of a failed write
+        self.assertNotIn(b"internal", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+"""dmlop validate: every fault, its place, the verdict as JSON, and the completed descriptor."""
+
+import json
+import re
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, start
+
+VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
+CASES = ROOT / "testdata/cases"
+
+# Text that is no JSON document, and the line where that shows.
+NOT_JSON = [
+    ("empty", b"", 1),
+    ("blank", b" \n\n", None),
+    ("only a comment", b"// nothing\n", None),
+    ("an unquoted key", b'{\n  type: "JOIN" }', 2),
+    ("a missing comma", b'{ "type": "JOIN"\n  "desc": {} }', 2),
+    ("a leading zero", b'{\n "type": 01 }', 2),
+    ("a leading plus", b'{\n "type": +1 }', 2),
+    ("a hexadecimal number", b'{\n "type": 0x1 }', 2),
+    ("NaN without quotes", b'{\n "type": NaN }', 2),
+    ("a wrong literal", b'{\n "type": True }', 2),
+    ("text after the document", b'{ "type": "JOIN" }\nand more', 2),
+    ("two documents", b'{ "type": "JOIN" }\n{ "type": "JOIN" }', 2),
+    ("a comment without an end", b'{ "type": "JOIN" } /* and so on', None),
+    ("a comma before the first value", b'{\n "type": [,1] }', 2),
+    ("two commas at the end", b'{\n "type": [1,,] }', 2),
+    ("a comma after the document", b'{ "type": "JOIN" }\n,', 2),
+    ("a string without an end", b'{\n "type": "JOIN }', 2),
+    ("an unknown escape", b'{\n "type": "\\q" }', 2),
+    ("half a surrogate pair", b'{\n "type": "\\ud800" }', 2),
+    ("a control character", b'{\n "type": "\x01" }', 2),
+    ("a NUL byte", b'{ "type": "JOIN" }\n\0', 2),
+    ("a byte that is not UTF-8", b'{\n "type": "\xff" }', 2),
+    ("an overlong encoding", b'{\n "type": "\xc0\xaf" }', 2),
+    ("the wrong bracket", b'{\n "type": [1} }', 2),
+    ("arrays nested 100000 deep", b"[" * 100000, 1),
+    ("objects nested 100000 deep", b'{"a":' * 100000, 1),
+    ("UTF-16", '{"type": "JOIN"}'.encode("utf-16"), 1),
+]
+
+
+class ValidateTest(ProgramTest):
+    def verdicts(self, *documents, status=0, stdin=b""):
+        done = self.run_program("validate", "--format", "json", *documents, status=status, stdin=stdin)
+        return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+    def codes(self, document, *options):
+        text = document if isinstance(document, bytes) else document.encode()
+        done = start(["validate", "--format", "json", "-", *options], text, self.folder)
+        return [d["code"] for d in json.loads(done.stdout)["diagnostics"]]
+
+    def test_text_that_is_not_json(self):
+        for name, text, line in NOT_JSON:
+            with self.subTest(name):
+                (verdict,) = self.verdicts("-", stdin=text, status=3)
+                (fault,) = verdict["diagnostics"]
+                self.assertEqual((fault["code"], fault["pointer"]), ("JSON-1", ""))
+                self.assertEqual(fault["line"], line or fault["line"])
+
+    def test_a_number_too_large_for_any_field(self):
+        document = SUM.replace("[0]", "[1e999]")
+        (verdict,) = self.verdicts(document, status=3)
+        self.assertIn(verdict["diagnostics"][0]["code"], ("JSON-1", "DOC-1", "DOC-2"))
+
+    def test_every_fault_is_reported_in_the_order_of_the_text(self):
+        document = """{ "type": "REDUCE",
+          "Function": "SUMM",
+          "InputTensor": { "DataType": "FLOAT32", "Sizes": [3, 0], "Flag": "NONE" },
+          "OutputTensor": { "DataType": "FLOAT32", "Sizes": [3, 1], "TotalTensorSizeInBytes": 10 },
+          "AxisCount": 3,
+          "Axes": [5, 1.0] }"""
+        (verdict,) = self.verdicts(document, status=3)
+        faults = [(d["line"], d["code"]) for d in verdict["diagnostics"]]
+        self.assertEqual(faults, sorted(faults, key=lambda fault: fault[0]))
+        expected = {(2, "JSON-3"), (3, "BUF-3"), (3, "JSON-3"), (4, "BUF-9"), (4, "BUF-10"), (6, "DOC-1")}
+        self.assertLessEqual(expected, set(faults))
+
+    def test_rules_that_come_with_others(self):
+        for rule, document in [
+            ("UNF-1", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1, 1, 1, 1, 1, 1]}, "WindowSizes": [1,1,1,1,1,1,1], "Strides": [1,1,1,1,1,1,1], "Dilations": [1,1,1,1,1,1,1], "StartPadding": [0,0,0,0,0,0,0], "EndPadding": [0,0,0,0,0,0,0]}'),
+            ("UNF-1", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1]}, "WindowSizes": [], "Strides": [], "Dilations": [], "StartPadding": [], "EndPadding": []}'),
+            ("UNF-4", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1]}, "OutputTensor": {"Sizes": [1, 1]}, "WindowSizes": [1], "Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}'),
+            ("UNF-14", '{"type": "UNFOLD"}'),
+            ("JSON-2", '{"type": "JOIN"}'),
+            ("BUF-3", COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [0]}}')),
+            ("RED-3", VALID.replace("[0]", "[2]")),
+            ("JOIN-1", '{"type": "JOIN", "InputTensors": [], "Axis": 0}'),
+            ("SPLIT-1", '{"type": "SPLIT", "OutputTensors": [], "Axis": 0}'),
+        ]:
+            with self.subTest(document):
+                options = ["-L", "6_3"] if rule == "UNF-14" else []
+                self.assertIn(rule, self.codes(document, *options))
+
+    def test_valid_documents_are_answered_with_level_and_bytes(self):
+        text = self.text_of("validate", VALID)
+        self.assertIn("3_0", text)
+        self.assertRegex(text, r"reads 36 bytes and writes 12\n$")
+        for document, level in [
+            (VALID, "3_0"), (VALID.replace("FLOAT32", "INT64"), "5_0"),
+            (VALID.replace("[3, 3]", "[1, 1, 3, 3]"), "1_0"), (VALID.replace("FLOAT32", "UINT32"), "3_0"),
+            (VALID.replace("FLOAT32", "INT32").replace("[3, 3]", "[1, 1, 3, 3]"), "2_1"),
+            (COPY.replace("}", ', "InputTensor": {"DataType": "FLOAT64", "Sizes": [1]}}'), "4_1"),
+        ]:
+            (verdict,) = self.verdicts(document)
+            self.assertEqual((verdict["valid"], verdict["minimumFeatureLevel"]), (True, level))
+            self.assertEqual(verdict["diagnostics"], [])
+            self.run_program("validate", document, "-L", level, "-q")
+
+    def test_one_line_of_json_for_each_document(self):
+        self.write("bad.json", "{")
+        verdicts = self.verdicts(VALID, "bad.json", VALID, status=3)
+        self.assertEqual([v["valid"] for v in verdicts], [True, False, True])
+        fault = verdicts[1]["diagnostics"][0]
+        self.assertEqual(set(fault), {"severity", "code", "pointer", "line", "column", "message"})
+        self.assertEqual(fault["severity"], "error")
+
+    def test_quiet_says_nothing_of_valid_documents(self):
+        done = self.run_program("validate", "-q", VALID)
+        self.assertEqual((done.stdout, done.stderr), (b"", b""))
+
+    def test_places_count_characters_and_tabs(self):
+        document = '{\n\t"type": "ELEMENT_WISE_IDENTITY", /* äöü€ */ "é": 1,\n"InputTensor": null }'
+        self.write("d.json", document)
+        errors = self.errors_of("validate", "d.json", status=3)
+        column = document.splitlines()[1].index('"é"') + 1
+        self.assertIn(f"d.json:2:{column}: error: ", errors)
+        lines = errors.splitlines()
+        caret = next(i for i, line in enumerate(lines) if "^" in line)
+        self.assertEqual(lines[caret].index("^"), lines[caret - 1].index('"é"'))
+
+    def test_line_ends_of_windows_and_a_byte_order_mark(self):
+        self.write("d.json", b"\xef\xbb\xbf" + VALID.replace(",", ",\r\n").encode())
+        self.run_program("validate", "d.json")
+
+    def test_what_a_message_quotes_cannot_drive_the_terminal(self):
+        self.write("d.json", r'{"type": "JO\u001b[31mIN", "\u001b]0;title\u0007": 1}')
+        errors = self.errors_of("validate", "d.json", "--color", "never", status=3)
+        self.assertNotRegex(errors, "[\x00-\x08\x0b-\x1f]")
+
+
+class CompleteTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def complete(self, document, **options):
+        return self.text_of("validate", document, "--print-complete", **options)
+
+    def test_complete_is_valid_and_runs_the_same(self):
+        for path in sorted(CASES.glob("*/*.json")):
+            with self.subTest(path.name):
+                complete = self.complete(path)
+                self.write("c.json", complete)
+                self.assertEqual(self.complete("c.json"), complete)
+                self.assertEqual(self.text_of("run", "c.json"), path.with_suffix(".txt").read_text())
+
+    def test_complete_leaves_nothing_out(self):
+        for document, bound in [(COPY, {}), (SUM, {}), (THIRDS, {})]:
+            bindings = {"InputTensor": "x.npy"} | bound
+            self.write("d.json", {**json.loads(document), "bindings": bindings})
+            complete = json.loads(self.complete("d.json"))
+            self.assertTrue(complete["type"].startswith("DML_OPERATOR_"))
+            self.assertEqual(complete["bindings"], bindings)
+            desc = complete["desc"]
+            tensors = [desc["InputTensor"], *desc.get("OutputTensors", [desc.get("OutputTensor")])]
+            for tensor in tensors:
+                self.assertEqual(
+                    set(tensor) - {"Type"},
+                    {"DataType", "Flags", "DimensionCount", "Sizes", "Strides",
+                     "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment"})
+                self.assertEqual(tensor["DimensionCount"], len(tensor["Sizes"]))
+                self.assertGreaterEqual(tensor["TotalTensorSizeInBytes"], 4 * np.prod(tensor["Sizes"]))
+            for count, array in [("AxisCount", "Axes"), ("OutputCount", "OutputTensors")]:
+                self.assertEqual(desc.get(count), len(desc[array]) if array in desc else None)
+
+    def test_a_bound_file_that_is_missing_is_not_a_fault_of_the_document(self):
+        self.write("d.json", {**json.loads(SUM), "bindings": {"InputTensor": "none.npy"}})
+        self.assertIn("none.npy", self.errors_of("validate", "d.json", status=5))
+        self.write("d.json", {**json.loads(VALID), "bindings": {"InputTensor": "none.npy"}})
+        self.run_program("validate", "d.json")  # needs nothing of the file
+
+
+if __name__ == "__main__":
+    unittest.main()
