@@ -25,9 +25,9 @@ void Register(const std::string& what, const std::vector<uint32_t>& sizes,
 }
 
 const bool kRegistered = [] {
-  Register("last", {1 << 12, 1 << 12}, {1});
-  Register("first", {1 << 12, 1 << 12}, {0});
-  Register("all", {1 << 12, 1 << 12}, {0, 1});
+  Register("last", {1 << 13, 1 << 13}, {1});
+  Register("first", {1 << 13, 1 << 13}, {0});
+  Register("all", {1 << 13, 1 << 13}, {0, 1});
   Register("tiny", {3, 3}, {0});
   return true;
 }();

@@ -118,7 +118,7 @@ HWY_INLINE void Collect(const Accumulator<kTerm>& accumulator, const RoughSums& 
 }
 
 template <SumTerm kTerm, typename T>
-HWY_INLINE void AddRow(const T* x, int64_t count, const RoughSums& sums) {
+void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   int64_t i = 0;
   if (count >= lanes) {
@@ -163,8 +163,8 @@ HWY_INLINE void AddRowsToColumns(const T* x, int64_t row_stride, int64_t columns
 
 // All columns of a few rows at a time, so that the rows are read as streams.
 template <SumTerm kTerm, typename T>
-HWY_INLINE void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                           const RoughSums& sums) {
+void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                const RoughSums& sums) {
   int64_t row = 0;
   for (; row + kUnroll <= rows; row += kUnroll) {
     AddRowsToColumns<kTerm, true>(x + row * row_stride, row_stride, columns, sums);
@@ -174,9 +174,8 @@ HWY_INLINE void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t
   }
 }
 
-// A function for each term: dispatch cannot name a template's instance.
 template <typename T>
-HWY_INLINE RoughSumKernels<T> KernelsFor(SumTerm term) {
+RoughSumKernels<T> MakeKernels(SumTerm term) {
   switch (term) {
     case SumTerm::kItself:
       return {AddRow<SumTerm::kItself, T>, AddColumns<SumTerm::kItself, T>};
@@ -188,13 +187,6 @@ HWY_INLINE RoughSumKernels<T> KernelsFor(SumTerm term) {
   return {};
 }
 
-RoughSumKernels<float> FloatKernels(SumTerm term) {
-  return KernelsFor<float>(term);
-}
-RoughSumKernels<Half> HalfKernels(SumTerm term) {
-  return KernelsFor<Half>(term);
-}
-
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -202,17 +194,14 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-template <>
-RoughSumKernels<float> RoughSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<RoughSumKernels<float>(SumTerm)> kForms = DMLOP_ISA_FORMS(FloatKernels);
+template <typename T>
+RoughSumKernels<T> RoughSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<RoughSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
   return Choose(kForms)(term);
 }
 
-template <>
-RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<RoughSumKernels<Half>(SumTerm)> kForms = DMLOP_ISA_FORMS(HalfKernels);
-  return Choose(kForms)(term);
-}
+template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term);
+template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term);
 
 }  // namespace dmlop
 

@@ -6,6 +6,7 @@
 
 #include "core/kernels/reduce_functions.h"
 #include "core/ops/checks.h"
+#include "core/ops/extreme_tiles.h"
 #include "core/ops/reduce_loop.h"
 #include "core/ops/reduce_tiles.h"
 #include "core/tensor/visit_data_type.h"
@@ -105,11 +106,10 @@ ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const T
                     {any_order, Tile::kColumns});
 }
 
-// Element by element; `any_order` unless the function's result depends on it.
-template <typename Function>
-void Reduce(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
-            bool any_order = true, const double* shift = nullptr) {
-  using Tile = ElementTile<Function>;
+// `any_order` unless the function's result depends on it.
+template <typename Tile>
+void ReduceWith(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
+                bool any_order = true, const double* shift = nullptr) {
   const ReducePlan plan = PlanFor<Tile>(desc, input, output, any_order);
   ReduceLoop<Tile>(plan, input, shift, output).Run();
 }
@@ -127,30 +127,29 @@ void ReduceFloatSum(const ReduceDesc& desc, const ConstTensorView& input,
   ReduceLoop<Exact>(exact_plan, input, nullptr, output).RunOutputs(undecided);
 }
 
-template <reduce::Extreme kExtreme>
+template <Extreme kExtreme>
 void ReduceToIndex(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
   VisitDataType(Types(), input.type, [&]<typename T>() {
     VisitDataType(Join<Integers64, Integers32>(), output.type, [&]<typename Index>() {
-      Reduce<reduce::ExtremeIndex<T, kExtreme, Index>>(desc, input, output);
+      ReduceWith<ExtremeIndexTile<T, kExtreme, Index>>(desc, input, output);
     });
   });
 }
 
-template <reduce::Extreme kExtreme>
+template <Extreme kExtreme>
 void ReduceToExtreme(const ReduceDesc& desc, const ConstTensorView& input,
                      const TensorView& output) {
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
-  VisitDataType(Types(), input.type, [&]<typename T>() {
-    Reduce<reduce::ExtremeValue<T, kExtreme>>(desc, input, output);
-  });
+  VisitDataType(Types(), input.type,
+                [&]<typename T>() { ReduceWith<ExtremeTile<T, kExtreme>>(desc, input, output); });
 }
 
 template <SumTerm kTerm, typename IntegerTerm>
 void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      Reduce<reduce::IntegerSum<T, IntegerTerm>>(desc, input, output);
+      ReduceWith<ElementTile<reduce::IntegerSum<T, IntegerTerm>>>(desc, input, output);
     } else {
       ReduceFloatSum<T, kTerm, reduce::Rounded>(desc, input, output);
     }
@@ -161,9 +160,9 @@ void ReduceToProduct(const ReduceDesc& desc, const ConstTensorView& input,
                      const TensorView& output) {
   VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      Reduce<reduce::IntegerProduct<T>>(desc, input, output);
+      ReduceWith<ElementTile<reduce::IntegerProduct<T>>>(desc, input, output);
     } else {
-      Reduce<reduce::FloatProduct<T>>(desc, input, output, /*any_order=*/false);
+      ReduceWith<ElementTile<reduce::FloatProduct<T>>>(desc, input, output, /*any_order=*/false);
     }
   });
 }
@@ -179,8 +178,9 @@ void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
   Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
   const TensorView shift_view{shift.data(), DataType::kFloat64, PackedLayout(output.layout.sizes)};
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    Reduce<reduce::ExpShift<T>>(desc, input, shift_view);
-    Reduce<reduce::LogSumExp<T>>(desc, input, output, true, shift_view.elements<double>());
+    ReduceWith<ElementTile<reduce::ExpShift<T>>>(desc, input, shift_view);
+    ReduceWith<ElementTile<reduce::LogSumExp<T>>>(desc, input, output, true,
+                                                  shift_view.elements<double>());
   });
 }
 

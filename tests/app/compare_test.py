@@ -1,0 +1,140 @@
+"""dmlop compare, and run --expect, which compares in the same way."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, COPY, SUM, X, ProgramTest
+
+NEXT = np.nextafter(np.float32(6), np.float32(7))  # 1 ULP above 6
+F32 = np.float32
+
+# Actual, expected, options, and whether they pass as equal.
+PAIRS = [
+    ("equal", [1, 2], [1, 2], [], True),
+    ("different", [1, 2], [1, 3], [], False),
+    ("NaN and NaN", [np.nan], [-np.nan], [], True),
+    ("NaN and a number", [np.nan], [1], [], False),
+    ("zeros of both signs", [-0.0], [0.0], [], True),
+    ("zeros of both signs, by bits", [-0.0], [0.0], ["--bits"], False),
+    ("infinities", [np.inf, -np.inf], [np.inf, -np.inf], [], True),
+    ("infinities of both signs", [np.inf], [-np.inf], ["--rtol", "1", "--atol", "9"], False),
+    ("infinity and the largest number", [np.inf], [np.finfo(F32).max], ["--ulp", "1000"], False),
+    ("1 ULP without tolerance", [6], [NEXT], [], False),
+    ("1 ULP with --ulp 1", [6], [NEXT], ["--ulp", "1"], True),
+    ("2 ULP with --ulp 1", [6], [np.nextafter(NEXT, F32(7))], ["--ulp", "1"], False),
+    ("least subnormals of both signs with --ulp 2", [-1e-45], [1e-45], ["--ulp", "2"], True),
+    ("within --atol", [1], [1.25], ["--atol", "0.25"], True),
+    ("beyond --atol", [1], [1.5], ["--atol", "0.25"], False),
+    ("within --rtol of the expected", [90], [100], ["--rtol", "0.1"], True),
+    ("beyond --rtol of the expected", [100], [90], ["--rtol", "0.1"], False),
+]
+
+
+class CompareTest(ProgramTest):
+    def test_pairs_pass_or_differ(self):
+        for name, actual, expected, options, equal in PAIRS:
+            with self.subTest(name):
+                self.save(a=np.array(actual, "f4"), b=np.array(expected, "f4"))
+                status = 0 if equal else 1
+                verdict = json.loads(self.text_of("compare", "a.npy", "b.npy", *options, "--format", "json", status=status))
+                self.assertEqual(verdict["equal"], equal)
+                self.assertNotEqual(self.text_of("compare", "a.npy", "b.npy", *options, status=status), "")
+                self.assertEqual(self.text_of("compare", "-q", "a.npy", "b.npy", *options, status=status), "")
+                golden = ["-i", "a.npy", "-e", "b.npy", "-q"]
+                self.assertEqual(self.text_of("run", COPY, *golden, *options, status=status), "")
+
+    def test_the_first_and_the_worst_difference_are_shown(self):
+        self.save(a=np.array([[1, 6, 3]], "f4"), b=np.array([[1, NEXT, 300]], "f4"))
+        text = self.text_of("compare", "a.npy", "b.npy", status=1)
+        for part in ("2 of 3 elements differ", "[0, 1]", "6.0000005", "0x40C00000", "0x40C00001", "[0, 2]", "300"):
+            self.assertIn(part, text)
+        verdict = json.loads(self.text_of("compare", "a.npy", "b.npy", "--format", "json", status=1))
+        self.assertEqual((verdict["elementCount"], verdict["differenceCount"]), (3, 2))
+        first, worst = verdict["first"], verdict["worst"]
+        self.assertEqual((first["index"], first["actualBits"], first["expectedBits"]), ([0, 1], "40C00000", "40C00001"))
+        self.assertEqual((first["ulpError"], worst["index"], worst["absoluteError"]), (1, [0, 2], 297))
+        self.assertAlmostEqual(worst["relativeError"], 0.99)
+
+    def test_the_smallest_ulp_that_is_named_passes_and_one_less_does_not(self):
+        random = np.random.default_rng(7)
+        a = random.standard_normal(100).astype("f4")
+        self.save(a=a, b=a * F32(1.00001))
+        verdict = json.loads(self.text_of("compare", "a.npy", "b.npy", "--format", "json", status=1))
+        ulp = verdict["smallestPassingUlp"]
+        self.assertIn(f"--ulp {ulp}", self.text_of("compare", "a.npy", "b.npy", status=1))
+        self.run_program("compare", "a.npy", "b.npy", "--ulp", ulp)
+        self.run_program("compare", "a.npy", "b.npy", "--ulp", ulp - 1, status=1)
+
+    def test_mismatches_of_nan_and_infinity_are_counted_apart(self):
+        self.save(a=np.array([np.nan, 1, np.inf, 2], "f4"), b=np.array([1, np.nan, 5, 2], "f4"))
+        verdict = json.loads(self.text_of("compare", "a.npy", "b.npy", "--format", "json", status=1))
+        self.assertEqual((verdict["nanMismatches"], verdict["infinityMismatches"]), (2, 1))
+        self.assertIsNone(verdict["smallestPassingUlp"])
+
+    def test_integers_compare_exactly(self):
+        self.save(a=np.array([2**63 - 1, 5], "i8"), b=np.array([2**63 - 2, 5], "i8"))
+        text = self.text_of("compare", "a.npy", "b.npy", status=1)
+        self.assertIn("9223372036854775806", text)
+        self.assertIn("9223372036854775807", text)
+        self.run_program("compare", "a.npy", "b.npy", "--atol", "1")
+
+    def test_order_and_byte_order_of_files_do_not_matter(self):
+        self.save(a=X, b=np.asfortranarray(X).astype(">f4"))
+        self.run_program("compare", "a.npy", "b.npy", "--bits")
+
+    def test_other_shapes_and_types_are_a_difference(self):
+        self.save(x=X, flat=X.ravel(), double=X.astype("f8"))
+        for other, message in (("flat.npy", "shapes differ"), ("double.npy", "data types differ")):
+            self.assertIn(message, self.text_of("compare", "x.npy", other, status=1))
+            verdict = json.loads(self.text_of("compare", "x.npy", other, "--format", "json", status=1))
+            self.assertFalse(verdict["equal"])
+
+    def test_a_file_that_is_no_tensor_does_not_fit(self):
+        self.save(x=X)
+        self.write("text.npy", "1 2 3")
+        self.write("x.bin", b"1234")
+        for other in ("text.npy", "x.bin"):
+            for pair in ((other, "x.npy"), ("x.npy", other)):
+                self.assertIn(other, self.errors_of("compare", *pair, status=4))
+
+
+class ExpectTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X, good=COLUMN_SUMS, near=np.array([[6, NEXT, 9]], "f4"))
+
+    def test_the_output_is_compared_instead_of_printed(self):
+        self.assertEqual(self.text_of("run", SUM, "-i", "x.npy", "-e", "good.npy"), "")
+        text = self.text_of("run", SUM, "-i", "x.npy", "-e", "OutputTensor=near.npy", status=1)
+        for part in ("near.npy", "1 of 3 elements differ", "[0, 1]", "6.0000005", "0x40C00001"):
+            self.assertIn(part, text)
+
+    def test_tolerance_webnn_is_the_rule_of_the_operator(self):
+        """SUM of N = 3 may be off by 3 ULP; MAX by none."""
+        for steps, status in ((3, 0), (4, 1)):
+            golden = COLUMN_SUMS.view("i4") + steps
+            self.save(g=golden.view("f4"))
+            self.run_program("run", SUM, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=status)
+        largest = SUM.replace("SUM", "MAX")
+        self.save(g=np.array([[3, 4, np.nextafter(F32(4), F32(5))]], "f4"))
+        self.run_program("run", largest, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=1)
+
+    def test_a_raw_golden_file_is_the_buffer(self):
+        self.write("good.bin", COLUMN_SUMS.tobytes())
+        self.run_program("run", SUM, "-i", "x.npy", "-e", "good.bin")
+
+    def test_each_output_has_its_own_golden_file(self):
+        thirds = '{"type": "SPLIT", "Axis": 0, "OutputCount": 3}'
+        self.save(a=X[:1], b=X[1:2], c=X[2:] + 1)
+        golden = ["-e", "OutputTensors[1]=b.npy", "-e", "a.npy"]
+        self.assertIn("OutputTensors[2]", self.text_of("run", thirds, "-i", "x.npy", *golden))
+        text = self.text_of("run", thirds, "-i", "x.npy", *golden, "-e", "c.npy", status=1)
+        self.assertIn("OutputTensors[2] differs from c.npy", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,227 @@
+"""Tensor files against NumPy itself: what it writes is read, what dmlop writes is NumPy's own file."""
+
+import io
+import json
+import struct
+import sys
+import unittest
+
+import numpy as np
+from numpy.lib import format as npy
+
+sys.dont_write_bytecode = True
+from program import COPY, X, ProgramTest, start
+
+DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"]
+SHAPES = [(1,), (1000003,), (7, 5), (2, 3, 4), (1, 1, 5, 1), (2, 1, 3, 1, 2, 2, 1, 3)]
+NAMES = dict(zip(DTYPES, ["FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"]))
+
+
+def npy_bytes(array, version=None):
+    file = io.BytesIO()
+    npy.write_array(file, array, version)
+    return file.getvalue()
+
+
+def with_header(header, data=b"", version=1):
+    """A file with a header of one's own making."""
+    text = header.encode("latin1") if isinstance(header, str) else header
+    length = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
+
+
+def header(descr="'<f4'", order="False", shape="(3,)"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
+
+
+ONES = np.ones(3, "f4").tobytes()
+
+# What is wrong, the file, a part of the message.
+WRONG = [
+    ("zero bytes", b"", "is not a .npy file"),
+    ("another magic", b"PK\x03\x04" + bytes(200), "is not a .npy file"),
+    ("the magic alone", b"\x93NUMPY", "truncated"),
+    ("a truncated header", npy_bytes(X)[:50], "truncated"),
+    ("a header length beyond the file", with_header(header()).replace(b"\x3b\x00", b"\xff\xff", 1)[:90], "truncated"),
+    ("a header of gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(99), "header"),
+    ("an empty header", with_header(""), "header"),
+    ("data cut by a byte", npy_bytes(X)[:-1], "truncated"),
+    ("no data", with_header(header()), "truncated"),
+    ("a shape beyond the file", with_header(header(shape="(4294967295, 4294967295)"), ONES), ""),
+    ("a shape whose product overflows", with_header(header(shape="(4294967296, 4294967296, 4)"), ONES), ""),
+    ("a shape that overflows to the right size", with_header(header(shape="(6148914691236517206, 3)"), ONES), ""),
+    ("a size beyond 64 bits", with_header(header(shape="(99999999999999999999,)"), ONES), "shape"),
+    ("a negative size", with_header(header(shape="(-3,)"), ONES), "shape"),
+    ("a size with a fraction", with_header(header(shape="(3.0,)"), ONES), ""),
+    ("a shape that is a number", with_header(header(shape="3"), ONES), ""),
+    ("a shape that is a list", with_header(header(shape="[3]"), ONES), ""),
+    ("no shape", with_header("{'descr': '<f4', 'fortran_order': False}\n", ONES), "'shape' is missing"),
+    ("no descr", with_header("{'fortran_order': False, 'shape': (3,)}\n", ONES), "'descr' is missing"),
+    ("no order", with_header("{'descr': '<f4', 'shape': (3,)}\n", ONES), "'fortran_order' is missing"),
+    ("an order that is a number", with_header(header(order="0"), ONES), "fortran_order"),
+    ("no dictionary", with_header("import os\n", ONES), "header"),
+    ("a dictionary without an end", with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3", ONES), "header"),
+    ("33 dimensions", with_header(header(shape="(" + "1, " * 33 + ")"), ONES), "dimensions"),
+    ("a pickle", npy_bytes(np.array([{}], object)), "pickle"),
+    ("a structured dtype", npy_bytes(np.zeros(3, "f4,i2")), "structured"),
+    ("complex numbers", npy_bytes(np.zeros(3, "c8")), "dtype '<c8'"),
+    ("text", npy_bytes(np.array(["a"], "<U4")), "dtype '<U4'"),
+    ("dates", npy_bytes(np.zeros(3, "M8[s]")), "dtype '<M8[s]'"),
+    ("long doubles", npy_bytes(np.zeros(3, "g")), "dtype '<f16'"),
+    ("a version to come", with_header(header(), ONES, 4), "version 4.0"),
+    ("version 0", with_header(header(), ONES, 0).replace(b"\0\0", b"\0\0", 1), "version 0.0"),
+]
+
+
+class ReadTest(ProgramTest):
+    def test_all_that_numpy_writes_is_read_and_written_as_numpy_does(self):
+        random = np.random.default_rng(1)
+        for dtype in DTYPES:
+            for shape in SHAPES:
+                size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+                array = np.frombuffer(random.bytes(size), dtype).reshape(shape)
+                expected = npy_bytes(array)
+                variants = {("little", "C", (1, 0))}
+                if array.size < 1000:
+                    variants |= {("big", "F", (2, 0)), ("big", "C", (3, 0)), ("little", "F", (1, 0))}
+                for byte_order, order, version in variants:
+                    with self.subTest(f"{dtype} {shape} {byte_order} {order} {version}"):
+                        swapped = array.astype(array.dtype.newbyteorder(byte_order[0].upper()), order=order)
+                        # astype may quieten a signalling NaN; the bits go through the swap instead.
+                        if byte_order == "big":
+                            swapped = np.asarray(array.byteswap().view(swapped.dtype), order=order)
+                        (self.folder / "in.npy").write_bytes(npy_bytes(swapped, version))
+                        self.run_program("run", COPY, "-i", "in.npy", "-o", "out.npy")
+                        self.assertEqual((self.folder / "out.npy").read_bytes() == expected, True)
+
+    def test_numpy_loads_and_maps_what_is_written(self):
+        for dtype in DTYPES:
+            array = np.arange(24).astype(dtype).reshape(2, 3, 4)
+            self.save(a=array)
+            self.run_program("run", COPY, "-i", "a.npy", "-o", "b.npy")
+            self.assert_same(self.load("b"), array)
+            mapped = np.load(self.folder / "b.npy", mmap_mode="r")
+            self.assertEqual(mapped.offset % 64, 0)
+            self.assert_same(np.array(mapped), array)
+
+    def test_bool_is_read_as_uint8_and_a_scalar_as_one_element(self):
+        self.save(a=np.array([True, False, True]), b=np.float32(2.5))
+        self.assertEqual(self.text_of("run", COPY, "-i", "a.npy"), "OutputTensor: (Sizes:{3}, DataType:UINT8)\n[1, 0, 1]\n")
+        self.assertEqual(self.text_of("run", COPY, "-i", "b.npy"), "OutputTensor: (Sizes:{1}, DataType:FLOAT32)\n[2.5]\n")
+
+    def test_headers_as_other_programs_write_them(self):
+        for text in [
+            header(), header().replace("'", '"'), header(descr="'f4'"), header(descr="'=f4'"),
+            "{'shape':(3,),'fortran_order':False,'descr':'<f4'}", header(shape="( 3 , )"),
+            header().strip() + " " * 77 + "\n", header(order="True"),
+        ]:
+            with self.subTest(text):
+                self.write("a.npy", with_header(text, ONES))  # data that is aligned to nothing
+                self.assertIn("[1, 1, 1]", self.text_of("run", COPY, "-i", "a.npy"))
+
+    def test_bytes_after_the_array_are_accepted(self):
+        self.write("a.npy", npy_bytes(X) + b"and more")
+        self.run_program("run", COPY, "-i", "a.npy", "-o", "b.npy")
+        self.assert_same(self.load("b"), X)
+
+    def test_files_that_are_no_tensor_do_not_fit(self):
+        for name, data, message in WRONG:
+            with self.subTest(name):
+                self.write("wrong.npy", data)
+                for arguments in (["run", COPY, "-i", "wrong.npy", "-o", "y.npy"], ["show", "wrong.npy"]):
+                    done = start(arguments, cwd=self.folder)
+                    self.assertEqual(done.returncode, 4, done.stderr)
+                    self.assertIn("wrong.npy: ", done.stderr.decode())
+                    self.assertIn(message, done.stderr.decode())
+        self.assertEqual(self.files(), ["wrong.npy"])
+
+    def test_no_prefix_of_a_file_is_taken_for_the_file(self):
+        whole = npy_bytes(X)
+        for length in range(0, len(whole), 7):
+            self.write("a.npy", whole[:length])
+            self.run_program("show", "a.npy", status=4)
+
+
+class RawTest(ProgramTest):
+    """Raw files are the physical buffer; .npy files are the logical tensor."""
+
+    def document(self, sizes, strides=None, output=None, dtype="FLOAT32", **fields):
+        tensor = {"DataType": dtype, "Sizes": sizes, "Strides": strides, **fields}
+        return json.dumps({"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor, "OutputTensor": output})
+
+    def run_raw(self, document, data, name="b.npy"):
+        self.write("a.bin", data)
+        self.run_program("run", document, "-i", "a.bin", "-o", name)
+        return self.load("b") if name == "b.npy" else (self.folder / name).read_bytes()
+
+    def test_each_type_is_read_and_written_raw(self):
+        for dtype, name in NAMES.items():
+            array = np.arange(5).astype(dtype)
+            padding = bytes(-array.nbytes % 4)  # the buffer's size is a multiple of 4
+            written = self.run_raw(self.document([5], dtype=name), array.tobytes() + padding, "b.dat")
+            self.assertEqual(written, array.tobytes() + padding)
+
+    def test_strides_of_an_input_say_where_its_elements_are(self):
+        memory = np.arange(40, dtype="f4")
+        for name, sizes, strides in [
+            ("packed", [2, 3], None), ("transposed", [2, 3], [1, 2]), ("padded rows", [2, 3], [5, 1]),
+            ("broadcast rows", [4, 3], [0, 1]), ("all broadcast", [2, 2], [0, 0]), ("NHWC", [1, 3, 2, 2], [12, 1, 6, 3]),
+            ("overlapping windows", [5, 3], [1, 1]), ("every other element", [2, 3], [6, 2]), ("gaps all over", [2, 2, 2], [20, 7, 3]),
+        ]:
+            with self.subTest(name):
+                bytes_of = tuple(4 * s for s in strides or [3, 1])
+                expected = np.lib.stride_tricks.as_strided(memory, sizes, bytes_of)
+                actual = self.run_raw(self.document(sizes, strides), memory.tobytes())
+                self.assert_same(actual, np.ascontiguousarray(expected))
+
+    def test_strides_of_an_output_say_where_its_elements_go(self):
+        for sizes, strides in [([2, 3], [5, 1]), ([2, 3], [1, 2]), ([2, 3], [8, 2]), ([1, 3], [0, 1])]:
+            with self.subTest(strides):
+                count = int(np.prod(sizes))
+                extent = 1 + sum((n - 1) * s for n, s in zip(sizes, strides))
+                expected = np.zeros(extent, "f4")
+                values = np.arange(1, count + 1, dtype="f4").reshape(sizes)
+                np.lib.stride_tricks.as_strided(expected, sizes, [4 * s for s in strides])[:] = values
+                output = {"Strides": strides}
+                written = self.run_raw(self.document(sizes, output=output), values.tobytes(), "b.raw")
+                self.assertEqual(written, expected.tobytes())
+                self.assert_same(self.run_raw(self.document(sizes, output=output), values.tobytes()), values)
+
+    def test_a_raw_file_may_be_longer_but_not_shorter(self):
+        document = self.document([2, 3], [5, 1], TotalTensorSizeInBytes=40)
+        self.write("a.bin", bytes(39))
+        errors = self.errors_of("run", document, "-i", "a.bin", status=4)
+        self.assertIn("a.bin: is too small: it has 39 bytes; expected at least 40", errors)
+        self.run_raw(document, bytes(41))
+
+    def test_a_raw_file_with_the_npy_magic_is_refused(self):
+        self.write("a.bin", npy_bytes(np.zeros((2, 3), "f4")))
+        self.assertIn(".npy", self.errors_of("run", self.document([2, 3]), "-i", "a.bin", status=4))
+
+    def test_an_npy_is_laid_out_into_the_strides(self):
+        self.save(a=X)
+        for strides in ([1, 3], [5, 1], [3, 1]):
+            self.run_program("run", self.document([3, 3], strides), "-i", "a.npy", "-o", "b.npy")
+            self.assert_same(self.load("b"), X)
+
+    def test_a_broadcast_dimension_takes_size_1_or_values_that_agree(self):
+        document = self.document([3, 3], [0, 1])
+        expected = np.broadcast_to(X[:1], (3, 3))
+        for array in (X[:1], expected, np.asfortranarray(expected)):
+            self.save(a=array)
+            self.run_program("run", document, "-i", "a.npy", "-o", "b.npy")
+            self.assert_same(self.load("b"), np.ascontiguousarray(expected))
+        for array in (X, X[:2], X[:, :1]):
+            self.save(a=array)
+            self.assertIn("a.npy: has ", self.errors_of("run", document, "-i", "a.npy", status=4))
+
+    def test_overlapping_elements_of_an_npy_must_agree(self):
+        document = self.document([3, 2], [1, 1])
+        self.save(a=np.array([[1, 2], [2, 3], [3, 4]], "f4"))
+        self.assertIn("[[1, 2],\n [2, 3],\n [3, 4]]", self.text_of("run", document, "-i", "a.npy"))
+        self.save(a=np.array([[1, 2], [9, 3], [3, 4]], "f4"))
+        self.run_program("run", document, "-i", "a.npy", status=4)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+"""What the program prints: tensors, help, lists of operators, and colors."""
+
+import json
+import os
+import pty
+import re
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS_TEXT, COPY, SUM, X, ProgramTest, start
+
+COMMANDS = ["run", "validate", "compare", "show", "ops"]
+
+
+class TensorTextTest(ProgramTest):
+    def printed(self, array, *options):
+        """The values of an array, as run prints them."""
+        self.save(a=array)
+        head, values = self.text_of("run", COPY, "-i", "a.npy", *options).split("\n", 1)
+        self.assertEqual(self.text_of("show", "a.npy", *options).split("\n", 1)[1], values)
+        self.assertRegex(head, r"^OutputTensor: \(Sizes:\{[0-9, ]+\}, DataType:[A-Z0-9]+\)$")
+        return values.removesuffix("\n")
+
+    def test_rows_stand_below_one_another(self):
+        self.assertEqual(self.printed(X), "[[1, 2, 3],\n [3, 0, 4],\n [2, 4, 2]]")
+        self.assertEqual(self.printed(np.zeros((2, 1, 2), "i1")), "[[[0, 0]],\n [[0, 0]]]")
+        self.assertEqual(self.printed(np.array([7], "u8")), "[7]")
+
+    def test_the_shortest_digits_that_read_back(self):
+        for dtype, values, text in [
+            ("f4", [3, 0.1, 1 / 3, 16777216], "[3, 0.1, 0.33333334, 16777216]"),
+            ("f8", [3, 0.1, 1 / 3, 2**53], "[3, 0.1, 0.3333333333333333, 9007199254740992]"),
+            ("f2", [3, 0.1, 1 / 3, 2048, 0.5], "[3, 0.1, 0.3333, 2048, 0.5]"),
+            ("f4", [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0], "[nan, nan, inf, -inf, -0, 0]"),
+            ("f2", [np.nan, np.inf, -np.inf, -0.0], "[nan, inf, -inf, -0]"),
+            ("f8", [np.nan, np.inf, -np.inf, -0.0], "[nan, inf, -inf, -0]"),
+            ("i8", [-(2**63), 2**63 - 1], "[-9223372036854775808, 9223372036854775807]"),
+            ("u8", [0, 2**64 - 1], "[0, 18446744073709551615]"),
+            ("i1", [-128, 65, 127], "[-128, 65, 127]"),  # numbers, not characters
+            ("u1", [0, 65, 255], "[0, 65, 255]"),
+        ]:
+            with self.subTest(f"{dtype} {text}"):
+                self.assertEqual(self.printed(np.array(values, dtype)), text)
+
+    def test_every_half_and_many_floats_read_back(self):
+        random = np.random.default_rng(3)
+        halves = np.arange(1 << 16, dtype="u2").view("f2")
+        floats = random.integers(0, 1 << 32, 2000, dtype="u4").view("f4")
+        doubles = random.integers(0, 1 << 64, 2000, dtype="u8").view("f8")
+        for array in (halves, floats, doubles):
+            array = array[np.isfinite(array)]
+            words = self.printed(array, "--full").strip("[]").split(", ")
+            with np.errstate(over="raise"):
+                read = np.array([float(word) for word in words]).astype(array.dtype)
+            self.assertEqual(read.tobytes(), array.tobytes())
+            for word, value in zip(words[::37], array[::37]):
+                digits = len(re.sub(r"e.*|[-.]", "", word).strip("0"))
+                shortest = np.format_float_scientific(value, unique=True, trim="-")
+                self.assertEqual(digits, len(re.sub(r"e.*|[-.]", "", shortest).strip("0")), word)
+
+    def test_long_tensors_are_abridged_unless_full(self):
+        array = np.arange(2000, dtype="i4").reshape(20, 100)
+        abridged = self.printed(array)
+        self.assertIn("...", abridged)
+        self.assertLess(len(abridged), 500)
+        self.assertTrue(abridged.startswith("[[0, 1, 2, ..., 97, 98, 99],\n"))
+        full = self.printed(array, "--full")
+        self.assertEqual(json.loads(full), array.tolist())
+        self.assertEqual(len(full.splitlines()), 20)
+
+    def test_show_says_shape_type_and_order(self):
+        self.save(c=X, f=np.asfortranarray(X[:2]), s=np.float64(2.5), e=np.zeros((0, 3), "u1"))
+        text = self.text_of("show", "c.npy", "f.npy", "s.npy", "e.npy")
+        self.assertIn("c.npy: (Sizes:{3, 3}, DataType:FLOAT32, order:C)\n[[1, 2, 3],", text)
+        self.assertIn("f.npy: (Sizes:{2, 3}, DataType:FLOAT32, order:Fortran)\n[[1, 2, 3],\n [3, 0, 4]]\n", text)
+        self.assertIn("s.npy: (Sizes:{}, DataType:FLOAT64, order:C)\n2.5\n", text)
+        self.assertIn("e.npy: (Sizes:{0, 3}, DataType:UINT8, order:C)\n", text)
+
+    def test_show_statistics(self):
+        self.save(a=np.array([1, 2, np.nan, np.inf, -np.inf, 6, 0], "f4"), i=np.array([-(2**63), 2**63 - 1], "i8"))
+        text = self.text_of("show", "a.npy", "--stats")
+        for part in ("count 7", "nan 1", "inf 1", "min 0", "max 6", "mean 2.25"):
+            self.assertIn(part, text)
+        self.assertIn("min -9223372036854775808, max 9223372036854775807", self.text_of("show", "i.npy", "--stats"))
+        self.save(e=np.zeros((0, 3), "f4"), n=np.array([np.nan], "f2"))
+        self.run_program("show", "e.npy", "n.npy", "--stats")
+
+    def test_show_needs_a_file_that_says_its_shape(self):
+        self.write("x.bin", b"1234")
+        self.assertIn("x.bin", self.errors_of("show", "x.bin", status=4))
+
+
+class TextTest(ProgramTest):
+    def test_every_command_has_help_with_two_examples(self):
+        self.assertIn("run", self.text_of("--help"))
+        self.assertEqual(self.text_of("-h"), self.text_of("--help"))
+        for command in COMMANDS:
+            text = self.text_of(command, "--help")
+            self.assertEqual(self.text_of(command, "-h"), text)
+            examples = [line for line in text.splitlines() if line.strip().startswith(f"dmlop {command}")]
+            self.assertGreaterEqual(len(examples), 2, command)
+            for option in ("--quiet", "--verbose", "--color"):
+                self.assertIn(option, text)
+
+    def test_version_names_the_program_and_the_instruction_sets(self):
+        text = self.text_of("--version")
+        self.assertRegex(text, r"^dmlop \d+\.\d+\.\d+\n")
+        self.save(x=np.linspace(-5, 7, 10007, dtype="f4").reshape(-1, 1))
+        names = re.search("instruction sets: (.*)", text)[1].split(", ")
+        function = '{"type": "REDUCE", "Function": "LOG_SUM_EXP", "Axes": [0]}'
+        bytes_of = []
+        for options in [["--isa", name] for name in names] + [["-t", "1"], ["-t", "3"], ["-t", "64"]]:
+            self.run_program("run", function, "-i", "x.npy", "-o", "y.npy", *options)
+            bytes_of.append((self.folder / "y.npy").read_bytes())
+        self.assertEqual(len(set(bytes_of)), 1)
+
+    def test_ops_lists_the_operators(self):
+        names = ["ELEMENT_WISE_IDENTITY", "JOIN", "SPLIT", "REDUCE", "UNFOLD"]
+        self.assertLessEqual(set(names), {line.split()[0] for line in self.text_of("ops").splitlines()})
+        listed = json.loads(self.text_of("ops", "--format", "json"))
+        self.assertLessEqual(set(names), {op["name"] for op in listed})
+
+    def test_ops_describes_one_operator(self):
+        for name in ("REDUCE", "DML_OPERATOR_REDUCE"):
+            text = self.text_of("ops", name)
+            for part in ("Function", "Axes", "RED-4", "LOG_SUM_EXP", "5_0"):
+                self.assertIn(part, text)
+        join = json.loads(self.text_of("ops", "JOIN", "--format", "json"))
+        rows = {row["since"]: (row["minRank"], row["maxRank"], len(row["input"])) for row in join["support"]}
+        self.assertEqual(
+            rows, {"1_0": (4, 4, 6), "2_1": (4, 4, 8), "3_0": (4, 5, 8), "3_1": (1, 8, 8), "4_1": (1, 8, 11)})
+        at = json.loads(self.text_of("ops", "JOIN", "-L", "4_0", "--format", "json"))
+        self.assertEqual([row["since"] for row in at["support"]], ["3_1"])
+        self.assertEqual(json.loads(self.text_of("ops", "UNFOLD", "-L", "6_3", "--format", "json"))["support"], [])
+
+    def test_results_go_to_standard_output_and_messages_to_standard_error(self):
+        self.save(x=X)
+        done = self.run_program("run", SUM, "-i", "x.npy", "-v")
+        self.assertEqual(done.stdout.decode(), COLUMN_SUMS_TEXT)
+        self.assertNotEqual(done.stderr, b"")
+        self.assertEqual(self.run_program("run", SUM, "-i", "x.npy").stderr, b"")
+        self.assertEqual(self.run_program("run", SUM, "-i", "x.npy", "-q", "-o", "y.npy").stderr, b"")
+
+    def test_colors_only_where_they_are_wanted(self):
+        def colored(*options, **environment):
+            return b"\x1b[" in start(["validate", "{}", *options], env=environment).stderr
+
+        def colored_on_terminal(*options, **environment):
+            terminal, end = pty.openpty()
+            start(["validate", "{}", *options], env=environment, stderr=end)
+            os.close(end)
+            text = os.read(terminal, 10000)
+            os.close(terminal)
+            return b"\x1b[" in text
+
+        self.assertFalse(colored())  # not a terminal
+        self.assertTrue(colored_on_terminal())
+        self.assertFalse(colored_on_terminal(NO_COLOR="1"))
+        self.assertFalse(colored_on_terminal("--color", "never"))
+        self.assertTrue(colored_on_terminal("--color", "always", NO_COLOR="1"))
+        self.assertTrue(colored("--color", "always"))
+        self.assertTrue(colored("--color", "always", NO_COLOR="1"))
+        self.assertFalse(colored("--color", "never"))
+        self.assertFalse(colored("--color", "auto", NO_COLOR="1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
