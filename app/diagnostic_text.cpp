@@ -37,6 +37,15 @@ Excerpt ExcerptAt(std::string_view text, size_t offset) {
   return {text.substr(begin, end - begin), begin, begin != line_begin, end < line_end};
 }
 
+// One character for each, so that columns stay.
+std::string WithoutControls(std::string_view line) {
+  std::string clean(line);
+  for (char& c : clean) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
+  }
+  return clean;
+}
+
 // As many columns as the line has up to `offset`; tabs stay tabs, so that the caret lines up.
 std::string Indent(const Excerpt& excerpt, size_t offset) {
   std::string indent(excerpt.cut_before ? 3 : 0, ' ');
@@ -54,16 +63,17 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
   const std::string_view paint = !color ? "" : error ? "\x1b[1;31m" : "\x1b[1;35m";
   const std::string_view plain = color ? "\x1b[0m" : "";
   const std::string severity = fmt::format("{}{}:{}", paint, error ? "error" : "warning", plain);
-  const std::string pointer = diagnostic.pointer.empty() ? "" : diagnostic.pointer + ": ";
-  const std::string message =
-      fmt::format("{} {}{} [{}]\n", severity, pointer, diagnostic.message, diagnostic.code);
+  const std::string pointer =
+      diagnostic.pointer.empty() ? "" : Printable(diagnostic.pointer) + ": ";
+  const std::string message = fmt::format("{} {}{} [{}]\n", severity, pointer,
+                                          Printable(diagnostic.message), diagnostic.code);
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
   const TextPosition position = PositionOf(text, *diagnostic.offset);
   const Excerpt excerpt = ExcerptAt(text, *diagnostic.offset);
   return fmt::format("{}:{}:{}: {}{:>5} | {}{}{}\n      | {}{}^{}\n", name, position.line,
                      position.column, message, position.line, excerpt.cut_before ? "..." : "",
-                     excerpt.line, excerpt.cut_after ? "..." : "",
+                     WithoutControls(excerpt.line), excerpt.cut_after ? "..." : "",
                      Indent(excerpt, *diagnostic.offset), paint, plain);
 }
 
@@ -71,6 +81,9 @@ void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std
                       bool color) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     PrintMessage(DiagnosticText(diagnostic, name, text, color));
+  }
+  if (diagnostics.omitted() > 0) {
+    PrintMessage(fmt::format("{}: and {} more\n", name, diagnostics.omitted()));
   }
 }
 

@@ -65,13 +65,9 @@ class CommandLine {
     sub->footer("Examples:\n" + examples);
     sub->add_flag("-q,--quiet", common_.quiet, "Print no messages but errors");
     sub->add_flag("-v,--verbose", common_.verbose, "Say what is done");
-    sub->add_option("--color", common_.color, "auto, always or never")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, ColorMode>{{"auto", ColorMode::kAuto},
-                                                                     {"always", ColorMode::kAlways},
-                                                                     {"never", ColorMode::kNever}})
-                .description(""))
-        ->type_name("WHEN");
+    AddChoice(
+        sub, "--color", "auto, always or never", "WHEN", common_.color,
+        {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}});
     sub->callback([this, command = std::move(command)] { command_ = command; });
     return sub;
   }
@@ -94,13 +90,30 @@ class CommandLine {
         ->type_name("LEVEL");
   }
 
+  template <typename T>
+  static void AddChoice(CLI::App* sub, const std::string& name, const std::string& description,
+                        const std::string& type_name, T& value,
+                        const std::vector<std::pair<std::string, T>>& choices) {
+    sub->add_option_function<std::string>(
+           name,
+           [name, choices, &value](const std::string& text) {
+             std::vector<std::string> names;
+             for (const auto& [choice, meaning] : choices) {
+               if (choice == text) value = meaning;
+               names.push_back(choice);
+             }
+             if (std::find(names.begin(), names.end(), text) == names.end()) {
+               throw CLI::ValidationError(
+                   name, fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+             }
+           },
+           description)
+        ->type_name(type_name);
+  }
+
   static void AddFormat(CLI::App* sub, TextFormat& format) {
-    sub->add_option("--format", format, "text or json")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, TextFormat>{{"text", TextFormat::kText},
-                                                                      {"json", TextFormat::kJson}})
-                .description(""))
-        ->type_name("FORMAT");
+    AddChoice(sub, "--format", "text or json", "FORMAT", format,
+              {{"text", TextFormat::kText}, {"json", TextFormat::kJson}});
   }
 
   static void AddTolerance(CLI::App* sub, Tolerance& tolerance) {
@@ -124,7 +137,13 @@ class CommandLine {
 
   // The library would only say that a command is required.
   void CheckCommandName(int argc, char** argv) const {
-    if (argc < 2 || argv[1][0] == '-') return;
+    if (argc < 2) return;
+    const std::string_view first = argv[1];
+    if (first == "-h" || first == "--help" || first == "--version") return;
+    if (first.starts_with('-')) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("there is no option '{}' before the command", first));
+    }
     std::vector<std::string> names;
     for (const CLI::App* sub : app_.get_subcommands(nullptr)) names.push_back(sub->get_name());
     if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
@@ -253,7 +272,7 @@ ExitStatus Main(int argc, char** argv) {
   try {
     return CommandLine().Run(argc, argv);
   } catch (const Error& error) {
-    PrintMessage(fmt::format("dmlop: {}\n", error.what()));
+    PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));
     return StatusOf(error.kind());
   } catch (const std::bad_alloc&) {
     PrintMessage("dmlop: there is not enough memory for this\n");

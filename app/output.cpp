@@ -1,5 +1,6 @@
 #include "app/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +16,19 @@ void PrintResult(std::string_view text) {
 
 void PrintMessage(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      printable += fmt::format("\\x{:02x}", byte);
+    } else {
+      printable += c;
+    }
+  }
+  return printable;
 }
 
 bool UseColor(ColorMode mode) {

@@ -14,6 +14,10 @@ void PrintResult(std::string_view text);
 // Failures to print a message have nobody to tell.
 void PrintMessage(std::string_view text);
 
+// The text with control characters spelled out, so that what a message quotes cannot drive the
+// terminal.
+std::string Printable(std::string_view text);
+
 // Whether standard error should be coloured.
 bool UseColor(ColorMode mode);
 

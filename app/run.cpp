@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "app/commands.h"
 #include "app/comparison_text.h"
@@ -45,9 +44,10 @@ class OperatorRun {
       : options_(options), common_(common) {}
 
   ExitStatus Execute() {
+    CheckDescriptorStream();
     descriptor_ = ReadDescriptor(options_.descriptor);
     if (!ReadAndCheck()) return Refuse();
-    CheckStreams();
+    CheckOutputs();
     case_->RequireBoundInputs(/*only_incomplete=*/false);
     const Clock::time_point start = Clock::now();
     case_->LoadInputs(diagnostics_);
@@ -57,8 +57,8 @@ class OperatorRun {
 
     Compute();
     const bool as_expected = CompareWithExpected();
-    PrintUnbound();
     PrepareReport();
+    PrintUnbound();
     for (Output& output : outputs_) output.tensor.Flush();
     if (report_) report_->Close();
     for (Output& output : outputs_) output.tensor.Publish();
@@ -86,7 +86,6 @@ class OperatorRun {
     case_.emplace(*document_);
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
-    CheckDescriptorStream();
     if (!diagnostics_.has_errors()) case_->RequireBoundInputs(/*only_incomplete=*/true);
     try {
       case_->TakeFromFiles();
@@ -98,18 +97,19 @@ class OperatorRun {
     return !diagnostics_.has_errors();
   }
 
+  // Before either is read.
   void CheckDescriptorStream() const {
     if (options_.descriptor != kStandardStream) return;
-    for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
-      if (case_->PathOf(slot) == kStandardStream) {
-        throw Error(ErrorKind::kUsage,
-                    "standard input cannot be both the descriptor and " + DisplayName(slot.path));
+    for (const std::string& input : options_.inputs) {
+      if (FileArgument::Parse(input).path == kStandardStream) {
+        throw Error(ErrorKind::kUsage, "standard input cannot be both the descriptor and a tensor");
       }
     }
   }
 
-  // Standard output takes tensors or text, not both, and no tensors if it is a terminal.
-  void CheckStreams() {
+  // Each file takes one tensor; standard output takes tensors or text, not both, and a terminal
+  // takes no tensors.
+  void CheckOutputs() {
     expected_ = case_->Assign(TensorRole::kOutput, options_.expected);
     std::string streamed;
     std::string printed;
@@ -117,8 +117,9 @@ class OperatorRun {
       const std::string path = case_->PathOf(slot);
       if (path == kStandardStream) streamed = DisplayName(slot.path);
       if (path.empty() && ExpectedFor(slot).empty()) printed = DisplayName(slot.path);
-      if (!path.empty()) FormatOf(path);
+      if (!path.empty()) CheckTarget(path, DisplayName(slot.path));
     }
+    if (!options_.report.empty() && !IsDevice(options_.report)) ClaimTarget(options_.report);
     if (streamed.empty()) return;
     if (!printed.empty()) {
       throw Error(ErrorKind::kUsage,
@@ -126,10 +127,25 @@ class OperatorRun {
                               "bind that too",
                               streamed, printed));
     }
-    if (isatty(STDOUT_FILENO) != 0) {
+  }
+
+  static bool IsDevice(const std::string& path) {
+    return path == kStandardStream || path == "/dev/stdout" || IsStream(path);
+  }
+
+  void CheckTarget(const std::string& path, const std::string& tensor) {
+    FormatOf(path);
+    if (IsTerminal(path)) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("standard output is a terminal; {} is binary", streamed));
+                  fmt::format("{} is a terminal; {} is binary",
+                              path == kStandardStream ? "standard output" : path, tensor));
     }
+    if (!IsDevice(path)) ClaimTarget(path);
+  }
+
+  void ClaimTarget(const std::string& path) {
+    if (targets_.insert(IdentityOf(path)).second) return;
+    throw Error(ErrorKind::kUsage, fmt::format("{} cannot take two outputs", path));
   }
 
   std::string ExpectedFor(const TensorSlot& slot) const {
@@ -192,10 +208,11 @@ class OperatorRun {
   void PrepareReport() {
     if (options_.report.empty()) return;
     std::vector<ReportedFile> inputs;
-    for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
-      const std::string path = case_->PathOf(slot);
-      if (path.empty() || path == kStandardStream) continue;
-      inputs.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
+    const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const std::span<const std::byte> bytes = case_->inputs()[i].file_bytes;
+      if (bytes.empty()) continue;  // values of the document
+      inputs.push_back({DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
     }
     std::vector<ReportedFile> outputs;
     for (const Output& output : outputs_) {
@@ -204,8 +221,15 @@ class OperatorRun {
           {DisplayName(output.slot.path), output.path, Sha256(output.tensor.bytes())});
     }
     const std::string text = ReportText(*document_, inputs, outputs, times_);
+    if (IsDevice(options_.report)) return PrintReport(text);
     report_.emplace(options_.report, text.size());
     std::copy(text.begin(), text.end(), reinterpret_cast<char*>(report_->bytes().data()));
+  }
+
+  void PrintReport(const std::string& text) const {
+    const bool standard = options_.report == kStandardStream || options_.report == "/dev/stdout";
+    if (standard) return PrintResult(text);
+    WriteStream(options_.report, std::as_bytes(std::span(text)));
   }
 
   const RunOptions& options_;
@@ -215,6 +239,7 @@ class OperatorRun {
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<FileArgument> expected_;
+  std::set<std::string> targets_;  // identities of the files to be written
   std::vector<Output> outputs_;
   RunTimes times_;
   std::optional<OutputFile> report_;

@@ -33,7 +33,13 @@ struct Verdict {
 };
 
 Verdict Judge(const std::string& argument, FeatureLevel level) {
-  Verdict verdict{ReadDescriptor(argument), {}, nullptr, {}};
+  Verdict verdict{{argument, "", ""}, {}, nullptr, {}};
+  try {
+    verdict.descriptor = ReadDescriptor(argument);
+  } catch (const Error& error) {
+    verdict.file_error = error;
+    return verdict;
+  }
   verdict.document = ReadOperator(verdict.descriptor, verdict.diagnostics);
   if (!verdict.document) return verdict;
   OperatorCase files(*verdict.document);
@@ -42,6 +48,7 @@ Verdict Judge(const std::string& argument, FeatureLevel level) {
   try {
     files.TakeFromFiles();
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUsage) throw;
     verdict.file_error = error;
     return verdict;  // what the file would have told is missing; more reports would mislead
   }
@@ -93,6 +100,8 @@ std::string VerdictJson(const Verdict& verdict) {
   for (const Diagnostic& diagnostic : verdict.diagnostics.list()) {
     json["diagnostics"].push_back(DiagnosticJson(diagnostic, verdict.descriptor.text));
   }
+  if (verdict.diagnostics.omitted() > 0) json["omitted"] = verdict.diagnostics.omitted();
+  if (verdict.file_error) json["fileError"] = verdict.file_error->what();
   // Text that is not UTF-8 may be quoted in a message.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -105,7 +114,7 @@ void Report(const Verdict& verdict, const ValidateOptions& options, const Common
                      UseColor(common.color));
   }
   if (verdict.file_error) {
-    PrintMessage(fmt::format("{}: {}\n", verdict.descriptor.name, verdict.file_error->what()));
+    PrintMessage(fmt::format("dmlop: {}\n", Printable(verdict.file_error->what())));
   }
   if (!verdict.valid()) return;
   if (options.print_complete) {
@@ -123,15 +132,9 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
   }
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
-    try {
-      const Verdict verdict = Judge(argument, options.level);
-      Report(verdict, options, common);
-      status = std::max(status, verdict.status());
-    } catch (const Error& error) {  // this document cannot be read; the next one may
-      if (error.kind() == ErrorKind::kUsage) throw;
-      PrintMessage(fmt::format("dmlop: {}\n", error.what()));
-      status = std::max(status, ExitStatus::kFileSystem);
-    }
+    const Verdict verdict = Judge(argument, options.level);
+    Report(verdict, options, common);
+    status = std::max(status, verdict.status());
   }
   return status;
 }

@@ -7,14 +7,20 @@ namespace dmlop {
 
 void Diagnostics::Error(std::string_view code, std::string_view pointer, std::string message,
                         std::optional<size_t> offset) {
-  list_.push_back(
-      {Severity::kError, std::string(code), std::string(pointer), std::move(message), offset});
+  Append({Severity::kError, std::string(code), std::string(pointer), std::move(message), offset});
 }
 
 void Diagnostics::Warning(std::string_view code, std::string_view pointer, std::string message,
                           std::optional<size_t> offset) {
-  list_.push_back(
-      {Severity::kWarning, std::string(code), std::string(pointer), std::move(message), offset});
+  Append({Severity::kWarning, std::string(code), std::string(pointer), std::move(message), offset});
+}
+
+void Diagnostics::Append(Diagnostic diagnostic) {
+  if (full()) {
+    ++omitted_;
+  } else {
+    list_.push_back(std::move(diagnostic));
+  }
 }
 
 bool Diagnostics::has_errors() const {

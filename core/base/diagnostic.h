@@ -19,13 +19,21 @@ struct Diagnostic {
   std::optional<size_t> offset;  // byte offset of the value in the document's text, once known
 };
 
+// Keeps the first kMax and counts the others: past that nobody reads on, and a hostile document
+// could have millions.
 class Diagnostics {
  public:
+  static constexpr size_t kMax = 100;
+
   void Error(std::string_view code, std::string_view pointer, std::string message,
              std::optional<size_t> offset = std::nullopt);
   void Warning(std::string_view code, std::string_view pointer, std::string message,
                std::optional<size_t> offset = std::nullopt);
-  void Append(const Diagnostic& diagnostic) { list_.push_back(diagnostic); }
+  void Append(Diagnostic diagnostic);
+
+  // True once only the count matters.
+  bool full() const { return list_.size() >= kMax; }
+  size_t omitted() const { return omitted_; }
 
   bool has_errors() const;
   const std::vector<Diagnostic>& list() const { return list_; }
@@ -33,6 +41,7 @@ class Diagnostics {
 
  private:
   std::vector<Diagnostic> list_;
+  size_t omitted_ = 0;
 };
 
 }  // namespace dmlop

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/base/error.h"
 #include "core/document/operator_document.h"
 #include "core/document/value_reader.h"
 #include "core/exact/rounding.h"
@@ -16,9 +17,13 @@
 namespace dmlop {
 namespace {
 
-// Writes packed elements from left to right.
+// Reads packed elements from left to right, and writes them unless `to` is null. Checking comes
+// first, so that nothing is allocated for values that do not exist.
 class InlineReader {
  public:
+  static constexpr size_t kMaxWidth = 8;  // bytes of an element
+  using Element = std::array<std::byte, kMaxWidth>;
+
   InlineReader(const TensorDesc& desc, std::byte* to, Diagnostics& diagnostics)
       : type_(*desc.data_type),
         width_(ByteWidth(type_)),
@@ -52,10 +57,15 @@ class InlineReader {
       if (d + 1 < sizes_.size()) {
         ReadArray(*child, d + 1);
       } else {
-        values_.Element(*child, type_, to_);
-        to_ += width_;
+        ReadElement(*child);
       }
     }
+  }
+
+  void ReadElement(JsonCursor source) {
+    Element element;
+    if (!values_.Element(source, type_, element.data()) || to_ == nullptr) return;
+    to_ = std::copy_n(element.data(), width_, to_);
   }
 
   void ReadInitializer(JsonCursor source) {
@@ -74,13 +84,14 @@ class InlineReader {
       values_.CheckKeys(source, kSequence);
     }
     if (!CheckCount(source)) return;
-    alignas(8) std::array<std::byte, 8> start{};
-    alignas(8) std::array<std::byte, 8> delta{};
+    Element start{};
+    Element delta{};
     if (!ReadMember(source, constant ? "value" : "valueStart", start)) return;
     if (!constant && !ReadMember(source, "valueDelta", delta)) return;
+    if (to_ == nullptr) return;
     VisitDataType(AllTypes(), type_, [&]<typename T>() {
-      Fill(std::bit_cast<std::array<T, 8 / sizeof(T)>>(start)[0],
-           std::bit_cast<std::array<T, 8 / sizeof(T)>>(delta)[0], constant);
+      Fill(std::bit_cast<std::array<T, kMaxWidth / sizeof(T)>>(start)[0],
+           std::bit_cast<std::array<T, kMaxWidth / sizeof(T)>>(delta)[0], constant);
     });
   }
 
@@ -94,7 +105,7 @@ class InlineReader {
     return false;
   }
 
-  bool ReadMember(JsonCursor source, std::string_view name, std::array<std::byte, 8>& to) {
+  bool ReadMember(JsonCursor source, std::string_view name, Element& to) {
     const auto member = source.Find(name);
     if (member) return values_.Element(*member, type_, to.data());
     values_.Error(source, "JSON-2", fmt::format("'{}' is missing", name));
@@ -132,17 +143,31 @@ class InlineReader {
 
 }  // namespace
 
-std::optional<LoadedTensor> OperatorDocument::InlineTensor(const TensorDesc& desc,
-                                                           JsonCursor values,
-                                                           Diagnostics& diagnostics) const {
+void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
+  for (const TensorSlot& slot : TensorSlots(op())) {
+    const auto binding = bindings_.find(slot.path);
+    if (binding == bindings_.end() || !binding->second.values || !slot.desc->complete()) continue;
+    Diagnostics of_tensor;
+    ValidateTensorDesc(*slot.desc, slot.role, slot.path, std::nullopt, of_tensor);
+    if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) continue;
+    InlineReader(*slot.desc, nullptr, diagnostics).Read(*binding->second.values);
+  }
+}
+
+LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor values,
+                                            Diagnostics& diagnostics) const {
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
-  const size_t count_before = diagnostics.list().size();
   auto buffer =
       std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * ByteWidth(*desc.data_type));
   InlineReader(desc, buffer->data(), diagnostics).Read(values);
-  if (diagnostics.list().size() != count_before) return std::nullopt;
-  const ConstTensorView view{buffer->data(), *desc.data_type, PackedLayout(sizes)};
-  return FitToDesc({view, buffer}, desc, "the values at " + values.pointer());
+  const LoadedTensor tensor{
+      {buffer->data(), *desc.data_type, PackedLayout(sizes)}, buffer, /*file_bytes=*/{}};
+  try {
+    return FitToDesc(tensor, desc, "the tensor");
+  } catch (const Error& error) {
+    diagnostics.Error("DOC-4", values.pointer(), error.what(), values.offset());
+    return tensor;
+  }
 }
 
 }  // namespace dmlop

@@ -52,9 +52,17 @@ std::string KindOf(TensorRole role) {
   return role == TensorRole::kInput ? "input" : "output";
 }
 
-}  // namespace
+// "OutputTensors[0], OutputTensors[1], ..."
+std::string NamesOf(const std::vector<TensorSlot>& slots) {
+  constexpr size_t kShown = 4;
+  std::string names;
+  for (size_t i = 0; i < std::min(slots.size(), kShown); ++i) {
+    names += (i == 0 ? "" : ", ") + DisplayName(slots[i].path);
+  }
+  return names + (slots.size() > kShown ? ", ..." : "");
+}
 
-FileArgument FileArgument::Parse(const std::string& text) {
+FileArgument TakeApart(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return {"", text};
   std::string name = text.substr(0, equals);
@@ -70,6 +78,16 @@ FileArgument FileArgument::Parse(const std::string& text) {
     name.pop_back();
   }
   return {name, text.substr(equals + 1)};
+}
+
+}  // namespace
+
+FileArgument FileArgument::Parse(const std::string& text) {
+  FileArgument argument = TakeApart(text);
+  if (argument.path.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' names no file", text));
+  }
+  return argument;
 }
 
 void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& arguments) {
@@ -90,31 +108,31 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
   std::vector<FileArgument> files;
   for (const std::string& argument : arguments) files.push_back(FileArgument::Parse(argument));
 
-  std::vector<std::string> names;
-  for (const TensorSlot& slot : Slots(role)) names.push_back(slot.path);
+  const std::vector<TensorSlot> slots = Slots(role);
+  std::set<std::string> known;
+  for (const TensorSlot& slot : slots) known.insert(slot.path);
   std::set<std::string> taken;
   for (const FileArgument& file : files) {
     if (file.name.empty()) continue;
-    if (std::find(names.begin(), names.end(), file.name) == names.end()) {
+    if (!known.contains(file.name)) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("{} has no {} '{}'; it has {}", Name(document_.op()), KindOf(role),
-                              DisplayName(file.name), fmt::join(names, ", ")));
+                              DisplayName(file.name), NamesOf(slots)));
     }
     if (!taken.insert(file.name).second) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", DisplayName(file.name)));
     }
   }
+  auto slot = slots.begin();
   for (FileArgument& file : files) {
     if (!file.name.empty()) continue;
-    const auto free = std::find_if(names.begin(), names.end(),
-                                   [&](const std::string& name) { return !taken.contains(name); });
-    if (free == names.end()) {
+    while (slot != slots.end() && taken.contains(slot->path)) ++slot;
+    if (slot == slots.end()) {
       throw Error(ErrorKind::kUsage, fmt::format("{}: one file too many; {} has {} {}{}", file.path,
-                                                 Name(document_.op()), names.size(), KindOf(role),
-                                                 names.size() == 1 ? "" : "s"));
+                                                 Name(document_.op()), slots.size(), KindOf(role),
+                                                 slots.size() == 1 ? "" : "s"));
     }
-    file.name = *free;
-    taken.insert(*free);
+    file.name = (slot++)->path;
   }
   return files;
 }
@@ -130,9 +148,8 @@ void OperatorCase::TakeFromFiles() {
   // Arrays of standard input come in the order of the tensors, so if one is opened, all are.
   const bool reads_standard_input = ReadsStandardInput();
   for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
-    const auto binding = document_.bindings().find(slot.path);
-    if (slot.role == TensorRole::kOutput || binding == document_.bindings().end()) continue;
-    const std::string& path = binding->second.path;
+    if (slot.role == TensorRole::kOutput) continue;
+    const std::string path = PathOf({slot.path, slot.role, slot.desc});
     if (path.empty() || FormatOf(path) == FileFormat::kRaw) continue;
     const bool from_stream = path == kStandardStream && reads_standard_input;
     if (slot.desc->complete() && !from_stream) continue;
@@ -158,14 +175,13 @@ const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const
   return nullptr;
 }
 
-std::optional<LoadedTensor> OperatorCase::LoadOne(const TensorSlot& slot,
-                                                  Diagnostics& diagnostics) const {
+LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const {
   const Binding& binding = document_.bindings().at(slot.path);
   if (binding.values) return document_.InlineTensor(*slot.desc, *binding.values, diagnostics);
   if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
     return FitToDesc(*loaded, *slot.desc, binding.path);
   }
-  return LoadInput(binding.path, *slot.desc);
+  return LoadInput(PathOf(slot), *slot.desc);
 }
 
 void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
@@ -182,7 +198,7 @@ void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
 
 void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
   for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
-    if (auto tensor = LoadOne(slot, diagnostics)) inputs_.push_back(*std::move(tensor));
+    inputs_.push_back(LoadOne(slot, diagnostics));
   }
 }
 
@@ -194,7 +210,11 @@ std::vector<TensorSlot> OperatorCase::Slots(TensorRole role) const {
 
 std::string OperatorCase::PathOf(const TensorSlot& slot) const {
   const auto binding = document_.bindings().find(slot.path);
-  return binding == document_.bindings().end() ? "" : binding->second.path;
+  if (binding == document_.bindings().end()) return "";
+  const std::string& path = binding->second.path;
+  const bool is_standard_stream =
+      path == (slot.role == TensorRole::kInput ? "/dev/stdin" : "/dev/stdout");
+  return is_standard_stream ? std::string(kStandardStream) : path;
 }
 
 std::vector<ConstTensorView> OperatorCase::InputViews() const {

@@ -46,7 +46,7 @@ class OperatorCase {
   // The slots of a role, in the order of the views that Run takes.
   std::vector<TensorSlot> Slots(TensorRole role) const;
 
-  // The file bound to a tensor; empty for none.
+  // The file bound to a tensor; empty for none, "-" also for a standard stream by its device.
   std::string PathOf(const TensorSlot& slot) const;
 
   const std::vector<LoadedTensor>& inputs() const { return inputs_; }
@@ -61,7 +61,7 @@ class OperatorCase {
   };
 
   const LoadedTensor* FindLoaded(const std::string& slot_path) const;
-  std::optional<LoadedTensor> LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const;
+  LoadedTensor LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const;
   bool ReadsStandardInput() const;
 
   OperatorDocument& document_;

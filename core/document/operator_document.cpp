@@ -118,9 +118,19 @@ bool LeadsTo(std::string_view value, std::string_view pointer) {
          (pointer.size() == value.size() || pointer[value.size()] == '/');
 }
 
+// The member under its lower-case or its upper-case name, as DxDispatch takes both; not under both.
+std::optional<JsonCursor> FindEither(JsonCursor root, std::string_view lower,
+                                     std::string_view upper, const ValueReader& values) {
+  const auto member = FindPresent(root, lower);
+  const auto other = FindPresent(root, upper);
+  if (member && other) {
+    values.Error(*other, "JSON-5", fmt::format("'{}' stands beside '{}'", upper, lower));
+  }
+  return member ? member : other;
+}
+
 std::optional<OperatorDesc> ReadType(JsonCursor root, const ValueReader& values) {
-  auto type = FindPresent(root, "type");
-  if (!type) type = FindPresent(root, "Type");
+  const auto type = FindEither(root, "type", "Type", values);
   if (!type) {
     values.Error(root, "JSON-2", "'type' is missing");
     return std::nullopt;
@@ -145,8 +155,7 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
   op_ = ReadType(root, values);
   if (!op_) return;
 
-  auto desc = FindPresent(root, "Desc");
-  if (!desc) desc = FindPresent(root, "desc");
+  const auto desc = FindEither(root, "desc", "Desc", values);
   fields_ = desc.value_or(root);
   if (!values.Expect(*fields_, JsonKind::kObject)) return;
   const FieldReader reader = VisitAllFields(*op_, FieldReader(*fields_, diagnostics));
@@ -205,20 +214,34 @@ void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {
 }
 
 void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  std::vector<std::string> left_out;
+  for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(*op_))) {
+    if (slot.role == TensorRole::kOutput && !slot.desc->complete()) left_out.push_back(slot.path);
+  }
   Complete(*op_);
   Diagnostics found;
   Validate(*op_, level, found);
+  // What is wrong with a tensor that was made up from the other fields is their fault.
+  const auto is_implied = [&](const Diagnostic& diagnostic) {
+    return std::any_of(left_out.begin(), left_out.end(),
+                       [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
+  };
+  const bool fields_are_wrong = diagnostics.has_errors() ||
+                                !std::all_of(found.list().begin(), found.list().end(), is_implied);
+  // What cannot be read has been reported, and is not missing.
   const std::vector<Diagnostic> unreadable = diagnostics.list();
   for (Diagnostic& diagnostic : found.list()) {
+    if (fields_are_wrong && is_implied(diagnostic)) continue;
     Locate(diagnostic);
-    const bool repeated =
+    const bool is_repeated =
         diagnostic.code == "JSON-2" &&
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
                  LeadsTo(diagnostic.pointer, earlier.pointer);
         });
-    if (!repeated) diagnostics.Append(diagnostic);
+    if (!is_repeated) diagnostics.Append(diagnostic);
   }
+  CheckInlineValues(diagnostics);
   std::stable_sort(diagnostics.list().begin(), diagnostics.list().end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
 }

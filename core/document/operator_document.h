@@ -39,15 +39,18 @@ class OperatorDocument {
   // Gives an array of tensors that was left out `count` entries.
   void SizeLeftOutTensors(TensorRole role, size_t count);
 
-  // Completes and validates the operator. Faults of values that could not be read are not repeated.
+  // Completes and validates the operator, and the values bound to it. Faults of values that could
+  // not be read are not repeated.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The elements of an input with a valid desc that are bound in the document itself.
-  std::optional<LoadedTensor> InlineTensor(const TensorDesc& desc, JsonCursor values,
-                                           Diagnostics& diagnostics) const;
+  // The elements of an input with a valid desc that are bound in the document itself, after Check
+  // found them fit. Different values in one place are reported.
+  LoadedTensor InlineTensor(const TensorDesc& desc, JsonCursor values,
+                            Diagnostics& diagnostics) const;
 
  private:
   void ReadBindings(JsonCursor object, Diagnostics& diagnostics);
+  void CheckInlineValues(Diagnostics& diagnostics) const;
   void Locate(Diagnostic& diagnostic) const;
 
   JsonDocument json_;

@@ -80,11 +80,14 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
                       value.string()));
     return std::nullopt;
   }
+  if (value.kind() != JsonKind::kInteger && value.kind() != JsonKind::kFraction) {
+    Error(value, "DOC-1", fmt::format("expected a number, found {}", Describe(value.kind())));
+    return std::nullopt;
+  }
   const std::string_view token = value.token();
   double number = 0;
   std::from_chars(token.data(), token.data() + token.size(), number);
   if (value.kind() == JsonKind::kFraction) return number;
-  if (!Expect(value, JsonKind::kInteger)) return std::nullopt;
   if (token == "-0") return 0.0;
   if (fmt::format("{:.0f}", number) == token) return number;
   Error(value, "DOC-2",
@@ -194,14 +197,21 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
   return desc;
 }
 
+void ValueReader::ReportUnknownKey(JsonCursor member,
+                                   std::span<const std::string_view> known) const {
+  if (diagnostics_.full()) return diagnostics_.Error("JSON-3", "", "");
+  diagnostics_.Error(
+      "JSON-3", member.pointer(),
+      fmt::format("'{}' is not a known field{}", member.key(), DidYouMean(member.key(), known)),
+      member.key_offset());
+}
+
 void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
   std::vector<std::string_view> seen;
   for (auto member = object.first_child(); member; member = member->next()) {
     const std::string& key = member->key();
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      diagnostics_.Error("JSON-3", member->pointer(),
-                         fmt::format("'{}' is not a known field{}", key, DidYouMean(key, known)),
-                         member->key_offset());
+      ReportUnknownKey(*member, known);
     } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       diagnostics_.Error("JSON-5", member->pointer(), fmt::format("'{}' stands twice", key),
                          member->key_offset());

@@ -50,10 +50,13 @@ class ValueReader {
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known) const;
 
   void Error(JsonCursor value, std::string_view code, std::string message) const {
-    diagnostics_.Error(code, value.pointer(), std::move(message), value.offset());
+    // A pointer takes time in proportion to the array that it leads through.
+    diagnostics_.Error(code, diagnostics_.full() ? "" : value.pointer(), std::move(message),
+                       value.offset());
   }
 
  private:
+  void ReportUnknownKey(JsonCursor member, std::span<const std::string_view> known) const;
   template <typename T>
   std::optional<T> Integer(JsonCursor value, std::string_view type_name) const;
   std::optional<double> Number(JsonCursor value) const;

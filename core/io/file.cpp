@@ -76,10 +76,11 @@ std::string FollowLinks(const std::string& path) {
   constexpr int kMaxLinks = 40;  // as Linux itself
   fs::path target = path;
   std::error_code error;
-  for (int i = 0; i < kMaxLinks && fs::is_symlink(target, error); ++i) {
+  for (int i = 0; i < kMaxLinks; ++i) {
+    if (!fs::is_symlink(target, error)) return target.string();
     target = target.parent_path() / fs::read_symlink(target, error);
   }
-  return target.string();
+  Fail(path, "cannot be written", ELOOP);
 }
 
 }  // namespace
@@ -128,6 +129,23 @@ bool IsStream(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+bool IsTerminal(const std::string& path) {
+  if (path == kStandardStream) return isatty(STDOUT_FILENO) != 0;
+  struct stat status;  // opening a pipe to look at it would end it for its reader
+  if (stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return file.get() >= 0 && isatty(file.get()) != 0;
+}
+
+std::string IdentityOf(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0) {
+    return fmt::format("{}:{}", status.st_dev, status.st_ino);
+  }
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(FollowLinks(path), ignored), ignored).string();
+}
+
 void WriteStream(const std::string& path, std::span<const std::byte> bytes) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(path, "cannot be opened for writing", errno);
@@ -137,7 +155,8 @@ void WriteStream(const std::string& path, std::span<const std::byte> bytes) {
 
 OutputFile::OutputFile(const std::string& path, size_t size)
     : name_(path), target_(FollowLinks(path)), size_(size) {
-  if (fs::is_directory(target_)) Fail(name_, "cannot be written", EISDIR);
+  std::error_code ignored;
+  if (fs::is_directory(target_, ignored)) Fail(name_, "cannot be written", EISDIR);
   // Unpredictable enough for two runs side by side; O_EXCL refuses what is there already.
   const fs::path target(target_);
   for (unsigned attempt = 0; descriptor_ < 0; ++attempt) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace dmlop {
 
@@ -41,6 +42,13 @@ void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::strin
 // True for a path that exists and is neither a regular file nor a folder: a device or a pipe, which
 // is written as it is.
 bool IsStream(const std::string& path);
+
+// True for a terminal, by its path or as standard output.
+bool IsTerminal(const std::string& path);
+
+// The same text for two paths that name one file, whether or not it exists.
+std::string IdentityOf(const std::string& path);
+
 void WriteStream(const std::string& path, std::span<const std::byte> bytes);
 
 // A file that appears complete or not at all: the bytes are mapped from a temporary file beside the

@@ -46,9 +46,7 @@ class JsonTreeBuilder {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
-    // The position counts the bytes read, the one that broke it included.
-    const size_t offset = std::min(position == 0 ? 0 : position - 1, document_.text().size());
-    diagnostics_.Error("JSON-1", "", Explain(error.what()), offset);
+    diagnostics_.Error("JSON-1", "", Explain(error.what()), PlaceOfError(position, error.what()));
     return false;
   }
 
@@ -59,6 +57,16 @@ class JsonTreeBuilder {
     uint32_t node;
     uint32_t last_child = kNone;
   };
+
+  // `position` counts the bytes read. People look at the start of the token that is wrong, but
+  // within a string at the byte itself.
+  size_t PlaceOfError(size_t position, std::string_view message) {
+    const size_t last_read = std::min(position == 0 ? 0 : position - 1, document_.text().size());
+    if (message.find("invalid string") != message.npos) return last_read;
+    JsonScanner::Token token = scanner_.Next();
+    while (token.first != '\0' && token.end <= last_read) token = scanner_.Next();
+    return token.begin;
+  }
 
   // The library's message without its own prefix, place and quotation of the text.
   static std::string Explain(std::string message) {
@@ -72,6 +80,9 @@ class JsonTreeBuilder {
     if (quotation != std::string::npos) {
       const size_t end = message.rfind('\'');
       message.erase(quotation, end == std::string::npos ? end : end + 1 - quotation);
+    }
+    if (message.find("; expected end of input") != std::string::npos) {
+      return "not well-formed JSON: text after the document";
     }
     return "not well-formed JSON: " + message;
   }

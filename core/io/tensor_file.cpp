@@ -53,57 +53,51 @@ void SwapBytes(const NpyHeader& header, std::byte* data) {
   });
 }
 
-LoadedTensor InBuffer(const NpyHeader& header, std::shared_ptr<Buffer> buffer) {
-  if (header.big_endian) SwapBytes(header, buffer->data());
-  return {{buffer->data(), header.type, LayoutOf(header)}, std::move(buffer)};
-}
-
-LoadedTensor LoadNpyFile(const std::string& path) {
-  const InputFile file = InputFile::Open(path);
-  const NpyHeader header = ParseNpyHeader(file.bytes(), path);
-  const size_t present = file.bytes().size() - header.data_begin;
+// The array in the bytes of a whole file, which `owner` keeps alive.
+LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                          const std::string& name) {
+  const NpyHeader header = ParseNpyHeader(bytes, name);
+  const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
-    Fail(path, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
+    Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
                            header.data_size(), present));
   }
-  const std::byte* data = file.bytes().data() + header.data_begin;
+  const std::byte* data = bytes.data() + header.data_begin;
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
   if (header.big_endian || !aligned) {
-    auto buffer = std::make_shared<Buffer>(header.data_size());
-    std::copy_n(data, header.data_size(), buffer->data());
-    return InBuffer(header, std::move(buffer));
+    auto copy = std::make_shared<Buffer>(header.data_size());
+    std::copy_n(data, header.data_size(), copy->data());
+    if (header.big_endian) SwapBytes(header, copy->data());
+    data = copy->data();
+    owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
+        std::move(owner), std::move(copy));
   }
-  return {{data, header.type, LayoutOf(header)}, std::make_shared<const InputFile>(file)};
+  return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
 }
 
-// Memory grows with what arrives, not with what the header claims.
-std::shared_ptr<Buffer> ReadData(size_t size, const std::string& name) {
+// Reads on until there are `size` bytes, or fewer at the end. Memory grows with what arrives, not
+// with what a header claims.
+void ReadOn(std::vector<std::byte>& bytes, size_t size) {
   constexpr size_t kChunk = size_t{64} << 20;
-  std::vector<std::byte> bytes;
   while (bytes.size() < size) {
     const size_t begin = bytes.size();
     bytes.resize(std::min(size, begin + std::max(kChunk, begin)));
     const size_t count = ReadStandardInput(std::span(bytes).subspan(begin));
-    if (begin + count < bytes.size()) {
-      Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}", size,
-                             begin + count));
-    }
+    const bool ended = begin + count < bytes.size();
+    bytes.resize(begin + count);
+    if (ended) return;
   }
-  auto buffer = std::make_shared<Buffer>(size);
-  std::copy(bytes.begin(), bytes.end(), buffer->data());
-  return buffer;
 }
 
 LoadedTensor LoadNpyFromStandardInput() {
   const std::string name = "standard input";
-  std::vector<std::byte> head(kNpyPreambleSize);
-  head.resize(ReadStandardInput(head));
-  if (head.empty()) Fail(name, "ends where another .npy array is expected");
-  const size_t begin = head.size();
-  head.resize(NpyHeaderSize(head, name));
-  head.resize(begin + ReadStandardInput(std::span(head).subspan(begin)));
-  const NpyHeader header = ParseNpyHeader(head, name);
-  return InBuffer(header, ReadData(header.data_size(), name));
+  auto bytes = std::make_shared<std::vector<std::byte>>();
+  ReadOn(*bytes, kNpyPreambleSize);
+  if (bytes->empty()) Fail(name, "ends where another .npy array is expected");
+  ReadOn(*bytes, NpyHeaderSize(*bytes, name));
+  const NpyHeader header = ParseNpyHeader(*bytes, name);
+  ReadOn(*bytes, header.data_begin + header.data_size());
+  return FromNpyBytes(*bytes, bytes, name);
 }
 
 // --- fitting -------------------------------------------------------------------------------------
@@ -149,7 +143,8 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
                            file.bytes().size(), needed));
   }
   return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
-          std::make_shared<const InputFile>(file)};
+          std::make_shared<const InputFile>(file),
+          file.bytes()};
 }
 
 }  // namespace
@@ -167,7 +162,9 @@ FileFormat FormatOf(const std::string& path) {
 }
 
 LoadedTensor LoadNpy(const std::string& path) {
-  return path == kStandardStream ? LoadNpyFromStandardInput() : LoadNpyFile(path);
+  if (path == kStandardStream) return LoadNpyFromStandardInput();
+  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
+  return FromNpyBytes(file->bytes(), file, path);
 }
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,

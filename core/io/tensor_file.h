@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "core/tensor/tensor.h"
@@ -24,6 +25,7 @@ FileFormat FormatOf(const std::string& path);
 struct LoadedTensor {
   ConstTensorView view;
   std::shared_ptr<const void> storage;
+  std::span<const std::byte> file_bytes;  // of the whole file; empty where there is none
 };
 
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the

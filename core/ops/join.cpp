@@ -37,7 +37,9 @@ void Complete(JoinDesc& desc) {
   }
   uint64_t joined_size = 0;
   for (const TensorDesc& input : *desc.input_tensors) {
-    if (input.rank() != sizes->size()) return;
+    if (input.rank() != sizes->size()) {  // which is reported against the first one's sizes
+      return FillIn(desc.output_tensor, first.data_type, first.sizes);
+    }
     joined_size += (*input.sizes)[*desc.axis];
   }
   // A sum beyond 32 bits saturates, and is then refused because the inputs do not add up to it.

@@ -1,5 +1,9 @@
 #include "core/ops/split.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "core/ops/parts.h"
 #include "core/ops/tiled_loop.h"
 
@@ -31,6 +35,19 @@ uint32_t EqualPart(const SplitDesc& desc) {
   return static_cast<uint32_t>((whole - taken) / open);
 }
 
+// Outputs without Sizes share equally what the others leave, if that is possible.
+void CheckEqualParts(const SplitDesc& desc, Diagnostics& diagnostics) {
+  if (!desc.output_tensors || !desc.input_tensor.sizes || !desc.axis) return;
+  const auto& outputs = *desc.output_tensors;
+  const auto left_out = std::count_if(outputs.begin(), outputs.end(),
+                                      [](const TensorDesc& output) { return !output.sizes; });
+  if (left_out == 0 || *desc.axis >= desc.input_tensor.rank()) return;
+  diagnostics.Error("SPLIT-3", "OutputTensors",
+                    fmt::format("what the others leave of the input's {} along Axis does not make "
+                                "{} equal parts",
+                                (*desc.input_tensor.sizes)[*desc.axis], left_out));
+}
+
 }  // namespace
 
 std::span<const SupportTable> SupportTables(const SplitDesc&) {
@@ -59,6 +76,7 @@ void Complete(SplitDesc& desc) {
 void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
   Validate({{"InputTensor", desc.input_tensor}, "OutputTensors", desc.output_tensors, desc.axis},
            {.count = "SPLIT-1", .type = "SPLIT-2", .sizes = "SPLIT-3"}, diagnostics);
+  CheckEqualParts(desc, diagnostics);
 }
 
 void Run(const SplitDesc& desc, std::span<const ConstTensorView> inputs,

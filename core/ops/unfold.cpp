@@ -29,6 +29,10 @@ bool ArraysAgree(const UnfoldDesc& desc) {
   return true;
 }
 
+bool RankIsInRange(const UnfoldDesc& desc) {
+  return desc.window_sizes->size() >= 1 && desc.window_sizes->size() <= kMaxSpatialRank;
+}
+
 bool InputRankFits(const UnfoldDesc& desc) {
   return desc.input_tensor.sizes && ArraysAgree(desc) &&
          desc.input_tensor.rank() == desc.window_sizes->size() + 2;
@@ -89,7 +93,7 @@ struct NamedArray {
 void CheckArrays(const UnfoldDesc& desc, Diagnostics& diagnostics) {
   if (!desc.window_sizes) return;
   const size_t count = desc.window_sizes->size();
-  if (count < 1 || count > kMaxSpatialRank) {
+  if (!RankIsInRange(desc)) {
     diagnostics.Error(
         "UNF-1", "WindowSizes",
         fmt::format("{} spatial dimensions are out of range [1, {}]", count, kMaxSpatialRank));
@@ -120,9 +124,10 @@ void CheckNoZeros(const UnfoldDesc& desc, Diagnostics& diagnostics) {
 void CheckWindowsFit(const UnfoldDesc& desc, Diagnostics& diagnostics) {
   for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
     if ((*desc.window_sizes)[d] == 0 || PaddedSize(desc, d) >= WindowExtent(desc, d)) continue;
-    diagnostics.Error("UNF-10", fmt::format("WindowSizes/{}", d),
-                      fmt::format("a window that spans {} does not fit into the padded size {}",
-                                  WindowExtent(desc, d), PaddedSize(desc, d)));
+    diagnostics.Error(
+        "UNF-10", fmt::format("WindowSizes/{}", d),
+        fmt::format("a window of {} with a dilation of {} does not fit into the padded size {}",
+                    (*desc.window_sizes)[d], (*desc.dilations)[d], PaddedSize(desc, d)));
   }
 }
 
@@ -275,7 +280,7 @@ void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
   const NamedTensor input{"InputTensor", desc.input_tensor};
   const NamedTensor output{"OutputTensor", desc.output_tensor};
   CheckArrays(desc, diagnostics);
-  if (input.desc.sizes && ArraysAgree(desc) && !InputRankFits(desc)) {
+  if (input.desc.sizes && ArraysAgree(desc) && RankIsInRange(desc) && !InputRankFits(desc)) {
     diagnostics.Error("UNF-2", "InputTensor/Sizes",
                       fmt::format("{} dimensions; expected {}, two more than WindowSizes has",
                                   input.desc.rank(), desc.window_sizes->size() + 2));

@@ -40,10 +40,11 @@ class CompareTest(ProgramTest):
             with self.subTest(name):
                 self.save(a=np.array(actual, "f4"), b=np.array(expected, "f4"))
                 status = 0 if equal else 1
-                verdict = json.loads(self.text_of("compare", "a.npy", "b.npy", *options, "--format", "json", status=status))
+                compare = ["compare", "a.npy", "b.npy", *options]
+                verdict = json.loads(self.text_of(*compare, "--format", "json", status=status))
                 self.assertEqual(verdict["equal"], equal)
-                self.assertNotEqual(self.text_of("compare", "a.npy", "b.npy", *options, status=status), "")
-                self.assertEqual(self.text_of("compare", "-q", "a.npy", "b.npy", *options, status=status), "")
+                self.assertNotEqual(self.text_of(*compare, status=status), "")
+                self.assertEqual(self.text_of(*compare, "-q", status=status), "")
                 golden = ["-i", "a.npy", "-e", "b.npy", "-q"]
                 self.assertEqual(self.text_of("run", COPY, *golden, *options, status=status), "")
 

@@ -14,7 +14,8 @@ from program import COPY, X, ProgramTest, start
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"]
 SHAPES = [(1,), (1000003,), (7, 5), (2, 3, 4), (1, 1, 5, 1), (2, 1, 3, 1, 2, 2, 1, 3)]
-NAMES = dict(zip(DTYPES, ["FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"]))
+KINDS = {"f": "FLOAT", "i": "INT", "u": "UINT"}
+NAMES = {dtype: f"{KINDS[dtype[0]]}{8 * int(dtype[1])}" for dtype in DTYPES}
 
 
 def npy_bytes(array, version=None):
@@ -60,7 +61,7 @@ WRONG = [
     ("no order", with_header("{'descr': '<f4', 'shape': (3,)}\n", ONES), "'fortran_order' is missing"),
     ("an order that is a number", with_header(header(order="0"), ONES), "fortran_order"),
     ("no dictionary", with_header("import os\n", ONES), "header"),
-    ("a dictionary without an end", with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3", ONES), "header"),
+    ("a dictionary without an end", with_header(header().split(",)")[0], ONES), "header"),
     ("33 dimensions", with_header(header(shape="(" + "1, " * 33 + ")"), ONES), "dimensions"),
     ("a pickle", npy_bytes(np.array([{}], object)), "pickle"),
     ("a structured dtype", npy_bytes(np.zeros(3, "f4,i2")), "structured"),
@@ -106,8 +107,11 @@ class ReadTest(ProgramTest):
 
     def test_bool_is_read_as_uint8_and_a_scalar_as_one_element(self):
         self.save(a=np.array([True, False, True]), b=np.float32(2.5))
-        self.assertEqual(self.text_of("run", COPY, "-i", "a.npy"), "OutputTensor: (Sizes:{3}, DataType:UINT8)\n[1, 0, 1]\n")
-        self.assertEqual(self.text_of("run", COPY, "-i", "b.npy"), "OutputTensor: (Sizes:{1}, DataType:FLOAT32)\n[2.5]\n")
+        for file, text in [
+            ("a.npy", "OutputTensor: (Sizes:{3}, DataType:UINT8)\n[1, 0, 1]\n"),
+            ("b.npy", "OutputTensor: (Sizes:{1}, DataType:FLOAT32)\n[2.5]\n"),
+        ]:
+            self.assertEqual(self.text_of("run", COPY, "-i", file), text)
 
     def test_headers_as_other_programs_write_them(self):
         for text in [
@@ -165,8 +169,9 @@ class RawTest(ProgramTest):
         memory = np.arange(40, dtype="f4")
         for name, sizes, strides in [
             ("packed", [2, 3], None), ("transposed", [2, 3], [1, 2]), ("padded rows", [2, 3], [5, 1]),
-            ("broadcast rows", [4, 3], [0, 1]), ("all broadcast", [2, 2], [0, 0]), ("NHWC", [1, 3, 2, 2], [12, 1, 6, 3]),
-            ("overlapping windows", [5, 3], [1, 1]), ("every other element", [2, 3], [6, 2]), ("gaps all over", [2, 2, 2], [20, 7, 3]),
+            ("broadcast rows", [4, 3], [0, 1]), ("all broadcast", [2, 2], [0, 0]),
+            ("NHWC", [1, 3, 2, 2], [12, 1, 6, 3]), ("overlapping windows", [5, 3], [1, 1]),
+            ("every other element", [2, 3], [6, 2]), ("gaps all over", [2, 2, 2], [20, 7, 3]),
         ]:
             with self.subTest(name):
                 bytes_of = tuple(4 * s for s in strides or [3, 1])

@@ -171,7 +171,9 @@ class OperatorsTest(ProgramTest):
             x = self.random.standard_normal(self.shape(high=3)).astype("f2")
             axes = (self.integer(0, x.ndim - 1),)
             wide = x.astype("f8")
-            for function, exact in (("AVERAGE", wide.mean(axes, keepdims=True)), ("L2", np.sqrt((wide * wide).sum(axes, keepdims=True)))):
+            average = wide.mean(axes, keepdims=True)
+            norm = np.sqrt((wide * wide).sum(axes, keepdims=True))
+            for function, exact in (("AVERAGE", average), ("L2", norm)):
                 (reduced,) = self.compute({"type": "REDUCE", "Function": function, "Axes": list(axes)}, [x])
                 self.assert_same(reduced + np.zeros((), "f2"), exact.astype("f2") + np.zeros((), "f2"))
 

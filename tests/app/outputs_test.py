@@ -25,7 +25,8 @@ class AtomicTest(ProgramTest):
         return {p.name: p.read_bytes() for p in self.folder.iterdir() if p.is_file()}
 
     def test_a_failure_creates_changes_and_leaves_nothing(self):
-        typed = '{"type": "SPLIT", "Axis": 0, "OutputCount": 3, "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
+        tensor = {"DataType": "FLOAT32", "Sizes": [3, 3]}
+        typed = json.dumps({**json.loads(THIRDS), "InputTensor": tensor})
         good = ["-i", "x.npy", "-o", "old.npy", "-o", "new.npy"]
         for name, status, arguments in [
             ("the last output's folder is missing", 5, [THIRDS, *good, "-o", "none/c.npy"]),

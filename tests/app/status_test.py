@@ -10,6 +10,11 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import COPY, JOIN, SUM, THIRDS, X, ProgramTest, start
 
+EXTENSIONS = "known extensions are .npy, .bin, .dat, .raw"
+READ_X = ["run", SUM, "-i", "x.npy"]
+SPLIT_X = ["run", THIRDS, "-i", "x.npy"]
+HUGE = '{"type": "ELEMENT_WISE_IDENTITY", "OutputTensor": {"TotalTensorSizeInBytes": 18446744073709551612}}'
+
 # A case: what is true, the arguments, a part of the message.
 WRONG_COMMAND_LINES = [
     ("no command", [], "required"),
@@ -21,34 +26,34 @@ WRONG_COMMAND_LINES = [
     ("one argument too many", ["run", SUM, "more"], "more"),
     ("an input with an unknown name", ["run", SUM, "-i", "InputTensr=x.npy"], "no input 'InputTensr'"),
     ("an output named as an input", ["run", SUM, "-i", "OutputTensor=x.npy"], "it has InputTensor"),
-    ("an index out of range", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors/3=a.npy"], "OutputTensors[3]"),
-    ("an index in brackets out of range", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors[3]=a.npy"], "OutputTensors[3]"),
-    ("an array without an index", ["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors=a.npy"], "OutputTensors"),
-    ("one name twice", ["run", SUM, "-i", "x.npy", "-o", "OutputTensor=a.npy", "-o", "OutputTensor=b.npy"], "twice"),
-    ("too many inputs", ["run", SUM, "-i", "x.npy", "-i", "x.npy"], "one file too many"),
-    ("too many outputs", ["run", SUM, "-i", "x.npy", "-o", "a.npy", "-o", "b.npy"], "one file too many"),
-    ("too many golden files", ["run", SUM, "-i", "x.npy", "-e", "x.npy", "-e", "x.npy"], "one file too many"),
+    ("an index out of range", [*SPLIT_X, "-o", "OutputTensors/3=a.npy"], "OutputTensors[3]"),
+    ("an index in brackets out of range", [*SPLIT_X, "-o", "OutputTensors[3]=a.npy"], "OutputTensors[3]"),
+    ("an array without an index", [*SPLIT_X, "-o", "OutputTensors=a.npy"], "OutputTensors"),
+    ("one name twice", [*READ_X, "-o", "OutputTensor=a.npy", "-o", "OutputTensor=b.npy"], "twice"),
+    ("too many inputs", [*READ_X, "-i", "x.npy"], "one file too many"),
+    ("too many outputs", [*READ_X, "-o", "a.npy", "-o", "b.npy"], "one file too many"),
+    ("too many golden files", [*READ_X, "-e", "x.npy", "-e", "x.npy"], "one file too many"),
     ("an input bound to nothing", ["run", SUM], "InputTensor is bound to nothing"),
-    ("two outputs in one file", ["run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "a.npy", "-o", "b.npy"], "a.npy"),
-    ("two outputs in one file, spelled differently", ["run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "./a.npy", "-o", "b.npy"], "a.npy"),
-    ("an output and the report in one file", ["run", SUM, "-i", "x.npy", "-o", "a.npy", "--report", "a.npy"], "a.npy"),
+    ("two outputs in one file", [*SPLIT_X, "-o", "a.npy", "-o", "a.npy", "-o", "b.npy"], "a.npy"),
+    ("two spellings of one file", [*SPLIT_X, "-o", "a.npy", "-o", "./a.npy", "-o", "b.npy"], "a.npy"),
+    ("an output and the report in one file", [*READ_X, "-o", "a.npy", "--report", "a.npy"], "a.npy"),
     ("descriptor and input both from standard input", ["run", "-", "-i", "-"], "standard input"),
     ("two documents from standard input", ["validate", "-", "-"], "standard input"),
-    ("text and a tensor on standard output", ["run", THIRDS, "-i", "x.npy", "-o", "-"], "standard output"),
-    ("an input of an unknown extension", ["run", SUM, "-i", "x.txt"], "known extensions are .npy, .bin, .dat, .raw"),
-    ("an output of an unknown extension", ["run", SUM, "-i", "x.npy", "-o", "y.csv"], "known extensions are .npy, .bin, .dat, .raw"),
-    ("an output without an extension", ["run", SUM, "-i", "x.npy", "-o", "y"], "known extensions are .npy, .bin, .dat, .raw"),
-    ("an output with an empty name", ["run", SUM, "-i", "x.npy", "-o", ""], ""),
+    ("text and a tensor on standard output", [*SPLIT_X, "-o", "-"], "standard output"),
+    ("an input of an unknown extension", ["run", SUM, "-i", "x.txt"], EXTENSIONS),
+    ("an output of an unknown extension", [*READ_X, "-o", "y.csv"], EXTENSIONS),
+    ("an output without an extension", [*READ_X, "-o", "y"], EXTENSIONS),
+    ("an output with an empty name", [*READ_X, "-o", ""], ""),
     ("an input with an empty name", ["run", SUM, "-i", ""], ""),
-    ("no threads", ["run", SUM, "-i", "x.npy", "-t", "0"], "--threads"),
-    ("threads that are no number", ["run", SUM, "-i", "x.npy", "-t", "many"], "--threads"),
-    ("an unknown instruction set", ["run", SUM, "-i", "x.npy", "--isa", "mmx"], "'mmx'"),
-    ("an unknown feature level", ["run", SUM, "-i", "x.npy", "-L", "7_0"], "'7_0' is not a feature level"),
-    ("an unknown color", ["run", SUM, "-i", "x.npy", "--color", "red"], "--color"),
+    ("no threads", [*READ_X, "-t", "0"], "--threads"),
+    ("threads that are no number", [*READ_X, "-t", "many"], "--threads"),
+    ("an unknown instruction set", [*READ_X, "--isa", "mmx"], "'mmx'"),
+    ("an unknown feature level", [*READ_X, "-L", "7_0"], "'7_0' is not a feature level"),
+    ("an unknown color", [*READ_X, "--color", "red"], "--color"),
     ("an unknown format", ["validate", SUM, "--format", "xml"], "--format"),
     ("a negative tolerance", ["compare", "x.npy", "x.npy", "--ulp", "-1"], "--ulp"),
     ("a tolerance that is not a number", ["compare", "x.npy", "x.npy", "--atol", "nan"], "--atol"),
-    ("an unknown tolerance rule", ["run", SUM, "-i", "x.npy", "--tolerance", "loose"], "--tolerance"),
+    ("an unknown tolerance rule", [*READ_X, "--tolerance", "loose"], "--tolerance"),
     ("an unknown operator", ["ops", "REDUZE"], "did you mean 'REDUCE'?"),
     ("one file to compare", ["compare", "x.npy"], "expected"),
     ("no file to show", ["show"], "file"),
@@ -60,16 +65,16 @@ UNREADABLE = [
     ("a document that is missing", ["validate", "none.json"], "none.json"),
     ("an input that is missing", ["run", SUM, "-i", "none.npy"], "none.npy"),
     ("an input that is a folder", ["run", SUM, "-i", "folder.npy"], "Is a directory"),
-    ("an output that is a folder", ["run", SUM, "-i", "x.npy", "-o", "folder.npy"], "Is a directory"),
-    ("an output in a folder that is missing", ["run", SUM, "-i", "x.npy", "-o", "none/y.npy"], "none/y.npy"),
-    ("an output in a folder that takes no files", ["run", SUM, "-i", "x.npy", "-o", "/proc/y.npy"], "/proc/y.npy"),
-    ("an output below a file", ["run", SUM, "-i", "x.npy", "-o", "x.npy/y.npy"], "Not a directory"),
-    ("an output on a full disk", ["run", SUM, "-i", "x.npy", "-o", "/dev/full"], "No space left on device"),
-    ("an output that links to itself", ["run", SUM, "-i", "x.npy", "-o", "loop.npy"], "loop.npy"),
+    ("an output that is a folder", [*READ_X, "-o", "folder.npy"], "Is a directory"),
+    ("an output in a folder that is missing", [*READ_X, "-o", "none/y.npy"], "none/y.npy"),
+    ("an output in a folder that takes no files", [*READ_X, "-o", "/proc/y.npy"], "/proc/y.npy"),
+    ("an output below a file", [*READ_X, "-o", "x.npy/y.npy"], "Not a directory"),
+    ("an output on a full disk", [*READ_X, "-o", "/dev/full"], "No space left on device"),
+    ("an output that links to itself", [*READ_X, "-o", "loop.npy"], "loop.npy"),
     ("an input that links to itself", ["run", SUM, "-i", "loop.npy"], "loop.npy"),
-    ("an output larger than any file", ["run", '{"type": "ELEMENT_WISE_IDENTITY", "OutputTensor": {"TotalTensorSizeInBytes": 18446744073709551612}}', "-i", "x.npy", "-o", "y.bin"], "y.bin"),
-    ("a golden file that is missing", ["run", SUM, "-i", "x.npy", "-e", "none.npy"], "none.npy"),
-    ("a report in a folder that is missing", ["run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "none/r.json"], "none/r.json"),
+    ("an output larger than any file", ["run", HUGE, "-i", "x.npy", "-o", "y.bin"], "y.bin"),
+    ("a golden file that is missing", [*READ_X, "-e", "none.npy"], "none.npy"),
+    ("a report in a folder that is missing", [*READ_X, "-o", "y.npy", "--report", "none/r.json"], "none/r.json"),
     ("a missing file to compare", ["compare", "x.npy", "none.npy"], "none.npy"),
     ("a missing file to show", ["show", "none.npy"], "none.npy"),
 ]
@@ -101,7 +106,7 @@ class StatusTest(ProgramTest):
         self.addCleanup(os.close, end)
         for name in ("-", "/dev/stdout", os.ttyname(end)):
             with self.subTest(name):
-                done = start(["run", SUM, "-i", "x.npy", "-o", name], cwd=self.folder, stdout=end)
+                done = start([*READ_X, "-o", name], cwd=self.folder, stdout=end)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(b"terminal", done.stderr)
 
@@ -118,8 +123,8 @@ class StatusTest(ProgramTest):
         for arguments, message in [
             (["run", typed, "-i", "wrong.npy"], "wrong.npy: has the data type FLOAT64; expected FLOAT32"),
             (["run", typed, "-i", "flat.npy"], "flat.npy: has the shape {9}; expected {3, 3}"),
-            (["run", SUM, "-i", "x.npy", "-e", "x.npy"], "x.npy: has the shape {3, 3}; expected {1, 3}"),
-            (["run", SUM, "-i", "x.npy", "-e", "wrong.npy"], "FLOAT64"),
+            ([*READ_X, "-e", "x.npy"], "x.npy: has the shape {3, 3}; expected {1, 3}"),
+            ([*READ_X, "-e", "wrong.npy"], "FLOAT64"),
         ]:
             with self.subTest(arguments):
                 self.assertIn(message, self.errors_of(*arguments, status=4))
@@ -130,7 +135,7 @@ class StatusTest(ProgramTest):
     def test_5_is_for_a_full_standard_output(self):
         commands = [
             ["--help"], ["--version"], ["run", "--help"], ["ops"], ["ops", "JOIN", "--format", "json"],
-            ["run", SUM, "-i", "x.npy"], ["run", SUM, "-i", "x.npy", "-o", "-"],
+            ["run", SUM, "-i", "x.npy"], [*READ_X, "-o", "-"],
             ["show", "x.npy"], ["show", "x.npy", "--stats"], ["compare", "x.npy", "x.npy"],
             ["validate", COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [1]}}')],
         ]

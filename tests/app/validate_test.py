@@ -82,10 +82,17 @@ class ValidateTest(ProgramTest):
         self.assertLessEqual(expected, set(faults))
 
     def test_rules_that_come_with_others(self):
+        def unfold(count, rank, **fields):
+            ones, zeros = [1] * count, [0] * count
+            return json.dumps({
+                "type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1] * rank},
+                "WindowSizes": ones, "Strides": ones, "Dilations": ones,
+                "StartPadding": zeros, "EndPadding": zeros, **fields})
+
         for rule, document in [
-            ("UNF-1", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1, 1, 1, 1, 1, 1]}, "WindowSizes": [1,1,1,1,1,1,1], "Strides": [1,1,1,1,1,1,1], "Dilations": [1,1,1,1,1,1,1], "StartPadding": [0,0,0,0,0,0,0], "EndPadding": [0,0,0,0,0,0,0]}'),
-            ("UNF-1", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1]}, "WindowSizes": [], "Strides": [], "Dilations": [], "StartPadding": [], "EndPadding": []}'),
-            ("UNF-4", '{"type": "UNFOLD", "InputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1]}, "OutputTensor": {"Sizes": [1, 1]}, "WindowSizes": [1], "Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}'),
+            ("UNF-1", unfold(7, 8)),
+            ("UNF-1", unfold(0, 3)),
+            ("UNF-4", unfold(1, 3, OutputTensor={"Sizes": [1, 1]})),
             ("UNF-14", '{"type": "UNFOLD"}'),
             ("JSON-2", '{"type": "JOIN"}'),
             ("BUF-3", COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [0]}}')),
