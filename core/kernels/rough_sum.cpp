@@ -13,29 +13,12 @@
 
 #include "core/exact/error_free.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Half a vector of FLOAT32, or a quarter of FLOAT16, fills a vector of FLOAT64.
-using Wide = hn::ScalableTag<double>;
-using Narrow = hn::Rebind<float, Wide>;
-using NarrowBits = hn::RebindToUnsigned<Narrow>;
-using WideVec = hn::Vec<Wide>;
-using NarrowVec = hn::Vec<Narrow>;
-using BitsVec = hn::Vec<NarrowBits>;
-
 constexpr int64_t kUnroll = 8;  // terms added pairwise before a TwoSum takes their sum
-
-HWY_INLINE NarrowVec LoadNarrow(const float* x) {
-  return hn::LoadU(Narrow(), x);
-}
-HWY_INLINE NarrowVec LoadNarrow(const Half* x) {
-  const hn::Rebind<hwy::float16_t, Narrow> d;
-  return hn::PromoteTo(Narrow(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(x)));
-}
 
 // The running state of one vector of groups (or of lanes of one group).
 template <SumTerm kTerm>
@@ -91,7 +74,7 @@ HWY_INLINE float Widen(Half x) {
 
 template <SumTerm kTerm, typename T>
 HWY_INLINE void AddElement(T element, const RoughSums& sums) {
-  const float x = Widen(element);
+  const float x = WidenElement(element);
   const double wide = static_cast<double>(x);
   if constexpr (kTerm == SumTerm::kItself) {
     sums.peak[0] = std::max(sums.peak[0], std::bit_cast<uint32_t>(std::fabs(x)));

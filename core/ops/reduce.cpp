@@ -109,9 +109,9 @@ ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const T
 // `any_order` unless the function's result depends on it.
 template <typename Tile>
 void ReduceWith(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
-                bool any_order = true, const double* shift = nullptr) {
+                bool any_order = true) {
   const ReducePlan plan = PlanFor<Tile>(desc, input, output, any_order);
-  ReduceLoop<Tile>(plan, input, shift, output).Run();
+  ReduceLoop<Tile>(plan, input, nullptr, output).Run();
 }
 
 // A sum of floats: by vectors, and once more exactly where that does not decide the rounding.
@@ -173,14 +173,23 @@ void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const Te
                 [&]<typename T>() { ReduceFloatSum<T, kTerm, Ending>(desc, input, output); });
 }
 
+// By vectors in one pass; exactly, in a pass for the maxima and one for the sums, where that does
+// not decide the rounding.
 void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
                        const TensorView& output) {
-  Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
-  const TensorView shift_view{shift.data(), DataType::kFloat64, PackedLayout(output.layout.sizes)};
   VisitDataType(Floats(), input.type, [&]<typename T>() {
+    using Exact = ElementTile<reduce::LogSumExp<T>>;
+    const ReducePlan plan = PlanFor<ExpSumTile<T>>(desc, input, output, true);
+    const auto undecided = ReduceLoop<ExpSumTile<T>>(plan, input, nullptr, output).Run();
+    if (undecided.empty()) return;
+
+    Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
+    const TensorView shift_view{shift.data(), DataType::kFloat64,
+                                PackedLayout(output.layout.sizes)};
     ReduceWith<ElementTile<reduce::ExpShift<T>>>(desc, input, shift_view);
-    ReduceWith<ElementTile<reduce::LogSumExp<T>>>(desc, input, output, true,
-                                                  shift_view.elements<double>());
+    const ReducePlan exact_plan = PlanFor<Exact>(desc, input, output, true);
+    ReduceLoop<Exact>(exact_plan, input, shift_view.elements<double>(), output)
+        .RunOutputs(undecided);
   });
 }
 

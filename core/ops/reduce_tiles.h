@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/exact/bucket_sum.h"
+#include "core/kernels/exp_sum.h"
 #include "core/kernels/reduce_functions.h"
 #include "core/kernels/rough_sum.h"
 #include "core/ops/reduce_loop.h"
@@ -221,6 +222,73 @@ class RoughSumTile {
   std::vector<double> heads_;
   std::vector<double> tails_;
   std::vector<uint32_t> peaks_;
+};
+
+// LOG_SUM_EXP by vectors, in one pass. A group whose rounding is in doubt is left undecided.
+template <typename T>
+class ExpSumTile {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = 1024;
+
+  explicit ExpSumTile(int64_t capacity)
+      : kernels_(ExpSumKernelsFor<T>()),
+        maxima_(static_cast<size_t>(capacity)),
+        sums_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count, const double*, int64_t) {
+    std::fill_n(maxima_.begin(), count, -INFINITY);
+    std::fill_n(sums_.begin(), count, 0.0);
+  }
+
+  void AddRow(int64_t o, const ElementRun<T>& run) {
+    if (run.stride == 1) return kernels_.add_row(run.first, run.count, Sums(o));
+    for (int64_t i = 0; i < run.count; ++i) {
+      kernels_.add_row(run.first + i * run.stride, 1, Sums(o));
+    }
+  }
+
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    if (columns.stride == 1) {
+      return kernels_.add_columns(run.first, run.count, run.stride, columns.count, Sums(0));
+    }
+    for (int64_t o = 0; o < columns.count; ++o) {
+      ElementRun<T> column = run;
+      column.first += o * columns.stride;
+      AddRow(o, column);
+    }
+  }
+
+  // Sums whose maxima are not finite stay undecided, whatever becomes of them here.
+  void Merge(int64_t o, const ExpSumTile& other) {
+    const size_t i = static_cast<size_t>(o);
+    const double max = std::max(maxima_[i], other.maxima_[i]);
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[i])) {
+      sums_[i] = INFINITY;
+      return;
+    }
+    sums_[i] = sums_[i] * Exp(maxima_[i] - max) + other.sums_[i] * Exp(other.maxima_[i] - max);
+    maxima_[i] = max;
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    const size_t i = static_cast<size_t>(o);
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(sums_[i])) return false;
+    const double log = Log(sums_[i]);
+    const HeadTail sum = TwoSum(maxima_[i], log);
+    // What the logarithms here and of the exact sum may lose comes on top.
+    const double bound = ExpSums::kRelativeBound * 1.01 + 0x1p-50 * (1 + log);
+    return reduce::DecideRounding(sum.head, sum.tail, bound, result);
+  }
+
+ private:
+  ExpSums Sums(int64_t o) { return {maxima_.data() + o, sums_.data() + o}; }
+
+  ExpSumKernels<T> kernels_;
+  std::vector<double> maxima_;
+  std::vector<double> sums_;
 };
 
 }  // namespace dmlop

@@ -1,0 +1,176 @@
+#include "core/kernels/exp_sum.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exact/elementary.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/exp_sum.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/dispatch.h"
+#include "core/kernels/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// e^x for x <= 0, within 2^-50 of the result, and 1 for 0; nearly 0 below -700; NaN for NaN.
+HWY_INLINE WideVec RoughExp(WideVec x) {
+  const Wide d;
+  const hn::RebindToUnsigned<Wide> bits;
+  const WideVec least = hn::Set(d, -700.0);
+  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+  // Adding 1.5 * 2^52 leaves k = round(x / ln 2) in the low bits of the sum.
+  const WideVec shifter = hn::Set(d, 0x1.8p52);
+  const WideVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), shifter);
+  const WideVec k = hn::Sub(shifted, shifter);
+  // ln 2 in two parts, the first short enough for its product with k to be exact.
+  WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42feep-1), x);
+  r = hn::NegMulAdd(k, hn::Set(d, 0x1.a39ef35793c76p-33), r);
+  // The Taylor series up to r^13 / 13!; |r| <= ln(2) / 2 leaves less than 2^-57.
+  constexpr double kCoefficients[] = {1.0 / 6227020800,
+                                      1.0 / 479001600,
+                                      1.0 / 39916800,
+                                      1.0 / 3628800,
+                                      1.0 / 362880,
+                                      1.0 / 40320,
+                                      1.0 / 5040,
+                                      1.0 / 720,
+                                      1.0 / 120,
+                                      1.0 / 24,
+                                      1.0 / 6,
+                                      1.0 / 2,
+                                      1.0,
+                                      1.0};
+  WideVec power = hn::Set(d, kCoefficients[0]);
+  for (size_t i = 1; i < std::size(kCoefficients); ++i) {
+    power = hn::MulAdd(power, r, hn::Set(d, kCoefficients[i]));
+  }
+  const auto exponent =
+      hn::ShiftLeft<52>(hn::Add(hn::BitCast(bits, shifted), hn::Set(bits, uint64_t{1023})));
+  return hn::Mul(power, hn::BitCast(d, exponent));
+}
+
+HWY_INLINE double RoughExp(double x) {
+  return std::isnan(x) ? x : Exp(x);
+}
+
+// Moves one group's sum to a new maximum, which is not less than the old one.
+HWY_INLINE void Rebase(double max, const ExpSums& sums) {
+  if (max == *sums.max) return;
+  if (*sums.sum != 0) *sums.sum *= RoughExp(*sums.max - max);
+  *sums.max = max;
+}
+
+template <typename T>
+HWY_INLINE double MaxOf(const T* x, int64_t count) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Narrow()));
+  double max = -INFINITY;
+  int64_t i = 0;
+  if (count >= lanes) {
+    NarrowVec vector = LoadNarrow(x);
+    for (; i + lanes <= count; i += lanes) vector = hn::Max(vector, LoadNarrow(x + i));
+    HWY_ALIGN float values[hn::MaxLanes(Narrow())];
+    hn::Store(vector, Narrow(), values);
+    for (int64_t lane = 0; lane < lanes; ++lane) max = std::max<double>(max, values[lane]);
+  }
+  for (; i < count; ++i) max = std::max<double>(max, WidenElement(x[i]));
+  return max;
+}
+
+// A piece at a time: its maximum, then its exponentials while it is in the first-level cache.
+constexpr int64_t kPiece = 1024;
+
+template <typename T>
+void AddRow(const T* x, int64_t count, const ExpSums& sums) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t begin = 0; begin < count; begin += kPiece) {
+    const T* piece = x + begin;
+    const int64_t size = HWY_MIN(kPiece, count - begin);
+    Rebase(std::max(*sums.max, MaxOf(piece, size)), sums);
+    const WideVec max = hn::Set(d, *sums.max);
+    // Two at a time: a long polynomial waits for itself.
+    WideVec even = hn::Zero(d);
+    WideVec odd = hn::Zero(d);
+    int64_t i = 0;
+    for (; i + 2 * lanes <= size; i += 2 * lanes) {
+      even = hn::Add(even, RoughExp(hn::Sub(LoadWide(piece + i), max)));
+      odd = hn::Add(odd, RoughExp(hn::Sub(LoadWide(piece + i + lanes), max)));
+    }
+    HWY_ALIGN double values[hn::MaxLanes(Wide())];
+    hn::Store(hn::Add(even, odd), d, values);
+    for (int64_t lane = 0; lane < lanes; ++lane) *sums.sum += values[lane];
+    for (; i < size; ++i) {
+      *sums.sum += RoughExp(static_cast<double>(WidenElement(piece[i])) - *sums.max);
+    }
+  }
+}
+
+// All columns of a few rows at a time, so that the rows are read as streams.
+constexpr int64_t kRowsAtATime = 16;
+
+template <typename T>
+HWY_INLINE void AddRowsToVector(const T* x, int64_t rows, int64_t row_stride, const ExpSums& sums) {
+  const Wide d;
+  const WideVec old_max = hn::LoadU(d, sums.max);
+  NarrowVec highest = LoadNarrow(x);
+  for (int64_t row = 1; row < rows; ++row) {
+    highest = hn::Max(highest, LoadNarrow(x + row * row_stride));
+  }
+  const WideVec max = hn::Max(old_max, hn::PromoteTo(d, highest));
+  WideVec sum = hn::Mul(hn::LoadU(d, sums.sum), RoughExp(hn::Sub(old_max, max)));
+  for (int64_t row = 0; row < rows; ++row) {
+    sum = hn::Add(sum, RoughExp(hn::Sub(LoadWide(x + row * row_stride), max)));
+  }
+  hn::StoreU(max, d, sums.max);
+  hn::StoreU(sum, d, sums.sum);
+}
+
+template <typename T>
+void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                const ExpSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
+    const int64_t count = HWY_MIN(kRowsAtATime, rows - row);
+    const T* first = x + row * row_stride;
+    int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      AddRowsToVector(first + c, count, row_stride, {sums.max + c, sums.sum + c});
+    }
+    for (; c < columns; ++c) {
+      for (int64_t r = 0; r < count; ++r) {
+        AddRow(first + r * row_stride + c, 1, {sums.max + c, sums.sum + c});
+      }
+    }
+  }
+}
+
+template <typename T>
+ExpSumKernels<T> MakeKernels() {
+  return {AddRow<T>, AddColumns<T>};
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+ExpSumKernels<T> ExpSumKernelsFor() {
+  constexpr IsaForms<ExpSumKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)();
+}
+
+template ExpSumKernels<float> ExpSumKernelsFor();
+template ExpSumKernels<Half> ExpSumKernelsFor();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

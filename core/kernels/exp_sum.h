@@ -1,0 +1,36 @@
+// Sums of exponentials in binary64, relative to the largest exponent so far, that know how far off
+// they may be.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+// Sums of groups side by side: the sum of e^x over group i is about sum[i] * e^max[i]. A group that
+// met NaN or an infinity has a sum or a max that is not finite.
+struct ExpSums {
+  // Of a finite sum of at most 2^16 terms. An addition loses at most 2^-53 of the sum, and moving
+  // the sum to a new maximum, which happens at most every 16 terms, 2^-50.
+  static constexpr double kRelativeBound = 0x1p-36;
+
+  double* max;  // starts at -infinity
+  double* sum;  // starts at 0
+};
+
+template <typename T>
+struct ExpSumKernels {
+  // Adds `count` neighbours in memory to the one group of `sums`.
+  void (*add_row)(const T* x, int64_t count, const ExpSums& sums);
+
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                      const ExpSums& sums);
+};
+
+// T is float or Half.
+template <typename T>
+ExpSumKernels<T> ExpSumKernelsFor();
+
+}  // namespace dmlop
