@@ -106,11 +106,10 @@ ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const T
                     {any_order, Tile::kColumns});
 }
 
-// `any_order` unless the function's result depends on it.
+// For functions that do not mind the order of elements.
 template <typename Tile>
-void ReduceWith(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
-                bool any_order = true) {
-  const ReducePlan plan = PlanFor<Tile>(desc, input, output, any_order);
+void ReduceWith(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
+  const ReducePlan plan = PlanFor<Tile>(desc, input, output, /*any_order=*/true);
   ReduceLoop<Tile>(plan, input, nullptr, output).Run();
 }
 
@@ -156,13 +155,26 @@ void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const Ten
   });
 }
 
+// By vectors; where that does not decide the rounding, element by element in row-major order.
+template <typename T>
+void ReduceFloatProduct(const ReduceDesc& desc, const ConstTensorView& input,
+                        const TensorView& output) {
+  using Rough = RoughProductTile<T>;
+  using Ordered = ElementTile<reduce::FloatProduct<T>>;
+  const ReducePlan plan = PlanFor<Rough>(desc, input, output, true);
+  const std::vector<int64_t> undecided = ReduceLoop<Rough>(plan, input, nullptr, output).Run();
+  if (undecided.empty()) return;
+  const ReducePlan ordered_plan = PlanFor<Ordered>(desc, input, output, false);
+  ReduceLoop<Ordered>(ordered_plan, input, nullptr, output).RunOutputs(undecided);
+}
+
 void ReduceToProduct(const ReduceDesc& desc, const ConstTensorView& input,
                      const TensorView& output) {
   VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
       ReduceWith<ElementTile<reduce::IntegerProduct<T>>>(desc, input, output);
     } else {
-      ReduceWith<ElementTile<reduce::FloatProduct<T>>>(desc, input, output, /*any_order=*/false);
+      ReduceFloatProduct<T>(desc, input, output);
     }
   });
 }

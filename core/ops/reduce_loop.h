@@ -185,7 +185,7 @@ class ReduceLoop {
     }
   }
 
-  void Finish(const Place& place, const Tile& tile) {
+  void Finish(const Place& place, Tile& tile) {
     for (int64_t o = 0; o < place.count; ++o) {
       Output& result = output_[place.output + o * Stride(ReducePlan::kOutput)];
       if (tile.Finish(o, plan_.group_size, result)) continue;
