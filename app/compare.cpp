@@ -33,7 +33,7 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
   const Comparison comparison = Compare(actual.view, expected.view, options.tolerance);
   if (!common.quiet) {
     PrintResult(json ? ComparisonJson(comparison, actual.view)
-                     : ComparisonText(comparison, actual.view));
+                     : ComparisonText(comparison, actual.view, options.tolerance.bits));
   }
   return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
 }

@@ -82,7 +82,7 @@ std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& e
   return text;
 }
 
-std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor) {
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits) {
   std::string text = fmt::format("{} of {} elements differ\n", comparison.difference_count,
                                  comparison.element_count);
   if (comparison.first) text += DifferenceRow("first", *comparison.first, tensor);
@@ -97,6 +97,7 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
     text += fmt::format("mismatches: {} of NaN, {} of infinities\n", comparison.nan_mismatches,
                         comparison.infinity_mismatches);
   }
+  if (bits) return text;
   text += comparison.smallest_passing_ulp
               ? fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp)
               : "no --ulp lets this pass\n";

@@ -11,7 +11,8 @@ namespace dmlop {
 // Why two tensors cannot be compared element by element ("shapes differ: ..."); empty if they can.
 std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& expected);
 
-std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor);
+// `bits`: the comparison demanded equal bits, which no tolerance replaces.
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits);
 std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor);
 
 }  // namespace dmlop

@@ -8,8 +8,9 @@ namespace dmlop {
 
 Descriptor ReadDescriptor(const std::string& argument) {
   if (argument.starts_with('{')) return {"<command line>", "", argument};
-  if (argument == kStandardStream) return {"<standard input>", "", ReadText(argument)};
-  return {argument, std::filesystem::path(argument).parent_path().string(), ReadText(argument)};
+  std::string text = ReadText(argument, JsonDocument::kMaxBytes);
+  if (argument == kStandardStream) return {"<standard input>", "", std::move(text)};
+  return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
 }
 
 std::unique_ptr<OperatorDocument> ReadOperator(const Descriptor& descriptor,

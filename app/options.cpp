@@ -153,6 +153,11 @@ class CommandLine {
                             DidYouMean(argv[1], candidates), fmt::join(names, ", ")));
   }
 
+  static void AddBits(CLI::App* sub, Tolerance& tolerance) {
+    CLI::Option* bits = sub->add_flag("--bits", tolerance.bits, "Demand equal bits");
+    for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
+  }
+
   void DeclareRun() {
     CLI::App* sub = Declare(
         "run", "Run an operator",
@@ -174,7 +179,7 @@ class CommandLine {
         ->allow_extra_args(false)
         ->type_name("[NAME=]FILE");
     AddTolerance(sub, run_.tolerance);
-    sub->add_flag("--bits", run_.tolerance.bits, "Expect equal bits");
+    AddBits(sub, run_.tolerance);
     sub->add_option_function<std::string>(
            "--tolerance", [this](const std::string&) { run_.webnn_tolerance = true; },
            "webnn: what WebNN's conformance suite grants this operator")
@@ -203,7 +208,8 @@ class CommandLine {
     AddLevel(sub, [this](FeatureLevel level) { validate_.level = level; });
     AddFormat(sub, validate_.format);
     sub->add_flag("--print-complete", validate_.print_complete,
-                  "Print the descriptor with everything filled in");
+                  "Print the descriptor with everything filled in")
+        ->excludes("--format");
   }
 
   void DeclareCompare() {
@@ -216,7 +222,7 @@ class CommandLine {
         ->required()
         ->type_name("EXPECTED");
     AddTolerance(sub, compare_.tolerance);
-    sub->add_flag("--bits", compare_.tolerance.bits, "Demand equal bits");
+    AddBits(sub, compare_.tolerance);
     AddFormat(sub, compare_.format);
   }
 

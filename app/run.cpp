@@ -86,6 +86,7 @@ class OperatorRun {
     case_.emplace(*document_);
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
+    CheckDescriptorStream();
     if (!diagnostics_.has_errors()) case_->RequireBoundInputs(/*only_incomplete=*/true);
     try {
       case_->TakeFromFiles();
@@ -97,13 +98,21 @@ class OperatorRun {
     return !diagnostics_.has_errors();
   }
 
-  // Before either is read.
+  // What the command line claims is found before anything is read; bindings are known only then.
   void CheckDescriptorStream() const {
     if (options_.descriptor != kStandardStream) return;
-    for (const std::string& input : options_.inputs) {
-      if (FileArgument::Parse(input).path == kStandardStream) {
-        throw Error(ErrorKind::kUsage, "standard input cannot be both the descriptor and a tensor");
+    std::vector<std::string> paths;
+    for (const auto* files : {&options_.inputs, &options_.expected}) {
+      for (const std::string& file : *files) paths.push_back(FileArgument::Parse(file).path);
+    }
+    if (case_) {
+      for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+        paths.push_back(case_->PathOf(slot));
       }
+    }
+    for (const std::string& path : paths) {
+      if (path != kStandardStream && path != "/dev/stdin") continue;
+      throw Error(ErrorKind::kUsage, "standard input cannot be both the descriptor and a tensor");
     }
   }
 
@@ -120,11 +129,13 @@ class OperatorRun {
       if (!path.empty()) CheckTarget(path, DisplayName(slot.path));
     }
     if (!options_.report.empty() && !IsDevice(options_.report)) ClaimTarget(options_.report);
+    const bool report_is_printed =
+        options_.report == kStandardStream || options_.report == "/dev/stdout";
+    if (report_is_printed && printed.empty()) printed = "the report";
     if (streamed.empty()) return;
     if (!printed.empty()) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("standard output cannot be both the file of {} and the print of {}; "
-                              "bind that too",
+                  fmt::format("standard output cannot be both the file of {} and the print of {}",
                               streamed, printed));
     }
   }
@@ -191,7 +202,8 @@ class OperatorRun {
       as_expected = false;
       if (!common_.quiet) {
         PrintResult(fmt::format("{} differs from {}: {}", DisplayName(output.slot.path),
-                                output.expected, ComparisonText(comparison, golden.view)));
+                                output.expected,
+                                ComparisonText(comparison, golden.view, tolerance.bits)));
       }
     }
     return as_expected;

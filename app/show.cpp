@@ -66,8 +66,8 @@ ExitStatus ShowCommand(const ShowOptions& options) {
     PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", path,
                             SizesText(tensor.view.layout.sizes), Name(tensor.view.type),
                             OrderText(tensor.view.layout)));
+    PrintResult(ValuesText(tensor.view, options.full));
     if (options.statistics) PrintResult(StatisticsText(ComputeStatistics(tensor.view)));
-    if (!options.statistics || options.full) PrintResult(ValuesText(tensor.view, options.full));
   }
   return ExitStatus::kSuccess;
 }

@@ -43,6 +43,7 @@ class ValuesWriter {
 
   std::string Write() {
     if (tensor_.layout.rank() == 0) return ElementText(tensor_.type, tensor_.data) + "\n";
+    if (tensor_.layout.element_count() == 0) return "[]\n";
     WriteDimension(0, 0);
     return text_ + "\n";
   }

@@ -1,8 +1,52 @@
-// The operators that move data, from cache sizes to memory sizes.
+// The operators that move data, from cache sizes to memory sizes, beside what memory allows: each
+// row's share of its limit is the ratio of their bytes per second.
 #include "bench/fixture.h"
+#include "core/base/parallel.h"
+#include "core/kernels/stream.h"
 
 namespace dmlop {
 namespace {
+
+constexpr int64_t kLimitBytes = int64_t{1} << 28;
+constexpr int64_t kChunk = 1 << 20;
+
+// Zeros would do better than memory does with anything else.
+Buffer Filled(int64_t size) {
+  Buffer buffer(static_cast<size_t>(size));
+  std::fill_n(buffer.data(), size, std::byte{0x5A});
+  return buffer;
+}
+
+// The limit of copies and moves: the best copy that writes past the caches.
+void LimitCopy(benchmark::State& state) {
+  const Buffer from = Filled(kLimitBytes);
+  Buffer to(kLimitBytes);
+  for (auto _ : state) {
+    ParallelFor(kLimitBytes / kChunk, 1, [&](int64_t begin, int64_t end) {
+      StreamRowsForIsa()(end - begin, kChunk, to.data() + begin * kChunk, kChunk,
+                         from.data() + begin * kChunk, kChunk);
+      FlushStreams();
+    });
+  }
+  state.SetBytesProcessed(state.iterations() * 2 * kLimitBytes);
+}
+BENCHMARK(LimitCopy)->UseRealTime();
+
+// The limit of UNFOLD: the best write past the caches, from a source that stays in the first one.
+void LimitWrite(benchmark::State& state) {
+  constexpr int64_t kRow = 1 << 12;
+  const Buffer from = Filled(kRow);
+  Buffer to(kLimitBytes);
+  for (auto _ : state) {
+    ParallelFor(kLimitBytes / kChunk, 1, [&](int64_t begin, int64_t end) {
+      StreamRowsForIsa()((end - begin) * kChunk / kRow, kRow, to.data() + begin * kChunk, kRow,
+                         from.data(), 0);
+      FlushStreams();
+    });
+  }
+  state.SetBytesProcessed(state.iterations() * kLimitBytes);
+}
+BENCHMARK(LimitWrite)->UseRealTime();
 
 void Copy(benchmark::State& state) {
   IdentityDesc desc;
@@ -12,13 +56,43 @@ void Copy(benchmark::State& state) {
 BENCHMARK(Copy)->RangeMultiplier(16)->Range(1 << 8, 1 << 26)->UseRealTime();
 
 void Transpose(benchmark::State& state) {
-  const uint32_t side = static_cast<uint32_t>(state.range(0));
+  const uint32_t side = static_cast<uint32_t>(state.range(1));
   IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {side, side});
+  desc.input_tensor = Desc(static_cast<DataType>(state.range(0)), {side, side});
   desc.input_tensor.strides = {{1, side}};
   RunRepeatedly(state, desc);
 }
-BENCHMARK(Transpose)->RangeMultiplier(4)->Range(1 << 5, 1 << 13)->UseRealTime();
+BENCHMARK(Transpose)
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 5})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 10})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 13})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), (1 << 13) - 1})
+    ->Args({static_cast<int64_t>(DataType::kFloat64), 1 << 13})
+    ->Args({static_cast<int64_t>(DataType::kFloat16), 1 << 13})
+    ->Args({static_cast<int64_t>(DataType::kUint8), 1 << 14})
+    ->UseRealTime();
+
+// {32, channels, 128, 128} between NCHW and NHWC.
+void Channels(benchmark::State& state, bool from_last) {
+  const uint32_t channels = static_cast<uint32_t>(state.range(0));
+  IdentityDesc desc;
+  desc.input_tensor = Desc(DataType::kFloat32, {32, channels, 128, 128});
+  desc.output_tensor = desc.input_tensor;
+  TensorDesc& last = from_last ? desc.input_tensor : desc.output_tensor;
+  last.strides = {{channels << 14, 1, channels << 7, channels}};
+  RunRepeatedly(state, desc);
+}
+BENCHMARK_CAPTURE(Channels, NhwcToNchw, true)->Arg(3)->Arg(64)->UseRealTime();
+BENCHMARK_CAPTURE(Channels, NchwToNhwc, false)->Arg(3)->Arg(64)->UseRealTime();
+
+// Every dimension reversed: the worst pattern of strides.
+void Reversed(benchmark::State& state) {
+  IdentityDesc desc;
+  desc.input_tensor = Desc(DataType::kFloat32, std::vector<uint32_t>(8, 8));
+  desc.input_tensor.strides = {{1, 1 << 3, 1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21}};
+  RunRepeatedly(state, desc);
+}
+BENCHMARK(Reversed)->UseRealTime();
 
 void ScaleAndBias(benchmark::State& state) {
   IdentityDesc desc;
@@ -31,25 +105,48 @@ BENCHMARK(ScaleAndBias)
     ->Arg(static_cast<int64_t>(DataType::kFloat16))
     ->UseRealTime();
 
-void JoinRows(benchmark::State& state) {
-  const uint32_t columns = static_cast<uint32_t>(state.range(0));
-  const uint32_t rows = (1u << 24) / columns;
+std::vector<TensorDesc> Columns(DataType type, uint32_t rows,
+                                const std::vector<uint32_t>& columns) {
+  std::vector<TensorDesc> descs;
+  for (const uint32_t count : columns) descs.push_back(Desc(type, {rows, count}));
+  return descs;
+}
+
+void JoinRows(benchmark::State& state, DataType type, uint32_t rows,
+              const std::vector<uint32_t>& columns) {
   JoinDesc desc;
   desc.axis = 1;
-  desc.input_tensors = {Desc(DataType::kFloat32, {rows, columns}),
-                        Desc(DataType::kFloat32, {rows, columns})};
+  desc.input_tensors = Columns(type, rows, columns);
   RunRepeatedly(state, desc);
 }
-BENCHMARK(JoinRows)->Arg(3)->Arg(256)->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 3_5_7, DataType::kFloat32, 1 << 22, {3, 5, 7})->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 3_5_7_Bytes, DataType::kUint8, 1 << 24, {3, 5, 7})->UseRealTime();
+
+void SplitRows(benchmark::State& state, DataType type, uint32_t rows,
+               const std::vector<uint32_t>& columns) {
+  SplitDesc desc;
+  desc.axis = 1;
+  desc.output_tensors = Columns(type, rows, columns);
+  uint32_t sum = 0;
+  for (const uint32_t count : columns) sum += count;
+  desc.input_tensor = Desc(type, {rows, sum});
+  RunRepeatedly(state, desc);
+}
+BENCHMARK_CAPTURE(SplitRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
+BENCHMARK_CAPTURE(SplitRows, 3_5_7, DataType::kFloat32, 1 << 22, {3, 5, 7})->UseRealTime();
+BENCHMARK_CAPTURE(SplitRows, 3_5_7_Bytes, DataType::kUint8, 1 << 24, {3, 5, 7})->UseRealTime();
 
 void Unfold(benchmark::State& state) {
   UnfoldDesc desc;
   desc.input_tensor = Desc(DataType::kFloat32, {8, 64, 56, 56});
   desc.window_sizes = {{3, 3}};
-  desc.strides = desc.dilations = desc.start_padding = desc.end_padding = {{1, 1}};
+  desc.strides = {{1, 1}};
+  desc.dilations = desc.start_padding = desc.end_padding = {
+      {static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(0))}};
   RunRepeatedly(state, desc);
 }
-BENCHMARK(Unfold)->UseRealTime();
+BENCHMARK(Unfold)->Arg(1)->Arg(2)->UseRealTime();
 
 }  // namespace
 }  // namespace dmlop

@@ -20,7 +20,7 @@ BELOW = {
 
 # Where a library may be included.
 LIBRARIES = {
-    "hwy/": r"core/kernels/(.*\.cpp|dispatch\.h)",
+    "hwy/": r"core/kernels/(.*\.cpp|dispatch\.h|.*-inl\.h)",
     "tbb/": r"core/base/parallel\.cpp",
     "nlohmann/": r"core/(io/json|document/complete_text)\.cpp|app/.*\.cpp",
     "CLI/": r"app/options\.cpp",

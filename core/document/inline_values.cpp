@@ -39,6 +39,9 @@ class InlineReader {
     }
   }
 
+  // Only the "value" of an initializer.
+  void ReadConstant(JsonCursor source) { ReadElement(*source.Find("value")); }
+
  private:
   void ReadArray(JsonCursor source, size_t d) {
     if (!source.is_array()) {
@@ -157,6 +160,14 @@ void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
 LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor values,
                                             Diagnostics& diagnostics) const {
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  if (values.Find("value")) {  // one element, repeated
+    TensorDesc one = desc;
+    one.sizes->assign(1, 1);
+    auto element = std::make_shared<Buffer>(ByteWidth(*desc.data_type));
+    InlineReader(one, element->data(), diagnostics).ReadConstant(values);
+    const Layout repeated{sizes, Dims::Filled(sizes.size(), 0)};
+    return {{element->data(), *desc.data_type, repeated}, element, {}};
+  }
   auto buffer =
       std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * ByteWidth(*desc.data_type));
   InlineReader(desc, buffer->data(), diagnostics).Read(values);

@@ -159,10 +159,18 @@ void OperatorCase::TakeFromFiles() {
     if (!slot.desc->data_type) slot.desc->data_type = view.type;
     if (slot.desc->sizes) continue;
     slot.desc->sizes.emplace();
+    if (view.layout.rank() > kMaxRank) {
+      throw Error(ErrorKind::kTensorFile,
+                  fmt::format("{}: has {} dimensions; tensors have at most {}", path,
+                              view.layout.rank(), kMaxRank));
+    }
     for (const int64_t size : view.layout.sizes) {
-      // A size beyond 32 bits saturates, and is then refused like any tensor that large.
-      slot.desc->sizes->push_back(
-          static_cast<uint32_t>(std::min<int64_t>(size, std::numeric_limits<uint32_t>::max())));
+      if (size < 1 || size > std::numeric_limits<uint32_t>::max()) {
+        throw Error(ErrorKind::kTensorFile,
+                    fmt::format("{}: has a size of {}; tensors have sizes in [1, {}]", path, size,
+                                std::numeric_limits<uint32_t>::max()));
+      }
+      slot.desc->sizes->push_back(static_cast<uint32_t>(size));
     }
     if (view.layout.sizes.empty()) slot.desc->sizes->push_back(1);
   }

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "core/base/spelling.h"
 #include "core/document/value_reader.h"
 #include "core/io/file.h"
+#include "core/ops/checks.h"
 #include "core/ops/field_visitor.h"
 
 namespace dmlop {
@@ -180,7 +183,10 @@ void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics)
 
   const auto read = [&](JsonCursor value, TensorRole role, const std::string& path) {
     if (value.is_null()) return;
-    if (value.is_string()) {
+    if (value.is_string() &&
+        (value.string().empty() || value.string().find('\0') != std::string::npos)) {
+      values.Error(value, "DOC-1", "expected a file name, found text that is none");
+    } else if (value.is_string()) {
       const bool stream = value.string() == kStandardStream;
       bindings_[path] = {
           stream ? value.string() : (std::filesystem::path(folder_) / value.string()).string(),
@@ -241,9 +247,25 @@ void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
+  CheckBindings(diagnostics);
   CheckInlineValues(diagnostics);
   std::stable_sort(diagnostics.list().begin(), diagnostics.list().end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
+}
+
+// Arrays of bindings may be longer than the arrays of tensors.
+void OperatorDocument::CheckBindings(Diagnostics& diagnostics) const {
+  std::set<std::string> known;
+  for (const TensorSlot& slot : TensorSlots(op())) known.insert(slot.path);
+  for (const auto& [path, binding] : bindings_) {
+    if (known.contains(path)) continue;
+    const std::string field = path.substr(0, path.find('/'));
+    const auto bindings = json_.root().Find("bindings");
+    const auto array = bindings ? bindings->Find(field) : std::nullopt;
+    diagnostics.Error("DOC-3", "/bindings/" + path,
+                      fmt::format("there is no tensor {} to bind", DisplayName(path)),
+                      array ? std::optional(array->offset()) : std::nullopt);
+  }
 }
 
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a
@@ -258,7 +280,8 @@ void OperatorDocument::Locate(Diagnostic& diagnostic) const {
     if (at.is_object()) next = at.Find(name);
     if (at.is_array()) {
       const auto children = at.children();
-      const size_t index = static_cast<size_t>(std::stoul(std::string(name)));
+      size_t index = children.size();  // stays where an array stands in place of an object
+      std::from_chars(name.data(), name.data() + name.size(), index);
       if (index < children.size()) next = children[index];
     }
     if (!next) break;

@@ -50,6 +50,7 @@ class OperatorDocument {
 
  private:
   void ReadBindings(JsonCursor object, Diagnostics& diagnostics);
+  void CheckBindings(Diagnostics& diagnostics) const;
   void CheckInlineValues(Diagnostics& diagnostics) const;
   void Locate(Diagnostic& diagnostic) const;
 

@@ -85,7 +85,7 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
     return std::nullopt;
   }
   const std::string_view token = value.token();
-  double number = 0;
+  double number = token.starts_with('-') ? -0.0 : 0.0;  // stays if there is nothing that small
   std::from_chars(token.data(), token.data() + token.size(), number);
   if (value.kind() == JsonKind::kFraction) return number;
   if (token == "-0") return 0.0;
@@ -95,12 +95,6 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
                     "to have it rounded",
                     token, token));
   return std::nullopt;
-}
-
-std::optional<float> ValueReader::Float32(JsonCursor value) const {
-  const std::optional<double> number = Number(value);
-  if (!number) return std::nullopt;
-  return RoundOnce<float>(*number, 0.0);
 }
 
 std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) const {
@@ -153,6 +147,12 @@ bool ValueReader::StoreElement(JsonCursor value, std::byte* to) const {
   }
   std::memcpy(to, &element, sizeof(T));
   return true;
+}
+
+std::optional<float> ValueReader::Float32(JsonCursor value) const {
+  float number = 0;
+  if (!StoreElement<float>(value, reinterpret_cast<std::byte*>(&number))) return std::nullopt;
+  return number;
 }
 
 bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const {

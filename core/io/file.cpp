@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,8 @@ size_t ReadFully(int descriptor, std::byte* bytes, size_t size, const std::strin
   return done;
 }
 
-std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name) {
+std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name,
+                                 size_t limit = std::numeric_limits<size_t>::max()) {
   constexpr size_t kChunk = 1 << 16;
   std::vector<std::byte> bytes;
   while (true) {
@@ -60,7 +62,7 @@ std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name) {
     bytes.resize(size + std::max(kChunk, size));  // doubles, so that a long stream stays linear
     const size_t count = ReadFully(descriptor, bytes.data() + size, bytes.size() - size, name);
     bytes.resize(size + count);
-    if (count < std::max(kChunk, size)) return bytes;
+    if (count < std::max(kChunk, size) || bytes.size() > limit) return bytes;
   }
 }
 
@@ -102,13 +104,14 @@ InputFile InputFile::Open(const std::string& path) {
   return InputFile({static_cast<const std::byte*>(mapped), size}, std::move(owner));
 }
 
-std::string ReadText(const std::string& path) {
-  if (path == kStandardStream) {
-    const std::vector<std::byte> bytes = ReadToEnd(STDIN_FILENO, "standard input");
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  const InputFile file = InputFile::Open(path);
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+std::string ReadText(const std::string& path, size_t limit) {
+  const bool standard = path == kStandardStream;
+  const Descriptor file(standard ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) Fail(standard ? "standard input" : path, "cannot be opened", errno);
+  StatusOf(file.get(), path);  // refuses folders
+  const std::vector<std::byte> bytes =
+      ReadToEnd(file.get(), standard ? "standard input" : path, limit);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 size_t ReadStandardInput(std::span<std::byte> bytes) {
@@ -160,9 +163,8 @@ OutputFile::OutputFile(const std::string& path, size_t size)
   // Unpredictable enough for two runs side by side; O_EXCL refuses what is there already.
   const fs::path target(target_);
   for (unsigned attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = (target.parent_path() /
-                  fmt::format(".{}.{}-{}.tmp", target.filename().string(), getpid(), attempt))
-                     .string();
+    temporary_ =
+        (target.parent_path() / fmt::format(".dmlop-{}-{}.tmp", getpid(), attempt)).string();
     descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) {
       temporary_.clear();

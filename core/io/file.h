@@ -30,8 +30,9 @@ class InputFile {
   std::shared_ptr<const void> owner_;
 };
 
-// Everything up to the end of standard input, or of a file.
-std::string ReadText(const std::string& path);
+// Everything up to the end of standard input, or of a file, or up to a little more than `limit`
+// bytes.
+std::string ReadText(const std::string& path, size_t limit);
 
 // Reads exactly `bytes.size()` bytes of standard input; fewer only at its end. Returns how many.
 size_t ReadStandardInput(std::span<std::byte> bytes);

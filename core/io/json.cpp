@@ -46,7 +46,12 @@ class JsonTreeBuilder {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
-    diagnostics_.Error("JSON-1", "", Explain(error.what()), PlaceOfError(position, error.what()));
+    const std::string message = Explain(error.what());
+    const bool too_large = message.find("number overflow") != std::string::npos;
+    diagnostics_.Error(
+        too_large ? "DOC-2" : "JSON-1", "",
+        too_large ? "the number is too large for any type; infinity is written as 'inf'" : message,
+        PlaceOfError(position, error.what()));
     return false;
   }
 

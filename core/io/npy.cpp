@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -84,17 +85,22 @@ class DictionaryParser {
     const std::string_view key = ParseString();
     Expect(':');
     if (key == "descr") {
+      Once(key, has_descr_);
       ParseType();
-      has_descr_ = true;
     } else if (key == "fortran_order") {
+      Once(key, has_order_);
       header_.fortran_order = ParseBoolean();
-      has_order_ = true;
     } else if (key == "shape") {
+      Once(key, has_shape_);
       ParseShape();
-      has_shape_ = true;
     } else {
       Malformed(fmt::format("unknown key '{}'", key));
     }
+  }
+
+  void Once(std::string_view key, bool& seen) const {
+    if (seen) Malformed(fmt::format("'{}' stands twice", key));
+    seen = true;
   }
 
   std::string_view ParseString() {
@@ -150,15 +156,16 @@ class DictionaryParser {
       if (header_.shape.size() == Dims::kMaxCount) {
         Fail(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
       }
-      bytes = CheckedMul(bytes, size);
+      bytes = CheckedMul(bytes, std::max<uint64_t>(size, 1));
       if (!bytes || *bytes > static_cast<uint64_t>(INT64_MAX)) {
         Fail(name_, "has a shape with more elements than any file can hold");
       }
       header_.shape.push_back(static_cast<int64_t>(size));
-      if (!Accept(',')) {
-        Expect(')');
-        break;
-      }
+      if (Accept(',')) continue;
+      // Python takes a number in parentheses for a number.
+      if (header_.shape.size() == 1) Malformed("'shape' is not a tuple of sizes");
+      Expect(')');
+      break;
     }
   }
 

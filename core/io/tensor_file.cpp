@@ -150,7 +150,8 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
 }  // namespace
 
 FileFormat FormatOf(const std::string& path) {
-  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path)) {
+  if (path == kStandardStream || path == "/dev/stdin" || path == "/dev/stdout" ||
+      path.ends_with(kNpyExtension) || IsStream(path)) {
     return FileFormat::kNpy;
   }
   for (const std::string_view extension : kRawExtensions) {
@@ -162,7 +163,7 @@ FileFormat FormatOf(const std::string& path) {
 }
 
 LoadedTensor LoadNpy(const std::string& path) {
-  if (path == kStandardStream) return LoadNpyFromStandardInput();
+  if (path == kStandardStream || path == "/dev/stdin") return LoadNpyFromStandardInput();
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
   return FromNpyBytes(file->bytes(), file, path);
 }

@@ -8,6 +8,10 @@ void Validate(const Parts& parts, const PartsRules& rules, Diagnostics& diagnost
   const bool axis_is_valid =
       parts.axis && CheckAxis(rules.sizes, *parts.axis, "Axis", parts.whole, diagnostics);
   if (!parts.tensors) return;
+  if (parts.axis && !parts.whole.desc.sizes && !parts.tensors->empty()) {
+    CheckAxis(rules.sizes, *parts.axis, "Axis",
+              {fmt::format("{}/0", parts.field), parts.tensors->front()}, diagnostics);
+  }
   if (parts.tensors->empty()) {
     diagnostics.Error(rules.count, parts.field, "at least one tensor is needed");
     return;

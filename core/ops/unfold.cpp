@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/checked_math.h"
-#include "core/base/parallel.h"
-#include "core/kernels/copy.h"
 #include "core/ops/checks.h"
-#include "core/tensor/loop_nest.h"
+#include "core/ops/unfold_loop.h"
 
 namespace dmlop {
 namespace {
@@ -147,121 +144,6 @@ void CheckOutputSizes(const UnfoldDesc& desc, Diagnostics& diagnostics) {
   CheckSizes("UNF-4", {"OutputTensor", desc.output_tensor}, *expected, diagnostics);
 }
 
-// --- the loop ------------------------------------------------------------------------------------
-
-// One spatial dimension as the loop sees it.
-struct SpatialDim {
-  int64_t size;    // of the input
-  int64_t blocks;  // positions of the window
-  int64_t stride, dilation, padding;
-
-  int64_t Position(int64_t block, int64_t tap) const {
-    return block * stride - padding + tap * dilation;
-  }
-  // Blocks [first, last) whose tap lies inside the input.
-  int64_t FirstInside(int64_t tap) const { return BlocksBefore(padding - tap * dilation); }
-  int64_t LastInside(int64_t tap) const { return BlocksBefore(size + padding - tap * dilation); }
-
- private:
-  // How many blocks have b * stride < position.
-  int64_t BlocksBefore(int64_t position) const {
-    return position <= 0 ? 0 : std::min((position + stride - 1) / stride, blocks);
-  }
-};
-
-// The output as rows of blocks along the last spatial dimension. Row r is the r-th in row-major
-// order of (N, C, taps..., blocks but the last).
-class UnfoldLoop {
- public:
-  UnfoldLoop(const UnfoldDesc& desc, const ConstTensorView& input, const TensorView& output)
-      : input_(input),
-        output_(output),
-        width_(static_cast<int64_t>(ByteWidth(input.type))),
-        copy_(CopyTileFor(ByteWidth(input.type))) {
-    for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
-      dims_.push_back({input.layout.sizes[d + 2], Blocks(desc, d), (*desc.strides)[d],
-                       (*desc.dilations)[d], (*desc.start_padding)[d]});
-    }
-    PushRows(desc);
-  }
-
-  void Run() const {
-    constexpr int64_t kParallelElements = 1 << 14;
-    ParallelFor(Product(rows_.sizes), kParallelElements / dims_.back().blocks + 1,
-                [&](int64_t begin, int64_t end) {
-                  Walk<2> walk(rows_, begin);
-                  for (int64_t row = begin; row < end; ++row, walk.Next()) {
-                    WriteRow(row, walk.offset(kTo), walk.offset(kFrom));
-                  }
-                });
-  }
-
- private:
-  enum Operand : size_t { kTo, kFrom };
-
-  // The source offset carries N and C only: taps and blocks may lead into the padding.
-  void PushRows(const UnfoldDesc& desc) {
-    const Dims& to = output_.layout.strides;
-    const size_t n = to.size() - 3;
-    int64_t taps = 1;
-    for (const uint32_t window : *desc.window_sizes) taps *= window;
-    rows_.Push(input_.layout.sizes[0], {to[n], input_.layout.strides[0]});
-    rows_.Push(input_.layout.sizes[1], {taps * to[n + 1], input_.layout.strides[1]});
-    for (const uint32_t window : *desc.window_sizes) {
-      taps /= window;
-      rows_.Push(window, {taps * to[n + 1], 0});
-    }
-    int64_t blocks = output_.layout.sizes[n + 2];
-    for (size_t d = 0; d + 1 < dims_.size(); ++d) {
-      blocks /= dims_[d].blocks;
-      rows_.Push(dims_[d].blocks, {blocks * to[n + 2], 0});
-    }
-    to_stride_ = to[n + 2];
-  }
-
-  void WriteRow(int64_t row, int64_t to, int64_t from) const {
-    const size_t last = dims_.size() - 1;
-    const Dims index = IndexOf(rows_.sizes, row);
-    const auto tap = [&](size_t d) { return index[2 + d]; };
-    const auto block = [&](size_t d) { return index[2 + dims_.size() + d]; };
-    const int64_t blocks = dims_[last].blocks;
-    for (size_t d = 0; d < last; ++d) {
-      const int64_t position = dims_[d].Position(block(d), tap(d));
-      if (position < 0 || position >= dims_[d].size) return FillZero(to, blocks);
-      from += position * input_.layout.strides[d + 2];
-    }
-    const int64_t first = dims_[last].FirstInside(tap(last));
-    const int64_t end = std::max(first, dims_[last].LastInside(tap(last)));
-    FillZero(to, first);
-    if (first < end) {
-      const int64_t step = input_.layout.strides[last + 2];
-      from += dims_[last].Position(first, tap(last)) * step;
-      copy_({1, end - first, 0, to_stride_, 0, dims_[last].stride * step},
-            output_.data + (to + first * to_stride_) * width_, input_.data + from * width_);
-    }
-    FillZero(to + end * to_stride_, blocks - end);
-  }
-
-  void FillZero(int64_t to, int64_t count) const {
-    std::byte* out = output_.data + to * width_;
-    if (to_stride_ == 1) {
-      std::memset(out, 0, static_cast<size_t>(count * width_));
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i, out += to_stride_ * width_) {
-      std::memset(out, 0, static_cast<size_t>(width_));
-    }
-  }
-
-  const ConstTensorView& input_;
-  const TensorView& output_;
-  int64_t width_;  // bytes of an element
-  CopyTileFunction copy_;
-  std::vector<SpatialDim> dims_;
-  LoopNest<2> rows_;
-  int64_t to_stride_ = 1;  // between the blocks of a row
-};
-
 }  // namespace
 
 std::span<const SupportTable> SupportTables(const UnfoldDesc&) {
@@ -293,7 +175,13 @@ void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
 
 void Run(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
-  UnfoldLoop(desc, inputs[0], outputs[0]).Run();
+  std::vector<UnfoldDim> dims;
+  for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
+    dims.push_back({inputs[0].layout.sizes[d + 2], (*desc.window_sizes)[d], Blocks(desc, d),
+                    (*desc.strides)[d], (*desc.dilations)[d], (*desc.start_padding)[d],
+                    inputs[0].layout.strides[d + 2]});
+  }
+  UnfoldWindows(std::move(dims), inputs[0], outputs[0]);
 }
 
 }  // namespace dmlop

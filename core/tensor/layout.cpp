@@ -1,13 +1,68 @@
 #include "core/tensor/layout.h"
 
-#include <utility>
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 namespace dmlop {
 namespace {
 
+struct StridedDim {
+  int64_t stride, size;
+};
+
+// Searches for two coordinates with one offset: a difference of coordinates, not all zero, whose
+// strides add up to nothing. Larger strides come first; what the smaller ones can reach bounds the
+// choices for each.
+class OverlapSearch {
+ public:
+  explicit OverlapSearch(const std::vector<StridedDim>& largest_first) : dims_(largest_first) {
+    spans_.resize(dims_.size() + 1);
+    divisors_.resize(dims_.size() + 1);
+    for (size_t i = dims_.size(); i-- > 0;) {
+      spans_[i] = spans_[i + 1] + (dims_[i].size - 1) * dims_[i].stride;
+      divisors_[i] = std::gcd(divisors_[i + 1], dims_[i].stride);
+    }
+  }
+
+  // Empty when the search takes too long.
+  std::optional<bool> Run() {
+    const bool found = Search(0, 0, true);
+    if (steps_ > kMaxSteps) return std::nullopt;
+    return found;
+  }
+
+ private:
+  static constexpr int64_t kMaxSteps = 1 << 20;
+
+  bool Search(size_t i, int64_t offset, bool all_zero) {
+    if (++steps_ > kMaxSteps) return false;
+    if (i == dims_.size()) return offset == 0 && !all_zero;
+    if (offset % divisors_[i] != 0) return false;
+    const auto [stride, size] = dims_[i];
+    const int64_t reach = spans_[i + 1];
+    // Truncating division rounds these bounds outwards at most; the next level finds out. The first
+    // difference that is not zero may be taken as positive.
+    const int64_t low = all_zero ? 0 : std::max(1 - size, (-reach - offset) / stride - 1);
+    const int64_t high = std::min(size - 1, (reach - offset) / stride + 1);
+    for (int64_t difference = low; difference <= high; ++difference) {
+      const int64_t next = offset + difference * stride;
+      if (next < -reach || next > reach) continue;
+      if (Search(i + 1, next, all_zero && difference == 0)) return true;
+      if (steps_ > kMaxSteps) return false;
+    }
+    return false;
+  }
+
+  const std::vector<StridedDim>& dims_;
+  std::vector<int64_t> spans_;     // of dims_[i] and all after it
+  std::vector<int64_t> divisors_;  // the greatest common one of their strides
+  int64_t steps_ = 0;
+};
+
 // Marks every offset in a bitmap of the extent; true when one is marked twice.
-bool MarksAnOffsetTwice(const std::vector<std::pair<int64_t, int64_t>>& dims, int64_t extent) {
+bool MarksAnOffsetTwice(const std::vector<StridedDim>& dims, int64_t extent) {
   std::vector<bool> marked(static_cast<size_t>(extent));
   std::vector<int64_t> index(dims.size());
   int64_t offset = 0;
@@ -61,22 +116,36 @@ int64_t OffsetOf(const Layout& layout, const Dims& index) {
 }
 
 bool HasOverlap(const Layout& layout) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  std::vector<StridedDim> dims;
   for (size_t d = 0; d < layout.rank(); ++d) {
     if (layout.sizes[d] == 1) continue;
     if (layout.strides[d] == 0) return true;
-    dims.emplace_back(layout.strides[d], layout.sizes[d]);
+    dims.push_back({layout.strides[d], layout.sizes[d]});
   }
-  std::sort(dims.begin(), dims.end());
-  int64_t span = 0;  // the largest offset that the dimensions so far can reach
-  for (const auto& [stride, size] : dims) {
-    if (stride <= span) {
-      // More elements than places cannot fit apart; otherwise only looking at each one can tell.
-      return layout.element_count() > Extent(layout) || MarksAnOffsetTwice(dims, Extent(layout));
-    }
-    span += (size - 1) * stride;
+  std::sort(dims.begin(), dims.end(),
+            [](const StridedDim& a, const StridedDim& b) { return a.stride < b.stride; });
+  // A stride beyond what all smaller ones reach keeps its elements apart; only the dimensions up to
+  // the last that does not are in doubt.
+  int64_t span = 0;
+  int64_t doubtful_span = 0;
+  int64_t doubtful_count = 1;
+  int64_t count = 1;
+  size_t doubtful = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool apart = dims[i].stride > span;
+    span += (dims[i].size - 1) * dims[i].stride;
+    count *= dims[i].size;
+    if (apart) continue;
+    doubtful = i + 1;
+    doubtful_span = span;
+    doubtful_count = count;
   }
-  return false;
+  dims.resize(doubtful);
+  if (dims.empty()) return false;
+  if (doubtful_count > doubtful_span + 1) return true;  // more elements than places
+  std::reverse(dims.begin(), dims.end());
+  const std::optional<bool> found = OverlapSearch(dims).Run();
+  return found ? *found : MarksAnOffsetTwice(dims, doubtful_span + 1);
 }
 
 Dims IndexOf(const Dims& sizes, int64_t linear) {

@@ -1,0 +1,55 @@
+// Writing past the caches. Memory that is written as a whole need not be read first, and does not
+// push out what is still needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dmlop {
+
+// Outputs from here on do not fit into the caches and are streamed.
+inline constexpr int64_t kStreamBytes = 1 << 24;
+
+// Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
+// becomes visible to other threads with FlushStreams.
+using StreamRowsFunction = void (*)(int64_t rows, int64_t row_bytes, std::byte* to,
+                                    int64_t to_pitch, const std::byte* from, int64_t from_pitch);
+
+StreamRowsFunction StreamRowsForIsa();
+
+// Ends what this thread has streamed.
+void FlushStreams();
+
+// Writes to consecutive addresses from a buffer that stays in the first-level cache. It is short
+// enough for the processor to write it out while more is composed.
+class StreamBuffer {
+ public:
+  static constexpr int64_t kCapacity = 1 << 12;
+
+  explicit StreamBuffer(std::byte* to);
+  StreamBuffer(const StreamBuffer&) = delete;
+  StreamBuffer& operator=(const StreamBuffer&) = delete;
+  ~StreamBuffer();
+
+  // Where to compose the next `bytes`, at most kCapacity.
+  std::byte* Next(int64_t bytes) {
+    if (end_ + bytes > kSize) WriteLines();
+    end_ += bytes;
+    return bytes_ + end_ - bytes;
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  static constexpr int64_t kSize = kCapacity + kLine;
+
+  // Writes the whole lines and keeps the rest.
+  void WriteLines();
+
+  StreamRowsFunction stream_ = StreamRowsForIsa();
+  std::byte* to_;  // where the buffer's first byte belongs, at the beginning of a line
+  int64_t begin_;  // what is composed but not written
+  int64_t end_;
+  alignas(kLine) std::byte bytes_[kSize];
+};
+
+}  // namespace dmlop

@@ -1,0 +1,142 @@
+// Per instruction set: tiles whose rows are the source's columns. Included by kernel sources after
+// foreach_target.h, once for each set.
+
+#if defined(DMLOP_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_TRANSPOSE_INL_H_
+#undef DMLOP_TRANSPOSE_INL_H_
+#else
+#define DMLOP_TRANSPOSE_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/kernels/copy.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows [row_begin, row_end) of the tile, element by element.
+template <typename T>
+void TransposeRows(const CopyTile& tile, int64_t row_begin, int64_t row_end, T* to, const T* from) {
+  for (int64_t row = row_begin; row < row_end; ++row) {
+    for (int64_t i = 0; i < tile.inner_count; ++i) {
+      to[row * tile.to_outer_stride + i] = from[i * tile.from_inner_stride + row];
+    }
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <typename T>
+void Transpose(const CopyTile& tile, T* to, const T* from) {
+  TransposeRows(tile, 0, tile.outer_count, to, from);
+}
+
+#else
+
+// A block is square, one vector of 16 bytes for each row. Wider vectors gain nothing: memory is
+// slower.
+template <typename T>
+inline constexpr int64_t kSide = 16 / sizeof(T);
+
+// Source row i of the block begins at from + min(i, last) * from_stride: a block that has fewer
+// rows repeats the last one.
+template <typename T>
+HWY_INLINE void TransposeBlock(T* to, int64_t to_stride, const T* from, int64_t from_stride,
+                               int64_t last) {
+  constexpr int64_t kN = kSide<T>;
+  const hn::Full128<T> d;
+  hn::Vec<hn::Full128<T> > rows[kN];
+  for (int64_t i = 0; i < kN; ++i) rows[i] = hn::LoadU(d, from + std::min(i, last) * from_stride);
+  // Shuffling the rows like two halves of a pack of cards, log2(kN) times, is a transposition.
+  for (int64_t round = 1; round < kN; round *= 2) {
+    hn::Vec<hn::Full128<T> > shuffled[kN];
+    for (int64_t i = 0; i < kN / 2; ++i) {
+      shuffled[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + kN / 2]);
+      shuffled[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + kN / 2]);
+    }
+    for (int64_t i = 0; i < kN; ++i) rows[i] = shuffled[i];
+  }
+  for (int64_t i = 0; i < kN; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
+}
+
+// Blocks over `rows` x `columns` of the destination, neither less than a block; the last ones
+// overlap those before them. The source is read along its lines.
+template <typename T>
+void TransposeBlocks(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
+                     int64_t from_stride) {
+  constexpr int64_t kN = kSide<T>;
+  for (int64_t c = 0; c < columns; c += kN) {
+    const int64_t column = std::min(c, columns - kN);
+    for (int64_t r = 0; r < rows; r += kN) {
+      const int64_t row = std::min(r, rows - kN);
+      const T* block = from + column * from_stride + row;
+      if (r % (64 / static_cast<int64_t>(sizeof(T))) == 0) {
+        for (int64_t i = 0; i < kN; ++i) hwy::Prefetch(block + i * from_stride + rows);
+      }
+      TransposeBlock(to + row * to_stride + column, to_stride, block, from_stride, kN);
+    }
+  }
+}
+
+// Rows of less than a block, side by side: each is written a vector long, and the next one puts
+// right what that spoils.
+template <typename T>
+void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
+  constexpr int64_t kN = kSide<T>;
+  const int64_t columns = tile.inner_count;
+  const int64_t whole_rows = tile.outer_count - (kN - 1) / columns;  // for a vector's length
+  int64_t row = 0;
+  for (; row + kN <= whole_rows; row += kN) {
+    TransposeBlock(to + row * columns, columns, from + row, tile.from_inner_stride, columns - 1);
+  }
+  TransposeRows(tile, row, tile.outer_count, to, from);
+}
+
+// Source rows of less than a block: each is read a vector long, as far as that stays inside.
+template <typename T>
+void TransposeFromNarrowRows(const CopyTile& tile, T* to, const T* from) {
+  constexpr int64_t kN = kSide<T>;
+  const int64_t rows = tile.outer_count;
+  const int64_t step = tile.from_inner_stride;
+  const hn::Full128<T> d;
+  alignas(16) T block[kN * kN];
+  int64_t column = 0;
+  for (; (column + kN - 1) * step + kN <= (tile.inner_count - 1) * step + rows; column += kN) {
+    TransposeBlock(block, kN, from + column * step, step, kN);
+    for (int64_t row = 0; row < rows; ++row) {
+      hn::StoreU(hn::Load(d, block + row * kN), d, to + row * tile.to_outer_stride + column);
+    }
+  }
+  CopyTile rest = tile;
+  rest.inner_count -= column;
+  TransposeRows(rest, 0, rows, to + column, from + column * step);
+}
+
+template <typename T>
+void Transpose(const CopyTile& tile, T* to, const T* from) {
+  constexpr int64_t kN = kSide<T>;
+  if (tile.outer_count >= kN && tile.inner_count >= kN) {
+    TransposeBlocks(tile.outer_count, tile.inner_count, to, tile.to_outer_stride, from,
+                    tile.from_inner_stride);
+  } else if (tile.inner_count < kN && tile.to_outer_stride == tile.inner_count) {
+    TransposeIntoNarrowRows(tile, to, from);
+  } else if (tile.outer_count < kN) {
+    TransposeFromNarrowRows(tile, to, from);
+  } else {
+    TransposeRows(tile, 0, tile.outer_count, to, from);
+  }
+}
+
+#endif
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,23 @@
+// The work of UNFOLD: windows of a tensor (N, C, spatial dimensions...) into columns.
+#pragma once
+
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// One spatial dimension.
+struct UnfoldDim {
+  int64_t size;    // of the input
+  int64_t window;  // taps
+  int64_t blocks;  // positions of the window
+  int64_t stride, dilation, padding;
+  int64_t step;  // in the input's elements
+};
+
+// The output's last three dimensions are (N, C * prod(window), prod(blocks)).
+void UnfoldWindows(std::vector<UnfoldDim> dims, const ConstTensorView& input,
+                   const TensorView& output);
+
+}  // namespace dmlop

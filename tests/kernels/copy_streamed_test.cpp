@@ -1,0 +1,133 @@
+// Outputs that do not fit into the caches, which the operators write past them.
+
+#include <gtest/gtest.h>
+
+#include "core/kernels/stream.h"
+#include "tests/support/operator_call.h"
+#include "tests/support/random_tensor.h"
+
+namespace dmlop {
+namespace {
+
+TestTensor RandomInput(DataType type, const Layout& layout) {
+  TestTensor input(type, layout, 1);
+  Engine engine = CaseEngine(0);
+  FillRandomly(engine, input);
+  return input;
+}
+
+struct StreamedCopy {
+  std::string name;
+  DataType type;
+  Dims sizes;
+  Dims from;  // strides
+  Dims to;
+};
+
+const StreamedCopy kStreamedCopies[] = {
+    {"Packed", DataType::kFloat64, {2100001}, {1}, {1}},
+    {"RowsWithGaps", DataType::kFloat64, {4001, 527}, {530, 1}, {528, 1}},
+    {"EveryOther", DataType::kFloat64, {2100001}, {2}, {1}},
+    {"Transpose8", DataType::kFloat64, {1450, 1451}, {1, 1450}, {1451, 1}},
+    {"Transpose4", DataType::kFloat32, {2049, 2050}, {1, 2049}, {2050, 1}},
+    {"Transpose2", DataType::kFloat16, {2900, 2901}, {1, 2900}, {2904, 1}},
+    {"Transpose1", DataType::kUint8, {4099, 4100}, {1, 4099}, {4100, 1}},
+    {"IntoThreeChannels",
+     DataType::kFloat32,
+     {2, 700001, 3},
+     {2100003, 1, 700001},
+     {2100003, 3, 1}},
+    {"FromThreeChannels",
+     DataType::kFloat32,
+     {2, 3, 700001},
+     {2100003, 1, 3},
+     {2100003, 700001, 1}},
+    {"Reversed",
+     DataType::kFloat64,
+     {6, 7, 8, 9, 10, 11, 7},
+     {1, 6, 42, 336, 3024, 30240, 332640},
+     {388080, 55440, 6930, 770, 77, 7, 1}},
+};
+
+class StreamedCopies : public testing::TestWithParam<StreamedCopy> {};
+
+TEST_P(StreamedCopies, AgreeWithReference) {
+  const StreamedCopy& copy = GetParam();
+  const TestTensor output(copy.type, {copy.sizes, copy.to}, 3);
+  ASSERT_GE(Product(copy.sizes) * static_cast<int64_t>(ByteWidth(copy.type)), kStreamBytes);
+  OperatorCall call =
+      MakeCall(IdentityDesc{}, {RandomInput(copy.type, {copy.sizes, copy.from})}, {output});
+  ASSERT_TRUE(RunsLikeReference(call));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, StreamedCopies, testing::ValuesIn(kStreamedCopies),
+                         CaseName<StreamedCopy>);
+
+// Tensors of `rows` rows, one for each number of columns.
+std::vector<TestTensor> Columns(DataType type, int64_t rows, const std::vector<int64_t>& columns,
+                                bool random) {
+  std::vector<TestTensor> tensors;
+  for (const int64_t count : columns) {
+    const Layout layout = PackedLayout({rows, count});
+    tensors.push_back(random ? RandomInput(type, layout) : TestTensor(type, layout, count));
+  }
+  return tensors;
+}
+
+void ExpectJoinsAndSplits(DataType type, int64_t rows, const std::vector<int64_t>& columns) {
+  int64_t sum = 0;
+  for (const int64_t count : columns) sum += count;
+  const Layout whole = PackedLayout({rows, sum});
+  JoinDesc join;
+  join.axis = 1;
+  join.input_tensors.emplace(columns.size());
+  OperatorCall joined =
+      MakeCall(join, Columns(type, rows, columns, true), {TestTensor(type, whole, 3)});
+  ASSERT_TRUE(RunsLikeReference(joined));
+
+  SplitDesc split;
+  split.axis = 1;
+  split.output_tensors.emplace(columns.size());
+  OperatorCall parts =
+      MakeCall(split, {RandomInput(type, whole)}, Columns(type, rows, columns, false));
+  ASSERT_TRUE(RunsLikeReference(parts));
+}
+
+TEST(StreamedParts, NarrowRows) {
+  ExpectJoinsAndSplits(DataType::kFloat32, 280001, {3, 5, 7});
+  ExpectJoinsAndSplits(DataType::kFloat64, 1050001, {1, 1});
+}
+
+TEST(StreamedParts, WideRows) {
+  ExpectJoinsAndSplits(DataType::kFloat64, 8001, {256, 33});
+  ExpectJoinsAndSplits(DataType::kFloat64, 3, {700001, 500});
+}
+
+TEST(StreamedUnfold, AgreesWithReference) {
+  UnfoldDesc desc;
+  desc.window_sizes = {3, 5};
+  desc.strides = {1, 2};
+  desc.dilations = {2, 1};
+  desc.start_padding = {2, 3};
+  desc.end_padding = {1, 4};
+  // Blocks {47, 53}.
+  OperatorCall call =
+      MakeCall(desc, {RandomInput(DataType::kInt64, PackedLayout({4, 15, 48, 102}))},
+               {TestTensor(DataType::kInt64, PackedLayout({4, 225, 47 * 53}), 3)});
+  ASSERT_TRUE(RunsLikeReference(call));
+}
+
+TEST(StreamedUnfold, LongLineAgreesWithReference) {
+  UnfoldDesc desc;
+  desc.window_sizes = {3};
+  desc.strides = {1};
+  desc.dilations = {400};
+  desc.start_padding = {500};
+  desc.end_padding = {300};
+  OperatorCall call = MakeCall(desc, {RandomInput(DataType::kInt64, PackedLayout({1, 1, 700001}))},
+                               {TestTensor(DataType::kInt64, PackedLayout({1, 3, 700001}), 3)});
+  ASSERT_TRUE(RunsLikeReference(call));
+}
+
+}  // namespace
+}  // namespace dmlop
