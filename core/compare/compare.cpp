@@ -164,7 +164,8 @@ class Comparer {
       // The error as a double may be rounded; as an integer it is exact.
       return limit >= 0x1p64 || (limit >= 1.0 && errors.ulp <= static_cast<uint64_t>(limit));
     } else {
-      return errors.absolute <= limit;
+      // An error too large for a double is close to nothing, whatever the limit overflows to.
+      return std::isfinite(errors.absolute) && errors.absolute <= limit;
     }
   }
 

@@ -64,7 +64,9 @@ bool IsClose(const Difference& d, const Tolerance& tolerance) {
   if (d.is_mismatch) return false;
   if (d.ulp_error == 0) return true;
   const double limit = tolerance.absolute + tolerance.relative * std::abs(d.expected);
-  if (!std::is_integral_v<T>) return d.absolute_error <= limit;
+  if (!std::is_integral_v<T>) {
+    return std::isfinite(d.absolute_error) && d.absolute_error <= limit;
+  }
   return static_cast<long double>(d.ulp_error) <= static_cast<long double>(limit);
 }
 
