@@ -6,9 +6,12 @@
 
 #include "core/kernels/reduce_functions.h"
 #include "core/ops/checks.h"
+#include "core/ops/element_tile.h"
+#include "core/ops/exp_sum_tile.h"
 #include "core/ops/extreme_tiles.h"
+#include "core/ops/product_tile.h"
 #include "core/ops/reduce_loop.h"
-#include "core/ops/reduce_tiles.h"
+#include "core/ops/sum_tiles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

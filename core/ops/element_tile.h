@@ -1,0 +1,60 @@
+// A tile of ReduceLoop that works element by element, for any function.
+#pragma once
+
+#include <vector>
+
+#include "core/kernels/reduce_functions.h"
+#include "core/ops/reduce_loop.h"
+
+namespace dmlop {
+
+// Any function of reduce_functions.h.
+template <typename Function>
+class ElementTile {
+ public:
+  using Input = typename Function::Input;
+  using Output = typename Function::Output;
+
+  static constexpr int64_t kColumns = 64;
+
+  explicit ElementTile(int64_t capacity)
+      : states_(static_cast<size_t>(capacity), Function::Start(0)) {}
+
+  void Start(int64_t count, const double* shift, int64_t shift_stride) {
+    for (int64_t o = 0; o < count; ++o) {
+      state(o) = Function::Start(shift == nullptr ? 0.0 : shift[o * shift_stride]);
+    }
+  }
+
+  void AddRow(int64_t o, const ElementRun<Input>& run) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      Function::Add(state(o), run.first[i * run.stride], run.number + i * run.number_step);
+    }
+  }
+
+  void AddColumns(const ColumnRun& columns, const ElementRun<Input>& run) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      const Input* x = run.first + i * run.stride;
+      const int64_t number = run.number + i * run.number_step;
+      for (int64_t o = 0; o < columns.count; ++o) {
+        Function::Add(state(o), x[o * columns.stride], number);
+      }
+    }
+  }
+
+  void Merge(int64_t o, const ElementTile& other) {
+    Function::Merge(state(o), other.states_[static_cast<size_t>(o)]);
+  }
+
+  bool Finish(int64_t o, int64_t n, Output& result) const {
+    result = Function::Finish(states_[static_cast<size_t>(o)], n);
+    return true;
+  }
+
+ private:
+  typename Function::State& state(int64_t o) { return states_[static_cast<size_t>(o)]; }
+
+  std::vector<typename Function::State> states_;
+};
+
+}  // namespace dmlop

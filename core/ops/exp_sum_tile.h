@@ -1,0 +1,68 @@
+// A tile of ReduceLoop for LOG_SUM_EXP.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "core/kernels/exp_sum.h"
+#include "core/kernels/sum_endings.h"
+#include "core/ops/vector_tile.h"
+
+namespace dmlop {
+
+// LOG_SUM_EXP by vectors, in one pass. A group whose rounding is in doubt is left undecided.
+template <typename T>
+class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = 1024;
+
+  explicit ExpSumTile(int64_t capacity)
+      : kernels_(ExpSumKernelsFor<T>()),
+        maxima_(static_cast<size_t>(capacity)),
+        sums_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count, const double*, int64_t) {
+    std::fill_n(maxima_.begin(), count, -INFINITY);
+    std::fill_n(sums_.begin(), count, 0.0);
+  }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) { kernels_.add_row(x, count, Sums(o)); }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
+  }
+
+  // Sums whose maxima are not finite stay undecided, whatever becomes of them here.
+  void Merge(int64_t o, const ExpSumTile& other) {
+    const size_t i = static_cast<size_t>(o);
+    const double max = std::max(maxima_[i], other.maxima_[i]);
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[i])) {
+      sums_[i] = INFINITY;
+      return;
+    }
+    sums_[i] = sums_[i] * Exp(maxima_[i] - max) + other.sums_[i] * Exp(other.maxima_[i] - max);
+    maxima_[i] = max;
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    const size_t i = static_cast<size_t>(o);
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(sums_[i])) return false;
+    const double log = Log(sums_[i]);
+    const HeadTail sum = TwoSum(maxima_[i], log);
+    // What the logarithms here and of the exact sum may lose comes on top.
+    const double bound = ExpSums::kRelativeBound * 1.01 + 0x1p-50 * (1 + log);
+    return reduce::DecideRounding(sum.head, sum.tail, bound, result);
+  }
+
+ private:
+  ExpSums Sums(int64_t o) { return {maxima_.data() + o, sums_.data() + o}; }
+
+  ExpSumKernels<T> kernels_;
+  std::vector<double> maxima_;
+  std::vector<double> sums_;
+};
+
+}  // namespace dmlop

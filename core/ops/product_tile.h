@@ -1,0 +1,90 @@
+// A tile of ReduceLoop for MULTIPLY of floats.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/kernels/rough_product.h"
+#include "core/kernels/sum_endings.h"
+#include "core/ops/vector_tile.h"
+
+namespace dmlop {
+
+// MULTIPLY of floats by vectors. A group whose rounding is in doubt is left undecided.
+template <typename T>
+class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = 512;  // 20 KiB of states
+
+  explicit RoughProductTile(int64_t capacity)
+      : kernels_(RoughProductKernelsFor<T>()), states_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count, const double*, int64_t) { states_.Start(static_cast<size_t>(count)); }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    kernels_.multiply_row(x, count, states_.At(o));
+  }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.multiply_columns(x, rows, row_stride, columns, states_.At(0));
+  }
+
+  void Merge(int64_t o, RoughProductTile& other) {
+    MultiplyGroup(states_.At(o), other.states_.At(o));
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) {
+    constexpr uint32_t kInfinity = 0x7F800000;
+    constexpr int64_t kFarExponent = 400;  // beyond any float, within a double
+    const RoughProducts product = states_.At(o);
+    if (*product.greatest >= kInfinity) return false;
+    const double sign = (*product.sign >> 63) != 0 ? -1.0 : 1.0;
+    if (*product.least == 0) {
+      result = reduce::RoundZero<T>(sign * 0.0);
+      return true;
+    }
+    const double scale = std::ldexp(
+        sign, static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
+    return reduce::DecideRounding(*product.head * scale, *product.tail * scale,
+                                  std::fabs(scale) * 2 * RoughProducts::kRelativeBound, result);
+  }
+
+ private:
+  struct States {
+    explicit States(size_t capacity)
+        : head(capacity),
+          tail(capacity),
+          exponent(capacity),
+          sign(capacity),
+          least(capacity),
+          greatest(capacity) {}
+
+    void Start(size_t count) {
+      std::fill_n(head.begin(), count, 1.0);
+      std::fill_n(tail.begin(), count, 0.0);
+      std::fill_n(exponent.begin(), count, 0);
+      std::fill_n(sign.begin(), count, 0u);
+      std::fill_n(least.begin(), count, 0x7F7FFFFFu);
+      std::fill_n(greatest.begin(), count, 0u);
+    }
+
+    RoughProducts At(int64_t o) {
+      return {head.data() + o, tail.data() + o,  exponent.data() + o,
+              sign.data() + o, least.data() + o, greatest.data() + o};
+    }
+
+    std::vector<double> head, tail;
+    std::vector<int64_t> exponent;
+    std::vector<uint64_t> sign;
+    std::vector<uint32_t> least, greatest;
+  };
+
+  RoughProductKernels<T> kernels_;
+  States states_;
+};
+
+}  // namespace dmlop
