@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/copy_views.h"
 #include "core/ops/parts.h"
-#include "core/ops/tiled_loop.h"
 
 namespace dmlop {
 namespace {
@@ -54,12 +54,14 @@ void Validate(const JoinDesc& desc, Diagnostics& diagnostics) {
 
 void Run(const JoinDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
+  std::vector<ViewCopy> copies;
   int64_t start = 0;
   for (const ConstTensorView& input : inputs) {
     const int64_t size = input.layout.sizes[*desc.axis];
-    CopyView(input, outputs[0].Slice(*desc.axis, start, size));
+    copies.push_back({input, outputs[0].Slice(*desc.axis, start, size)});
     start += size;
   }
+  CopyViews(copies);
 }
 
 }  // namespace dmlop

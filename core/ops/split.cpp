@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/ops/copy_views.h"
 #include "core/ops/parts.h"
-#include "core/ops/tiled_loop.h"
 
 namespace dmlop {
 namespace {
@@ -81,12 +81,14 @@ void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
 
 void Run(const SplitDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
+  std::vector<ViewCopy> copies;
   int64_t start = 0;
   for (const TensorView& output : outputs) {
     const int64_t size = output.layout.sizes[*desc.axis];
-    CopyView(inputs[0].Slice(*desc.axis, start, size), output);
+    copies.push_back({inputs[0].Slice(*desc.axis, start, size), output});
     start += size;
   }
+  CopyViews(copies);
 }
 
 }  // namespace dmlop
