@@ -32,6 +32,16 @@ class OperatorsTest(ProgramTest):
         super().setUp()
         self.random = np.random.default_rng(SEED)
 
+    def test_long_integer_groups_wrap_like_short_ones(self):
+        for dtype in INTEGERS:
+            x = self.array((3, 70001), dtype) | 1  # odd, so that products do not become zero
+            self.save(x=x)
+            for name in ("SUM", "MULTIPLY", "L1", "SUM_SQUARE"):
+                descriptor = json.dumps({"type": "REDUCE", "Function": name, "Axes": [0, 1]})
+                self.run_program("run", descriptor, "-i", "x.npy", "-o", "y.npy")
+                with self.subTest(name=name, dtype=dtype):
+                    self.assert_same(self.load("y"), REDUCTIONS[name][0](x, (0, 1)))
+
     def integer(self, low, high):
         return int(self.random.integers(low, high + 1))
 

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import shlex
 import stat
+import subprocess
 import sys
 import threading
 import unittest
@@ -11,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS, COPY, SUM, THIRDS, X, ProgramTest, start
+from program import COLUMN_SUMS, COPY, DMLOP, SUM, THIRDS, X, ProgramTest, start
 
 
 class AtomicTest(ProgramTest):
@@ -70,6 +72,12 @@ class PlacesTest(ProgramTest):
     def npy_bytes(self, array):
         np.save(self.folder / "expected.npy", array)
         return (self.folder / "expected.npy").read_bytes()
+
+    def test_a_closed_standard_output_is_not_an_output_file(self):
+        command = f"exec {shlex.quote(DMLOP)} run '{THIRDS}' -i x.npy -o a.npy -o b.npy >&-"
+        done = subprocess.run(["sh", "-c", command], cwd=self.folder, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertEqual([name for name in self.files() if name[0] in "ab."], [])
 
     def test_an_output_may_be_its_own_input(self):
         self.run_program("run", SUM, "-i", "x.npy", "-o", "x.npy")
