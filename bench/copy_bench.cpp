@@ -1,52 +1,8 @@
-// The operators that move data, from cache sizes to memory sizes, beside what memory allows: each
-// row's share of its limit is the ratio of their bytes per second.
+// The operators that move data, from cache sizes to memory sizes.
 #include "bench/fixture.h"
-#include "core/base/parallel.h"
-#include "core/kernels/stream.h"
 
 namespace dmlop {
 namespace {
-
-constexpr int64_t kLimitBytes = int64_t{1} << 28;
-constexpr int64_t kChunk = 1 << 20;
-
-// Zeros would do better than memory does with anything else.
-Buffer Filled(int64_t size) {
-  Buffer buffer(static_cast<size_t>(size));
-  std::fill_n(buffer.data(), size, std::byte{0x5A});
-  return buffer;
-}
-
-// The limit of copies and moves: the best copy that writes past the caches.
-void LimitCopy(benchmark::State& state) {
-  const Buffer from = Filled(kLimitBytes);
-  Buffer to(kLimitBytes);
-  for (auto _ : state) {
-    ParallelFor(kLimitBytes / kChunk, 1, [&](int64_t begin, int64_t end) {
-      StreamRowsForIsa()(end - begin, kChunk, to.data() + begin * kChunk, kChunk,
-                         from.data() + begin * kChunk, kChunk);
-      FlushStreams();
-    });
-  }
-  state.SetBytesProcessed(state.iterations() * 2 * kLimitBytes);
-}
-BENCHMARK(LimitCopy)->UseRealTime();
-
-// The limit of UNFOLD: the best write past the caches, from a source that stays in the first one.
-void LimitWrite(benchmark::State& state) {
-  constexpr int64_t kRow = 1 << 12;
-  const Buffer from = Filled(kRow);
-  Buffer to(kLimitBytes);
-  for (auto _ : state) {
-    ParallelFor(kLimitBytes / kChunk, 1, [&](int64_t begin, int64_t end) {
-      StreamRowsForIsa()((end - begin) * kChunk / kRow, kRow, to.data() + begin * kChunk, kRow,
-                         from.data(), 0);
-      FlushStreams();
-    });
-  }
-  state.SetBytesProcessed(state.iterations() * kLimitBytes);
-}
-BENCHMARK(LimitWrite)->UseRealTime();
 
 void Copy(benchmark::State& state) {
   IdentityDesc desc;

@@ -1,0 +1,401 @@
+#!/usr/bin/python3
+"""The operators beside NumPy, PyTorch and what memory allows, in one run on one machine.
+
+    bench/peers.py [--bench PROGRAM] [--rounds N] [ROW...]
+
+Prints a Markdown table: for each row the bytes per second, and the share of the limit that each
+contestant reaches: copies and moves against the best copy past the caches, reductions against the
+best read, UNFOLD against the best write. The limit is measured beside every row; contestants take
+turns in each round, and medians count. ROW is a regular expression of names to run.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+import torch
+from numpy.lib.stride_tricks import as_strided
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TORCH_TYPES = {"FLOAT32": torch.float32, "FLOAT16": torch.float16, "FLOAT64": torch.float64,
+               "INT8": torch.int8, "UINT8": torch.uint8, "INT32": torch.int32,
+               "INT64": torch.int64}
+SECONDS_PER_SAMPLE = 0.1
+
+
+class Row:
+    """A row of the table: a descriptor and what the peers do for it.
+
+    `peers` is called with the array library, `numpy` or `torch`, and returns the function to time,
+    or None where the peer has no such operator.
+    """
+
+    def __init__(self, name, limit, target, descriptor, peers):
+        self.name, self.limit, self.target = name, limit, target
+        self.descriptor, self.peers = descriptor, peers
+
+
+def operator(type, **desc):
+    return {"type": type, "desc": desc}
+
+
+def tensor(type, sizes, strides=None):
+    desc = {"DataType": type, "Sizes": list(sizes)}
+    if strides:
+        desc["Strides"] = list(strides)
+    return desc
+
+
+def array(library, type, sizes):
+    """Ordinary values: floats uniform in [-1, 1), integers of any bits."""
+    count = int(np.prod(sizes))
+    generator = np.random.default_rng(1)
+    numpy_type = np.dtype(type.lower())
+    if numpy_type.kind == "f":
+        pattern = generator.uniform(-1, 1, 65521).astype(numpy_type)
+    else:
+        pattern = generator.integers(0, 256, 65521 * numpy_type.itemsize, np.uint8).view(numpy_type)
+    values = np.resize(pattern, count).reshape(sizes)
+    return values if library is np else torch.from_numpy(values)
+
+
+def empty(library, type, sizes):
+    if library is np:
+        return np.ones(sizes, type.lower())
+    return torch.ones(*sizes, dtype=TORCH_TYPES[type])
+
+
+def copy_into(library, target, source):
+    if library is np:
+        return lambda: np.copyto(target, source)
+    return lambda: target.copy_(source)
+
+
+# --- moves ---------------------------------------------------------------------------------------
+
+
+def packed_copy(name, type, sizes):
+    def peers(library):
+        return copy_into(library, empty(library, type, sizes), array(library, type, sizes))
+
+    return Row(name, "copy", 0.8,
+               operator("ELEMENT_WISE_IDENTITY", InputTensor=tensor(type, sizes)), peers)
+
+
+def permuted_copy(name, target, type, sizes, order):
+    """The output's dimension i is the dimension order[i] of a packed input of `sizes`."""
+    packed = [int(np.prod(sizes[d + 1:])) for d in range(len(sizes))]
+    out = [sizes[d] for d in order]
+
+    def peers(library):
+        source = array(library, type, sizes)
+        view = source.transpose(order) if library is np else source.permute(*order)
+        return copy_into(library, empty(library, type, out), view)
+
+    return Row(name, "copy", target,
+               operator("ELEMENT_WISE_IDENTITY",
+                        InputTensor=tensor(type, out, [packed[d] for d in order])), peers)
+
+
+def scale_bias(type):
+    sizes = [1 << 27 if type == "FLOAT16" else 1 << 26]
+
+    def peers(library):
+        x, out = array(library, type, sizes), empty(library, type, sizes)
+        if library is np:
+            two, ten = out.dtype.type(2), out.dtype.type(10)
+            return lambda: np.add(np.multiply(x, two, out=out), ten, out=out)
+        bias = torch.tensor(10, dtype=TORCH_TYPES[type])
+        return lambda: torch.add(bias, x, alpha=2, out=out)
+
+    return Row(f"ScaleBias {type}", "copy", 0.75,
+               operator("ELEMENT_WISE_IDENTITY", InputTensor=tensor(type, sizes),
+                        ScaleBias={"Scale": 2, "Bias": 10}), peers)
+
+
+def parts_of(sizes, axis, widths):
+    return [[*sizes[:axis], width, *sizes[axis + 1:]] for width in widths]
+
+
+def join(name, target, type, sizes, axis, widths):
+    parts = parts_of(sizes, axis, widths)
+    whole = [*sizes[:axis], sum(widths), *sizes[axis + 1:]]
+
+    def peers(library):
+        arrays = [array(library, type, part) for part in parts]
+        out = empty(library, type, whole)
+        if library is np:
+            return lambda: np.concatenate(arrays, axis, out=out)
+        return lambda: torch.cat(arrays, axis, out=out)
+
+    return Row(f"JOIN {name}", "copy", target,
+               operator("JOIN", InputTensors=[tensor(type, part) for part in parts], Axis=axis),
+               peers)
+
+
+def split(name, target, type, sizes, axis, widths):
+    parts = parts_of(sizes, axis, widths)
+    whole = [*sizes[:axis], sum(widths), *sizes[axis + 1:]]
+
+    def peers(library):
+        source = array(library, type, whole)
+        if library is np:
+            pieces = np.split(source, np.cumsum(widths)[:-1], axis)
+        else:
+            pieces = torch.split(source, widths, axis)
+        copies = [copy_into(library, empty(library, type, part), piece)
+                  for part, piece in zip(parts, pieces)]
+        return lambda: [copy() for copy in copies]
+
+    return Row(f"SPLIT {name}", "copy", target,
+               operator("SPLIT", InputTensor=tensor(type, whole),
+                        OutputTensors=[tensor(type, part) for part in parts], Axis=axis), peers)
+
+
+# --- UNFOLD --------------------------------------------------------------------------------------
+
+
+def unfold(name, sizes, window, stride=1, dilation=1, padding=0, type="FLOAT32"):
+    spatial = sizes[2:]
+    rank = len(spatial)
+    blocks = [(size + 2 * padding - dilation * (window - 1) - 1) // stride + 1 for size in spatial]
+
+    def numpy_copy():
+        """Pads into a frame of zeros, and copies a view of all windows."""
+        source = array(np, type, sizes)
+        frame = np.zeros([*sizes[:2], *[size + 2 * padding for size in spatial]], type.lower())
+        inner = frame[(..., *[slice(padding, padding + size) for size in spatial])]
+        steps = frame.strides[2:]
+        view = as_strided(frame, [*sizes[:2], *[window] * rank, *blocks],
+                          [*frame.strides[:2], *[step * dilation for step in steps],
+                           *[step * stride for step in steps]])
+        out = empty(np, type, view.shape)
+
+        def run():
+            np.copyto(inner, source)
+            np.copyto(out, view)
+
+        return run
+
+    def peers(library):
+        if library is np:
+            return numpy_copy()
+        if rank != 2:
+            return None
+        source = array(torch, type, sizes)
+        return lambda: torch.nn.functional.unfold(source, window, dilation, padding, stride)
+
+    desc = {"InputTensor": tensor(type, sizes), "WindowSizes": [window] * rank,
+            "Strides": [stride] * rank, "Dilations": [dilation] * rank,
+            "StartPadding": [padding] * rank, "EndPadding": [padding] * rank}
+    return Row(f"UNFOLD {name}", "write", 0.8, operator("UNFOLD", **desc), peers)
+
+
+# --- REDUCE --------------------------------------------------------------------------------------
+
+NUMPY_REDUCTIONS = {
+    "SUM": lambda x, axes: lambda: x.sum(axes),
+    "AVERAGE": lambda x, axes: lambda: x.mean(axes),
+    "MIN": lambda x, axes: lambda: x.min(axes),
+    "MAX": lambda x, axes: lambda: x.max(axes),
+    "L1": lambda x, axes: lambda: np.abs(x).sum(axes),
+    "L2": lambda x, axes: lambda: np.sqrt(np.square(x).sum(axes)),
+    "SUM_SQUARE": lambda x, axes: lambda: np.square(x).sum(axes),
+    "MULTIPLY": lambda x, axes: lambda: x.prod(axes),
+    "LOG_SUM": lambda x, axes: lambda: np.log(x.sum(axes)),
+    "LOG_SUM_EXP": lambda x, axes: lambda: np.logaddexp.reduce(x, axes),
+    "ARGMIN": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmin(axis)),
+    "ARGMAX": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmax(axis)),
+}
+TORCH_REDUCTIONS = {
+    "SUM": lambda x, axes: lambda: x.sum(axes),
+    "AVERAGE": lambda x, axes: lambda: x.mean(axes),
+    "MIN": lambda x, axes: lambda: x.amin(axes),
+    "MAX": lambda x, axes: lambda: x.amax(axes),
+    "L1": lambda x, axes: lambda: torch.linalg.vector_norm(x, 1, axes),
+    "L2": lambda x, axes: lambda: torch.linalg.vector_norm(x, 2, axes),
+    "SUM_SQUARE": lambda x, axes: lambda: torch.linalg.vector_norm(x, 2, axes).square_(),
+    "MULTIPLY": lambda x, axes: one_axis(
+        x, axes, lambda axis: (lambda: x.prod()) if axis is None else lambda: x.prod(axis)),
+    "LOG_SUM": lambda x, axes: lambda: x.sum(axes).log_(),
+    "LOG_SUM_EXP": lambda x, axes: lambda: x.logsumexp(axes),
+    "ARGMIN": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmin(axis)),
+    "ARGMAX": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmax(axis)),
+}
+
+
+def one_axis(x, axes, make):
+    """For functions that take one axis, or none for all."""
+    if len(axes) == 1:
+        return make(axes[0])
+    return make(None) if len(axes) == x.ndim else None
+
+
+def reduction(where, target, function, type, sizes, axes):
+    desc = {"Function": function, "InputTensor": tensor(type, sizes), "Axes": list(axes)}
+
+    def peers(library):
+        reductions = NUMPY_REDUCTIONS if library is np else TORCH_REDUCTIONS
+        return reductions[function](array(library, type, sizes), tuple(axes))
+
+    return Row(f"{function} {type} {where}", "read", target, operator("REDUCE", **desc), peers)
+
+
+AXES = {"all": ([1 << 13, 1 << 13], [0, 1]), "last": ([1 << 13, 1 << 13], [1]),
+        "first": ([1 << 13, 1 << 13], [0]), "middle": ([64, 1 << 10, 1 << 10], [1])}
+
+
+def reductions(functions, types, target):
+    """256 MiB of each type over all, the last, the first and a middle axis."""
+    rows = []
+    for type in types:
+        scale = 4 // np.dtype(type.lower()).itemsize or 1
+        for function in functions:
+            for where, (sizes, axes) in AXES.items():
+                larger = [sizes[0] * scale, *sizes[1:]]
+                rows.append(reduction(where, target, function, type, larger, axes))
+    return rows
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+SUMS = ["SUM", "AVERAGE", "L1", "L2", "SUM_SQUARE"]
+EXTREMES = ["MIN", "MAX"]
+INDICES = ["ARGMIN", "ARGMAX"]
+
+ROWS = [
+    packed_copy("copy 256 MiB", "FLOAT32", [1 << 26]),
+    join("axis 0", 0.8, "FLOAT32", [1, 1 << 13], 0, [1 << 12, 1 << 12]),
+    split("axis 0", 0.8, "FLOAT32", [1, 1 << 13], 0, [1 << 12, 1 << 12]),
+    join("256 + 256 columns", 0.8, "FLOAT32", [1 << 17, 1], 1, [256, 256]),
+    split("256 + 256 columns", 0.8, "FLOAT32", [1 << 17, 1], 1, [256, 256]),
+    join("3 + 5 + 7 columns, 4 bytes", 0.6, "FLOAT32", [1 << 22, 1], 1, [3, 5, 7]),
+    split("3 + 5 + 7 columns, 4 bytes", 0.6, "FLOAT32", [1 << 22, 1], 1, [3, 5, 7]),
+    join("3 + 5 + 7 columns, 1 byte", 0.45, "UINT8", [1 << 24, 1], 1, [3, 5, 7]),
+    split("3 + 5 + 7 columns, 1 byte", 0.45, "UINT8", [1 << 24, 1], 1, [3, 5, 7]),
+    permuted_copy("NCHW to NHWC, 64 channels", 0.5, "FLOAT32", [64, 64, 128, 128], [0, 2, 3, 1]),
+    permuted_copy("NHWC to NCHW, 64 channels", 0.5, "FLOAT32", [64, 128, 128, 64], [0, 3, 1, 2]),
+    permuted_copy("NCHW to NHWC, 3 channels", 0.5, "FLOAT32", [384, 3, 224, 224], [0, 2, 3, 1]),
+    permuted_copy("NHWC to NCHW, 3 channels", 0.5, "FLOAT32", [384, 224, 224, 3], [0, 3, 1, 2]),
+    permuted_copy("transpose 8192 x 8192, 4 bytes", 0.4, "FLOAT32", [1 << 13, 1 << 13], [1, 0]),
+    permuted_copy("transpose 8192 x 8192, 2 bytes", 0.35, "FLOAT16", [1 << 13, 1 << 13], [1, 0]),
+    permuted_copy("transpose 8192 x 8192, 8 bytes", 0.45, "FLOAT64", [1 << 13, 1 << 13], [1, 0]),
+    permuted_copy("transpose 16384 x 16384, 1 byte", 0.25, "UINT8", [1 << 14, 1 << 14], [1, 0]),
+    permuted_copy("rank 8, all dimensions reversed", None, "FLOAT32", [10] * 8, range(7, -1, -1)),
+    scale_bias("FLOAT32"),
+    scale_bias("FLOAT16"),
+    unfold("3 x 3, padding 1", [16, 64, 56, 56], 3, padding=1),
+    unfold("3 x 3, dilation 2", [16, 64, 56, 56], 3, dilation=2, padding=2),
+    unfold("7 x 7, stride 2, padding 3", [32, 3, 224, 224], 7, stride=2, padding=3),
+    unfold("1-D, 3, padding 1", [8, 64, 1 << 16], 3, padding=1),
+    unfold("3-D, 3 x 3 x 3, padding 1", [2, 16, 16, 56, 56], 3, padding=1),
+    *reductions([*SUMS, *EXTREMES], ["FLOAT32"], 0.85),
+    *reductions(["MULTIPLY"], ["FLOAT32"], 0.6),
+    *reductions(INDICES, ["FLOAT32"], 0.55),
+    *reductions(["LOG_SUM"], ["FLOAT32"], None),
+    *reductions(["LOG_SUM_EXP"], ["FLOAT32"], 0.27),
+    *reductions([*SUMS, *EXTREMES, *INDICES, "MULTIPLY"], ["FLOAT16"], 0.6),
+    *reductions(["LOG_SUM_EXP"], ["FLOAT16"], None),
+    *reductions([*EXTREMES, *INDICES], ["INT8"], 0.5),
+    *reductions(["SUM"], ["INT32", "INT64"], 0.85),
+    reduction("3 x 3", None, "SUM", "FLOAT32", [3, 3], [0]),
+]
+
+
+# --- timing --------------------------------------------------------------------------------------
+
+
+def seconds_of(function):
+    """The median time of a call, after a first one that doesn't count."""
+    function()
+    samples, begin = [], time.perf_counter()
+    while len(samples) < 3 or time.perf_counter() - begin < SECONDS_PER_SAMPLE:
+        start = time.perf_counter()
+        function()
+        samples.append(time.perf_counter() - start)
+    return statistics.median(samples)
+
+
+def run_program(program, row):
+    """Seconds a call, bytes that it moves, and the limit in bytes per second."""
+    descriptor = json.dumps(row.descriptor)
+    text = subprocess.run(
+        [program, descriptor, f"--benchmark_filter=^Operator|^Limit{row.limit.capitalize()}/",
+         "--benchmark_format=json", "--benchmark_repetitions=3",
+         f"--benchmark_min_time={SECONDS_PER_SAMPLE / 2}",
+         "--benchmark_enable_random_interleaving=true"],
+        check=True, capture_output=True, text=True).stdout
+    runs = [run for run in json.loads(text)["benchmarks"] if run["run_type"] == "iteration"]
+    times = [run["real_time"] * 1e-9 for run in runs if run["name"].startswith("Operator")]
+    rates = [run["bytes_per_second"] for run in runs if run["name"].startswith("Operator")]
+    limits = [run["bytes_per_second"] for run in runs if run["name"].startswith("Limit")]
+    seconds = statistics.median(times)
+    return seconds, statistics.median(rates) * seconds, statistics.median(limits)
+
+
+def measure(program, row, rounds):
+    """For each contestant the median of its seconds, and of its share of the limit."""
+    peers = {}
+    for name, library in (("NumPy", np), ("PyTorch", torch)):
+        try:
+            peers[name] = row.peers(library)
+            if peers[name]:
+                peers[name]()
+        except (RuntimeError, TypeError):  # not implemented for the type
+            peers[name] = None
+    seconds = {"dmlop": [], **{name: [] for name, peer in peers.items() if peer}}
+    shares = {name: [] for name in seconds}
+    for _ in range(rounds):
+        own, moved, limit = run_program(program, row)
+        for name in seconds:
+            taken = own if name == "dmlop" else seconds_of(peers[name])
+            seconds[name].append(taken)
+            shares[name].append(moved / taken / limit)
+    return {name: (statistics.median(seconds[name]), statistics.median(shares[name]), moved)
+            for name in seconds}
+
+
+def cell(result):
+    if result is None:
+        return "–"
+    seconds, share, moved = result
+    if seconds < 1e-4:
+        return f"{seconds * 1e6:.2f} µs"
+    return f"{share:.2f} ({moved / seconds / 1e9:.1f} GB/s)"
+
+
+def verdict(row, results):
+    """Where dmlop falls short. Peers within a twentieth of it are level: noise is larger."""
+    seconds, share, _ = results["dmlop"]
+    faults = [f"below {row.target}"] if row.target and share < row.target else []
+    faults += [f"behind {name}" for name, result in results.items() if result[0] * 1.05 < seconds]
+    return ", ".join(faults)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bench", default=f"{ROOT}/build/release/bench/operator_bench")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    options = parser.parse_args()
+    torch.set_num_threads(os.cpu_count())
+    np.seterr(all="ignore")
+    print("| work | at least | dmlop | NumPy | PyTorch | |")
+    print("|---|---|---|---|---|---|")
+    for row in ROWS:
+        if options.rows and not any(re.search(pattern, row.name) for pattern in options.rows):
+            continue
+        results = measure(options.bench, row, options.rounds)
+        cells = [cell(results.get(name)) for name in ("dmlop", "NumPy", "PyTorch")]
+        print(f"| {row.name} | {row.target or ''} | {' | '.join(cells)} | {verdict(row, results)} |")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
