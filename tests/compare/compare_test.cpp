@@ -12,6 +12,8 @@
 
 #include "core/compare/element.h"
 #include "tests/compare/tensor_of.h"
+#include "tests/exact/mpfr_oracle.h"
+#include "tests/support/case_name.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

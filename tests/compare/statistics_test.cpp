@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/compare/tensor_of.h"
+#include "tests/exact/mpfr_oracle.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/exact/rounding.h"
-#include "tests/exact/random_cases.h"
+#include "tests/support/random.h"
 
 namespace dmlop {
 namespace {
@@ -36,7 +36,7 @@ void ExpectEqualSums(const std::vector<float>& values) {
 }
 
 TEST(BucketSum, EqualsExactSumOnRandomBits) {
-  Engine engine = MakeEngine();
+  Engine engine = TestEngine();
   for (const size_t count : {size_t{1}, size_t{3}, size_t{4}, size_t{1001}}) {
     std::vector<float> values;
     while (values.size() < count) {

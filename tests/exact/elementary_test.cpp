@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/exact/rounding.h"
-#include "tests/exact/random_cases.h"
+#include "tests/support/case_name.h"
+#include "tests/support/float_families.h"
 
 namespace dmlop {
 namespace {
@@ -81,7 +82,7 @@ class Functions : public testing::TestWithParam<FunctionCase> {};
 
 TEST_P(Functions, ErrorIsBelowTheBound) {
   const FunctionCase& function = GetParam();
-  Engine engine = MakeEngine();
+  Engine engine = TestEngine();
   std::vector<double> arguments = function.hard_arguments;
   for (int i = 0; i < 40000; ++i) arguments.push_back(function.draw(engine));
 
@@ -119,7 +120,7 @@ TEST(Elementary, BitsAreTheSameEverywhere) {
 template <typename T>
 class LogarithmTest : public testing::Test {
  protected:
-  Engine engine_ = MakeEngine();
+  Engine engine_ = TestEngine();
 };
 
 using NarrowTypes = testing::Types<Half, float>;

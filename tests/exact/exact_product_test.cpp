@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/exact/random_cases.h"
+#include "tests/support/case_name.h"
+#include "tests/support/float_families.h"
+#include "tests/support/near_ties.h"
 
 namespace dmlop {
 namespace {
@@ -45,7 +47,7 @@ class ProductTest : public testing::Test {
     return factor != 0.0 ? factor : 1.0;
   }
 
-  Engine engine_ = MakeEngine();
+  Engine engine_ = TestEngine();
 };
 
 using NarrowTypes = testing::Types<Half, float>;
@@ -99,18 +101,8 @@ TYPED_TEST(ProductTest, TiesAndTheirNeighbours) {
   }
 }
 
-// Integers next to a tie of float or Half, 2^-85 away from it, that have small enough factors.
-const std::vector<double> kNearTies[] = {
-    {6691427, 3981289, 13606795, 99737},    {11399437, 5102779, 12820829, 46453},
-    {14211443, 2119487, 413087, 2987867},   {7124269, 444937, 46271, 44351, 5309},
-    {3333097, 498923, 465581, 14009, 2447}, {9926349, 5527239, 172553, 3362053},
-    {9747667, 3488393, 15651299, 38239},    {10303411, 12445629, 8275805, 19581},
-    {678463, 575857, 5169251, 16344379},    {14774061, 4808279, 12948289, 30301},
-    {14223287, 7957985, 42181, 5849531},    {11558923, 4662401, 8882003, 62449},
-};
-
 TYPED_TEST(ProductTest, NearTiesInAnyOrderAndGrouping) {
-  for (std::vector<double> factors : kNearTies) {
+  for (std::vector<double> factors : NearTies<float>()) {
     std::sort(factors.begin(), factors.end());
     do {
       for (size_t split = 0; split <= factors.size(); ++split) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/exact/rounding.h"
-#include "tests/exact/random_cases.h"
+#include "tests/support/float_families.h"
 
 namespace dmlop {
 namespace {
@@ -59,7 +59,7 @@ TEST(ExactSum, DropsWhatIsBelowTheLeastTerm) {
 }
 
 TEST(ExactSum, OrderAndGroupingDoNotMatter) {
-  Engine engine = MakeEngine();
+  Engine engine = TestEngine();
   for (int round = 0; round < 200; ++round) {
     std::vector<double> terms = RandomTerms(engine, 60);
     const ExactSum expected = SumOf(terms);

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/exact/random_cases.h"
+#include "tests/support/case_name.h"
+#include "tests/support/float_families.h"
 
 namespace dmlop {
 namespace {
@@ -55,7 +56,7 @@ uint64_t RandomDivisor(Engine& engine) {
 template <typename T>
 class RoundingTest : public testing::Test {
  protected:
-  Engine engine_ = MakeEngine();
+  Engine engine_ = TestEngine();
 };
 
 using NarrowTypes = testing::Types<Half, float>;

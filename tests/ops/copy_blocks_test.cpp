@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 

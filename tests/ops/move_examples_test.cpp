@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "tests/support/case_name.h"
 #include "tests/support/literal.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"

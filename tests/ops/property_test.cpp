@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "tests/support/case_name.h"
+#include "tests/support/random.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/reduce_functions.h"
 

@@ -8,7 +8,9 @@
 
 #include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
+#include "tests/exact/mpfr_oracle.h"
 #include "tests/reference/element.h"
+#include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"
 #include "tests/support/reduce_functions.h"

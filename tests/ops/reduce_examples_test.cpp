@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/case_name.h"
 #include "tests/support/literal.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"

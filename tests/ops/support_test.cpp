@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "tests/support/case_name.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

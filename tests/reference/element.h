@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "core/tensor/tensor.h"
 
@@ -42,8 +43,11 @@ uint64_t ToBits(T value) {
 // Calls body(index) for every index, the last dimension fastest.
 template <typename Body>
 void ForEachIndex(const Dims& sizes, Body&& body) {
-  const int64_t count = Product(sizes);
-  for (int64_t i = 0; i < count; ++i) body(IndexOf(sizes, i));
+  Dims index = Dims::Filled(sizes.size(), 0);
+  for (int64_t left = Product(sizes); left > 0; --left) {
+    body(std::as_const(index));
+    for (size_t d = sizes.size(); d-- > 0 && ++index[d] == sizes[d];) index[d] = 0;
+  }
 }
 
 }  // namespace dmlop::reference

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <iostream>
 
 namespace dmlop {
 
@@ -17,6 +18,11 @@ Engine CaseEngine(int number) {
 
 std::string CaseTrace(int number) {
   return fmt::format("DMLOP_TEST_SEED={}, case {}", TestSeed(), number);
+}
+
+Engine TestEngine() {
+  std::cout << CaseTrace(0) << "\n";
+  return CaseEngine(0);
 }
 
 }  // namespace dmlop

@@ -1,12 +1,15 @@
-// The randomness of the tests of tensors and operators: every case has its own engine, so that one
-// failing case can be looked at alone.
+// The randomness of the tests: every case has its own engine, so that one failing case can be
+// looked at alone.
 #pragma once
 
+#include <cstdint>
+#include <iterator>
+#include <random>
 #include <string>
 
-#include "tests/exact/random_cases.h"
-
 namespace dmlop {
+
+using Engine = std::mt19937_64;
 
 // DMLOP_TEST_SEED, or a fixed default.
 uint64_t TestSeed();
@@ -15,6 +18,21 @@ Engine CaseEngine(int number);
 
 // For SCOPED_TRACE: how to see the same case again.
 std::string CaseTrace(int number);
+
+// For a test that is one case. Prints the seed.
+Engine TestEngine();
+
+inline double Uniform(Engine& engine, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(engine);
+}
+
+inline int UniformInt(Engine& engine, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(engine);
+}
+
+inline double RandomSign(Engine& engine) {
+  return UniformInt(engine, 0, 1) == 0 ? 1.0 : -1.0;
+}
 
 // True once in `period` draws, on average.
 inline bool OneIn(Engine& engine, int period) {

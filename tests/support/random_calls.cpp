@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tests/support/float_families.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {

@@ -5,6 +5,7 @@
 
 #include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
+#include "tests/support/float_families.h"
 
 namespace dmlop {
 namespace {

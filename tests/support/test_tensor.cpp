@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
 
 namespace dmlop {
@@ -41,15 +42,23 @@ bool TestTensor::GuardsAreIntact() const {
 
 bool HaveSameElements(const TestTensor& a, const TestTensor& b) {
   bool same = true;
-  reference::ForEachIndex(a.layout().sizes, [&](const Dims& index) {
-    same &= reference::BitsAt(a.view(), index) == reference::BitsAt(b.view(), index);
+  VisitElementWidth(a.type(), [&]<typename Bits>() {
+    const Bits* of_a = a.view().elements<Bits>();
+    const Bits* of_b = b.view().elements<Bits>();
+    reference::ForEachIndex(a.layout().sizes, [&](const Dims& index) {
+      same &= of_a[OffsetOf(a.layout(), index)] == of_b[OffsetOf(b.layout(), index)];
+    });
   });
   return same;
 }
 
 void CopyElements(const TestTensor& from, TestTensor& to) {
-  reference::ForEachIndex(from.layout().sizes, [&](const Dims& index) {
-    reference::SetBitsAt(to.mutable_view(), index, reference::BitsAt(from.view(), index));
+  VisitElementWidth(from.type(), [&]<typename Bits>() {
+    const Bits* source = from.view().elements<Bits>();
+    Bits* target = to.mutable_view().elements<Bits>();
+    reference::ForEachIndex(from.layout().sizes, [&](const Dims& index) {
+      target[OffsetOf(to.layout(), index)] = source[OffsetOf(from.layout(), index)];
+    });
   });
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/exact/mpfr_oracle.h"
+#include "tests/support/case_name.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

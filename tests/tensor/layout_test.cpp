@@ -6,6 +6,8 @@
 #include <string>
 
 #include "tests/reference/element.h"
+#include "tests/support/case_name.h"
+#include "tests/support/random.h"
 #include "tests/support/random_layout.h"
 
 namespace dmlop {

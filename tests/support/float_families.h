@@ -1,40 +1,16 @@
-// What the tests of this folder share: seeded random operands and the names of table cases.
+// Families of floats that the tests draw from.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <iostream>
-#include <random>
-#include <string>
+#include <vector>
 
 #include "tests/exact/mpfr_oracle.h"
+#include "tests/support/random.h"
 
 namespace dmlop {
 
-using Engine = std::mt19937_64;
-
-// Prints the seed, which DMLOP_TEST_SEED replaces.
-inline Engine MakeEngine() {
-  const char* text = std::getenv("DMLOP_TEST_SEED");
-  const uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 0) : 20210607;
-  std::cout << "DMLOP_TEST_SEED=" << seed << "\n";
-  return Engine(seed);
-}
-
-inline double Uniform(Engine& engine, double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(engine);
-}
-
-inline int UniformInt(Engine& engine, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(engine);
-}
-
-inline double RandomSign(Engine& engine) {
-  return UniformInt(engine, 0, 1) == 0 ? 1.0 : -1.0;
-}
+using Values = std::vector<double>;
 
 // A kind of operand, drawn in the range of T; the caller rounds it to T.
 struct Family {
@@ -71,12 +47,6 @@ double Draw(const Family& family, Engine& engine) {
   return ToDouble(FromDouble<T>(family.draw(engine, Format<T>::kMax, least)));
 }
 
-// Names a case of a table after its first member.
-template <typename Case>
-std::string CaseName(const testing::TestParamInfo<Case>& info) {
-  return info.param.name;
-}
-
 // The point midway between a random positive finite T and the next; above the largest T, the point
 // from which sums overflow.
 template <typename T>
@@ -88,6 +58,44 @@ double RandomMidpoint(Engine& engine) {
     value = ToDouble(FromDouble<T>(std::exp2(exponent)));
   }
   return value + std::ldexp(1.0, static_cast<int>(LastPlace<T>(Real(value))) - 1);
+}
+
+template <typename T>
+double Rounded(double value) {
+  return ToDouble(FromDouble<T>(value));
+}
+
+template <typename T>
+double AnyMagnitude(Engine& engine) {
+  return Draw<T>(kFamilies[std::size(kFamilies) - 1], engine);
+}
+
+template <typename T>
+double Least() {
+  return std::ldexp(1.0, Format<T>::kLeastExponent);
+}
+
+// `value`, or the next number of T on the side of zero.
+template <typename T>
+double TowardZero(double value) {
+  const double bounded = std::clamp(value, -Format<T>::kMax, Format<T>::kMax);
+  const double last_place = std::ldexp(1.0, static_cast<int>(LastPlace<T>(Real(bounded))));
+  return std::trunc(bounded / last_place) * last_place;
+}
+
+// The exponents of midpoints that are integers of one bit more than T has: from half the least
+// number to where the largest rounds up.
+template <typename T>
+inline constexpr int kLeastTieExponent = Format<T>::kLeastExponent - 1;
+template <typename T>
+inline constexpr int kMostTieExponent =
+    (Format<T>::kPrecision == 11 ? 16 : 128) - Format<T>::kPrecision - 1;
+
+// An odd integer of one bit more than T has: a midpoint.
+template <typename T>
+uint64_t RandomTie(Engine& engine) {
+  const uint64_t least = uint64_t{1} << Format<T>::kPrecision;
+  return OneIn(engine, 8) ? 2 * least - 1 : least + engine() % least / 2 * 2 + 1;
 }
 
 }  // namespace dmlop

@@ -1,0 +1,15 @@
+// Names the cases of a table after their members.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace dmlop {
+
+template <typename Case>
+std::string CaseName(const testing::TestParamInfo<Case>& info) {
+  return info.param.name;
+}
+
+}  // namespace dmlop
