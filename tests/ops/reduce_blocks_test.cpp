@@ -6,13 +6,12 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/exact/mpfr_oracle.h"
 #include "tests/reference/element.h"
 #include "tests/support/case_name.h"
-#include "tests/support/operator_call.h"
 #include "tests/support/random.h"
+#include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"
 
 namespace dmlop {
@@ -37,17 +36,6 @@ const ShapeCase kShapeCases[] = {
     {"AroundTheKept", {300, 2, 300}, {0, 2}},
 };
 
-OperatorCall CallFor(ReduceFunction function, const std::vector<uint32_t>& axes,
-                     const TestTensor& input) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.axes = axes;
-  Dims sizes = input.layout().sizes;
-  for (const uint32_t axis : axes) sizes[axis] = 1;
-  const DataType type = GivesIndex(function) ? DataType::kInt64 : input.type();
-  return MakeCall(desc, {input}, {TestTensor(type, PackedLayout(sizes))});
-}
-
 // Values whose long products stay in range, and whose sums are mostly positive.
 void FillNearOne(Engine& engine, TestTensor& tensor) {
   VisitDataType(Floats(), tensor.type(), [&]<typename T>() {
@@ -69,7 +57,7 @@ TEST_P(ReduceBlocks, AgreeWithReference) {
     TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16,
                      PackedLayout(GetParam().sizes), UniformInt(engine, 0, 3));
     FillNearOne(engine, input);
-    OperatorCall call = CallFor(function, GetParam().axes, input);
+    OperatorCall call = ReduceCall(function, GetParam().axes, input);
     ASSERT_TRUE(RunsLikeReference(call));
   }
 }
@@ -109,55 +97,12 @@ TEST_P(ReduceSpots, AreSeenInEveryBlock) {
   for (int64_t i = 0; i < input.layout().sizes[0]; ++i) set(i, GetParam().everywhere);
   for (const auto& [i, value] : GetParam().but_at) set(i, value);
   for (const ReduceFunction function : AllReduceFunctions()) {
-    OperatorCall call = CallFor(function, {0}, input);
+    OperatorCall call = ReduceCall(function, {0}, input);
     EXPECT_TRUE(RunsLikeReference(call));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, ReduceSpots, testing::ValuesIn(kSpotCases), CaseName<SpotCase>);
-
-// --- the same bits from every way of computing them ----------------------------------------------
-
-class ReduceReproduces : public testing::TestWithParam<ReduceFunction> {
- protected:
-  ~ReduceReproduces() override { SetThreadCount(threads_before_); }
-
-  // A tensor with the same elements in another layout.
-  static TestTensor With(const Dims& strides, const TestTensor& tensor) {
-    TestTensor copy(tensor.type(), {tensor.layout().sizes, strides}, 1);
-    CopyElements(tensor, copy);
-    return copy;
-  }
-
-  int threads_before_ = ThreadCount();
-};
-
-TEST_P(ReduceReproduces, WhateverThreadsAndLayout) {
-  constexpr int64_t kRows = 3;
-  constexpr int64_t kLength = 3 * kBlock + 77;
-  SCOPED_TRACE(CaseTrace(0));
-  Engine engine = CaseEngine(0);
-  TestTensor packed(DataType::kFloat32, PackedLayout({kRows, kLength}));
-  FillNearOne(engine, packed);
-  OperatorCall first = CallFor(GetParam(), {1}, packed);
-  SetThreadCount(1);
-  first.Run();
-
-  for (const Dims& strides : {Dims{kLength, 1}, Dims{1, kRows}, Dims{3 * kLength + 1, 3}}) {
-    OperatorCall call = CallFor(GetParam(), {1}, With(strides, packed));
-    for (const int threads : {1, 2, 5}) {
-      SetThreadCount(threads);
-      call.Run();
-      EXPECT_TRUE(HaveSameElements(call.outputs[0], first.outputs[0]))
-          << ToString(call) << "\n  with " << threads << " threads";
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Functions, ReduceReproduces,
-                         testing::Values(ReduceFunction::kMultiply, ReduceFunction::kSum,
-                                         ReduceFunction::kLogSumExp),
-                         FunctionName);
 
 }  // namespace
 }  // namespace dmlop
