@@ -1,0 +1,158 @@
+// x * Scale + Bias where a second rounding, or one too early, would show.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/reference/element.h"
+#include "tests/support/float_families.h"
+#include "tests/support/operator_call.h"
+#include "tests/support/settings.h"
+
+namespace dmlop {
+namespace {
+
+// --- floats --------------------------------------------------------------------------------------
+
+// Factors with which x * scale + bias is a tie of T for one x, or all but a tie.
+template <typename T>
+struct Trap {
+  T x;
+  ScaleBias factors;
+};
+
+// The product is a tie, and the bias nothing beside it.
+template <typename T>
+Trap<T> ProductIsTie(Engine& engine) {
+  const int small = 2 * UniformInt(engine, 1, 100) + 1;
+  const int from = (1 << Format<T>::kPrecision) / small + 1;
+  const int large = UniformInt(engine, from, 2 * from - 4) | 1;
+  const int exponent = UniformInt(engine, Format<T>::kLeastExponent + 26, 0);
+  const double tie = std::ldexp(small * large, exponent);
+  const double biases[] = {0, 0x1p-149, std::ldexp(tie, -UniformInt(engine, 20, 100))};
+  const double bias = RandomSign(engine) * OneOf(engine, biases);
+  const double scale = std::ldexp(RandomSign(engine) * small, exponent);
+  return {FromDouble<T>(large), {static_cast<float>(scale), static_cast<float>(bias)}};
+}
+
+// The bias has one more bit than T (FLOAT16), or the product is half a last place of it (FLOAT32)
+// or a very little more or less.
+template <typename T>
+Trap<T> SumIsTie(Engine& engine) {
+  const double number = TowardZero<T>(RandomMidpoint<T>(engine));
+  const double half = std::ldexp(0.5, static_cast<int>(LastPlace<T>(Real(number))));
+  const int power = UniformInt(engine, 0, 14);
+  const double last_place = std::ldexp(1.0, 1 - Format<float>::kPrecision);
+  const double scale =
+      std::ldexp(1 + UniformInt(engine, -1, 1) * last_place, std::ilogb(half) - power);
+  return {FromDouble<T>(RandomSign(engine) * std::ldexp(1.0, power)),
+          {static_cast<float>(scale), static_cast<float>(RandomSign(engine) * number)}};
+}
+
+// The product all but cancels the bias.
+template <typename T>
+Trap<T> SumCancels(Engine& engine) {
+  const double x = ToDouble(FromDouble<T>(Uniform(engine, 1, 2)));
+  const float scale = static_cast<float>(Uniform(engine, 1, 2));
+  return {FromDouble<T>(x), {scale, static_cast<float>(-x * static_cast<double>(scale))}};
+}
+
+// The trap at one place in a row, so that it meets vectors and what is left over.
+template <typename T>
+OperatorCall CallFor(Engine& engine, DataType type, const Trap<T>& trap) {
+  const Layout layout = PackedLayout({UniformInt(engine, 1, 40)});
+  TestTensor input(type, layout, UniformInt(engine, 0, 3));
+  const int at = UniformInt(engine, 0, static_cast<int>(layout.sizes[0]) - 1);
+  for (int64_t i = 0; i < layout.sizes[0]; ++i) {
+    const bool near = i != at && OneIn(engine, 2);
+    const uint64_t bits = reference::ToBits(trap.x);
+    reference::SetBitsAt(input.mutable_view(), {i},
+                         near               ? bits + engine() % 8
+                         : OneIn(engine, 4) ? engine()
+                                            : bits);
+  }
+  IdentityDesc desc;
+  desc.scale_bias = trap.factors;
+  return MakeCall(desc, {input}, {TestTensor(type, layout, UniformInt(engine, 0, 3))});
+}
+
+void ExpectReferenceOnEveryIsa(const OperatorCall& fresh) {
+  const SettingsGuard guard;
+  for (const std::string_view isa : SupportedIsas()) {
+    SelectIsa(isa);
+    OperatorCall call = fresh;
+    ASSERT_TRUE(RunsLikeReference(call)) << isa;
+  }
+}
+
+template <typename T>
+void SpringTraps(DataType type) {
+  int number = 0;
+  for (const auto draw : {ProductIsTie<T>, SumIsTie<T>, SumCancels<T>}) {
+    for (int i = 0; i < 1000; ++i) {
+      SCOPED_TRACE(CaseTrace(number));
+      Engine engine = CaseEngine(number++);
+      const Trap<T> trap = draw(engine);
+      ASSERT_NO_FATAL_FAILURE(ExpectReferenceOnEveryIsa(CallFor(engine, type, trap)));
+    }
+  }
+}
+
+TEST(ScaleBiasData, Float32IsRoundedOnce) {
+  SpringTraps<float>(DataType::kFloat32);
+}
+
+TEST(ScaleBiasData, Float16IsRoundedOnce) {
+  SpringTraps<Half>(DataType::kFloat16);
+}
+
+// Every FLOAT16 there is.
+TEST(ScaleBiasData, EveryFloat16) {
+  TestTensor input(DataType::kFloat16, PackedLayout({1 << 16}));
+  for (int64_t i = 0; i < 1 << 16; ++i) {
+    reference::SetBitsAt(input.mutable_view(), {i}, static_cast<uint64_t>(i));
+  }
+  for (const ScaleBias& factors :
+       {ScaleBias{1.0f, 0x1p-24f}, ScaleBias{1.00048828f, 0x1p-149f}, ScaleBias{3.0f, -1e-7f}}) {
+    IdentityDesc desc;
+    desc.scale_bias = factors;
+    ExpectReferenceOnEveryIsa(
+        MakeCall(desc, {input}, {TestTensor(DataType::kFloat16, input.layout())}));
+  }
+}
+
+// --- integers ------------------------------------------------------------------------------------
+
+// x for which x * scale is a multiple of 2^30, less one.
+int32_t JustBelowAMultiple(uint32_t scale) {
+  uint32_t inverse = scale;  // modulo 2^3, and twice as many bits in each turn
+  for (int bits = 3; bits < 30; bits *= 2) inverse *= 2 - scale * inverse;
+  return static_cast<int32_t>(-inverse % (1u << 30));
+}
+
+// The bias takes the product to 1 if it is rounded first, and else to just below.
+TEST(ScaleBiasData, ProductOfIntegerIsRoundedBeforeTheSum) {
+  int unlike = 0;
+  for (int number = 0; number < 1000; ++number) {
+    SCOPED_TRACE(CaseTrace(number));
+    Engine engine = CaseEngine(number);
+    const int integer = UniformInt(engine, 1 << 23, (1 << 24) - 1) | 1;
+    const int32_t x = JustBelowAMultiple(static_cast<uint32_t>(integer));
+    const double scale = std::ldexp(integer, -30);
+    const double bias = 1 - std::round(x * scale);
+    unlike += std::trunc(std::fma(x, scale, bias)) != std::trunc(x * scale + bias);
+
+    TestTensor input(DataType::kInt32, PackedLayout({37}));
+    for (int64_t i = 0; i < 37; ++i) {
+      reference::SetBitsAt(input.mutable_view(), {i}, reference::ToBits(x));
+    }
+    IdentityDesc desc;
+    desc.scale_bias = ScaleBias{static_cast<float>(scale), static_cast<float>(bias)};
+    const TestTensor output(DataType::kInt32, input.layout());
+    ASSERT_NO_FATAL_FAILURE(ExpectReferenceOnEveryIsa(MakeCall(desc, {input}, {output})));
+  }
+  EXPECT_GT(unlike, 0);
+}
+
+}  // namespace
+}  // namespace dmlop
