@@ -32,6 +32,7 @@ std::vector<LongCase> LongCases() {
       {"Cancelling", {kSum, kAverage, kLogSum}},
       {"SumTie", {kSum, kLogSum}},
       {"MagnitudeSumTie", {kL1}},
+      {"MagnitudeSumTieOfMany", {kL1, kL1, kL1, kL1}},
       {"AverageOfTwo", {kAverage}},
       {"AverageTie", {kAverage}},
       {"SquareSumTie", {kSumSquare}},
@@ -53,7 +54,7 @@ struct LongShape {
 
 // A block is crossed once or twice, along rows and down columns.
 const LongShape kLongShapes[] = {
-    {{65536 + 77}, {0}}, {{2, 65537}, {1}}, {{65549, 2}, {0}}, {{400, 2, 170}, {0, 2}}};
+    {{65536 + 77}, {0}}, {{2, 65537}, {1}}, {{120000, 2}, {0}}, {{400, 2, 170}, {0, 2}}};
 
 constexpr int kThreadCounts[] = {1, 2, 3, 8};
 

@@ -87,6 +87,7 @@ std::vector<GroupFamily> GroupFamilies() {
       {"Cancelling", Cancelling<T>},
       {"SumTie", SumTie<T, Signs::kAny>},
       {"MagnitudeSumTie", SumTie<T, Signs::kIgnored>},
+      {"MagnitudeSumTieOfMany", MagnitudeSumTieOfMany<T>},
       {"AverageOfTwo", AverageOfTwo<T>},
       {"AverageTie", AverageTie<T>},
       {"SquareSumTie", SquareSumTie<T>},

@@ -37,18 +37,19 @@ Values LogSumTie(Engine& engine, size_t count) {
   return SumOf<T>(engine, terms, count);
 }
 
-// Each exponential leaves a small part of the rest to the next one.
+// The first exponentials are of one size; each of the others leaves a small part to the next.
 template <typename T>
 Values LogSumExpTie(Engine& engine, size_t count) {
   Real rest(LogarithmTie<T>(engine), 200);
   mpfr_exp(rest.get(), rest.get(), MPFR_RNDN);
   Values values;
-  while (values.size() < std::min<size_t>(count, 5)) {
+  while (values.size() < std::min<size_t>(count, 7)) {
     Real logarithm(0.0, 128);
     mpfr_log(logarithm.get(), rest.get(), MPFR_RNDN);
     const double below = mpfr_get_d(logarithm.get(), MPFR_RNDN);
     const double step = std::max(1.0, std::fabs(below));
-    values.push_back(Rounded<T>(below - std::ldexp(step, 2 - Format<T>::kPrecision)));
+    const double gap = values.size() < 3 && count > 5 ? Uniform(engine, 0.3, 1.5) : 0;
+    values.push_back(Rounded<T>(below - gap - std::ldexp(step, 2 - Format<T>::kPrecision)));
     mpfr_set_d(logarithm.get(), values.back(), MPFR_RNDN);
     mpfr_exp(logarithm.get(), logarithm.get(), MPFR_RNDN);
     mpfr_sub(rest.get(), rest.get(), logarithm.get(), MPFR_RNDN);

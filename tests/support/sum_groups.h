@@ -90,6 +90,24 @@ Values SumTie(Engine& engine, size_t count) {
   return SumOf<T, kSigns>(engine, terms, count);
 }
 
+// One large number, and many beside it which are too small for the last place of binary64.
+template <typename T>
+Values MagnitudeSumTieOfMany(Engine& engine, size_t count) {
+  constexpr size_t kRest = 8;
+  const double tie = RandomMidpoint<T>(engine);
+  Values terms(count > kRest ? count - kRest : 0);
+  Real rest(tie);
+  for (double& term : terms) {
+    term = Rounded<T>(tie * std::exp2(Uniform(engine, -40, -30)));
+    mpfr_sub_d(rest.get(), rest.get(), term, MPFR_RNDN);
+  }
+  while (terms.size() < count) {
+    terms.push_back(TowardZero<T>(mpfr_get_d(rest.get(), MPFR_RNDZ)));
+    mpfr_sub_d(rest.get(), rest.get(), terms.back(), MPFR_RNDN);
+  }
+  return SumOf<T, Signs::kIgnored>(engine, terms, count);
+}
+
 // One number and its neighbour, as many of each.
 template <typename T>
 Values AverageOfTwo(Engine& engine, size_t count) {
