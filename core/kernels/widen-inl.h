@@ -29,7 +29,16 @@ HWY_INLINE NarrowVec LoadNarrow(const float* x) {
 }
 HWY_INLINE NarrowVec LoadNarrow(const Half* x) {
   const hn::Rebind<hwy::float16_t, Narrow> d;
-  return hn::PromoteTo(Narrow(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(x)));
+  const NarrowVec wide =
+      hn::PromoteTo(Narrow(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(x)));
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  // In software, Highway takes infinities and NaN for numbers from 2^16 on.
+  const NarrowVec infinity = hn::BitCast(Narrow(), hn::Set(NarrowBits(), 0x7F800000u));
+  const auto is_special = hn::Ge(hn::Abs(wide), hn::Set(Narrow(), 65536.0f));
+  return hn::IfThenElse(is_special, hn::Or(wide, infinity), wide);
+#else
+  return wide;
+#endif
 }
 
 template <typename T>

@@ -42,7 +42,7 @@ testing::AssertionResult GivesTheSame(const OperatorCall& first, const TestTenso
   const Dims& sizes = expected.layout().sizes;
   const TestTensor output(expected.type(), {sizes, output_strides(sizes)}, 2);
   OperatorCall call = MakeCall(first.desc, {input}, {output});
-  for (const std::string_view isa : IsasFor(input.type())) {
+  for (const std::string_view isa : SupportedIsas()) {
     SelectIsa(isa);
     for (const int threads : thread_counts) {
       SetThreadCount(threads);
