@@ -19,8 +19,11 @@ void Transpose(benchmark::State& state) {
   RunRepeatedly(state, desc);
 }
 BENCHMARK(Transpose)
-    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 5})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 4})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 9})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1000})
     ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 10})
+    ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 11})
     ->Args({static_cast<int64_t>(DataType::kFloat32), 1 << 13})
     ->Args({static_cast<int64_t>(DataType::kFloat32), (1 << 13) - 1})
     ->Args({static_cast<int64_t>(DataType::kFloat64), 1 << 13})
@@ -28,27 +31,62 @@ BENCHMARK(Transpose)
     ->Args({static_cast<int64_t>(DataType::kUint8), 1 << 14})
     ->UseRealTime();
 
-// {32, channels, 128, 128} between NCHW and NHWC.
+// {images, channels, side, side} between NCHW and NHWC.
 void Channels(benchmark::State& state, bool from_last) {
-  const uint32_t channels = static_cast<uint32_t>(state.range(0));
+  const uint32_t images = static_cast<uint32_t>(state.range(0));
+  const uint32_t channels = static_cast<uint32_t>(state.range(1));
+  const uint32_t side = static_cast<uint32_t>(state.range(2));
   IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {32, channels, 128, 128});
+  desc.input_tensor = Desc(DataType::kFloat32, {images, channels, side, side});
   desc.output_tensor = desc.input_tensor;
   TensorDesc& last = from_last ? desc.input_tensor : desc.output_tensor;
-  last.strides = {{channels << 14, 1, channels << 7, channels}};
+  last.strides = {{channels * side * side, 1, channels * side, channels}};
   RunRepeatedly(state, desc);
 }
-BENCHMARK_CAPTURE(Channels, NhwcToNchw, true)->Arg(3)->Arg(64)->UseRealTime();
-BENCHMARK_CAPTURE(Channels, NchwToNhwc, false)->Arg(3)->Arg(64)->UseRealTime();
+BENCHMARK_CAPTURE(Channels, NhwcToNchw, true)
+    ->Args({256, 3, 224})
+    ->Args({32, 64, 128})
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Channels, NchwToNhwc, false)
+    ->Args({256, 3, 224})
+    ->Args({32, 64, 128})
+    ->UseRealTime();
+
+// Elements at regular distances, in the input or in the output.
+void Strided(benchmark::State& state, uint32_t from_stride, uint32_t to_stride) {
+  IdentityDesc desc;
+  desc.input_tensor = Desc(DataType::kFloat32, {1 << 24});
+  desc.output_tensor = desc.input_tensor;
+  desc.input_tensor.strides = {{from_stride}};
+  desc.output_tensor.strides = {{to_stride}};
+  RunRepeatedly(state, desc);
+}
+BENCHMARK_CAPTURE(Strided, EveryOther, 2, 1)->UseRealTime();
+BENCHMARK_CAPTURE(Strided, EveryThird, 3, 1)->UseRealTime();
+BENCHMARK_CAPTURE(Strided, IntoEveryOther, 1, 2)->UseRealTime();
+
+// Repeated rows and columns; compare with LimitWrite.
+void Broadcast(benchmark::State& state, const std::vector<uint32_t>& strides) {
+  IdentityDesc desc;
+  desc.input_tensor = Desc(DataType::kFloat32, {1 << 12, 1 << 14});
+  desc.input_tensor.strides = strides;
+  RunRepeatedly(state, desc);
+}
+BENCHMARK_CAPTURE(Broadcast, Rows, {0, 1})->UseRealTime();
+BENCHMARK_CAPTURE(Broadcast, Columns, {1, 0})->UseRealTime();
 
 // Every dimension reversed: the worst pattern of strides.
-void Reversed(benchmark::State& state) {
+void Reversed(benchmark::State& state, const std::vector<uint32_t>& sizes) {
   IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, std::vector<uint32_t>(8, 8));
-  desc.input_tensor.strides = {{1, 1 << 3, 1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21}};
+  desc.input_tensor = Desc(DataType::kFloat32, sizes);
+  std::vector<uint32_t> strides(1, 1);
+  for (size_t d = 1; d < sizes.size(); ++d) strides.push_back(strides[d - 1] * sizes[d - 1]);
+  desc.input_tensor.strides = strides;
   RunRepeatedly(state, desc);
 }
-BENCHMARK(Reversed)->UseRealTime();
+BENCHMARK_CAPTURE(Reversed, Eights, {8, 8, 8, 8, 8, 8, 8, 8})->UseRealTime();
+BENCHMARK_CAPTURE(Reversed, Odd, {13, 5, 11, 7, 5, 9, 3, 17})->UseRealTime();
+BENCHMARK_CAPTURE(Reversed, Twos, {1 << 17, 2, 2, 2, 2, 2, 2, 2})->UseRealTime();
 
 void ScaleAndBias(benchmark::State& state) {
   IdentityDesc desc;

@@ -1,12 +1,12 @@
-// Tiles of x * Scale + Bias.
+// Rows of x * Scale + Bias.
 //
 // Floats: the exact value rounded once to the type. Integers: computed in binary64, truncated
 // toward zero and clamped to the type; NaN becomes 0.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-#include "core/kernels/copy.h"
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
@@ -18,7 +18,8 @@ struct ScaleBias {  // DML_SCALE_BIAS
   friend bool operator==(const ScaleBias&, const ScaleBias&) = default;
 };
 
-using ScaleBiasFunction = void (*)(const ScaleBias& scale_bias, const CopyTile& tile, std::byte* to,
+// Adjacent elements. `to` and `from` may be the same.
+using ScaleBiasFunction = void (*)(const ScaleBias& scale_bias, int64_t count, std::byte* to,
                                    const std::byte* from);
 
 // The function for a float or integer type of at most 32 bits.

@@ -1,140 +1,191 @@
 #include "core/ops/tile_plan.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/kernels/stream.h"
 
 namespace dmlop {
 namespace {
 
-using enum TilePlan::Operand;
+constexpr int64_t kLine = 64;  // bytes of a cache line
 
-constexpr int64_t kLine = 64;             // bytes of a cache line
-constexpr int64_t kBlockBytes = 1 << 15;  // a block and its source stay in the first-level cache
-constexpr int64_t kTransposedSide = 64;   // elements, where source and destination disagree
+// Shorter rows are composed in a buffer first, and written in whole lines.
+constexpr int64_t kRowBytes = 1 << 8;
 
-// The side of a streamed block where they do. The pages that it touches on both sides stay in the
+// Tiles in a strip along the source's lines. The pages that it touches on both sides stay in the
 // translation buffers until it is done.
-constexpr int64_t kTransposedBytes = 1 << 11;
+constexpr int64_t kStrip = 8;
 
-// The loop along which the source is walked in the smallest steps. Repeated elements (stride 0)
-// cost nothing to read, so an inner loop over them stays where it is.
-size_t SourceLoop(const LoopNest<2>& nest) {
-  size_t best = nest.rank() - 1;
+// The loops of both layouts as the destination is walked.
+LoopNest<2> CommonLoops(const ConstTensorView& from, const TensorView& to) {
+  const LoopNest<2> nest{to.layout.sizes, {to.layout.strides, from.layout.strides}};
+  return Merged(SortedByStride(Merged(nest), kTo));
+}
+
+// The loops from the one along which an operand is walked in the smallest steps.
+struct LoopOrder {
+  Dims loops;
+
+  // How many elements of a box this operand has side by side, or nearly so.
+  int64_t Run(const Dims& box, const Dims& sizes) const {
+    int64_t run = 1;
+    for (const int64_t d : loops) {
+      run *= box[static_cast<size_t>(d)];
+      if (box[static_cast<size_t>(d)] != sizes[static_cast<size_t>(d)]) break;
+    }
+    return run;
+  }
+
+  // The first loop that the box has only a part of.
+  size_t Next(const Dims& box, const Dims& sizes) const {
+    for (const int64_t d : loops) {
+      if (box[static_cast<size_t>(d)] != sizes[static_cast<size_t>(d)]) {
+        return static_cast<size_t>(d);
+      }
+    }
+    return sizes.size();
+  }
+};
+
+LoopOrder DestinationOrder(const LoopNest<2>& nest) {
+  LoopOrder order;
+  for (size_t d = nest.rank(); d-- > 0;) order.loops.push_back(static_cast<int64_t>(d));
+  return order;
+}
+
+// Repeated elements (stride 0) cost nothing to read, so they are in no hurry.
+LoopOrder SourceOrder(const LoopNest<2>& nest) {
+  LoopOrder order;
   for (size_t d = nest.rank(); d-- > 0;) {
-    const int64_t stride = nest.strides[kFrom][d];
-    if (stride != 0 && stride < nest.strides[kFrom][best]) best = d;
+    if (nest.strides[kFrom][d] != 0) order.loops.push_back(static_cast<int64_t>(d));
   }
-  return best;
+  std::stable_sort(order.loops.begin(), order.loops.end(), [&](int64_t a, int64_t b) {
+    return nest.strides[kFrom][static_cast<size_t>(a)] <
+           nest.strides[kFrom][static_cast<size_t>(b)];
+  });
+  return order;
 }
 
-// The loops of both layouts as the destination is walked; at least two.
-LoopNest<2> DestinationOrder(const ConstTensorView& from, const TensorView& to) {
-  LoopNest<2> nest{to.layout.sizes, {to.layout.strides, from.layout.strides}};
-  nest = Merged(SortedByStride(Merged(nest), kTo));
-  if (nest.rank() >= 2) return nest;
-  LoopNest<2> wrapped;
-  for (size_t d = nest.rank(); d < 2; ++d) wrapped.Push(1, {0, 0});
-  for (size_t d = 0; d < nest.rank(); ++d) wrapped.Push(nest.sizes[d], nest.Step(d));
-  return wrapped;
+// True when the source is walked in smaller steps along another loop than the destination.
+bool IsTransposed(const LoopNest<2>& nest) {
+  const Dims& steps = nest.strides[kFrom];
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](int64_t step) { return 0 < step && step < steps.back(); });
 }
 
-int64_t BlocksOf(int64_t count, int64_t block) {
-  return (count + block - 1) / block;
-}
-
-CopyTile Cut(const CopyTile& whole, int64_t outer_count, int64_t inner_count) {
-  CopyTile cut = whole;
-  cut.outer_count = std::min(whole.outer_count, outer_count);
-  cut.inner_count = std::min(whole.inner_count, inner_count);
-  return cut;
-}
-
-// As many whole rows as have that many elements, or a part of one row.
-CopyTile CutRows(const CopyTile& whole, int64_t elements) {
-  const int64_t inner_count = std::min(whole.inner_count, elements);
-  return Cut(whole, std::max<int64_t>(1, elements / inner_count), inner_count);
-}
-
-// Rows of two lines. Where the source has few rows, longer ones.
-CopyTile CutTransposed(const CopyTile& whole, int64_t width) {
-  const int64_t line = kLine / width;
-  const int64_t elements = StreamBuffer::kCapacity / width;
-  const int64_t row = std::max(2 * line, elements / whole.outer_count / line * line);
-  return CutRows(Cut(whole, whole.outer_count, row), elements);
-}
-
-void SetBlocks(bool transposed, int64_t width, TilePlan& plan) {
-  if (!transposed) {
-    plan.block = CutRows(plan.whole, kBlockBytes / width);
-    plan.tile = plan.streams ? CutRows(plan.block, StreamBuffer::kCapacity / width) : plan.block;
-  } else if (plan.streams) {
-    const int64_t side = kTransposedBytes / width;
-    plan.block = Cut(plan.whole, side, side);
-    plan.tile = CutTransposed(plan.block, width);
-  } else {
-    plan.block = plan.tile = Cut(plan.whole, kTransposedSide, kTransposedSide);
+// The sizes of a tile. It grows where its run is shorter, in the destination or in the source.
+Dims GrowBox(const LoopNest<2>& nest, int64_t capacity) {
+  if (Product(nest.sizes) <= capacity) return nest.sizes;
+  const LoopOrder to = DestinationOrder(nest);
+  const LoopOrder from = SourceOrder(nest);
+  Dims box = Dims::Filled(nest.rank(), 1);
+  for (int64_t elements = 1;;) {
+    const size_t to_next = to.Next(box, nest.sizes);
+    const size_t from_next = from.Next(box, nest.sizes);
+    const bool along_to =
+        from_next == nest.rank() || to.Run(box, nest.sizes) <= from.Run(box, nest.sizes);
+    const size_t next = along_to ? to_next : from_next;
+    const int64_t size = std::min(2 * box[next], nest.sizes[next]);
+    elements = elements / box[next] * size;
+    if (elements > capacity) return box;
+    box[next] = size;
   }
 }
 
-// Loops that step within a line of either side come last, so that a line is used up before it is
+// Loops that step within lines of either side come last, so that a line is used up before it is
 // evicted.
-bool StaysInLine(const LoopNest<2>& nest, size_t d, int64_t width) {
-  return std::min(nest.strides[kTo][d], nest.strides[kFrom][d]) * width < kLine;
-}
-
-void PushLoops(const LoopNest<2>& around, int64_t width, TilePlan& plan) {
-  const CopyTile& whole = plan.whole;
-  LoopNest<2>& blocks = plan.blocks;
-  for (size_t d = 0; d < around.rank(); ++d) {
-    if (!StaysInLine(around, d, width)) blocks.Push(around.sizes[d], around.Step(d));
-  }
-  blocks.Push(BlocksOf(whole.outer_count, plan.block.outer_count),
-              {plan.block.outer_count * whole.to_outer_stride,
-               plan.block.outer_count * whole.from_outer_stride});
-  blocks.Push(BlocksOf(whole.inner_count, plan.block.inner_count),
-              {plan.block.inner_count * whole.to_inner_stride,
-               plan.block.inner_count * whole.from_inner_stride});
-  plan.inside = 1;
-  for (size_t d = 0; d < around.rank(); ++d) {
-    if (!StaysInLine(around, d, width)) continue;
-    blocks.Push(around.sizes[d], around.Step(d));
-    plan.inside *= around.sizes[d];
+void PushSorted(const LoopNest<4>& loops, LoopNest<4>& nest) {
+  const auto step = [&](size_t d) {
+    return std::min(loops.strides[kTo][d], loops.strides[kFrom][d]);
+  };
+  Dims order;
+  for (size_t d = 0; d < loops.rank(); ++d) order.push_back(static_cast<int64_t>(d));
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return step(static_cast<size_t>(a)) > step(static_cast<size_t>(b));
+  });
+  for (const int64_t d : order) {
+    nest.Push(loops.sizes[static_cast<size_t>(d)], loops.Step(static_cast<size_t>(d)));
   }
 }
 
-// True when tiles have runs of whole lines.
-bool HasRuns(const CopyTile& whole, int64_t width) {
-  const bool packed = whole.to_outer_stride == whole.inner_count;
-  const int64_t run = whole.inner_count * (packed ? whole.outer_count : 1);
-  return whole.to_inner_stride == 1 && run * width >= 2 * kLine;
+int64_t CeilDiv(int64_t count, int64_t divisor) {
+  return (count + divisor - 1) / divisor;
+}
+
+void SetCuts(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePlan& plan) {
+  size_t cuts = 0;
+  for (size_t d = 0; d < nest.rank(); ++d) {
+    const bool is_cut = (box[d] > 1 || d == strip_loop) && box[d] < nest.sizes[d];
+    if (is_cut) plan.cuts[cuts++] = {d, nest.sizes[d], box[d]};
+  }
+}
+
+void SetGrid(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePlan& plan) {
+  LoopNest<4> loops;
+  LoopNest<4> strip;
+  for (size_t d = 0; d < nest.rank(); ++d) {
+    if (box[d] == nest.sizes[d]) continue;
+    std::array<int64_t, 4> step{nest.strides[kTo][d], nest.strides[kFrom][d]};
+    for (const size_t cut : {0, 1}) step[TilePlan::kFirstCut + cut] = plan.cuts[cut].loop == d;
+    for (int64_t& s : step) s *= box[d];
+    int64_t count = CeilDiv(nest.sizes[d], box[d]);
+    if (d == strip_loop && count > kStrip) {
+      strip.Push(kStrip, step);
+      for (int64_t& s : step) s *= kStrip;
+      count = CeilDiv(count, kStrip);
+    }
+    loops.Push(count, step);
+  }
+  PushSorted(loops, plan.grid);
+  if (strip.rank() > 0) plan.grid.Push(strip.sizes[0], strip.Step(0));
+}
+
+void SetShapes(const LoopNest<2>& nest, const Dims& box, TilePlan& plan) {
+  const bool has_rests = std::any_of(std::begin(plan.cuts), std::end(plan.cuts),
+                                     [](const TileCut& cut) { return cut.Rest() != cut.step; });
+  for (const int shortened : {0, 1, 2, 3}) {
+    Dims sizes = box;
+    for (const size_t cut : {0, 1}) {
+      const TileCut& part = plan.cuts[cut];
+      if (part.step < part.size && (shortened >> cut & 1) != 0) sizes[part.loop] = part.Rest();
+    }
+    const LoopNest<2> shape{sizes, nest.strides};
+    plan.shapes.push_back(plan.buffered ? BufferedShape(shape) : DirectShape(shape));
+    if (!has_rests) return;
+  }
 }
 
 }  // namespace
 
-CopyTile TilePlan::Block(int64_t number) const {
-  const int64_t inner_blocks = BlocksOf(whole.inner_count, block.inner_count);
-  const int64_t outer_blocks = BlocksOf(whole.outer_count, block.outer_count);
-  const int64_t position = number / inside;
-  const int64_t outer = position / inner_blocks % outer_blocks * block.outer_count;
-  const int64_t inner = position % inner_blocks * block.inner_count;
-  CopyTile rest = whole;
-  rest.outer_count = std::min(block.outer_count, whole.outer_count - outer);
-  rest.inner_count = std::min(block.inner_count, whole.inner_count - inner);
-  return rest;
+const TileShape* TilePlan::ShapeAt(const Walk<4>& place) const {
+  size_t shortened = 0;
+  for (const size_t cut : {0, 1}) {
+    const int64_t rest = cuts[cut].size - place.offset(kFirstCut + cut);
+    if (rest <= 0) return nullptr;
+    if (rest < cuts[cut].step) shortened |= size_t{1} << cut;
+  }
+  return &shapes[shortened];
 }
 
-TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to) {
-  const LoopNest<2> nest = DestinationOrder(from, to);
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool computes) {
+  const LoopNest<2> nest = CommonLoops(from, to);
   const int64_t width = static_cast<int64_t>(ByteWidth(to.type));
-  const size_t inner = nest.rank() - 1;
-  const size_t source = SourceLoop(nest);
-  const bool transposed = source != inner;
-  const size_t outer = transposed ? source : inner - 1;
+  const Dims box = GrowBox(nest, TilePlan::kTileBytes / width);
+  const bool transposed = IsTransposed(nest);
+  const int64_t run = RunOf({box, nest.strides});
   TilePlan plan;
-  plan.whole = {nest.sizes[outer],        nest.sizes[inner],          nest.strides[kTo][outer],
-                nest.strides[kTo][inner], nest.strides[kFrom][outer], nest.strides[kFrom][inner]};
-  plan.streams = Product(nest.sizes) * width >= kStreamBytes && HasRuns(plan.whole, width);
-  SetBlocks(transposed, width, plan);
-  PushLoops(Without(Without(nest, inner), outer), width, plan);
+  plan.has_rows =
+      nest.rank() == 0 || (nest.strides[kTo].back() == 1 && nest.strides[kFrom].back() == 1 &&
+                           box.back() * width >= kRowBytes);
+  plan.streams = Product(nest.sizes) * width >= kStreamBytes && run * width >= 2 * kLine;
+  plan.buffered = plan.has_rows ? plan.streams && computes : plan.streams || transposed || computes;
+  if (!(box == nest.sizes)) {
+    const size_t strip_loop = transposed ? SourceOrder(nest).Next(box, nest.sizes) : nest.rank();
+    SetCuts(nest, box, strip_loop, plan);
+    SetGrid(nest, box, strip_loop, plan);
+  }
+  SetShapes(nest, box, plan);
   return plan;
 }
 

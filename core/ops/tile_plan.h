@@ -1,29 +1,40 @@
 // How element-wise work between two layouts is cut into tiles.
 #pragma once
 
-#include "core/kernels/copy.h"
-#include "core/kernels/stream.h"
-#include "core/tensor/loop_nest.h"
+#include <vector>
+
+#include "core/ops/tile_shape.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
 
-// Blocks, each of which one thread works on, are cut into tiles, for each of which work is called
-// once.
-struct TilePlan {
-  enum Operand : size_t { kTo, kFrom };
+// A loop of which a tile has a part.
+struct TileCut {
+  size_t loop = Dims::kMaxCount;  // none
+  int64_t size = 1;
+  int64_t step = 1;
 
-  LoopNest<2> blocks;  // over the first elements of blocks
-  int64_t inside;      // how many turns the loops inside those that cut `whole` have
-  CopyTile whole;      // the innermost two loops, not yet cut
-  CopyTile block;      // the largest block
-  CopyTile tile;       // the largest tile of a block
-  bool streams;        // past the caches, tile by tile; then a tile fits into a StreamBuffer
-
-  // The block with that number.
-  CopyTile Block(int64_t number) const;
+  // What the last tile has of it.
+  int64_t Rest() const { return (size - 1) % step + 1; }
 };
 
-TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to);
+struct TilePlan {
+  static constexpr size_t kFirstCut = 2;  // operand of grid; the other cut follows
+
+  static constexpr int64_t kTileBytes = 1 << 14;  // the largest tile; it stays in the first cache
+
+  LoopNest<4> grid;  // over the first elements of tiles, and where these are along the cuts
+  TileCut cuts[2];
+  std::vector<TileShape> shapes;  // whole; cut short along the first cut, the last one, both
+  bool has_rows;                  // long enough to be moved one by one
+  bool buffered;
+  bool streams;  // past the caches
+
+  // The shape of the tile there; null where the grid reaches beyond the end.
+  const TileShape* ShapeAt(const Walk<4>& place) const;
+};
+
+// `computes`: elements are not only copied.
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool computes);
 
 }  // namespace dmlop

@@ -3,103 +3,99 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
+#include "core/kernels/stream.h"
 #include "core/ops/tile_plan.h"
 
 namespace dmlop {
 namespace {
 
-using enum TilePlan::Operand;
-
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
 
-// Shorter rows are composed in a buffer first, and written in whole lines.
-constexpr int64_t kStreamedRowBytes = 1 << 8;
-
-// Work that writes past the caches by itself, or is made to do so.
-enum class Streaming { kNone, kByWork, kByLoop };
+using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
 class TiledLoop {
  public:
-  TiledLoop(const TilePlan& plan, Streaming streaming, const ConstTensorView& from,
-            const TensorView& to, const TileWork& work)
-      : plan_(plan),
-        streaming_(streaming),
+  // `row` is null where elements are only copied.
+  TiledLoop(const ConstTensorView& from, const TensorView& to, const RowWork* row)
+      : plan_(PlanTiles(from, to, row != nullptr)),
         from_(from.data),
         to_(to.data),
         width_(static_cast<int64_t>(ByteWidth(to.type))),
-        work_(work) {}
+        row_(row) {
+    const TileWork copy = CopyTileFor(ByteWidth(to.type));
+    const TileWork write = plan_.streams ? StreamRows() : copy;
+    const TileWork compute = row != nullptr && plan_.has_rows ? ComputeRows() : copy;
+    in_ = plan_.buffered || row != nullptr ? compute : write;
+    out_ = write;
+  }
 
   void Run() const {
-    const int64_t block_bytes = plan_.block.outer_count * plan_.block.inner_count * width_;
-    ParallelFor(Product(plan_.blocks.sizes), kParallelBytes / block_bytes + 1,
+    const int64_t tile_bytes = plan_.shapes.front().elements * width_;
+    ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1,
                 [&](int64_t begin, int64_t end) {
-                  Walk<2> walk(plan_.blocks, begin);
-                  for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                    WorkOnBlock(plan_.Block(i), to_ + walk.offset(kTo) * width_,
-                                from_ + walk.offset(kFrom) * width_);
+                  Walk<4> place(plan_.grid, begin);
+                  for (int64_t i = begin; i < end; ++i, place.Next()) {
+                    if (const TileShape* shape = plan_.ShapeAt(place)) {
+                      WorkOnTile(*shape, to_ + place.offset(kTo) * width_,
+                                 from_ + place.offset(kFrom) * width_);
+                    }
                   }
-                  if (streaming_ != Streaming::kNone) FlushStreams();
+                  if (plan_.streams) FlushStreams();
                 });
   }
 
  private:
-  // The source is read along its lines where it disagrees with the destination.
-  void WorkOnBlock(const CopyTile& block, std::byte* to, const std::byte* from) const {
-    CopyTile tile = block;
-    for (int64_t inner = 0; inner < block.inner_count; inner += tile.inner_count) {
-      tile.inner_count = std::min(plan_.tile.inner_count, block.inner_count - inner);
-      for (int64_t outer = 0; outer < block.outer_count; outer += tile.outer_count) {
-        tile.outer_count = std::min(plan_.tile.outer_count, block.outer_count - outer);
-        WorkOnTile(
-            tile, to + (outer * block.to_outer_stride + inner * block.to_inner_stride) * width_,
-            from + (outer * block.from_outer_stride + inner * block.from_inner_stride) * width_);
-      }
+  TileWork StreamRows() const {
+    return [stream = StreamRowsForIsa(), width = width_](const CopyTile& tile, std::byte* to,
+                                                         const std::byte* from) {
+      stream(tile.outer_count, tile.inner_count * width, to, tile.to_outer_stride * width, from,
+             tile.from_outer_stride * width);
+    };
+  }
+
+  TileWork ComputeRows() const {
+    return
+        [row = row_, width = width_](const CopyTile& tile, std::byte* to, const std::byte* from) {
+          for (int64_t i = 0; i < tile.outer_count; ++i) {
+            (*row)(tile.inner_count, to + i * tile.to_outer_stride * width,
+                   from + i * tile.from_outer_stride * width);
+          }
+        };
+  }
+
+  void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from) const {
+    if (!plan_.buffered) return Move(shape.in, in_, to, from);
+    alignas(64) std::byte buffer[TilePlan::kTileBytes];
+    Move(shape.in, in_, buffer, from);
+    if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer);
+    Move(shape.out, out_, to, buffer);
+  }
+
+  void Move(const TileMove& move, const TileWork& work, std::byte* to,
+            const std::byte* from) const {
+    Walk<2> place(move.around, 0);
+    for (int64_t i = Product(move.around.sizes); i > 0; --i, place.Next()) {
+      work(move.tile, to + place.offset(kTo) * width_, from + place.offset(kFrom) * width_);
     }
   }
 
-  void WorkOnTile(const CopyTile& tile, std::byte* to, const std::byte* from) const {
-    if (streaming_ != Streaming::kByLoop) return work_(tile, to, from);
-    alignas(64) std::byte buffer[StreamBuffer::kCapacity];
-    CopyTile composed = tile;
-    composed.to_outer_stride = tile.inner_count;
-    work_(composed, buffer, from);
-    const int64_t row_bytes = tile.inner_count * width_;
-    stream_(tile.outer_count, row_bytes, to, tile.to_outer_stride * width_, buffer, row_bytes);
-  }
-
-  const TilePlan& plan_;
-  Streaming streaming_;
+  TilePlan plan_;
   const std::byte* from_;
   std::byte* to_;
   int64_t width_;  // bytes of an element
-  const TileWork& work_;
-  StreamRowsFunction stream_ = StreamRowsForIsa();
+  const RowWork* row_;
+  TileWork in_;   // the first move of a tile
+  TileWork out_;  // the second, from the buffer
 };
 
 }  // namespace
 
-void ForEachTile(const ConstTensorView& from, const TensorView& to, const TileWork& work) {
-  const TilePlan plan = PlanTiles(from, to);
-  TiledLoop(plan, plan.streams ? Streaming::kByLoop : Streaming::kNone, from, to, work).Run();
+void CopyView(const ConstTensorView& from, const TensorView& to) {
+  TiledLoop(from, to, nullptr).Run();
 }
 
-void CopyView(const ConstTensorView& from, const TensorView& to) {
-  const TilePlan plan = PlanTiles(from, to);
-  const int64_t width = static_cast<int64_t>(ByteWidth(to.type));
-  const bool has_rows =
-      plan.whole.from_inner_stride == 1 && plan.tile.inner_count * width >= kStreamedRowBytes;
-  if (!plan.streams || !has_rows) {
-    const TileWork copy = CopyTileFor(ByteWidth(to.type));
-    return TiledLoop(plan, plan.streams ? Streaming::kByLoop : Streaming::kNone, from, to, copy)
-        .Run();
-  }
-  const StreamRowsFunction stream = StreamRowsForIsa();
-  const TileWork stream_tile = [=](const CopyTile& tile, std::byte* tile_to,
-                                   const std::byte* tile_from) {
-    stream(tile.outer_count, tile.inner_count * width, tile_to, tile.to_outer_stride * width,
-           tile_from, tile.from_outer_stride * width);
-  };
-  TiledLoop(plan, Streaming::kByWork, from, to, stream_tile).Run();
+void ComputeView(const ConstTensorView& from, const TensorView& to, const RowWork& row) {
+  TiledLoop(from, to, &row).Run();
 }
 
 }  // namespace dmlop

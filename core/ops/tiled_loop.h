@@ -3,17 +3,16 @@
 
 #include <functional>
 
-#include "core/kernels/copy.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
 
-// Calls work(tile, to, from) on tiles that cover the views; `to` and `from` point at the tile's
-// first elements. Views of equal sizes.
-using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
-void ForEachTile(const ConstTensorView& from, const TensorView& to, const TileWork& work);
-
 // Copies every element's bits. Views of equal types and sizes.
 void CopyView(const ConstTensorView& from, const TensorView& to);
+
+// Computes each element from the one at its place, as `row` computes adjacent ones; `to` and `from`
+// of a row may be the same. Views of equal types and sizes.
+using RowWork = std::function<void(int64_t count, std::byte* to, const std::byte* from)>;
+void ComputeView(const ConstTensorView& from, const TensorView& to, const RowWork& row);
 
 }  // namespace dmlop

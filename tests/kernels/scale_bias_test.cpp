@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "core/kernels/isa.h"
 #include "core/ops/support.h"
+#include "tests/reference/element.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
@@ -49,6 +51,49 @@ TEST_P(ScaleBiasOnIsa, AgreesWithReference) {
   }
 }
 
+// Every binary16 value, with factors for which results are ties, are next to ties by less than
+// binary32 or binary64 can tell, overflow, are subnormal, cancel or are NaN.
+const ScaleBias kHalfFactors[] = {
+    {1.0f, 0.0f},
+    {2.0f, 10.0f},
+    {0.1f, -3.3f},
+    {1.0f, 0x1p-12f},                   // ties of small numbers
+    {0x1p-30f, 1.0f + 0x1p-11f},        // above and below a tie by less than binary32 has
+    {0x1p-60f, -(1.0f + 0x1p-11f)},     // by less than binary64 has
+    {-0x1p-149f, 0x1p-14f + 0x1p-25f},  // by less than any product in binary32
+    {0x1.000002p-100f, 65520.0f},       // the bound of overflow
+    {1.0f + 0x1p-11f, 0.0f},            // products with ties
+    {1.0f + 0x1p-23f, 0.0f},            // just above them
+    {0x1.fffffep-1f, 0x1p-24f},         // just below them
+    {0x1p-10f, 0x1p-25f},               // ties among subnormal numbers
+    {0x1.555556p-16f, -0x1.8p-25f},     // subnormal numbers
+    {0x1.000002p-62f, 0x1p-25f},        // the tie between zero and the smallest number
+    {0x1p-149f, 0x1p-149f},             // all of it vanishes
+    {-0x1p-149f, -0.0f},
+    {0x1p127f, -0x1p127f},  // beyond binary32 on the way
+    {0x1.fffffep127f, 0x1.fffffep127f},
+    {0x1.8p1f, -0x1.8p10f},  // cancels
+    {0.0f, 1.5f},
+    {std::numeric_limits<float>::infinity(), 1.0f},
+    {1.0f, -std::numeric_limits<float>::infinity()},
+    {std::numeric_limits<float>::quiet_NaN(), 1.0f},
+};
+
+TEST_P(ScaleBiasOnIsa, EveryHalfAgreesWithReference) {
+  ASSERT_TRUE(SelectIsa(GetParam()));
+  TestTensor input(DataType::kFloat16, PackedLayout({1 << 16}));
+  for (int64_t i = 0; i < 1 << 16; ++i) {
+    reference::SetBitsAt(input.mutable_view(), {i}, static_cast<uint64_t>(i));
+  }
+  for (const ScaleBias& factors : kHalfFactors) {
+    IdentityDesc desc;
+    desc.scale_bias = factors;
+    OperatorCall call =
+        MakeCall(desc, {input}, {TestTensor(DataType::kFloat16, PackedLayout({1 << 16}))});
+    ASSERT_TRUE(RunsLikeReference(call)) << factors.scale << ", " << factors.bias;
+  }
+}
+
 std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
   return std::string(info.param);
 }
@@ -59,7 +104,7 @@ TEST(ScaleBias, RowOfNothingTouchesNothing) {
   for (const DataType type : TypesOf(types::kUpTo32)) {
     uint64_t memory = 42;
     std::byte* to = reinterpret_cast<std::byte*>(&memory);
-    ScaleBiasFor(type)({2.0f, 1.0f}, CopyTile{1, 0, 0, 1, 0, 1}, to, to);
+    ScaleBiasFor(type)({2.0f, 1.0f}, 0, to, to);
     EXPECT_EQ(memory, 42u);
   }
 }
