@@ -93,22 +93,6 @@ Dims GrowBox(const LoopNest<2>& nest, int64_t capacity) {
   }
 }
 
-// Loops that step within lines of either side come last, so that a line is used up before it is
-// evicted.
-void PushSorted(const LoopNest<4>& loops, LoopNest<4>& nest) {
-  const auto step = [&](size_t d) {
-    return std::min(loops.strides[kTo][d], loops.strides[kFrom][d]);
-  };
-  Dims order;
-  for (size_t d = 0; d < loops.rank(); ++d) order.push_back(static_cast<int64_t>(d));
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return step(static_cast<size_t>(a)) > step(static_cast<size_t>(b));
-  });
-  for (const int64_t d : order) {
-    nest.Push(loops.sizes[static_cast<size_t>(d)], loops.Step(static_cast<size_t>(d)));
-  }
-}
-
 int64_t CeilDiv(int64_t count, int64_t divisor) {
   return (count + divisor - 1) / divisor;
 }
@@ -137,7 +121,10 @@ void SetGrid(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePl
     }
     loops.Push(count, step);
   }
-  PushSorted(loops, plan.grid);
+  // Loops that step within lines of either side come last, so that a line is used up before it is
+  // evicted.
+  plan.grid = SortedBy(
+      loops, [&](size_t d) { return std::min(loops.strides[kTo][d], loops.strides[kFrom][d]); });
   if (strip.rank() > 0) plan.grid.Push(strip.sizes[0], strip.Step(0));
 }
 

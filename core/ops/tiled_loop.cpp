@@ -30,6 +30,7 @@ class TiledLoop {
   }
 
   void Run() const {
+    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_);
     const int64_t tile_bytes = plan_.shapes.front().elements * width_;
     ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1,
                 [&](int64_t begin, int64_t end) {

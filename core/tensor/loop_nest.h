@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "core/tensor/layout.h"
 
@@ -47,19 +48,25 @@ LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
   return merged;
 }
 
-// Reorders the loops so that operand `k` is walked with falling strides; equal ones keep their
-// order.
+// Reorders the loops so that key(d) falls; equal ones keep their order.
+template <size_t kOperands, typename Key>
+LoopNest<kOperands> SortedBy(const LoopNest<kOperands>& nest, Key&& key) {
+  std::array<size_t, Dims::kMaxCount> order;
+  for (size_t d = 0; d < nest.rank(); ++d) {
+    order[d] = d;
+    for (size_t i = d; i > 0 && key(order[i - 1]) < key(order[i]); --i) {
+      std::swap(order[i - 1], order[i]);
+    }
+  }
+  LoopNest<kOperands> sorted;
+  for (size_t i = 0; i < nest.rank(); ++i) sorted.Push(nest.sizes[order[i]], nest.Step(order[i]));
+  return sorted;
+}
+
+// Reorders the loops so that operand `k` is walked with falling strides.
 template <size_t kOperands>
 LoopNest<kOperands> SortedByStride(const LoopNest<kOperands>& nest, size_t k) {
-  std::array<size_t, Dims::kMaxCount> order;
-  for (size_t d = 0; d < nest.rank(); ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(nest.rank()),
-                   [&](size_t a, size_t b) { return nest.strides[k][a] > nest.strides[k][b]; });
-  LoopNest<kOperands> sorted;
-  for (size_t i = 0; i < nest.rank(); ++i) {
-    sorted.Push(nest.sizes[order[i]], nest.Step(order[i]));
-  }
-  return sorted;
+  return SortedBy(nest, [&](size_t d) { return nest.strides[k][d]; });
 }
 
 // Takes loop `d` out of the nest.

@@ -1,5 +1,5 @@
-// Copies larger than the engine's tiles and than what it leaves to one thread, and transposes
-// around its tile of 64 by 64.
+// Copies larger than the engine's tiles and than what it leaves to one thread, and permutations
+// around its tiles of 64 by 64 and of several short loops.
 
 #include <gtest/gtest.h>
 
@@ -25,6 +25,20 @@ const CopyCase kCopyCases[] = {
     {"TransposeIntoGaps", {65, 130}, {1, 66}, {300, 2}},
     {"TransposeInBatches", {3, 65, 66}, {65 * 66, 1, 65}, {65 * 66, 66, 1}},
     {"RotateDimensions", {20, 30, 40}, {1, 20, 600}, {1200, 40, 1}},
+    {"RotateWholeTiles", {11, 64, 64}, {64, 1, 704}, {4096, 64, 1}},
+    {"RotateAroundTiles", {35, 33, 34}, {33, 1, 1155}, {1122, 34, 1}},
+    {"ReverseShortLoops",
+     {5, 3, 4, 7, 2, 9, 3, 11},
+     {1, 5, 15, 60, 420, 840, 7560, 22680},
+     {49896, 16632, 4158, 594, 297, 33, 11, 1}},
+    {"ReversePairs",
+     {301, 2, 2, 2, 2, 2, 2},
+     {1, 301, 602, 1204, 2408, 4816, 9632},
+     {64, 32, 16, 8, 4, 2, 1}},
+    {"ReversePairsIntoGaps", {301, 2, 2, 2, 2, 2}, {32, 1, 2, 4, 8, 16}, {96, 48, 24, 12, 6, 3}},
+    {"SwapShortRows", {90, 80, 3}, {3, 270, 1}, {240, 3, 1}},
+    {"SwapShortRowsIntoGaps", {90, 80, 3}, {3, 270, 1}, {400, 5, 1}},
+    {"EveryThirdTransposed", {90, 80}, {3, 270}, {80, 1}},
     {"PackedAboveOneThread", {400, 500}, {500, 1}, {500, 1}},
     {"RowsLongerThanATile", {3, 40000}, {40001, 1}, {40003, 1}},
     {"ManyShortRows", {40000, 5}, {7, 1}, {5, 1}},
