@@ -111,7 +111,7 @@ void SetGrid(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePl
   for (size_t d = 0; d < nest.rank(); ++d) {
     if (box[d] == nest.sizes[d]) continue;
     std::array<int64_t, 4> step{nest.strides[kTo][d], nest.strides[kFrom][d]};
-    for (const size_t cut : {0, 1}) step[TilePlan::kFirstCut + cut] = plan.cuts[cut].loop == d;
+    for (size_t cut = 0; cut < 2; ++cut) step[TilePlan::kFirstCut + cut] = plan.cuts[cut].loop == d;
     for (int64_t& s : step) s *= box[d];
     int64_t count = CeilDiv(nest.sizes[d], box[d]);
     if (d == strip_loop && count > kStrip) {
@@ -133,7 +133,7 @@ void SetShapes(const LoopNest<2>& nest, const Dims& box, TilePlan& plan) {
                                      [](const TileCut& cut) { return cut.Rest() != cut.step; });
   for (const int shortened : {0, 1, 2, 3}) {
     Dims sizes = box;
-    for (const size_t cut : {0, 1}) {
+    for (size_t cut = 0; cut < 2; ++cut) {
       const TileCut& part = plan.cuts[cut];
       if (part.step < part.size && (shortened >> cut & 1) != 0) sizes[part.loop] = part.Rest();
     }
@@ -147,7 +147,7 @@ void SetShapes(const LoopNest<2>& nest, const Dims& box, TilePlan& plan) {
 
 const TileShape* TilePlan::ShapeAt(const Walk<4>& place) const {
   size_t shortened = 0;
-  for (const size_t cut : {0, 1}) {
+  for (size_t cut = 0; cut < 2; ++cut) {
     const int64_t rest = cuts[cut].size - place.offset(kFirstCut + cut);
     if (rest <= 0) return nullptr;
     if (rest < cuts[cut].step) shortened |= size_t{1} << cut;
