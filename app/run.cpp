@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
+#include "core/document/run_into.h"
 #include "core/io/file.h"
 #include "core/kernels/isa.h"
 #include "core/ops/checks.h"
@@ -176,11 +177,11 @@ class OperatorRun {
 
   void Compute() {
     const std::vector<ConstTensorView> inputs = case_->InputViews();
-    std::vector<TensorView> outputs;
-    for (const Output& output : outputs_) outputs.push_back(output.tensor.view());
+    std::vector<OutputTensor*> outputs;
+    for (Output& output : outputs_) outputs.push_back(&output.tensor);
     const OperatorDesc& desc = document_->op();
     const Clock::time_point start = Clock::now();
-    Run(desc, inputs, outputs);
+    RunInto(desc, inputs, outputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
       PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} threads with {}\n", Name(desc),
@@ -235,7 +236,7 @@ class OperatorRun {
     const std::string text = ReportText(*document_, inputs, outputs, times_);
     if (IsDevice(options_.report)) return PrintReport(text);
     report_.emplace(options_.report, text.size());
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(report_->bytes().data()));
+    report_->Write(0, std::as_bytes(std::span(text)));
   }
 
   void PrintReport(const std::string& text) const {

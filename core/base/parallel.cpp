@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace dmlop {
 namespace {
@@ -21,6 +22,20 @@ Limit& ThreadLimit() {
   static Limit limit;
   return limit;
 }
+
+// Loops within the body of a parallel one run in its thread.
+thread_local bool is_in_body = false;
+
+class InBody {
+ public:
+  InBody() : before_(std::exchange(is_in_body, true)) {}
+  InBody(const InBody&) = delete;
+  InBody& operator=(const InBody&) = delete;
+  ~InBody() { is_in_body = before_; }
+
+ private:
+  bool before_;
+};
 
 }  // namespace
 
@@ -37,10 +52,12 @@ int ThreadCount() {
 void ParallelFor(int64_t count, int64_t grain,
                  const std::function<void(int64_t begin, int64_t end)>& body) {
   if (count <= 0) return;
-  if (count <= grain || ThreadCount() == 1) return body(0, count);
-  tbb::parallel_for(
-      tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
-      [&](const tbb::blocked_range<int64_t>& range) { body(range.begin(), range.end()); });
+  if (count <= grain || is_in_body || ThreadCount() == 1) return body(0, count);
+  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+                    [&](const tbb::blocked_range<int64_t>& range) {
+                      const InBody in_body;
+                      body(range.begin(), range.end());
+                    });
 }
 
 }  // namespace dmlop

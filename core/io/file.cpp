@@ -53,6 +53,18 @@ size_t ReadFully(int descriptor, std::byte* bytes, size_t size, const std::strin
   return done;
 }
 
+// Calls `write_rest` with how many bytes are written until they are all.
+template <typename WriteRest>
+void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = write_rest(done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) Fail(name, "cannot be written", errno);
+    done += static_cast<size_t>(count);
+  }
+}
+
 std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name,
                                  size_t limit = std::numeric_limits<size_t>::max()) {
   constexpr size_t kChunk = 1 << 16;
@@ -119,12 +131,9 @@ size_t ReadStandardInput(std::span<std::byte> bytes) {
 }
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) Fail(name, "cannot be written", errno);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
+  WriteFully(bytes.size(), name, [&](size_t done) {
+    return write(descriptor, bytes.data() + done, bytes.size() - done);
+  });
 }
 
 bool IsStream(const std::string& path) {
@@ -171,19 +180,13 @@ OutputFile::OutputFile(const std::string& path, size_t size)
       Fail(name_, "cannot be created", errno);
     }
   }
-  // Reserving the space first turns a full disk into an error here instead of a signal later.
+  // Reserving the space first turns a full disk into an error here: before the work is done, and
+  // instead of a signal where the file is mapped.
   const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(size));
-  void* mapped = MAP_FAILED;
-  if (error == 0) {
-    mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  }
-  if (mapped == MAP_FAILED) {
-    const int reason = error != 0 ? error : errno;
-    close(descriptor_);
-    unlink(temporary_.c_str());
-    Fail(name_, "cannot be written", reason);
-  }
-  data_ = static_cast<std::byte*>(mapped);
+  if (error == 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+  Fail(name_, "cannot be written", error);
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -198,6 +201,22 @@ OutputFile::~OutputFile() {
   Unmap();
   if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::Write(size_t begin, std::span<const std::byte> bytes) {
+  WriteFully(bytes.size(), name_, [&](size_t done) {
+    return pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
+                  static_cast<off_t>(begin + done));
+  });
+}
+
+std::span<std::byte> OutputFile::bytes() {
+  if (data_ == nullptr) {
+    void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    if (mapped == MAP_FAILED) Fail(name_, "cannot be mapped", errno);
+    data_ = static_cast<std::byte*>(mapped);
+  }
+  return {data_, size_};
 }
 
 void OutputFile::Unmap() {

@@ -52,8 +52,8 @@ std::string IdentityOf(const std::string& path);
 
 void WriteStream(const std::string& path, std::span<const std::byte> bytes);
 
-// A file that appears complete or not at all: the bytes are mapped from a temporary file beside the
-// target, which takes the target's place at Publish and is removed without it.
+// A file that appears complete or not at all: the bytes go to a temporary file beside the target,
+// which takes the target's place at Publish and is removed without it.
 class OutputFile {
  public:
   // A symbolic link is followed: the file that it names is the target.
@@ -63,8 +63,11 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // All zero at first.
-  std::span<std::byte> bytes() { return {data_, size_}; }
+  // Writes a part of the file.
+  void Write(size_t begin, std::span<const std::byte> bytes);
+
+  // The file mapped into memory, for what is not written in order; zero where nothing is written.
+  std::span<std::byte> bytes();
 
   // Ends writing. What the file system reports late is reported here.
   void Close();

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "core/base/error.h"
@@ -203,19 +202,23 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
 
 // --- outputs -------------------------------------------------------------------------------------
 
+// Smaller outputs are composed in memory, larger ones in their file.
+constexpr size_t kLargeFile = size_t{16} << 20;
+
 struct OutputTensor::Storage {
-  std::string path;  // empty: in memory only
-  std::variant<OutputFile, Buffer> bytes;
+  std::string path;                // empty: in memory only
+  size_t data_begin = 0;           // the header's size
+  std::optional<OutputFile> file;  // none for streams
+  std::optional<Buffer> buffer;    // none for large files
 
   std::span<std::byte> span() {
-    if (auto* file = std::get_if<OutputFile>(&bytes)) return file->bytes();
-    Buffer& buffer = std::get<Buffer>(bytes);
-    return {buffer.data(), buffer.size()};
+    if (!buffer) return file->bytes();
+    return {buffer->data(), buffer->size()};
   }
 };
 
-OutputTensor::OutputTensor(std::unique_ptr<Storage> storage, const TensorView& view)
-    : storage_(std::move(storage)), view_(view) {}
+OutputTensor::OutputTensor(std::unique_ptr<Storage> storage, DataType type, const Layout& layout)
+    : storage_(std::move(storage)), type_(type), layout_(layout) {}
 OutputTensor::OutputTensor(OutputTensor&&) noexcept = default;
 OutputTensor& OutputTensor::operator=(OutputTensor&&) noexcept = default;
 OutputTensor::~OutputTensor() = default;
@@ -229,20 +232,39 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
       npy ? header.size() + static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type)
           : static_cast<size_t>(SizeInBytes(desc));
 
-  const bool in_memory = path == kStandardStream || IsStream(path);
-  std::unique_ptr<Storage> storage(in_memory ? new Storage{path, Buffer(size)}
-                                             : new Storage{path, OutputFile(path, size)});
-  std::byte* bytes = storage->span().data();
-  std::copy(header.begin(), header.end(), reinterpret_cast<char*>(bytes));
-  return OutputTensor(std::move(storage), {bytes + header.size(), *desc.data_type, layout});
+  auto storage = std::make_unique<Storage>();
+  storage->path = path;
+  storage->data_begin = header.size();
+  const bool is_stream = path == kStandardStream || IsStream(path);
+  if (!is_stream) storage->file.emplace(path, size);
+  if (is_stream || size < kLargeFile) storage->buffer.emplace(size);
+  OutputTensor output(std::move(storage), *desc.data_type, layout);
+  output.WriteAt(0, std::as_bytes(std::span(header)));
+  return output;
 }
 
 OutputTensor OutputTensor::InMemory(const TensorDesc& desc) {
   const Layout layout = PackedLayout(Dims(desc.sizes->begin(), desc.sizes->end()));
-  auto storage = std::make_unique<Storage>(Storage{
-      "", Buffer(static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type))});
-  std::byte* bytes = storage->span().data();
-  return OutputTensor(std::move(storage), {bytes, *desc.data_type, layout});
+  auto storage = std::make_unique<Storage>();
+  storage->buffer.emplace(static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type));
+  return OutputTensor(std::move(storage), *desc.data_type, layout);
+}
+
+bool OutputTensor::is_in_memory() const {
+  return storage_->buffer.has_value();
+}
+
+void OutputTensor::Write(int64_t begin, std::span<const std::byte> bytes) {
+  WriteAt(storage_->data_begin + static_cast<size_t>(begin), bytes);
+}
+
+void OutputTensor::WriteAt(size_t begin, std::span<const std::byte> bytes) {
+  if (!storage_->buffer) return storage_->file->Write(begin, bytes);
+  std::copy(bytes.begin(), bytes.end(), storage_->buffer->data() + begin);
+}
+
+TensorView OutputTensor::view() const {
+  return {storage_->span().data() + storage_->data_begin, type_, layout_};
 }
 
 std::span<const std::byte> OutputTensor::bytes() const {
@@ -250,16 +272,19 @@ std::span<const std::byte> OutputTensor::bytes() const {
 }
 
 void OutputTensor::Flush() {
-  if (auto* file = std::get_if<OutputFile>(&storage_->bytes)) return file->Close();
-  if (storage_->path == kStandardStream) {
-    WriteAll(STDOUT_FILENO, storage_->span(), "standard output");
-  } else if (!storage_->path.empty()) {
-    WriteStream(storage_->path, storage_->span());
+  Storage& storage = *storage_;
+  if (storage.file) {
+    if (storage.buffer) storage.file->Write(0, storage.buffer->bytes());
+    storage.file->Close();
+  } else if (storage.path == kStandardStream) {
+    WriteAll(STDOUT_FILENO, storage.span(), "standard output");
+  } else if (!storage.path.empty()) {
+    WriteStream(storage.path, storage.span());
   }
 }
 
 void OutputTensor::Publish() {
-  if (auto* file = std::get_if<OutputFile>(&storage_->bytes)) file->Publish();
+  if (storage_->file) storage_->file->Publish();
 }
 
 }  // namespace dmlop

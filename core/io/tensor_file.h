@@ -52,10 +52,19 @@ class OutputTensor {
   OutputTensor& operator=(OutputTensor&&) noexcept;
   ~OutputTensor();
 
-  // All zero at first.
-  const TensorView& view() const { return view_; }
+  DataType type() const { return type_; }
+  const Layout& layout() const { return layout_; }
 
-  // The file's bytes, complete once the view is written.
+  // False for a large file, which is better written in parts than through its view.
+  bool is_in_memory() const;
+
+  // Writes a part, `begin` bytes after the first element.
+  void Write(int64_t begin, std::span<const std::byte> bytes);
+
+  // All elements, to be written and read; all zero at first.
+  TensorView view() const;
+
+  // The file's bytes, complete once all elements are written.
   std::span<const std::byte> bytes() const;
 
   // In this order: all outputs are flushed (streams are written), then all are published.
@@ -64,10 +73,14 @@ class OutputTensor {
 
  private:
   struct Storage;
-  OutputTensor(std::unique_ptr<Storage> storage, const TensorView& view);
+  OutputTensor(std::unique_ptr<Storage> storage, DataType type, const Layout& layout);
+
+  // `begin` counts from the beginning of the file.
+  void WriteAt(size_t begin, std::span<const std::byte> bytes);
 
   std::unique_ptr<Storage> storage_;
-  TensorView view_;
+  DataType type_;
+  Layout layout_;
 };
 
 }  // namespace dmlop

@@ -6,7 +6,6 @@
 
 #include "core/base/checked_math.h"
 #include "core/ops/checks.h"
-#include "core/ops/unfold_loop.h"
 
 namespace dmlop {
 namespace {
@@ -173,15 +172,19 @@ void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
   CheckOutputSizes(desc, diagnostics);
 }
 
-void Run(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
-         std::span<const TensorView> outputs) {
+std::vector<UnfoldDim> UnfoldDims(const UnfoldDesc& desc, const ConstTensorView& input) {
   std::vector<UnfoldDim> dims;
   for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
-    dims.push_back({inputs[0].layout.sizes[d + 2], (*desc.window_sizes)[d], Blocks(desc, d),
+    dims.push_back({input.layout.sizes[d + 2], (*desc.window_sizes)[d], Blocks(desc, d),
                     (*desc.strides)[d], (*desc.dilations)[d], (*desc.start_padding)[d],
-                    inputs[0].layout.strides[d + 2]});
+                    input.layout.strides[d + 2]});
   }
-  UnfoldWindows(std::move(dims), inputs[0], outputs[0]);
+  return dims;
+}
+
+void Run(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
+         std::span<const TensorView> outputs) {
+  UnfoldWindows(UnfoldDims(desc, inputs[0]), inputs[0], outputs[0]);
 }
 
 }  // namespace dmlop

@@ -17,6 +17,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/ops/support.h"
+#include "core/ops/unfold_loop.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
 
@@ -63,6 +64,7 @@ std::span<const SupportTable> SupportTables(const UnfoldDesc&);
 const SupportTable* SupportFor(const UnfoldDesc& desc);
 void Complete(UnfoldDesc& desc);
 void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics);
+std::vector<UnfoldDim> UnfoldDims(const UnfoldDesc& desc, const ConstTensorView& input);
 void Run(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs);
 

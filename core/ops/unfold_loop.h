@@ -12,8 +12,9 @@ struct UnfoldDim {
   int64_t size;    // of the input
   int64_t window;  // taps
   int64_t blocks;  // positions of the window
-  int64_t stride, dilation, padding;
-  int64_t step;  // in the input's elements
+  int64_t stride, dilation;
+  int64_t padding;  // before the input; negative where the first window begins within it
+  int64_t step;     // in the input's elements
 };
 
 // The output's last three dimensions are (N, C * prod(window), prod(blocks)).

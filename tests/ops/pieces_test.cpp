@@ -1,0 +1,84 @@
+// Operators in pieces: every element of every output is written once, and as the reference says.
+
+#include "core/ops/pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "tests/support/random_calls.h"
+
+namespace dmlop {
+namespace {
+
+struct PiecesCase {
+  std::string name;
+  std::function<OperatorCall(Engine&)> draw;
+};
+
+std::vector<PiecesCase> PiecesCases() {
+  const auto reduce = [](ReduceFunction function) {
+    return [function](Engine& engine) { return RandomReduce(engine, function); };
+  };
+  return {
+      {"IDENTITY", RandomIdentity},
+      {"JOIN", RandomJoin},
+      {"SPLIT", RandomSplit},
+      {"UNFOLD", RandomUnfold},
+      {"REDUCE_SUM", reduce(ReduceFunction::kSum)},
+      {"REDUCE_ARGMAX", reduce(ReduceFunction::kArgMax)},
+  };
+}
+
+// Runs the call in pieces, through packed copies of its outputs.
+void RunInPieces(OperatorCall& call, int64_t max_bytes) {
+  std::vector<ConstTensorView> inputs;
+  for (const TestTensor& input : call.inputs) inputs.push_back(input.view());
+  std::vector<Dims> sizes;
+  for (const TestTensor& output : call.outputs) sizes.push_back(output.layout().sizes);
+  const Pieces pieces(call.desc, inputs, sizes, call.outputs[0].type(), max_bytes);
+
+  std::vector<TestTensor> packed;
+  std::vector<std::vector<int>> writes;  // of each byte
+  for (const TestTensor& output : call.outputs) {
+    packed.emplace_back(output.type(), PackedLayout(output.layout().sizes));
+    writes.emplace_back(packed.back().layout().element_count() * ByteWidth(output.type()));
+  }
+  Buffer buffer(pieces.buffer_size());
+  for (int64_t i = 0; i < pieces.count(); ++i) {
+    for (const Pieces::Part& part : pieces.Run(i, {buffer.data(), buffer.size()})) {
+      std::vector<int>& written = writes[part.output];
+      const size_t begin = static_cast<size_t>(part.begin);
+      ASSERT_LE(begin + part.bytes.size(), written.size());
+      for (size_t b = 0; b < part.bytes.size(); ++b) ++written[begin + b];
+      std::memcpy(packed[part.output].mutable_view().data + begin, part.bytes.data(),
+                  part.bytes.size());
+    }
+  }
+  for (size_t i = 0; i < packed.size(); ++i) {
+    ASSERT_EQ(writes[i], std::vector<int>(writes[i].size(), 1));
+    CopyElements(packed[i], call.outputs[i]);
+  }
+}
+
+class PiecesTest : public testing::TestWithParam<PiecesCase> {};
+
+TEST_P(PiecesTest, AgreeWithReference) {
+  for (int i = 0; i < 400; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    OperatorCall call = GetParam().draw(engine);
+    const int64_t max_bytes = int64_t{1} << (i % 12);  // from less than an element to whole outputs
+    RunInPieces(call, max_bytes);
+    if (HasFatalFailure()) return;
+    ASSERT_TRUE(OutputsMatchReference(call)) << ToString(call) << " of " << max_bytes << " bytes";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, PiecesTest, testing::ValuesIn(PiecesCases()),
+                         CaseName<PiecesCase>);
+
+}  // namespace
+}  // namespace dmlop
