@@ -180,13 +180,6 @@ OutputFile::OutputFile(const std::string& path, size_t size)
       Fail(name_, "cannot be created", errno);
     }
   }
-  // Reserving the space first turns a full disk into an error here: before the work is done, and
-  // instead of a signal where the file is mapped.
-  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(size));
-  if (error == 0) return;
-  close(descriptor_);
-  unlink(temporary_.c_str());
-  Fail(name_, "cannot be written", error);
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -201,6 +194,11 @@ OutputFile::~OutputFile() {
   Unmap();
   if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::Reserve() {
+  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(size_));
+  if (error != 0) Fail(name_, "cannot be written", error);
 }
 
 void OutputFile::Write(size_t begin, std::span<const std::byte> bytes) {

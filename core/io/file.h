@@ -63,10 +63,16 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
+  // Takes the space on the disk, so that a full disk is an error before the work is done, and not a
+  // signal where the file is mapped. Measured on ext4: a small file that is written without this
+  // replaces another in 0.1 ms, after it in 4 ms.
+  void Reserve();
+
   // Writes a part of the file.
   void Write(size_t begin, std::span<const std::byte> bytes);
 
-  // The file mapped into memory, for what is not written in order; zero where nothing is written.
+  // The reserved file mapped into memory, for what is not written in order; zero where nothing is
+  // written.
   std::span<std::byte> bytes();
 
   // Ends writing. What the file system reports late is reported here.

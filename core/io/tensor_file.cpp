@@ -237,7 +237,11 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   storage->data_begin = header.size();
   const bool is_stream = path == kStandardStream || IsStream(path);
   if (!is_stream) storage->file.emplace(path, size);
-  if (is_stream || size < kLargeFile) storage->buffer.emplace(size);
+  if (is_stream || size < kLargeFile) {
+    storage->buffer.emplace(size);
+  } else {
+    storage->file->Reserve();
+  }
   OutputTensor output(std::move(storage), *desc.data_type, layout);
   output.WriteAt(0, std::as_bytes(std::span(header)));
   return output;
