@@ -15,7 +15,7 @@ constexpr int64_t kRowBytes = 1 << 8;
 
 // Tiles in a strip along the source's lines. The pages that it touches on both sides stay in the
 // translation buffers until it is done.
-constexpr int64_t kStrip = 8;
+constexpr int64_t kStrip = 16;
 
 // The loops of both layouts as the destination is walked.
 LoopNest<2> CommonLoops(const ConstTensorView& from, const TensorView& to) {
