@@ -93,6 +93,13 @@ void CopyEveryOther(int64_t count, T* to, const T* from) {
     const auto high = hn::LoadU(d, from + 2 * i + lanes);
     hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
   }
+  if (i > 0) {  // one more vector, which overlaps those before it
+    i = count - lanes;
+    const auto low = hn::LoadU(d, from + 2 * i - 1);
+    const auto high = hn::LoadU(d, from + 2 * i - 1 + lanes);
+    hn::StoreU(hn::ConcatOdd(d, high, low), d, to + i);
+    i = count;
+  }
 #endif
   for (; i < count; ++i) to[i] = from[2 * i];
 }
