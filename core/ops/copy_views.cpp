@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/kernels/copy.h"
 #include "core/kernels/stream.h"
+#include "core/ops/row_group.h"
 #include "core/ops/tiled_loop.h"
 #include "core/tensor/loop_nest.h"
 
@@ -17,16 +17,6 @@ constexpr int64_t kBlockBytes = StreamBuffer::kCapacity;
 constexpr int64_t kParallelBytes = 1 << 17;    // less than this is not worth a second thread
 constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
 constexpr int64_t kMaxRowBytes = 1 << 13;      // of all copies; longer ones need no company
-
-// Rows of adjacent elements, at regular distances in bytes.
-struct RowsCopy {
-  int64_t rows;
-  int64_t row_bytes;
-  std::byte* to;
-  const std::byte* from;
-  int64_t to_pitch;
-  int64_t from_pitch;
-};
 
 // The copy as rows, unless it takes more loops than one around them.
 std::optional<RowsCopy> AsRows(const ViewCopy& copy) {
@@ -46,39 +36,12 @@ std::optional<RowsCopy> AsRows(const ViewCopy& copy) {
                   nest.strides[kFrom][0] * width};
 }
 
-// Copies whose rows lie side by side in one destination.
-struct Group {
-  std::span<const RowsCopy> copies;
-  int64_t row_bytes;
-
-  std::byte* to() const { return copies.front().to; }
-  int64_t pitch() const { return copies.front().to_pitch; }
-  bool is_packed() const { return pitch() == row_bytes; }
-  bool IsContinuedBy(const RowsCopy& next) const {
-    return next.to == to() + row_bytes && next.to_pitch == pitch() &&
-           row_bytes + next.row_bytes <= pitch();
-  }
-};
-
-std::vector<Group> GroupsOf(std::span<const RowsCopy> copies) {
-  std::vector<Group> groups;
-  for (size_t i = 0; i < copies.size(); ++i) {
-    if (groups.empty() || !groups.back().IsContinuedBy(copies[i])) {
-      groups.push_back({copies.subspan(i, 0), 0});
-    }
-    Group& group = groups.back();
-    group.copies = {group.copies.data(), group.copies.size() + 1};
-    group.row_bytes += copies[i].row_bytes;
-  }
-  return groups;
-}
-
 // Many short rows of several tensors, a block of rows of all of them at a time: so each line of
 // memory is used up while it is in the cache.
 class ShortRowsLoop {
  public:
-  explicit ShortRowsLoop(std::span<const RowsCopy> copies)
-      : rows_(copies.front().rows), groups_(GroupsOf(copies)) {
+  ShortRowsLoop(std::span<const RowsCopy> copies, int64_t width)
+      : rows_(copies.front().rows), groups_(GroupsOf(copies, width)) {
     int64_t row_bytes = 0;
     int64_t shortest = copies.front().row_bytes;
     for (const RowsCopy& copy : copies) {
@@ -116,39 +79,37 @@ class ShortRowsLoop {
   void WriteBlocks(int64_t begin, int64_t end) const {
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
-      for (const Group& group : groups_) {
-        CopyBlock(group, row, rows, group.to() + row * group.pitch());
+      for (const RowGroup& group : groups_) {
+        if (streaming_ == Streaming::kRows) {
+          StreamBlock(group, row, rows);
+        } else {
+          group.Compose(row, rows, group.row(row));
+        }
       }
     }
     if (streaming_ == Streaming::kRows) FlushStreams();
   }
 
   void StreamBlocks(int64_t begin, int64_t end) const {
-    const Group& group = groups_.front();
-    StreamBuffer stream(group.to() + begin * group.pitch());
+    const RowGroup& group = groups_.front();
+    StreamBuffer stream(group.row(begin));
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
-      CopyBlock(group, row, rows, stream.Next(rows * group.row_bytes));
+      group.Compose(row, rows, stream.Next(rows * group.row_bytes()));
     }
   }
 
-  void CopyBlock(const Group& group, int64_t row, int64_t rows, std::byte* to) const {
-    for (const RowsCopy& copy : group.copies) {
-      const std::byte* from = copy.from + row * copy.from_pitch;
-      if (streaming_ == Streaming::kRows) {
-        stream_(rows, copy.row_bytes, to, copy.to_pitch, from, copy.from_pitch);
-      } else {
-        copy_({rows, copy.row_bytes, copy.to_pitch, 1, copy.from_pitch, 1}, to, from);
-      }
-      to += copy.row_bytes;
+  void StreamBlock(const RowGroup& group, int64_t row, int64_t rows) const {
+    for (const RowsCopy& copy : group.copies()) {
+      stream_(rows, copy.row_bytes, copy.to + row * copy.to_pitch, copy.to_pitch,
+              copy.from + row * copy.from_pitch, copy.from_pitch);
     }
   }
 
   int64_t rows_;
-  std::vector<Group> groups_;
+  std::vector<RowGroup> groups_;
   int64_t block_rows_;
   Streaming streaming_ = Streaming::kNone;
-  CopyTileFunction copy_ = CopyTileFor(1);  // rows count in bytes
   StreamRowsFunction stream_ = StreamRowsForIsa();
 };
 
@@ -170,7 +131,8 @@ std::vector<RowsCopy> AsShortRows(std::span<const ViewCopy> copies) {
 
 void CopyViews(std::span<const ViewCopy> copies) {
   if (const std::vector<RowsCopy> rows = AsShortRows(copies); rows.size() > 1) {
-    return ShortRowsLoop(rows).Run();
+    const int64_t width = static_cast<int64_t>(ByteWidth(copies.front().to.type));
+    return ShortRowsLoop(rows, width).Run();
   }
   for (const ViewCopy& copy : copies) CopyView(copy.from, copy.to);
 }

@@ -1,0 +1,42 @@
+// Blocks of bytes composed from several sources by vector shuffles, as a program says that is
+// planned once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dmlop {
+
+inline constexpr int64_t kShuffleBytes = 16;  // of a vector
+
+// Some bytes of a vector, all taken from one vector of a source.
+struct ShuffleTerm {
+  static constexpr uint8_t kNone = 0x80;
+
+  alignas(kShuffleBytes) std::array<uint8_t, kShuffleBytes> table;  // the byte to take, or kNone
+  size_t source;
+  int64_t from;  // where to read, in bytes from where the source's block begins
+};
+
+// A vector of the destination: all its terms at once, and zero where no term has a byte.
+struct ShuffleVector {
+  int64_t to;  // in bytes from where the block begins
+  size_t term_count;
+};
+
+struct ShuffleProgram {
+  int64_t to_step;                  // bytes from block to block
+  std::vector<int64_t> from_steps;  // the same for each source
+  std::vector<ShuffleVector> vectors;
+  std::vector<ShuffleTerm> terms;  // of all vectors in their order
+};
+
+// Composes that many blocks; `from` has a pointer for each source.
+using ShuffleFunction = void (*)(const ShuffleProgram& program, int64_t blocks, std::byte* to,
+                                 const std::byte* const* from);
+
+ShuffleFunction ShuffleForIsa();
+
+}  // namespace dmlop
