@@ -7,9 +7,15 @@
 #include "core/base/parallel.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/stream.h"
+#include "core/ops/shuffle_plan.h"
 
 namespace dmlop {
 namespace {
+
+// Strided rows go by programs of shuffles where a piece has several of them, and there are not more
+// taps than it is worth to plan.
+constexpr int64_t kMaxShuffledRowBytes = 1 << 10;
+constexpr int64_t kMaxShuffledTaps = 32;
 
 struct Range {
   int64_t begin, end;
@@ -43,6 +49,11 @@ Range Inside(const UnfoldDim& dim, int64_t tap) {
   return {blocks_before(start), blocks_before(dim.size + start)};
 }
 
+// A part of each of some rows of a piece, in elements.
+struct Strip {
+  int64_t rows, columns, pitch;
+};
+
 // The output as planes of the last two spatial dimensions, one for each (N, C, taps..., blocks but
 // the last two). Planes are cut into pieces: some of their rows or, where rows are long, a part of
 // one. So pieces follow one another as the output's elements do.
@@ -52,20 +63,34 @@ class UnfoldLoop {
       : input_(input),
         output_(output),
         width_(static_cast<int64_t>(ByteWidth(input.type))),
+        step_bytes_(output.layout.strides.back() * width_),
         copy_(CopyTileFor(ByteWidth(input.type))),
         dims_(std::move(dims)) {
     // A line is an image of one row.
     if (dims_.size() == 1) dims_.insert(dims_.begin(), {1, 1, 1, 1, 1, 0, 0});
+    for (int64_t tap = 0; tap < row_dim().window; ++tap) {
+      inside_rows_.push_back(Inside(row_dim(), tap));
+    }
+    for (int64_t tap = 0; tap < column_dim().window; ++tap) {
+      inside_columns_.push_back(Inside(column_dim(), tap));
+    }
     PlanPieces();
+    PlanRows();
   }
 
   void Run() const {
     constexpr int64_t kParallelBytes = 1 << 16;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
     const int64_t bytes = output_.layout.element_count() * width_;
-    const bool streams = bytes >= kStreamBytes && IsPacked(output_.layout);
+    const bool packed = IsPacked(output_.layout);
     ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, [&](int64_t begin, int64_t end) {
-      streams ? StreamPieces(begin, end) : WritePieces(begin, end);
+      if (packed && bytes >= kStreamBytes) {
+        StreamPieces(begin, end);
+      } else if (packed) {
+        WriteConsecutively(begin, end);
+      } else {
+        WritePieces(begin, end);
+      }
     });
   }
 
@@ -83,6 +108,38 @@ class UnfoldLoop {
     for (size_t d = 0; d + 2 < dims_.size(); ++d) loops_.push_back(dims_[d].blocks);
     loops_.push_back((row_dim().blocks + piece_rows_ - 1) / piece_rows_);
     loops_.push_back((column_dim().blocks + piece_columns_ - 1) / piece_columns_);
+  }
+
+  // How to copy the part of a piece that lies inside the input.
+  void PlanRows() {
+    const int64_t column_step = column_dim().stride * column_dim().step;
+    const int64_t row_step = row_dim().stride * row_dim().step;
+    if (output_.layout.strides.back() != 1) return;
+    if (column_step == 1) {
+      is_shifted_ = row_step == column_dim().blocks && piece_columns_ == column_dim().blocks;
+      return;
+    }
+    // Every other element has a kernel of its own.
+    if (column_step == 2 || column_dim().blocks * width_ > kMaxShuffledRowBytes ||
+        column_dim().window > kMaxShuffledTaps) {
+      return;
+    }
+    for (int64_t tap = 0; tap < column_dim().window; ++tap) {
+      const int64_t columns = inside_columns_[static_cast<size_t>(tap)].count();
+      std::vector<std::optional<Origin>> origins;
+      for (int64_t i = 0; i < columns; ++i) origins.push_back(Origin{0, i * column_step * width_});
+      row_programs_.push_back(
+          PlanShuffle(origins, width_, column_dim().blocks * width_, {row_step * width_}));
+    }
+  }
+
+  void WriteConsecutively(int64_t begin, int64_t end) const {
+    Dims index = IndexOf(loops_, begin);
+    std::byte* to = output_.data + OutputOffset(index) * width_;
+    for (int64_t i = begin; i < end; ++i, Advance(index)) {
+      WritePiece(index, to);
+      to += Rows(index).count() * Columns(index).count() * width_;
+    }
   }
 
   void WritePieces(int64_t begin, int64_t end) const {
@@ -146,36 +203,65 @@ class UnfoldLoop {
   void WritePiece(const Dims& index, std::byte* to) const {
     const Range rows = Rows(index);
     const Range columns = Columns(index);
-    const std::optional<int64_t> plane = InputPlane(index);
-    const Range inside_rows =
-        plane ? Intersection(rows, Inside(row_dim(), RowTap(index))) : Range{0, 0};
-    const Range inside_columns = Intersection(columns, Inside(column_dim(), ColumnTap(index)));
+    const Range inside_rows = Intersection(rows, inside_rows_[static_cast<size_t>(RowTap(index))]);
+    const Range inside_columns =
+        Intersection(columns, inside_columns_[static_cast<size_t>(ColumnTap(index))]);
     const int64_t elements = rows.count() * columns.count();
-    const int64_t elements_inside = inside_rows.count() * inside_columns.count();
-    const int64_t to_step = output_.layout.strides.back();
-    if (elements_inside < elements) {
-      constexpr uint64_t kZero = 0;
-      copy_({1, elements, 0, to_step, 0, 0}, to, reinterpret_cast<const std::byte*>(&kZero));
+    const std::optional<int64_t> plane = InputPlane(index);
+    if (!plane || inside_rows.count() == 0 || inside_columns.count() == 0) {
+      return FillWithZeros({1, elements, 0}, to);
     }
-    if (elements_inside == 0) return;
-
     const int64_t from = *plane + Offset(row_dim(), inside_rows.begin, RowTap(index)) +
                          Offset(column_dim(), inside_columns.begin, ColumnTap(index));
-    const int64_t skipped =
+    const int64_t first =
         (inside_rows.begin - rows.begin) * columns.count() + (inside_columns.begin - columns.begin);
-    copy_({inside_rows.count(), inside_columns.count(), columns.count() * to_step, to_step,
-           row_dim().stride * row_dim().step, column_dim().stride * column_dim().step},
-          to + skipped * to_step * width_, input_.data + from * width_);
+    const Strip inside = {inside_rows.count(), inside_columns.count(), columns.count()};
+    CopyInside(inside, ColumnTap(index), to + first * step_bytes_, input_.data + from * width_);
+    // Around it, and from each row's end to the beginning of the next one.
+    const int64_t end = first + (inside.rows - 1) * inside.pitch + inside.columns;
+    FillWithZeros({1, first, 0}, to);
+    FillWithZeros({inside.rows - 1, inside.pitch - inside.columns, inside.pitch},
+                  to + (first + inside.columns) * step_bytes_);
+    FillWithZeros({1, elements - end, 0}, to + end * step_bytes_);
+  }
+
+  void FillWithZeros(const Strip& strip, std::byte* to) const {
+    alignas(64) static constexpr std::byte kZeros[StreamBuffer::kCapacity]{};
+    if (strip.rows == 0 || strip.columns == 0) return;
+    const int64_t step = output_.layout.strides.back();
+    copy_({strip.rows, strip.columns, strip.pitch * step, step, 0, 1}, to, kZeros);
+  }
+
+  void CopyInside(const Strip& strip, int64_t column_tap, std::byte* to,
+                  const std::byte* from) const {
+    const int64_t step = output_.layout.strides.back();
+    if (is_shifted_) {
+      return copy_({1, (strip.rows - 1) * strip.pitch + strip.columns, 0, 1, 0, 1}, to, from);
+    }
+    if (!row_programs_.empty()) {
+      const auto& program = row_programs_[static_cast<size_t>(column_tap)];
+      if (program) return shuffle_(*program, strip.rows, to, &from);
+    }
+    copy_({strip.rows, strip.columns, strip.pitch * step, step, row_dim().stride * row_dim().step,
+           column_dim().stride * column_dim().step},
+          to, from);
   }
 
   const ConstTensorView& input_;
   const TensorView& output_;
-  int64_t width_;  // bytes of an element
+  int64_t width_;       // bytes of an element
+  int64_t step_bytes_;  // from one element of a piece to the next
   CopyTileFunction copy_;
+  ShuffleFunction shuffle_ = ShuffleForIsa();
   std::vector<UnfoldDim> dims_;  // at least two
   Dims loops_;                   // N, C, taps, blocks but the last two, pieces
   int64_t piece_rows_ = 1;       // of a whole piece
   int64_t piece_columns_ = 1;
+  std::vector<Range> inside_rows_;     // for each tap
+  std::vector<Range> inside_columns_;  // for each tap
+  bool is_shifted_ = false;            // a piece is a run of the input, but for its padding
+  // For each tap's columns, where they are strided.
+  std::vector<std::optional<ShuffleProgram>> row_programs_;
 };
 
 }  // namespace
