@@ -116,6 +116,9 @@ void JoinRows(benchmark::State& state, DataType type, uint32_t rows,
 BENCHMARK_CAPTURE(JoinRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
 BENCHMARK_CAPTURE(JoinRows, 3_5_7, DataType::kFloat32, 1 << 22, {3, 5, 7})->UseRealTime();
 BENCHMARK_CAPTURE(JoinRows, 3_5_7_Bytes, DataType::kUint8, 1 << 24, {3, 5, 7})->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 1_1_1, DataType::kFloat32, 1 << 24, {1, 1, 1})->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 1_1_1_Bytes, DataType::kUint8, 1 << 26, {1, 1, 1})->UseRealTime();
+BENCHMARK_CAPTURE(JoinRows, 2_2, DataType::kFloat32, 1 << 24, {2, 2})->UseRealTime();
 
 void SplitRows(benchmark::State& state, DataType type, uint32_t rows,
                const std::vector<uint32_t>& columns) {
@@ -130,17 +133,63 @@ void SplitRows(benchmark::State& state, DataType type, uint32_t rows,
 BENCHMARK_CAPTURE(SplitRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
 BENCHMARK_CAPTURE(SplitRows, 3_5_7, DataType::kFloat32, 1 << 22, {3, 5, 7})->UseRealTime();
 BENCHMARK_CAPTURE(SplitRows, 3_5_7_Bytes, DataType::kUint8, 1 << 24, {3, 5, 7})->UseRealTime();
+BENCHMARK_CAPTURE(SplitRows, 1_1_1, DataType::kFloat32, 1 << 24, {1, 1, 1})->UseRealTime();
+BENCHMARK_CAPTURE(SplitRows, 1_1_1_Bytes, DataType::kUint8, 1 << 26, {1, 1, 1})->UseRealTime();
+BENCHMARK_CAPTURE(SplitRows, 2_2, DataType::kFloat32, 1 << 24, {2, 2})->UseRealTime();
 
-void Unfold(benchmark::State& state) {
+struct Windows {
+  DataType type;
+  std::vector<uint32_t> input;  // sizes
+  std::vector<uint32_t> sizes, strides, dilations, padding;
+};
+
+void Unfold(benchmark::State& state, const Windows& windows) {
   UnfoldDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {8, 64, 56, 56});
-  desc.window_sizes = {{3, 3}};
-  desc.strides = {{1, 1}};
-  desc.dilations = desc.start_padding = desc.end_padding = {
-      {static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(0))}};
+  desc.input_tensor = Desc(windows.type, windows.input);
+  desc.window_sizes = windows.sizes;
+  desc.strides = windows.strides;
+  desc.dilations = windows.dilations;
+  desc.start_padding = desc.end_padding = windows.padding;
   RunRepeatedly(state, desc);
 }
-BENCHMARK(Unfold)->Arg(1)->Arg(2)->UseRealTime();
+
+// Images of {channels, side, side} under square windows.
+Windows Square(DataType type, uint32_t images, uint32_t channels, uint32_t side, uint32_t window,
+               uint32_t stride, uint32_t dilation, uint32_t padding) {
+  return {type,
+          {images, channels, side, side},
+          {window, window},
+          {stride, stride},
+          {dilation, dilation},
+          {padding, padding}};
+}
+BENCHMARK_CAPTURE(Unfold, 3x3, Square(DataType::kFloat32, 8, 64, 56, 3, 1, 1, 1))->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_Large, Square(DataType::kFloat32, 32, 64, 56, 3, 1, 1, 1))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_Dilated, Square(DataType::kFloat32, 8, 64, 56, 3, 1, 2, 2))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_Dilated_Large, Square(DataType::kFloat32, 32, 64, 56, 3, 1, 2, 2))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 7x7_By2, Square(DataType::kFloat32, 1, 3, 224, 7, 2, 1, 3))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 7x7_By2_Large, Square(DataType::kFloat32, 24, 3, 224, 7, 2, 1, 3))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 7x7_By3_Large, Square(DataType::kFloat32, 54, 3, 224, 7, 3, 1, 3))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_SmallImages, Square(DataType::kFloat32, 64, 512, 7, 3, 1, 1, 1))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_Large_Half, Square(DataType::kFloat16, 64, 64, 56, 3, 1, 1, 1))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 3x3_Large_Bytes, Square(DataType::kUint8, 128, 64, 56, 3, 1, 1, 1))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 7x7_By2_Large_Bytes, Square(DataType::kUint8, 96, 3, 224, 7, 2, 1, 3))
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Unfold, 1D, Windows{DataType::kFloat32, {8, 64, 65536}, {3}, {1}, {1}, {1}})
+    ->UseRealTime();
+BENCHMARK_CAPTURE(
+    Unfold, 3D,
+    Windows{DataType::kFloat32, {2, 16, 16, 56, 56}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}})
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace dmlop
