@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/ops/shuffle_plan.h"
 
@@ -17,6 +18,17 @@ constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
 bool FillsVectors(int64_t block_bytes) {
   const int64_t vectors = (block_bytes + kShuffleBytes - 1) / kShuffleBytes;
   return block_bytes * 16 >= vectors * kShuffleBytes * 15;
+}
+
+// Packs rows shorter than a vector, each written as a whole vector: the next row puts right what
+// that spoils. Returns how many; the others have not that much room behind them.
+int64_t PackAsVectors(int64_t rows, int64_t row_bytes, std::byte* to, const std::byte* from,
+                      int64_t from_pitch) {
+  const int64_t rest = kShuffleBytes / std::min(row_bytes, from_pitch) + 1;
+  for (int64_t row = 0; row < rows - rest; ++row) {
+    std::memcpy(to + row * row_bytes, from + row * from_pitch, kShuffleBytes);
+  }
+  return std::max<int64_t>(0, rows - rest);
 }
 
 }  // namespace
@@ -70,6 +82,15 @@ void RowGroup::Compose(int64_t row, int64_t rows, std::byte* to) const {
 }
 
 void RowGroup::Copy(int64_t row, int64_t rows, std::byte* to) const {
+  const RowsCopy& first = copies_.front();
+  if (copies_.size() == 1 && is_packed() && row_bytes_ < kShuffleBytes &&
+      first.from_pitch >= row_bytes_) {
+    const int64_t packed =
+        PackAsVectors(rows, row_bytes_, to, first.from + row * first.from_pitch, first.from_pitch);
+    row += packed;
+    rows -= packed;
+    to += packed * row_bytes_;
+  }
   for (const RowsCopy& copy : copies_) {
     copy_({rows, copy.row_bytes, pitch(), 1, copy.from_pitch, 1}, to,
           copy.from + row * copy.from_pitch);
