@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "core/kernels/extreme.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "core/kernels/dispatch.h"
@@ -41,15 +42,43 @@ struct Keys {
     }
   }
 
-  static HWY_INLINE V Better(V a, V b) {
+  template <class Vector>
+  static HWY_INLINE Vector Better(Vector a, Vector b) {
     return kExtreme == Extreme::kMax ? hn::Max(a, b) : hn::Min(a, b);
   }
   static HWY_INLINE hn::Mask<D> Beats(V a, V b) {
     return kExtreme == Extreme::kMax ? hn::Gt(a, b) : hn::Lt(a, b);
   }
 
-  static HWY_INLINE Key Scalar(T x) { return kForIndex ? Order::ToIndexKey(x) : Order::ToKey(x); }
-  static HWY_INLINE Key Better(Key a, Key b) { return Order::Beats(a, b) ? a : b; }
+#if HWY_TARGET == HWY_SCALAR
+  static HWY_INLINE Key BestLane(V keys) {
+    return hn::GetLane(keys);
+  }
+#else
+  // By halves down to a vector of 16 bytes, which every instruction set has.
+  template <class Vector>
+  static HWY_INLINE Key BestLane(Vector keys) {
+    const hn::DFromV<Vector> d;
+    constexpr size_t kLanes = hn::MaxLanes(d);
+    if constexpr (kLanes * sizeof(Key) > 16) {
+      const hn::Half<hn::DFromV<Vector> > half;
+      return BestLane(Better(hn::LowerHalf(half, keys), hn::UpperHalf(half, keys)));
+    } else {
+      HWY_ALIGN Key lanes[kLanes];
+      hn::Store(keys, d, lanes);
+      Key best = lanes[0];
+      for (size_t i = 1; i < kLanes; ++i) best = Better(lanes[i], best);
+      return best;
+    }
+  }
+#endif
+
+  static HWY_INLINE Key Scalar(T x) {
+    return kForIndex ? Order::ToIndexKey(x) : Order::ToKey(x);
+  }
+  static HWY_INLINE Key Better(Key a, Key b) {
+    return Order::Beats(a, b) ? a : b;
+  }
 };
 
 template <typename T, Extreme kExtreme, bool kForIndex>
@@ -66,38 +95,136 @@ typename KeyOfType<T>::Key BestOfRow(const T* x, int64_t count) {
     c = K::Better(c, K::Load(x + i + 2 * lanes));
     e = K::Better(e, K::Load(x + i + 3 * lanes));
   }
-  for (; i + lanes <= count; i += lanes) a = K::Better(a, K::Load(x + i));
-  HWY_ALIGN Key keys[hn::MaxLanes(typename K::D())];
-  hn::Store(K::Better(K::Better(a, b), K::Better(c, e)), typename K::D(), keys);
-  Key best = K::Order::kWorst;
-  for (int64_t lane = 0; lane < lanes; ++lane) best = K::Better(keys[lane], best);
-  for (; i < count; ++i) best = K::Better(K::Scalar(x[i]), best);
-  return best;
+  if (count < lanes) {
+    Key best = K::Order::kWorst;
+    for (; i < count; ++i) best = K::Better(K::Scalar(x[i]), best);
+    return best;
+  }
+  // The last vector overlaps others: to see an element again changes nothing.
+  for (; i < count; i += lanes) a = K::Better(a, K::Load(x + HWY_MIN(i, count - lanes)));
+  return K::BestLane(K::Better(K::Better(a, b), K::Better(c, e)));
 }
 
-// All columns of a few rows at a time, so that the rows are read as streams.
-constexpr int64_t kRowsAtATime = 8;
+template <typename T, Extreme kExtreme>
+int64_t FirstInRow(const T* x, int64_t count, typename KeyOfType<T>::Key key) {
+  using K = Keys<T, kExtreme, true>;
+  const typename K::D d;
+  const int64_t lanes = K::Lanes();
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const int64_t lane = hn::FindFirstTrue(d, hn::Eq(K::Load(x + i), hn::Set(d, key)));
+    if (lane >= 0) return i + lane;
+  }
+  while (i < count && K::Scalar(x[i]) != key) ++i;
+  return i;
+}
+
+// All columns of a few rows at a time, so that the rows are read as streams: few enough for the
+// cache to hold a line of each, and of the next ones, where the stride is a power of two.
+constexpr int64_t kRowsAtATime = 4;
+constexpr int64_t kVectorsAtATime = 4;
+
+template <typename T>
+struct Rows {
+  const T* first;
+  int64_t count;  // at most kRowsAtATime
+  int64_t stride;
+  bool more;  // as many follow
+};
+
+// Asks memory for these columns of the rows after these.
+template <typename T>
+HWY_INLINE void PrefetchNext(const Rows<T>& rows, int64_t row, int64_t c, int64_t columns) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const T* next = rows.first + (row + kRowsAtATime) * rows.stride + c;
+  for (int64_t i = 0; i < columns; i += kLine) hwy::Prefetch(next + i);
+}
+
+template <typename T, Extreme kExtreme, int64_t kVectors>
+HWY_INLINE void BestOfVectors(const Rows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
+  using K = Keys<T, kExtreme, false>;
+  const typename K::D d;
+  const int64_t lanes = K::Lanes();
+  typename K::V best[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(d, keys + c + v * lanes);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const T* x = rows.first + r * rows.stride + c;
+    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
+    for (int64_t v = 0; v < kVectors; ++v) best[v] = K::Better(best[v], K::Load(x + v * lanes));
+  }
+  for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, keys + c + v * lanes);
+}
+
+template <typename T, Extreme kExtreme, int64_t kVectors>
+HWY_INLINE void IndexOfVectors(const Rows<T>& rows, int64_t first_row, int64_t c,
+                               typename KeyOfType<T>::Key* keys,
+                               typename KeyOfType<T>::Key* rows_of_keys) {
+  using K = Keys<T, kExtreme, true>;
+  const typename K::D d;
+  const int64_t lanes = K::Lanes();
+  typename K::V best[kVectors];
+  typename K::V best_row[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) {
+    best[v] = hn::LoadU(d, keys + c + v * lanes);
+    best_row[v] = hn::LoadU(d, rows_of_keys + c + v * lanes);
+  }
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const T* x = rows.first + r * rows.stride + c;
+    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
+    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(first_row + r));
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const typename K::V key = K::Load(x + v * lanes);
+      const auto beats = K::Beats(key, best[v]);
+      best[v] = hn::IfThenElse(beats, key, best[v]);
+      best_row[v] = hn::IfThenElse(beats, row, best_row[v]);
+    }
+  }
+  for (int64_t v = 0; v < kVectors; ++v) {
+    hn::StoreU(best[v], d, keys + c + v * lanes);
+    hn::StoreU(best_row[v], d, rows_of_keys + c + v * lanes);
+  }
+}
+
+// Calls many(c) for kVectorsAtATime vectors of columns from c on, one(c) for a vector, and, where
+// there is not even one vector, single(c) for a column. The last vector overlaps others: to see the
+// same rows again changes nothing.
+template <typename Many, typename One, typename Single>
+HWY_INLINE void ForAllColumns(int64_t columns, int64_t lanes, Many&& many, One&& one,
+                              Single&& single) {
+  int64_t c = 0;
+  for (; c + kVectorsAtATime * lanes <= columns; c += kVectorsAtATime * lanes) many(c);
+  if (columns < lanes) {
+    for (; c < columns; ++c) single(c);
+    return;
+  }
+  for (; c < columns; c += lanes) one(HWY_MIN(c, columns - lanes));
+}
+
+// Calls body(rows, number of the first) for a few rows at a time.
+template <typename T, typename Body>
+HWY_INLINE void ForAllRows(const T* x, int64_t count, int64_t stride, Body&& body) {
+  for (int64_t row = 0; row < count; row += kRowsAtATime) {
+    body(Rows<T>{x + row * stride, HWY_MIN(kRowsAtATime, count - row), stride,
+                 row + 2 * kRowsAtATime <= count},
+         row);
+  }
+}
 
 template <typename T, Extreme kExtreme>
 void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                    typename KeyOfType<T>::Key* keys) {
   using K = Keys<T, kExtreme, false>;
-  const typename K::D d;
-  const int64_t lanes = K::Lanes();
-  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
-    const int64_t end = HWY_MIN(rows, row + kRowsAtATime);
-    int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      typename K::V best = hn::LoadU(d, keys + c);
-      for (int64_t r = row; r < end; ++r) best = K::Better(best, K::Load(x + r * row_stride + c));
-      hn::StoreU(best, d, keys + c);
-    }
-    for (; c < columns; ++c) {
-      for (int64_t r = row; r < end; ++r) {
-        keys[c] = K::Better(K::Scalar(x[r * row_stride + c]), keys[c]);
-      }
-    }
-  }
+  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t) HWY_ATTR {
+    ForAllColumns(
+        columns, K::Lanes(),
+        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, 1>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR {
+          for (int64_t r = 0; r < few.count; ++r) {
+            keys[c] = K::Better(K::Scalar(few.first[r * few.stride + c]), keys[c]);
+          }
+        });
+  });
 }
 
 template <typename T, Extreme kExtreme>
@@ -105,40 +232,33 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
                     typename KeyOfType<T>::Key* keys, typename KeyOfType<T>::Key* rows_of_keys) {
   using K = Keys<T, kExtreme, true>;
   using Key = typename K::Key;
-  const typename K::D d;
-  const int64_t lanes = K::Lanes();
-  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
-    const int64_t end = HWY_MIN(rows, row + kRowsAtATime);
-    int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      typename K::V best = hn::LoadU(d, keys + c);
-      typename K::V best_row = hn::LoadU(d, rows_of_keys + c);
-      for (int64_t r = row; r < end; ++r) {
-        const typename K::V key = K::Load(x + r * row_stride + c);
-        const auto beats = K::Beats(key, best);
-        best = hn::IfThenElse(beats, key, best);
-        best_row = hn::IfThenElse(beats, hn::Set(d, static_cast<Key>(r)), best_row);
-      }
-      hn::StoreU(best, d, keys + c);
-      hn::StoreU(best_row, d, rows_of_keys + c);
-    }
-    for (; c < columns; ++c) {
-      for (int64_t r = row; r < end; ++r) {
-        const Key key = K::Scalar(x[r * row_stride + c]);
-        if (!K::Order::Beats(key, keys[c])) continue;
-        keys[c] = key;
-        rows_of_keys[c] = static_cast<Key>(r);
-      }
-    }
-  }
+  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t row) HWY_ATTR {
+    ForAllColumns(
+        columns, K::Lanes(),
+        [&](int64_t c) HWY_ATTR {
+          IndexOfVectors<T, kExtreme, kVectorsAtATime>(few, row, c, keys, rows_of_keys);
+        },
+        [&](int64_t c)
+            HWY_ATTR { IndexOfVectors<T, kExtreme, 1>(few, row, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR {
+          for (int64_t r = 0; r < few.count; ++r) {
+            const Key key = K::Scalar(few.first[r * few.stride + c]);
+            if (!K::Order::Beats(key, keys[c])) continue;
+            keys[c] = key;
+            rows_of_keys[c] = static_cast<Key>(row + r);
+          }
+        });
+  });
 }
 
 template <typename T>
 ExtremeKernels<T> MakeKernels() {
   return {{BestOfRow<T, Extreme::kMax, false>, BestOfColumns<T, Extreme::kMax>},
           {BestOfRow<T, Extreme::kMin, false>, BestOfColumns<T, Extreme::kMin>},
-          {BestOfRow<T, Extreme::kMax, true>, IndexOfColumns<T, Extreme::kMax>},
-          {BestOfRow<T, Extreme::kMin, true>, IndexOfColumns<T, Extreme::kMin>}};
+          {BestOfRow<T, Extreme::kMax, true>, FirstInRow<T, Extreme::kMax>,
+           IndexOfColumns<T, Extreme::kMax>},
+          {BestOfRow<T, Extreme::kMin, true>, FirstInRow<T, Extreme::kMin>,
+           IndexOfColumns<T, Extreme::kMin>}};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -15,6 +15,7 @@ class ElementTile {
   using Input = typename Function::Input;
   using Output = typename Function::Output;
 
+  static constexpr bool kByVectors = false;
   static constexpr int64_t kColumns = 64;
 
   explicit ElementTile(int64_t capacity)
@@ -42,8 +43,8 @@ class ElementTile {
     }
   }
 
-  void Merge(int64_t o, const ElementTile& other) {
-    Function::Merge(state(o), other.states_[static_cast<size_t>(o)]);
+  void Merge(int64_t o, const ElementTile& other, int64_t p, int64_t) {
+    Function::Merge(state(o), other.states_[static_cast<size_t>(p)]);
   }
 
   bool Finish(int64_t o, int64_t n, Output& result) const {

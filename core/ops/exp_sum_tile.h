@@ -36,14 +36,15 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
   }
 
   // Sums whose maxima are not finite stay undecided, whatever becomes of them here.
-  void Merge(int64_t o, const ExpSumTile& other) {
+  void Merge(int64_t o, const ExpSumTile& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
-    const double max = std::max(maxima_[i], other.maxima_[i]);
-    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[i])) {
+    const size_t k = static_cast<size_t>(p);
+    const double max = std::max(maxima_[i], other.maxima_[k]);
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[k])) {
       sums_[i] = INFINITY;
       return;
     }
-    sums_[i] = sums_[i] * Exp(maxima_[i] - max) + other.sums_[i] * Exp(other.maxima_[i] - max);
+    sums_[i] = sums_[i] * Exp(maxima_[i] - max) + other.sums_[k] * Exp(other.maxima_[k] - max);
     maxima_[i] = max;
   }
 

@@ -6,17 +6,17 @@
 
 #include "core/kernels/extreme.h"
 #include "core/kernels/sum_endings.h"
-#include "core/ops/reduce_loop.h"
+#include "core/ops/vector_tile.h"
 
 namespace dmlop {
 
 template <typename T, Extreme kExtreme>
-class ExtremeTile {
+class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 4096 / sizeof(T);
+  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
 
   explicit ExtremeTile(int64_t capacity) : keys_(static_cast<size_t>(capacity)) {
     const ExtremeKernels<T> kernels = ExtremeKernelsFor<T>();
@@ -27,23 +27,17 @@ class ExtremeTile {
     std::fill_n(keys_.begin(), count, Order::kWorst);
   }
 
-  void AddRow(int64_t o, const ElementRun<T>& run) {
-    if (run.stride == 1) return Take(o, kernels_.best_of_row(run.first, run.count));
-    for (int64_t i = 0; i < run.count; ++i) Take(o, Order::ToKey(run.first[i * run.stride]));
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    Take(o, kernels_.best_of_row(x, count));
   }
 
-  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    if (columns.stride == 1) {
-      return kernels_.best_of_columns(run.first, run.count, run.stride, columns.count,
-                                      keys_.data());
-    }
-    for (int64_t i = 0; i < run.count; ++i) {
-      const T* x = run.first + i * run.stride;
-      for (int64_t o = 0; o < columns.count; ++o) Take(o, Order::ToKey(x[o * columns.stride]));
-    }
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.best_of_columns(x, rows, row_stride, columns, keys_.data());
   }
 
-  void Merge(int64_t o, const ExtremeTile& other) { Take(o, other.keys_[static_cast<size_t>(o)]); }
+  void Merge(int64_t o, const ExtremeTile& other, int64_t p, int64_t) {
+    Take(o, other.keys_[static_cast<size_t>(p)]);
+  }
 
   bool Finish(int64_t o, int64_t, T& result) const {
     const Key key = keys_[static_cast<size_t>(o)];
@@ -72,56 +66,50 @@ class ExtremeTile {
 
 // The lowest number of the best element; 0 where there is nothing but NaN.
 template <typename T, Extreme kExtreme, typename Index>
-class ExtremeIndexTile {
+class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>, T> {
  public:
   using Input = T;
   using Output = Index;
 
-  static constexpr int64_t kColumns = 1024;
+  static constexpr int64_t kColumns = (1 << 13) / sizeof(T);
 
   explicit ExtremeIndexTile(int64_t capacity)
-      : best_(static_cast<size_t>(capacity)),
-        keys_(static_cast<size_t>(capacity)),
+      : keys_(static_cast<size_t>(capacity)),
+        numbers_(static_cast<size_t>(capacity)),
+        keys_of_rows_(static_cast<size_t>(capacity)),
         rows_(static_cast<size_t>(capacity)) {
     const ExtremeKernels<T> kernels = ExtremeKernelsFor<T>();
     kernels_ = kExtreme == Extreme::kMax ? kernels.index_of_max : kernels.index_of_min;
   }
 
-  void Start(int64_t count, const double*, int64_t) { std::fill_n(best_.begin(), count, Best()); }
+  void Start(int64_t count, const double*, int64_t) {
+    std::fill_n(keys_.begin(), count, Order::kWorst);
+    std::fill_n(numbers_.begin(), count, kNone);
+  }
 
   // Finds the best key a piece at a time, and its place only in pieces that improve on the others.
-  void AddRow(int64_t o, const ElementRun<T>& run) {
-    constexpr int64_t kPiece = 2048;
-    for (int64_t begin = 0; begin < run.count; begin += kPiece) {
-      AddPiece(o, {run.first + begin * run.stride, std::min(kPiece, run.count - begin), run.stride,
-                   run.number + begin * run.number_step, run.number_step});
-    }
+  void AddPackedRow(int64_t o, const ElementRun<T>& run) {
+    constexpr int64_t kPiece = 8192 / sizeof(T);
+    ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
+      const Key key = kernels_.best_of_row(piece.first, piece.count);
+      if (!Improves(o, key, piece.number)) return;
+      const int64_t i = kernels_.first_in_row(piece.first, piece.count, key);
+      Take(o, key, piece.number + i * piece.number_step);
+    });
   }
 
-  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    if (columns.stride != 1) {
-      for (int64_t o = 0; o < columns.count; ++o) {
-        ElementRun<T> column = run;
-        column.first += o * columns.stride;
-        AddRow(o, column);
-      }
-      return;
-    }
-    for (int64_t row = 0; row < run.count; row += IndexKernels<T>::kMaxRows) {
-      AddRowsToColumns(
-          columns.count,
-          {run.first + row * run.stride, std::min(IndexKernels<T>::kMaxRows, run.count - row),
-           run.stride, run.number + row * run.number_step, run.number_step});
-    }
+  void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
+    ForEachPiece(run, IndexKernels<T>::kMaxRows,
+                 [&](const ElementRun<T>& piece) { AddRowsToColumns(columns, piece); });
   }
 
-  void Merge(int64_t o, const ExtremeIndexTile& other) {
-    const Best& best = other.best_[static_cast<size_t>(o)];
-    Take(o, best.key, best.number);
+  void Merge(int64_t o, const ExtremeIndexTile& other, int64_t p, int64_t number) {
+    const size_t i = static_cast<size_t>(p);
+    if (other.numbers_[i] != kNone) Take(o, other.keys_[i], number + other.numbers_[i]);
   }
 
   bool Finish(int64_t o, int64_t, Index& result) const {
-    const int64_t number = best_[static_cast<size_t>(o)].number;
+    const int64_t number = numbers_[static_cast<size_t>(o)];
     result = number == kNone ? Index{0} : static_cast<Index>(number);
     return true;
   }
@@ -132,60 +120,35 @@ class ExtremeIndexTile {
 
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
-  struct Best {
-    Key key = Order::kWorst;
-    int64_t number = kNone;
-  };
-
-  // A float's worst key is that of NaN, which is never taken.
-  static bool IsNothing(Key key) { return !std::is_integral_v<T> && key == Order::kWorst; }
+  bool Improves(int64_t o, Key key, int64_t number) const {
+    const size_t i = static_cast<size_t>(o);
+    // A float's worst key is that of NaN, which is never taken.
+    if (!std::is_integral_v<T> && key == Order::kWorst) return false;
+    return Order::Beats(key, keys_[i]) || (key == keys_[i] && number < numbers_[i]);
+  }
 
   void Take(int64_t o, Key key, int64_t number) {
-    Best& best = best_[static_cast<size_t>(o)];
-    if (IsNothing(key)) return;
-    if (Order::Beats(key, best.key) || (key == best.key && number < best.number)) {
-      best = {key, number};
-    }
-  }
-
-  void AddPiece(int64_t o, const ElementRun<T>& run) {
-    const Key key = BestOf(run);
-    const Best& best = best_[static_cast<size_t>(o)];
-    const bool improves =
-        Order::Beats(key, best.key) || (key == best.key && run.number < best.number);
-    if (!improves || IsNothing(key)) return;
-    int64_t i = 0;
-    while (Order::ToIndexKey(run.first[i * run.stride]) != key) ++i;
-    Take(o, key, run.number + i * run.number_step);
-  }
-
-  Key BestOf(const ElementRun<T>& run) const {
-    if (run.stride == 1) return kernels_.best_of_row(run.first, run.count);
-    Key best = Order::kWorst;
-    for (int64_t i = 0; i < run.count; ++i) {
-      const Key key = Order::ToIndexKey(run.first[i * run.stride]);
-      if (Order::Beats(key, best)) best = key;
-    }
-    return best;
+    if (!Improves(o, key, number)) return;
+    keys_[static_cast<size_t>(o)] = key;
+    numbers_[static_cast<size_t>(o)] = number;
   }
 
   void AddRowsToColumns(int64_t columns, const ElementRun<T>& run) {
-    constexpr Key kNoRow = static_cast<Key>(IndexKernels<T>::kMaxRows);
-    for (int64_t o = 0; o < columns; ++o) keys_[static_cast<size_t>(o)] = Order::kWorst;
-    std::fill_n(rows_.begin(), columns, kNoRow);
-    kernels_.index_of_columns(run.first, run.count, run.stride, columns, keys_.data(),
+    std::fill_n(keys_of_rows_.begin(), columns, Order::kWorst);
+    // Integers may have the worst key from the first row on, which then improves nothing.
+    std::fill_n(rows_.begin(), columns, Key{0});
+    kernels_.index_of_columns(run.first, run.count, run.stride, columns, keys_of_rows_.data(),
                               rows_.data());
     for (int64_t o = 0; o < columns; ++o) {
-      const Key row = rows_[static_cast<size_t>(o)];
-      // Integers may have the worst key from the first row on, which then has improved nothing.
-      const int64_t number = run.number + (row == kNoRow ? 0 : row) * run.number_step;
-      Take(o, keys_[static_cast<size_t>(o)], number);
+      const size_t i = static_cast<size_t>(o);
+      Take(o, keys_of_rows_[i], run.number + static_cast<int64_t>(rows_[i]) * run.number_step);
     }
   }
 
   IndexKernels<T> kernels_;
-  std::vector<Best> best_;
-  std::vector<Key> keys_;  // of the rows that AddRowsToColumns looks at
+  std::vector<Key> keys_;
+  std::vector<int64_t> numbers_;
+  std::vector<Key> keys_of_rows_;  // of the rows that AddRowsToColumns looks at
   std::vector<Key> rows_;
 };
 

@@ -33,8 +33,8 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
     kernels_.multiply_columns(x, rows, row_stride, columns, states_.At(0));
   }
 
-  void Merge(int64_t o, RoughProductTile& other) {
-    MultiplyGroup(states_.At(o), other.states_.At(o));
+  void Merge(int64_t o, RoughProductTile& other, int64_t p, int64_t) {
+    MultiplyGroup(states_.At(o), other.states_.At(p));
   }
 
   bool Finish(int64_t o, int64_t, T& result) {

@@ -106,7 +106,7 @@ template <typename Tile>
 ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
                    bool any_order) {
   return PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
-                    {any_order, Tile::kColumns});
+                    {any_order, Tile::kByVectors, Tile::kColumns});
 }
 
 // For functions that do not mind the order of elements.
@@ -133,9 +133,12 @@ template <Extreme kExtreme>
 void ReduceToIndex(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
   VisitDataType(Types(), input.type, [&]<typename T>() {
-    VisitDataType(Join<Integers64, Integers32>(), output.type, [&]<typename Index>() {
-      ReduceWith<ExtremeIndexTile<T, kExtreme, Index>>(desc, input, output);
-    });
+    // An index is not negative: its bits are those of either sign's type.
+    if (ByteWidth(output.type) == sizeof(int64_t)) {
+      ReduceWith<ExtremeIndexTile<T, kExtreme, int64_t>>(desc, input, output);
+    } else {
+      ReduceWith<ExtremeIndexTile<T, kExtreme, int32_t>>(desc, input, output);
+    }
   });
 }
 

@@ -5,12 +5,15 @@
 //   Start(count, shift, stride)       begins `count` groups; see ReduceLoop about `shift`
 //   AddRow(o, row)                    elements of group o
 //   AddColumns(columns, rows)         elements of all groups: `columns` leads from group to group
-//   Merge(o, other)                   what another part of group o has seen
+//   Merge(o, other, p, number)        what another part of group o has seen: state p of the same or
+//                                     another tile, whose elements' numbers count from `number`
 //   Finish(o, n, result)              the result of group o of n elements; false: not decided
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -48,16 +51,16 @@ class ReduceLoop {
         input_(input.elements<Input>()),
         shift_(shift),
         output_(output.elements<Output>()),
-        tiles_(plan.kept) {
+        tiles_(plan.kept),
+        rows_(plan.reduced) {
     tiles_.sizes.back() = plan.tiles_per_row();
     for (Dims& strides : tiles_.strides) strides.back() *= plan.tile;
+    rows_.sizes.back() = 1;
   }
 
   // Computes every output. Returns the numbers of those that the tile could not decide.
   std::vector<int64_t> Run() {
-    std::vector<int64_t> all(static_cast<size_t>(Product(tiles_.sizes)));
-    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-    return RunTiles(all);
+    return RunTiles(plan_.tile_count(), [](int64_t i) { return i; });
   }
 
   // The same for the tiles that have these outputs.
@@ -70,11 +73,12 @@ class ReduceLoop {
     }
     std::sort(tiles.begin(), tiles.end());
     tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
-    return RunTiles(tiles);
+    return RunTiles(static_cast<int64_t>(tiles.size()),
+                    [&](int64_t i) { return tiles[static_cast<size_t>(i)]; });
   }
 
  private:
-  static constexpr int64_t kParallelElements = 1 << 15;
+  static constexpr int64_t kParallelElements = 1 << 17;  // fewer are done before threads wake
 
   // Where a tile's outputs are.
   struct Place {
@@ -87,8 +91,11 @@ class ReduceLoop {
     return plan_.kept.strides[operand].back();
   }
 
-  Place PlaceOf(int64_t tile) const {
-    const Walk<ReducePlan::kKeptOperands> walk(tiles_, tile);
+  using TileWalk = Walk<ReducePlan::kKeptOperands>;
+
+  Place PlaceOf(int64_t tile) const { return PlaceAt(TileWalk(tiles_, tile), tile); }
+
+  Place PlaceAt(const TileWalk& walk, int64_t tile) const {
     const int64_t column = tile % tiles_.sizes.back() * plan_.tile;
     return {std::min(plan_.tile, plan_.kept.sizes.back() - column),
             tile / tiles_.sizes.back() * plan_.kept.sizes.back() + column,
@@ -96,73 +103,115 @@ class ReduceLoop {
             walk.offset(ReducePlan::kShift)};
   }
 
-  std::vector<int64_t> RunTiles(const std::vector<int64_t>& tiles) {
+  // Numbers the tiles to run.
+  using TileAt = std::function<int64_t(int64_t)>;
+
+  std::vector<int64_t> RunTiles(int64_t count, const TileAt& tile_at) {
     undecided_.clear();
     if (plan_.block_count() == 1) {
-      RunWholeGroups(tiles);
+      RunWholeGroups(count, tile_at);
     } else {
-      RunInBlocks(tiles);
+      RunInBlocks(count, tile_at);
     }
     return std::move(undecided_);
   }
 
-  void RunWholeGroups(const std::vector<int64_t>& tiles) {
+  Tile NewTile() const { return Tile(plan_.tile * plan_.fold.count); }
+
+  void RunWholeGroups(int64_t count, const TileAt& tile_at) {
     const int64_t elements = plan_.tile * plan_.group_size;
-    ParallelFor(static_cast<int64_t>(tiles.size()), kParallelElements / elements + 1,
-                [&](int64_t begin, int64_t end) {
-                  Tile tile(plan_.tile);
-                  for (int64_t i = begin; i < end; ++i) {
-                    const Place place = PlaceOf(tiles[static_cast<size_t>(i)]);
-                    Accumulate(place, 0, plan_.group_size, tile);
-                    Finish(place, tile);
-                  }
-                });
+    ParallelFor(count, kParallelElements / elements + 1, [&](int64_t begin, int64_t end) {
+      Tile tile = NewTile();
+      std::optional<TileWalk> walk;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t number = tile_at(i);
+        if (i > begin && number == tile_at(i - 1) + 1) {
+          walk->Next();
+        } else {
+          walk.emplace(tiles_, number);
+        }
+        const Place place = PlaceAt(*walk, number);
+        Accumulate(place, 0, plan_.turns(), tile);
+        Finish(place, tile);
+      }
+    });
   }
 
   // Groups that are long enough to share: every block has states of its own, merged in order.
-  void RunInBlocks(const std::vector<int64_t>& tiles) {
+  void RunInBlocks(int64_t count, const TileAt& tile_at) {
     const int64_t blocks = plan_.block_count();
-    const int64_t count = static_cast<int64_t>(tiles.size());
-    std::vector<Tile> states(static_cast<size_t>(count * blocks), Tile(plan_.tile));
-    ParallelFor(count * blocks, 1, [&](int64_t begin, int64_t end) {
+    std::vector<Tile> states(static_cast<size_t>(count * blocks), NewTile());
+    const int64_t elements = plan_.tile * plan_.fold.count * plan_.block;
+    ParallelFor(count * blocks, kParallelElements / elements + 1, [&](int64_t begin, int64_t end) {
       for (int64_t work = begin; work < end; ++work) {
         const int64_t block = work % blocks;
-        Accumulate(PlaceOf(tiles[static_cast<size_t>(work / blocks)]), block * plan_.block,
-                   std::min(plan_.group_size, (block + 1) * plan_.block),
+        Accumulate(PlaceOf(tile_at(work / blocks)), block * plan_.block,
+                   std::min(plan_.turns(), (block + 1) * plan_.block),
                    states[static_cast<size_t>(work)]);
       }
     });
     ParallelFor(count, kParallelElements / (blocks * plan_.tile) + 1,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
-                    const Place place = PlaceOf(tiles[static_cast<size_t>(i)]);
+                    const Place place = PlaceOf(tile_at(i));
                     Tile* of_tile = &states[static_cast<size_t>(i * blocks)];
-                    for (int64_t b = 1; b < blocks; ++b) {
-                      for (int64_t o = 0; o < place.count; ++o) of_tile[0].Merge(o, of_tile[b]);
-                    }
+                    for (int64_t b = 1; b < blocks; ++b) MergeTile(place, of_tile[b], of_tile[0]);
                     Finish(place, of_tile[0]);
                   }
                 });
   }
 
-  // Shows the elements [begin, end) of each group of a place to a tile.
+  void MergeTile(const Place& place, Tile& from, Tile& to) const {
+    for (int64_t o = 0; o < place.count; ++o) {
+      const int64_t state = o * plan_.fold.output_step;
+      to.Merge(state, from, state, 0);
+    }
+  }
+
+  // Shows the turns [begin, end) of the reduced loops to a tile.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
-    tile.Start(place.count, shift_ == nullptr ? nullptr : shift_ + place.shift,
+    tile.Start(place.count * plan_.fold.count, shift_ == nullptr ? nullptr : shift_ + place.shift,
                Stride(ReducePlan::kShift));
     const Input* first = input_ + place.input;
     const int64_t column_stride = Stride(ReducePlan::kInput);
-    if (plan_.by_columns) {
+    if (plan_.fold.count > 1) {
+      AccumulateFold(place, begin, end, tile);
+    } else if (plan_.by_columns) {
       ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
         run.first = first + offset;
         tile.AddColumns(ColumnRun{place.count, column_stride}, run);
       });
-      return;
+    } else {
+      for (int64_t o = 0; o < place.count; ++o) {
+        ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
+          run.first = first + o * column_stride + offset;
+          tile.AddRow(o, run);
+        });
+      }
     }
+  }
+
+  void AccumulateFold(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
+    const ReducePlan::Fold& fold = plan_.fold;
+    const int64_t turns = plan_.reduced.sizes.back();
+    int64_t turn = begin % turns;
+    ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
+      run.first = input_ + place.input + offset;
+      turn += run.count;
+      const bool has_short_turn = turn == turns && fold.last_count < fold.count;
+      turn %= turns;
+      run.count -= has_short_turn ? 1 : 0;
+      tile.AddColumns(ColumnRun{place.count * fold.count, 1}, run);
+      if (!has_short_turn) return;
+      run = {run.first + run.count * run.stride, 1, run.stride,
+             run.number + run.count * run.number_step, run.number_step};
+      tile.AddColumns(ColumnRun{place.count * fold.last_count, 1}, run);
+    });
     for (int64_t o = 0; o < place.count; ++o) {
-      ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
-        run.first = first + o * column_stride + offset;
-        tile.AddRow(o, run);
-      });
+      const int64_t state = o * fold.output_step;
+      for (int64_t j = 1; j < fold.count; ++j) {
+        tile.Merge(state, tile, state + j * fold.step, j * fold.number_step);
+      }
     }
   }
 
@@ -172,9 +221,11 @@ class ReduceLoop {
     const int64_t row_size = plan_.reduced.sizes.back();
     const int64_t stride = plan_.reduced.strides[ReducePlan::kElement].back();
     const int64_t number_step = plan_.reduced.strides[ReducePlan::kNumber].back();
-    LoopNest<ReducePlan::kReducedOperands> rows = plan_.reduced;
-    rows.sizes.back() = 1;
-    Walk<ReducePlan::kReducedOperands> row(rows, begin / row_size);
+    if (rows_.rank() == 1) {
+      return body(ElementRun<Input>{nullptr, end - begin, stride, begin * number_step, number_step},
+                  begin * stride);
+    }
+    Walk<ReducePlan::kReducedOperands> row(rows_, begin / row_size);
     int64_t first = begin % row_size;
     for (int64_t at = begin; at < end; row.Next(), first = 0) {
       const int64_t count = std::min(row_size - first, end - at);
@@ -188,7 +239,7 @@ class ReduceLoop {
   void Finish(const Place& place, Tile& tile) {
     for (int64_t o = 0; o < place.count; ++o) {
       Output& result = output_[place.output + o * Stride(ReducePlan::kOutput)];
-      if (tile.Finish(o, plan_.group_size, result)) continue;
+      if (tile.Finish(o * plan_.fold.output_step, plan_.group_size, result)) continue;
       const std::lock_guard lock(undecided_mutex_);
       undecided_.push_back(place.first + o);
     }
@@ -198,7 +249,8 @@ class ReduceLoop {
   const Input* input_;
   const double* shift_;
   Output* output_;
-  LoopNest<ReducePlan::kKeptOperands> tiles_;  // plan_.kept with its last loop counted in tiles
+  LoopNest<ReducePlan::kKeptOperands> tiles_;    // plan_.kept with its last loop counted in tiles
+  LoopNest<ReducePlan::kReducedOperands> rows_;  // plan_.reduced with its last loop as one turn
   std::mutex undecided_mutex_;
   std::vector<int64_t> undecided_;
 };

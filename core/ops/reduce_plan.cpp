@@ -5,13 +5,106 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;  // elements
-constexpr int64_t kTileOfRows = 64;  // outputs
+constexpr int64_t kBlock = 1 << 16;       // elements of a group that are worked on as one
+constexpr int64_t kWork = 1 << 18;        // elements that are worth a piece of work
+constexpr int64_t kEnoughPieces = 32;     // of work, for the threads to share
+constexpr int64_t kTileOfRows = 64;       // outputs
+constexpr int64_t kShortRow = 64;         // elements
+constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
+constexpr int64_t kFoldedColumns = 1024;  // at most
+constexpr int64_t kFoldTurns = 64;        // that make up for merging the states of a fold
 
 template <size_t kOperands>
 LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
   if (nest.rank() == 0) nest.Push(1, {});
   return nest;
+}
+
+// Falling strides of operand `k`, but loops that stay where they are come first.
+template <size_t kOperands>
+LoopNest<kOperands> InOrderOfMemory(const LoopNest<kOperands>& nest, size_t k) {
+  const LoopNest<kOperands> sorted = SortedByStride(nest, k);
+  if (sorted.rank() == 0 || sorted.strides[k].back() != 0) return Merged(sorted);
+  LoopNest<kOperands> result;
+  for (const bool stays : {true, false}) {
+    for (size_t d = 0; d < sorted.rank(); ++d) {
+      if ((sorted.strides[k][d] == 0) == stays) result.Push(sorted.sizes[d], sorted.Step(d));
+    }
+  }
+  return Merged(result);
+}
+
+int64_t KeptStride(const ReducePlan& plan) {
+  return plan.kept.strides[ReducePlan::kInput].back();
+}
+
+int64_t ReducedStride(const ReducePlan& plan) {
+  return plan.reduced.strides[ReducePlan::kElement].back();
+}
+
+// Whether the innermost loop of all that move is one over the outputs.
+bool OutputsLieCloser(const ReducePlan& plan) {
+  if (KeptStride(plan) == 0) return false;
+  return ReducedStride(plan) == 0 || KeptStride(plan) < ReducedStride(plan);
+}
+
+// Takes the innermost reduced loop, or `count` turns of it at a time, into the fold.
+void FoldInnermost(int64_t count, int64_t output_step, int64_t step, ReducePlan& plan) {
+  Dims& sizes = plan.reduced.sizes;
+  int64_t& number_step = plan.reduced.strides[ReducePlan::kNumber].back();
+  const int64_t turns = (sizes.back() + count - 1) / count;
+  plan.fold = {count, output_step, step, number_step, sizes.back() - (turns - 1) * count};
+  if (turns == 1 && sizes.size() > 1) {
+    plan.reduced = Without(plan.reduced, sizes.size() - 1);
+  } else {
+    sizes.back() = turns;
+    number_step *= count;
+    plan.reduced.strides[ReducePlan::kElement].back() *= count;
+  }
+}
+
+// Where a row of columns is short and the elements that follow it in memory are of the same groups.
+void FoldShortRows(ReducePlan& plan) {
+  const int64_t outputs = plan.kept.sizes.back();
+  const int64_t elements = plan.reduced.sizes.back();
+  const int64_t turns = plan.turns();
+  if (KeptStride(plan) == 1 && ReducedStride(plan) == outputs) {
+    const int64_t count =
+        std::min({elements, kFoldedColumns / outputs, std::max(turns / kFoldTurns, int64_t{1})});
+    // Whole vectors, as far as there is a choice.
+    const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
+    const int64_t whole = count == elements ? count : count - count % granule;
+    if (whole > 1) FoldInnermost(whole, 1, outputs, plan);
+  } else if (ReducedStride(plan) == 1 && KeptStride(plan) == elements && elements < kShortRow &&
+             turns / elements >= kFoldTurns) {
+    FoldInnermost(elements, elements, 1, plan);
+    plan.by_columns = true;
+  }
+}
+
+// Rows that are worth turning into columns.
+bool HasShortRows(const ReducePlan& plan) {
+  const int64_t row = plan.reduced.sizes.back();
+  return row < kShortRow && row <= plan.kept.sizes.back() && KeptStride(plan) != 0;
+}
+
+int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
+  const int64_t outputs = plan.kept.sizes.back();
+  if (!plan.by_columns) return std::min(outputs, kTileOfRows);
+  if (plan.fold.count > 1) return std::min(outputs, kFoldedColumns / plan.fold.count);
+  const bool is_gathered = traits.by_vectors && KeptStride(plan) != 1;
+  return std::min({outputs, traits.tile_of_columns, is_gathered ? kTileOfGathered : outputs});
+}
+
+// Long groups are cut, and so are shorter ones where there are too few tiles to share.
+int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
+  const int64_t turns = plan.turns();
+  int64_t block = std::min(turns, kBlock);
+  // Where their order matters, the parts of a group depend on its size alone.
+  if (!traits.any_order) return block;
+  const int64_t for_pieces = turns / std::max(kEnoughPieces / plan.tile_count(), int64_t{1}) + 1;
+  const int64_t for_work = kWork / (plan.tile * plan.fold.count) + 1;
+  return std::min(block, std::max(for_pieces, for_work));
 }
 
 }  // namespace
@@ -37,14 +130,15 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   ReducePlan plan;
   plan.group_size = Product(reduced_sizes);
   plan.output_count = Product(kept.sizes);
-  plan.kept = AtLeastOneLoop(Merged(SortedByStride(Merged(kept), ReducePlan::kInput)));
-  if (traits.any_order) reduced = SortedByStride(Merged(reduced), ReducePlan::kElement);
-  plan.reduced = AtLeastOneLoop(Merged(reduced));
-  plan.by_columns = plan.kept.strides[ReducePlan::kInput].back() <
-                    plan.reduced.strides[ReducePlan::kElement].back();
-  plan.tile =
-      std::min(plan.kept.sizes.back(), plan.by_columns ? traits.tile_of_columns : kTileOfRows);
-  plan.block = std::min(plan.group_size, kBlock);
+  plan.kept = AtLeastOneLoop(InOrderOfMemory(Merged(kept), ReducePlan::kInput));
+  reduced = Merged(reduced);
+  if (traits.any_order) reduced = InOrderOfMemory(reduced, ReducePlan::kElement);
+  plan.reduced = AtLeastOneLoop(reduced);
+  plan.by_columns = OutputsLieCloser(plan);
+  if (traits.any_order && traits.by_vectors) FoldShortRows(plan);
+  if (traits.by_vectors && HasShortRows(plan)) plan.by_columns = true;
+  plan.tile = TileFor(plan, traits);
+  plan.block = BlockFor(plan, traits);
   return plan;
 }
 

@@ -39,12 +39,13 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
   }
 
-  void Merge(int64_t o, const RoughSumTile& other) {
+  void Merge(int64_t o, const RoughSumTile& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
-    const HeadTail sum = TwoSum(heads_[i], other.heads_[i]);
+    const size_t k = static_cast<size_t>(p);
+    const HeadTail sum = TwoSum(heads_[i], other.heads_[k]);
     heads_[i] = sum.head;
-    tails_[i] += sum.tail + other.tails_[i];
-    peaks_[i] = std::max(peaks_[i], other.peaks_[i]);
+    tails_[i] += sum.tail + other.tails_[k];
+    peaks_[i] = std::max(peaks_[i], other.peaks_[k]);
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {
@@ -78,6 +79,7 @@ class ExactSumTile {
   using Input = T;
   using Output = T;
 
+  static constexpr bool kByVectors = false;
   static constexpr int64_t kColumns = 64;
 
   explicit ExactSumTile(int64_t capacity) : states_(static_cast<size_t>(capacity)) {}
@@ -104,8 +106,8 @@ class ExactSumTile {
     }
   }
 
-  void Merge(int64_t o, const ExactSumTile& other) {
-    states_[static_cast<size_t>(o)].Merge(other.states_[static_cast<size_t>(o)]);
+  void Merge(int64_t o, const ExactSumTile& other, int64_t p, int64_t) {
+    states_[static_cast<size_t>(o)].Merge(other.states_[static_cast<size_t>(p)]);
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {

@@ -1,41 +1,85 @@
 // What tiles of ReduceLoop have in common whose kernels take neighbours in memory.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
+#include "core/kernels/copy.h"
 #include "core/ops/reduce_loop.h"
 
 namespace dmlop {
+
+// Calls body(piece) for pieces of a run that are `length` long, but for the last.
+template <typename T, typename Body>
+void ForEachPiece(const ElementRun<T>& run, int64_t length, Body&& body) {
+  for (int64_t i = 0; i < run.count; i += length) {
+    body(ElementRun<T>{run.first + i * run.stride, std::min(length, run.count - i), run.stride,
+                       run.number + i * run.number_step, run.number_step});
+  }
+}
 
 // AddRow and AddColumns in terms of
 //
 //   AddNeighbours(o, x, count)                  elements of group o, one after another
 //   AddRows(x, rows, row_stride, columns)       rows of neighbours, one to each of the first groups
 //
-// Elements that lie apart are added one at a time.
+// Elements that lie apart are copied side by side first. A tile that needs the elements' numbers
+// has AddPackedRow and AddPackedRows instead.
 template <typename Tile, typename T>
 class VectorTile {
  public:
+  static constexpr bool kByVectors = true;
+
   void AddRow(int64_t o, const ElementRun<T>& run) {
-    if (run.stride == 1) return tile().AddNeighbours(o, run.first, run.count);
-    for (int64_t i = 0; i < run.count; ++i) {
-      tile().AddNeighbours(o, run.first + i * run.stride, 1);
-    }
+    if (run.stride == 1) return tile().AddPackedRow(o, run);
+    ForEachPiece(run, kGathered, [&](const ElementRun<T>& piece) {
+      alignas(64) T gathered[kGathered];
+      Copy({1, piece.count, 0, 1, 0, piece.stride}, gathered, piece.first);
+      tile().AddPackedRow(o, {gathered, piece.count, 1, piece.number, piece.number_step});
+    });
   }
 
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    if (columns.stride == 1) {
-      return tile().AddRows(run.first, run.count, run.stride, columns.count);
-    }
-    for (int64_t o = 0; o < columns.count; ++o) {
-      ElementRun<T> column = run;
-      column.first += o * columns.stride;
-      AddRow(o, column);
-    }
+    if (columns.count < kFewColumns && run.count >= kManyRows) return AddFewColumns(columns, run);
+    if (columns.stride == 1) return tile().AddPackedRows(columns.count, run);
+    ForEachPiece(run, kGathered / columns.count, [&](const ElementRun<T>& piece) {
+      alignas(64) T gathered[kGathered];
+      Copy({piece.count, columns.count, columns.count, 1, piece.stride, columns.stride}, gathered,
+           piece.first);
+      tile().AddPackedRows(columns.count,
+                           {gathered, piece.count, columns.count, piece.number, piece.number_step});
+    });
+  }
+
+  void AddPackedRow(int64_t o, const ElementRun<T>& run) {
+    tile().AddNeighbours(o, run.first, run.count);
+  }
+
+  void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
+    tile().AddRows(run.first, run.count, run.stride, columns);
   }
 
  private:
+  static constexpr int64_t kGathered = (1 << 14) / sizeof(T);  // elements, in the nearest cache
+  static constexpr int64_t kFewColumns = 8;
+  static constexpr int64_t kManyRows = 64;
+
   Tile& tile() { return static_cast<Tile&>(*this); }
+
+  void Copy(const CopyTile& tile, T* to, const T* from) const {
+    copy_(tile, reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from));
+  }
+
+  // The columns one after another, as long as what one touches is still near for the next.
+  void AddFewColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    constexpr int64_t kRows = 1024;
+    ForEachPiece(run, kRows, [&](ElementRun<T> piece) {
+      for (int64_t o = 0; o < columns.count; ++o, piece.first += columns.stride) AddRow(o, piece);
+    });
+  }
+
+  CopyTileFunction copy_ = CopyTileFor(sizeof(T));
 };
 
 }  // namespace dmlop

@@ -34,6 +34,23 @@ const ShapeCase kShapeCases[] = {
     {"SeamInsideARow", {3, 99, 1000}, {1, 2}},
     {"Columns", {kBlock + 3, 2}, {0}},
     {"AroundTheKept", {300, 2, 300}, {0, 2}},
+    {"FewTilesOfManyColumns", {300, 1500}, {0}},
+};
+
+// What is moved or folded so that it fits vectors.
+const ShapeCase kNarrowCases[] = {
+    {"OneColumn", {1000, 1}, {0}},
+    {"ThreeColumns", {1000, 3}, {0}},
+    {"SevenColumnsInTheMiddle", {3, 777, 7}, {1}},
+    {"ThirtyColumns", {700, 30}, {0}},
+    {"FewTurns", {40, 20, 3}, {1}},
+    {"FoldedWhole", {70, 3, 4, 5}, {0, 2}},
+    {"FoldedRows", {70, 5, 6}, {0, 2}},
+    {"FoldedRowsOfTwoTiles", {64, 180, 6}, {0, 2}},
+    {"ShortRows", {1000, 3}, {1}},
+    {"LongerRows", {300, 63}, {1}},
+    {"EveryOtherAxis", {3, 4, 5, 4, 3, 4, 5, 4}, {0, 2, 4, 6}},
+    {"EveryOtherAxisFromTheSecond", {3, 4, 5, 4, 3, 4, 5, 4}, {1, 3, 5, 7}},
 };
 
 // Values whose long products stay in range, and whose sums are mostly positive.
@@ -63,6 +80,32 @@ TEST_P(ReduceBlocks, AgreeWithReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ReduceBlocks, testing::ValuesIn(kShapeCases), CaseName<ShapeCase>);
+
+class ReduceNarrow : public testing::TestWithParam<ShapeCase> {};
+
+// Packed, with gaps, with the first and last axis exchanged, and with one that stays in place.
+TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
+  const Dims& sizes = GetParam().sizes;
+  Dims apart = PackedStrides(sizes);
+  for (int64_t& stride : apart) stride *= 2;
+  Dims still = PackedStrides(sizes);
+  still[0] = 0;
+  int number = 0;
+  for (const Dims& strides : {PackedStrides(sizes), apart, FortranStrides(sizes), still}) {
+    for (const ReduceFunction function : AllReduceFunctions()) {
+      SCOPED_TRACE(CaseTrace(number));
+      Engine engine = CaseEngine(number++);
+      TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16, {sizes, strides},
+                       UniformInt(engine, 0, 3));
+      FillNearOne(engine, input);
+      OperatorCall call = CallFor(function, GetParam().axes, input);
+      ASSERT_TRUE(RunsLikeReference(call));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ReduceNarrow, testing::ValuesIn(kNarrowCases),
+                         CaseName<ShapeCase>);
 
 // --- what must be carried over a seam ------------------------------------------------------------
 
