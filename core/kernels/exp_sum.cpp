@@ -12,13 +12,14 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// e^x for x <= 0, within 2^-50 of the result, and 1 for 0; nearly 0 below -700; NaN for NaN.
+// e^x for x <= 0, within 2^-41 of the result, and 1 for 0; nearly 0 below -700; NaN for NaN.
 HWY_INLINE WideVec RoughExp(WideVec x) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> bits;
@@ -28,41 +29,27 @@ HWY_INLINE WideVec RoughExp(WideVec x) {
   const WideVec shifter = hn::Set(d, 0x1.8p52);
   const WideVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), shifter);
   const WideVec k = hn::Sub(shifted, shifter);
-  // ln 2 in two parts, the first short enough for its product with k to be exact.
-  WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42feep-1), x);
-  r = hn::NegMulAdd(k, hn::Set(d, 0x1.a39ef35793c76p-33), r);
-  // The Taylor series up to r^13 / 13!; |r| <= ln(2) / 2 leaves less than 2^-57.
-  constexpr double kCoefficients[] = {1.0 / 6227020800,
-                                      1.0 / 479001600,
-                                      1.0 / 39916800,
-                                      1.0 / 3628800,
-                                      1.0 / 362880,
-                                      1.0 / 40320,
-                                      1.0 / 5040,
-                                      1.0 / 720,
-                                      1.0 / 120,
-                                      1.0 / 24,
-                                      1.0 / 6,
-                                      1.0 / 2,
-                                      1.0,
-                                      1.0};
+  const WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), x);  // within 2^-42
+  // The Taylor series up to r^10 / 10!; |r| <= ln(2) / 2 leaves less than 2^-42.
+  constexpr double kCoefficients[] = {
+      1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+      1.0 / 24,      1.0 / 6,      1.0 / 2,     1.0,        1.0};
   WideVec power = hn::Set(d, kCoefficients[0]);
   for (size_t i = 1; i < std::size(kCoefficients); ++i) {
     power = hn::MulAdd(power, r, hn::Set(d, kCoefficients[i]));
   }
-  const auto exponent =
-      hn::ShiftLeft<52>(hn::Add(hn::BitCast(bits, shifted), hn::Set(bits, uint64_t{1023})));
-  return hn::Mul(power, hn::BitCast(d, exponent));
+  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(bits, shifted));
+  return hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent));
 }
 
-HWY_INLINE double RoughExp(double x) {
+HWY_INLINE double ExpOrNan(double x) {
   return std::isnan(x) ? x : Exp(x);
 }
 
 // Moves one group's sum to a new maximum, which is not less than the old one.
 HWY_INLINE void Rebase(double max, const ExpSums& sums) {
   if (max == *sums.max) return;
-  if (*sums.sum != 0) *sums.sum *= RoughExp(*sums.max - max);
+  if (*sums.sum != 0) *sums.sum *= ExpOrNan(*sums.max - max);
   *sums.max = max;
 }
 
@@ -106,48 +93,45 @@ void AddRow(const T* x, int64_t count, const ExpSums& sums) {
     hn::Store(hn::Add(even, odd), d, values);
     for (int64_t lane = 0; lane < lanes; ++lane) *sums.sum += values[lane];
     for (; i < size; ++i) {
-      *sums.sum += RoughExp(static_cast<double>(WidenElement(piece[i])) - *sums.max);
+      *sums.sum += ExpOrNan(static_cast<double>(WidenElement(piece[i])) - *sums.max);
     }
   }
 }
 
-// All columns of a few rows at a time, so that the rows are read as streams.
-constexpr int64_t kRowsAtATime = 16;
-
-template <typename T>
-HWY_INLINE void AddRowsToVector(const T* x, int64_t rows, int64_t row_stride, const ExpSums& sums) {
+// The same for each lane, where there is a new maximum.
+HWY_INLINE WideVec Rebase(WideVec old_max, WideVec max, WideVec sum) {
   const Wide d;
-  const WideVec old_max = hn::LoadU(d, sums.max);
-  NarrowVec highest = LoadNarrow(x);
-  for (int64_t row = 1; row < rows; ++row) {
-    highest = hn::Max(highest, LoadNarrow(x + row * row_stride));
-  }
-  const WideVec max = hn::Max(old_max, hn::PromoteTo(d, highest));
-  WideVec sum = hn::Mul(hn::LoadU(d, sums.sum), RoughExp(hn::Sub(old_max, max)));
-  for (int64_t row = 0; row < rows; ++row) {
-    sum = hn::Add(sum, RoughExp(hn::Sub(LoadWide(x + row * row_stride), max)));
-  }
-  hn::StoreU(max, d, sums.max);
-  hn::StoreU(sum, d, sums.sum);
+  if (hn::AllTrue(d, hn::Eq(old_max, max))) return sum;
+  HWY_ALIGN double factors[hn::MaxLanes(Wide())];
+  hn::Store(hn::Sub(old_max, max), d, factors);
+  for (size_t lane = 0; lane < hn::Lanes(d); ++lane) factors[lane] = ExpOrNan(factors[lane]);
+  return hn::Mul(sum, hn::Load(d, factors));
 }
 
 template <typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ExpSums& sums) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
-    const int64_t count = HWY_MIN(kRowsAtATime, rows - row);
-    const T* first = x + row * row_stride;
-    int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      AddRowsToVector(first + c, count, row_stride, {sums.max + c, sums.sum + c});
+  const Wide d;
+  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    NarrowVec highest = LoadNarrow(from);
+    for (int64_t row = 1; row < count; ++row) {
+      highest = hn::Max(highest, LoadNarrow(from + row * row_stride));
     }
-    for (; c < columns; ++c) {
-      for (int64_t r = 0; r < count; ++r) {
-        AddRow(first + r * row_stride + c, 1, {sums.max + c, sums.sum + c});
-      }
+    const WideVec old_max = hn::LoadU(d, sums.max + c);
+    const WideVec max = hn::Max(old_max, hn::PromoteTo(d, highest));
+    WideVec sum = Rebase(old_max, max, hn::LoadU(d, sums.sum + c));
+    for (int64_t row = 0; row < count; ++row) {
+      sum = hn::Add(sum, RoughExp(hn::Sub(LoadWide(from + row * row_stride), max)));
     }
-  }
+    hn::StoreU(max, d, sums.max + c);
+    hn::StoreU(sum, d, sums.sum + c);
+  };
+  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < count; ++row) {
+      AddRow(from + row * row_stride, 1, {sums.max + c, sums.sum + c});
+    }
+  };
+  ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);
 }
 
 template <typename T>

@@ -24,54 +24,7 @@
 
 namespace dmlop::reduce {
 
-// --- sums of integers ----------------------------------------------------------------------------
-
-// Modulo 2^64, of which the type's width is a part.
-template <typename T, typename Term>
-struct IntegerSum {
-  using Input = T;
-  using Output = T;
-  using State = uint64_t;
-
-  static State Start(double) { return 0; }
-  static void Add(State& state, T x, int64_t) { state += Term::Of(x); }
-  static void Merge(State& state, State other) { state += other; }
-  static T Finish(State state, int64_t) { return static_cast<T>(state); }
-};
-
-struct IntegerItself {
-  template <typename T>
-  static uint64_t Of(T x) {
-    return static_cast<uint64_t>(x);
-  }
-};
-struct IntegerMagnitude {
-  template <typename T>
-  static uint64_t Of(T x) {
-    const uint64_t bits = static_cast<uint64_t>(x);
-    return x < 0 ? 0 - bits : bits;
-  }
-};
-struct IntegerSquare {
-  template <typename T>
-  static uint64_t Of(T x) {
-    return static_cast<uint64_t>(x) * static_cast<uint64_t>(x);
-  }
-};
-
 // --- products ------------------------------------------------------------------------------------
-
-template <typename T>
-struct IntegerProduct {
-  using Input = T;
-  using Output = T;
-  using State = uint64_t;
-
-  static State Start(double) { return 1; }
-  static void Add(State& state, T x, int64_t) { state *= static_cast<uint64_t>(x); }
-  static void Merge(State& state, State other) { state *= other; }
-  static T Finish(State state, int64_t) { return static_cast<T>(state); }
-};
 
 struct ProductState {
   ScaledProduct magnitude;

@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "core/exact/error_free.h"
+#include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/widen-inl.h"
 
@@ -24,8 +25,11 @@ using WideBitsVec = hn::Vec<WideBits>;
 constexpr uint64_t kExponentField = uint64_t{0x7FF} << 52;
 constexpr uint64_t kOne = uint64_t{1023} << 52;  // the bits of 1.0
 
-// Multiplications before Normalize: the head grows to 2^65 at most.
-constexpr int64_t kMaxPending = 64;
+// Magnitudes for which kRowsAtATime factors, one after another, leave a head and all rounding
+// errors far inside the range of binary64.
+constexpr uint32_t kLeastModest = (127 - 48) << 23;     // bits of 2^-48
+constexpr uint32_t kGreatestModest = (127 + 48) << 23;  // bits of 2^48
+constexpr uint32_t kGreatest = 0x7F7FFFFF;              // bits of the largest number
 
 // The state of one vector of groups (or of lanes of one group).
 struct Accumulator {
@@ -33,54 +37,111 @@ struct Accumulator {
   WideBitsVec exponent, sign;
   BitsVec least, greatest;
 
-  HWY_INLINE void Multiply(NarrowVec x) {
-    const Wide d;
-    const WideBits bits;
-    const BitsVec magnitude = hn::BitCast(NarrowBits(), hn::Abs(x));
-    least = hn::Min(least, magnitude);
-    greatest = hn::Max(greatest, magnitude);
-
-    const WideBitsVec factor = hn::BitCast(bits, hn::PromoteTo(d, x));
-    const WideBitsVec one = hn::Set(bits, kOne);
-    sign = hn::Xor(sign, factor);
-    const WideBitsVec field = hn::And(factor, hn::Set(bits, kExponentField));
-    exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, uint64_t{1023})));
-    const WideVec mantissa =
-        hn::BitCast(d, hn::Or(hn::And(factor, hn::Set(bits, (uint64_t{1} << 52) - 1)), one));
-
-    const WideVec product = hn::Mul(head, mantissa);
-    tail = hn::Add(hn::Mul(tail, mantissa), Error(mantissa, product));
-    head = product;
+  // Multiplies by `count` vectors, at most kRowsAtATime, `step` elements apart.
+  template <typename T>
+  HWY_INLINE void Multiply(const T* x, int64_t count, int64_t step) {
+    const NarrowBits narrow;
+    BitsVec signs = hn::Zero(narrow);
+    BitsVec low = hn::Set(narrow, kGreatest), high = hn::Zero(narrow);
+    const auto next = [&](int64_t i) HWY_ATTR {
+      const NarrowVec value = LoadNarrow(x + i * step);
+      const NarrowVec magnitude = hn::Abs(value);
+      signs = hn::Xor(signs, hn::BitCast(narrow, value));
+      low = hn::Min(low, hn::BitCast(narrow, magnitude));
+      high = hn::Max(high, hn::BitCast(narrow, magnitude));
+      return hn::PromoteTo(Wide(), magnitude);
+    };
+    const Accumulator before = *this;
+    WideVec errors = hn::Zero(Wide());
+    int64_t i = 0;
+    // The product of two factors is exact: 48 bits.
+    for (; i + 2 <= count; i += 2) MultiplyBy(hn::Mul(next(i), next(i + 1)), errors);
+    if (i < count) MultiplyBy(next(i), errors);
+    if (HWY_UNLIKELY(!AreModest(low, high))) {
+      *this = before;
+      errors = hn::Zero(Wide());
+      for (i = 0; i < count; ++i) MultiplyBy(Mantissa(LoadNarrow(x + i * step)), errors);
+    }
+    least = hn::Min(least, low);
+    greatest = hn::Max(greatest, high);
+    sign = hn::Xor(sign, hn::ShiftLeft<32>(hn::PromoteTo(WideBits(), signs)));
+    Normalize(errors);
   }
 
-  // head * mantissa - product, which is exact: the mantissa has 24 bits, so both parts of a head
-  // cut into 26 and 27 bits have exact products with it. Fused or not, the bits are the same.
-  HWY_INLINE WideVec Error(WideVec mantissa, WideVec product) const {
-#if HWY_NATIVE_FMA
-    return hn::MulSub(head, mantissa, product);
-#else
+  static HWY_INLINE bool AreModest(BitsVec low, BitsVec high) {
+    const NarrowBits bits;
+    return hn::AllTrue(bits, hn::Eq(low, hn::Max(low, hn::Set(bits, kLeastModest)))) &&
+           hn::AllTrue(bits, hn::Eq(high, hn::Min(high, hn::Set(bits, kGreatestModest))));
+  }
+
+  // The factor has at most 48 bits. Collects the rounding errors' bits.
+  HWY_INLINE void MultiplyBy(WideVec factor, WideVec& errors) {
+    const WideVec product = hn::Mul(head, factor);
+    const WideVec error = Error(factor, product);
+    tail = hn::Add(hn::Mul(tail, factor), error);
+    head = product;
+    errors = hn::Or(errors, error);
+  }
+
+  // Takes the exponent out of a vector of factors. What becomes of zeros, infinities and NaN does
+  // not matter.
+  HWY_INLINE WideVec Mantissa(NarrowVec x) {
     const WideBits bits;
-    const WideBitsVec high_bits =
-        hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, head));
-    const WideVec high = hn::BitCast(Wide(), high_bits);
-    const WideVec low = hn::Sub(head, high);
-    return hn::Add(hn::Sub(hn::Mul(high, mantissa), product), hn::Mul(low, mantissa));
+    const WideBitsVec factor = hn::BitCast(bits, hn::PromoteTo(Wide(), hn::Abs(x)));
+    const WideBitsVec one = hn::Set(bits, kOne);
+    const WideBitsVec field = hn::And(factor, hn::Set(bits, kExponentField));
+    exponent = hn::Add(exponent, ShiftRightSigned(hn::Sub(field, one)));
+    return hn::BitCast(Wide(), hn::Or(hn::AndNot(hn::Set(bits, kExponentField), factor), one));
+  }
+
+  // head * factor - product, which is exact.
+  HWY_INLINE WideVec Error(WideVec factor, WideVec product) const {
+#if HWY_NATIVE_FMA
+    return hn::MulSub(head, factor, product);
+#else
+    // Dekker's: both cut into halves whose products are exact.
+    const WideVec head_high = UpperHalf(head);
+    const WideVec head_low = hn::Sub(head, head_high);
+    const WideVec factor_high = UpperHalf(factor);
+    const WideVec factor_low = hn::Sub(factor, factor_high);
+    WideVec error = hn::Sub(hn::Mul(head_high, factor_high), product);
+    error = hn::Add(error, hn::Mul(head_high, factor_low));
+    error = hn::Add(error, hn::Mul(head_low, factor_high));
+    return hn::Add(error, hn::Mul(head_low, factor_low));
 #endif
   }
 
-  // Brings the head back to [1, 2).
-  HWY_INLINE void Normalize() {
+  // The upper 26 bits.
+  static HWY_INLINE WideVec UpperHalf(WideVec x) {
+    const WideBits bits;
+    return hn::BitCast(
+        Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, x)));
+  }
+
+  // Brings the head back to [1, 2). A product that was rounded keeps a tail.
+  HWY_INLINE void Normalize(WideVec errors) {
     const Wide d;
     const WideBits bits;
     const WideVec sum = hn::Add(head, tail);
-    tail = hn::Sub(tail, hn::Sub(sum, head));
+    const WideVec rest = hn::Sub(tail, hn::Sub(sum, head));
     const WideBitsVec field = hn::And(hn::BitCast(bits, sum), hn::Set(bits, kExponentField));
     const WideBitsVec one = hn::Set(bits, kOne);
-    exponent = hn::Add(exponent, hn::ShiftRight<52>(hn::Sub(field, one)));
+    exponent = hn::Add(exponent, ShiftRightSigned(hn::Sub(field, one)));
     // 2^-e has the exponent field 2 * 1023 - (1023 + e).
     const WideVec scale = hn::BitCast(d, hn::Sub(hn::Add(one, one), field));
+    const WideVec zero = hn::Zero(d);
+    const auto inexact = hn::Or(hn::Ne(errors, zero), hn::Ne(tail, zero));
     head = hn::Mul(sum, scale);
-    tail = hn::Mul(tail, scale);
+    tail = hn::Mul(rest, scale);
+    tail = hn::IfThenElse(hn::And(inexact, hn::Eq(tail, zero)),
+                          hn::Set(d, RoughProducts::kInexact), tail);
+  }
+
+  // By 52 places, of a difference of exponent fields.
+  static HWY_INLINE WideBitsVec ShiftRightSigned(WideBitsVec x) {
+    const WideBits bits;
+    const hn::RebindToSigned<WideBits> integers;
+    return hn::BitCast(bits, hn::ShiftRight<52>(hn::BitCast(integers, x)));
   }
 };
 
@@ -133,13 +194,13 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
     HWY_ALIGN uint32_t least[hn::MaxLanes(Wide())], greatest[hn::MaxLanes(Wide())];
     std::fill_n(heads, lanes, 1.0);
     std::fill_n(tails, lanes, 0.0);
-    std::fill_n(least, lanes, 0x7F7FFFFFu);
+    std::fill_n(least, lanes, kGreatest);
     std::fill_n(greatest, lanes, 0u);
     Accumulator accumulator = Load({heads, tails, exponents, signs, least, greatest});
-    while (i + lanes <= count) {
-      const int64_t end = HWY_MIN(count, i + kMaxPending * lanes);
-      for (; i + lanes <= end; i += lanes) accumulator.Multiply(LoadNarrow(x + i));
-      accumulator.Normalize();
+    for (; i + lanes <= count;) {
+      const int64_t vectors = std::min(kRowsAtATime, (count - i) / lanes);
+      accumulator.Multiply(x + i, vectors, lanes);
+      i += vectors * lanes;
     }
     Store(accumulator, {heads, tails, exponents, signs, least, greatest});
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -150,37 +211,23 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
   for (; i < count; ++i) MultiplyElement(x[i], products);
 }
 
-// All columns of a few rows at a time, so that the rows are read as streams.
-constexpr int64_t kRowsAtATime = 16;
-static_assert(kRowsAtATime <= kMaxPending);
-
 template <typename T>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const RoughProducts& p) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
-    const int64_t end = HWY_MIN(rows, row + kRowsAtATime);
-    for (int64_t c = 0; c < columns; c += lanes) {
-      const RoughProducts at = {p.head + c, p.tail + c,  p.exponent + c,
-                                p.sign + c, p.least + c, p.greatest + c};
-      if (c + lanes <= columns) {
-        Accumulator accumulator = Load(at);
-        for (int64_t r = row; r < end; ++r) {
-          accumulator.Multiply(LoadNarrow(x + r * row_stride + c));
-        }
-        accumulator.Normalize();
-        Store(accumulator, at);
-        continue;
-      }
-      for (int64_t rest = 0; c + rest < columns; ++rest) {
-        for (int64_t r = row; r < end; ++r) {
-          MultiplyElement(x[r * row_stride + c + rest],
-                          {at.head + rest, at.tail + rest, at.exponent + rest, at.sign + rest,
-                           at.least + rest, at.greatest + rest});
-        }
-      }
-    }
-  }
+  const auto at = [&](int64_t c) {
+    return RoughProducts{p.head + c, p.tail + c,  p.exponent + c,
+                         p.sign + c, p.least + c, p.greatest + c};
+  };
+  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    Accumulator accumulator = Load(at(c));
+    accumulator.Multiply(from, count, row_stride);
+    Store(accumulator, at(c));
+  };
+  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < count; ++row) MultiplyElement(from[row * row_stride], at(c));
+  };
+  ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(Wide())), vector,
+                 single);
 }
 
 template <typename T>
@@ -208,10 +255,12 @@ void MultiplyGroup(const RoughProducts& products, const RoughProducts& other) {
   const double head = *products.head * *other.head;
   const double error = std::fma(*products.head, *other.head, -head);
   const double tail = error + (*products.head * *other.tail + *products.tail * *other.head);
+  const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
   const HeadTail product = FastTwoSum(head, tail);
   const int exponent = std::ilogb(product.head);  // 0, or 1 where the product reaches 2
   *products.head = std::ldexp(product.head, -exponent);
   *products.tail = std::ldexp(product.tail, -exponent);
+  if (!exact && *products.tail == 0) *products.tail = RoughProducts::kInexact;
   *products.exponent += *other.exponent + exponent;
   *products.sign ^= *other.sign;
   *products.least = std::min(*products.least, *other.least);

@@ -9,11 +9,17 @@
 namespace dmlop {
 
 // Products of groups side by side. The magnitude of group i's product is
-// (head[i] + tail[i]) * 2^exponent[i] within kRelativeBound, unless an element is zero or not
-// finite, which `least` and `greatest` tell.
+// (head[i] + tail[i]) * 2^exponent[i] within a relative error of n * kRelativeBound, n the number of
+// elements, and exactly that if tail[i] is 0; unless an element is zero or not finite, which `least`
+// and `greatest` tell.
 struct RoughProducts {
-  // A multiplication adds at most 2^-98; this has room for 2^32 of them.
-  static constexpr double kRelativeBound = 0x1p-60;
+  // A step multiplies the head by one or two elements without error but that of the tail, which is
+  // at most 2^-49 of the head and is rounded twice: 2^-101. Before a step ends, what head and tail
+  // lose to each other is exact. Merging two products drops the product of their tails, 2^-98.
+  static constexpr double kRelativeBound = 0x1p-96;
+
+  // The tail of a product that was rounded, if it would be 0.
+  static constexpr double kInexact = 0x1p-120;
 
   double* head;        // in [1, 2); starts at 1
   double* tail;        // starts at 0

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "core/exact/error_free.h"
+#include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/widen-inl.h"
 
@@ -65,13 +66,6 @@ HWY_INLINE void AddValue(double value, const RoughSums& sums) {
   sums.tail[0] += sum.tail;
 }
 
-HWY_INLINE float Widen(float x) {
-  return x;
-}
-HWY_INLINE float Widen(Half x) {
-  return ToFloat(x);
-}
-
 template <SumTerm kTerm, typename T>
 HWY_INLINE void AddElement(T element, const RoughSums& sums) {
   const float x = WidenElement(element);
@@ -113,48 +107,33 @@ void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
 }
 
-// Adds one vector of columns, kUnroll rows or one.
-template <SumTerm kTerm, bool kEight, typename T>
-HWY_INLINE void AddVectorOfColumns(const T* x, int64_t row_stride, const RoughSums& sums) {
-  Accumulator<kTerm> accumulator{hn::LoadU(Wide(), sums.head), hn::LoadU(Wide(), sums.tail),
-                                 hn::LoadU(NarrowBits(), sums.peak)};
-  if constexpr (kEight) {
-    accumulator.AddEight(x, row_stride);
-  } else {
-    accumulator.Add(accumulator.Term(LoadNarrow(x)));
-  }
-  hn::StoreU(accumulator.head, Wide(), sums.head);
-  hn::StoreU(accumulator.tail, Wide(), sums.tail);
-  if constexpr (kTerm == SumTerm::kItself) hn::StoreU(accumulator.peak, NarrowBits(), sums.peak);
-}
-
-template <SumTerm kTerm, bool kEight, typename T>
-HWY_INLINE void AddRowsToColumns(const T* x, int64_t row_stride, int64_t columns,
-                                 const RoughSums& sums) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  int64_t c = 0;
-  for (; c + lanes <= columns; c += lanes) {
-    AddVectorOfColumns<kTerm, kEight>(x + c, row_stride,
-                                      {sums.head + c, sums.tail + c, sums.peak + c});
-  }
-  for (; c < columns; ++c) {
-    for (int64_t row = 0; row < (kEight ? kUnroll : 1); ++row) {
-      AddElement<kTerm>(x[row * row_stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
-    }
-  }
-}
-
-// All columns of a few rows at a time, so that the rows are read as streams.
 template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const RoughSums& sums) {
-  int64_t row = 0;
-  for (; row + kUnroll <= rows; row += kUnroll) {
-    AddRowsToColumns<kTerm, true>(x + row * row_stride, row_stride, columns, sums);
-  }
-  for (; row < rows; ++row) {
-    AddRowsToColumns<kTerm, false>(x + row * row_stride, row_stride, columns, sums);
-  }
+  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    Accumulator<kTerm> accumulator{hn::LoadU(Wide(), sums.head + c),
+                                   hn::LoadU(Wide(), sums.tail + c),
+                                   hn::LoadU(NarrowBits(), sums.peak + c)};
+    int64_t row = 0;
+    for (; row + kUnroll <= count; row += kUnroll) {
+      accumulator.AddEight(from + row * row_stride, row_stride);
+    }
+    for (; row < count; ++row) {
+      accumulator.Add(accumulator.Term(LoadNarrow(from + row * row_stride)));
+    }
+    hn::StoreU(accumulator.head, Wide(), sums.head + c);
+    hn::StoreU(accumulator.tail, Wide(), sums.tail + c);
+    if constexpr (kTerm == SumTerm::kItself) {
+      hn::StoreU(accumulator.peak, NarrowBits(), sums.peak + c);
+    }
+  };
+  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < count; ++row) {
+      AddElement<kTerm>(from[row * row_stride], {sums.head + c, sums.tail + c, sums.peak + c});
+    }
+  };
+  ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(Wide())), vector,
+                 single);
 }
 
 template <typename T>

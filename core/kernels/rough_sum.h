@@ -4,25 +4,31 @@
 
 #include <cstdint>
 
+#include "core/kernels/sum_term.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
 
-// What is added up for each element x.
-enum class SumTerm { kItself, kMagnitude, kSquare };
-
-// Sums of `count` groups side by side. The exact sum of n terms of group i is within
+// Sums of groups side by side. The exact sum of n terms of group i is within
 // kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
-// |head|. A group that met NaN or an infinity has a head that is not finite, or a peak that is not.
+// |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
 struct RoughSums {
-  // Eight terms are added pairwise with three roundings, 2^-53 each; what follows keeps its own
-  // rounding errors. The rest is room for the errors of the errors.
-  static constexpr double kRelativeBound = 0x1p-50;
-
   double* head;    // starts at -0, so that a sum of only -0 is -0
   double* tail;    // starts at 0
   uint32_t* peak;  // bits of the largest |x| as binary32, kept for kItself only; starts at 0
 };
+
+// Eight terms are added pairwise with three roundings, 2^-53 each; what follows keeps its own
+// rounding errors. The rest is room for the errors of the errors.
+template <typename T, SumTerm kTerm>
+inline constexpr double kRelativeBound = 0x1p-50;
+
+// FLOAT16 values are multiples of 2^-24 below 2^16. Eight of them need 43 bits, and the rounding
+// errors of 2^33 terms in all, each at most 2^-4, add up to less than 2^53 such multiples.
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
 
 template <typename T>
 struct RoughSumKernels {

@@ -1,10 +1,10 @@
 // How sums of floats end: what has been seen of a group becomes the function's result.
 //
-//   Of(state, n)                     from the exact sum of n terms
-//   OfZero(zero)                     from terms that are all zero, whose sum is `zero`, sign
-//   included Decide(sum, bound, n, result)    from a sum that is known within `bound`; false where
-//   that is
-//                                    not enough to know what Of would give
+//   Of(sum, n)                       the exact sum of n terms that are finite, not all of them zero
+//   OfZero(zero)                     terms that are all zero, whose sum is `zero`, sign included
+//   OfSpecial(sum)                   terms some of which are not finite, as IEEE 754 adds them
+//   Decide(sum, bound, n, result)    a sum of terms as in Of that is known within `bound`; false
+//                                    where that is not enough to know what Of would give
 #pragma once
 
 #include <bit>
@@ -53,43 +53,6 @@ T Zero(bool negative) {
 
 // --- sums of floats ------------------------------------------------------------------------------
 
-// An exact sum with what a sum of numbers cannot hold.
-struct SumState {
-  ExactSum sum;
-  bool nan = false;
-  bool positive_infinity = false;
-  bool negative_infinity = false;
-  bool only_negative_zeros = true;
-
-  void Add(double x) {
-    only_negative_zeros &= x == 0 && std::signbit(x);
-    if (std::isfinite(x)) {
-      sum.Add(x);
-    } else {
-      nan |= std::isnan(x);
-      positive_infinity |= x > 0;
-      negative_infinity |= x < 0;
-    }
-  }
-
-  void Merge(const SumState& other) {
-    sum.Merge(other.sum);
-    nan |= other.nan;
-    positive_infinity |= other.positive_infinity;
-    negative_infinity |= other.negative_infinity;
-    only_negative_zeros &= other.only_negative_zeros;
-  }
-
-  // The result where the sum is not an ordinary number, else what `round` makes of the exact sum.
-  template <typename T, typename Round>
-  T Finish(Round&& round) const {
-    if (nan || (positive_infinity && negative_infinity)) return CanonicalNan<T>();
-    if (positive_infinity || negative_infinity) return Infinity<T>(negative_infinity);
-    if (only_negative_zeros) return Zero<T>(true);
-    return round(sum);
-  }
-};
-
 // The rounding of a value within `bound` of head + tail, if that leaves no choice.
 template <typename T>
 bool DecideRounding(double head, double tail, double bound, T& result) {
@@ -108,12 +71,16 @@ T RoundZero(double zero) {
 
 struct Rounded {
   template <typename T>
-  static T Of(const SumState& state, int64_t) {
-    return state.Finish<T>([](const ExactSum& sum) { return RoundSum<T>(sum); });
+  static T Of(const ExactSum& sum, int64_t) {
+    return RoundSum<T>(sum);
   }
   template <typename T>
   static T OfZero(double zero) {
     return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
@@ -123,13 +90,16 @@ struct Rounded {
 
 struct Averaged {
   template <typename T>
-  static T Of(const SumState& state, int64_t n) {
-    return state.Finish<T>(
-        [n](const ExactSum& sum) { return RoundQuotient<T>(sum, static_cast<uint64_t>(n)); });
+  static T Of(const ExactSum& sum, int64_t n) {
+    return RoundQuotient<T>(sum, static_cast<uint64_t>(n));
   }
   template <typename T>
   static T OfZero(double zero) {
     return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t n, T& result) {
@@ -144,12 +114,16 @@ struct Averaged {
 
 struct SquareRooted {
   template <typename T>
-  static T Of(const SumState& state, int64_t) {
-    return state.Finish<T>([](const ExactSum& sum) { return RoundSquareRoot<T>(sum); });
+  static T Of(const ExactSum& sum, int64_t) {
+    return RoundSquareRoot<T>(sum);
   }
   template <typename T>
   static T OfZero(double zero) {
     return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
@@ -161,22 +135,30 @@ struct SquareRooted {
 
 struct Logged {
   template <typename T>
-  static T Of(const SumState& state, int64_t) {
-    if (state.negative_infinity) return CanonicalNan<T>();
-    if (state.only_negative_zeros) return Infinity<T>(true);
-    return state.Finish<T>([](const ExactSum& sum) { return LogOfSum<T>(sum); });
+  static T Of(const ExactSum& sum, int64_t) {
+    return LogOfSum<T>(sum);
   }
   template <typename T>
   static T OfZero(double) {
     return Infinity<T>(true);
   }
   template <typename T>
+  static T OfSpecial(double sum) {
+    return sum > 0 ? Infinity<T>(false) : CanonicalNan<T>();
+  }
+  template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+    if (sum.head < -2 * bound) {
+      result = CanonicalNan<T>();
+      return true;
+    }
     if (sum.head <= 2 * bound) return false;
-    const double log = Log(sum.head);
-    // What Log and the logarithm of the exact sum may differ by, besides what the sums do.
-    const double log_bound = 0x1p-50 * (1 + std::fabs(log));
-    return DecideRounding(log, sum.tail / sum.head, 2 * bound / sum.head + log_bound, result);
+    const bool near_one = std::fabs(sum.head - 1) < 0.25;
+    const double log = near_one ? Log1p((sum.head - 1) + sum.tail) : Log(sum.head);
+    const double more = near_one ? 0 : sum.tail / sum.head;
+    // What the logarithms here and of the exact sum may differ by, besides what the sums do.
+    const double log_bound = 0x1p-50 * std::fabs(log);
+    return DecideRounding(log, more, 2 * bound / sum.head + log_bound, result);
   }
 };
 

@@ -48,13 +48,15 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
     maxima_[i] = max;
   }
 
-  bool Finish(int64_t o, int64_t, T& result) const {
+  bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
     if (!std::isfinite(maxima_[i]) || !std::isfinite(sums_[i])) return false;
     const double log = Log(sums_[i]);
     const HeadTail sum = TwoSum(maxima_[i], log);
-    // What the logarithms here and of the exact sum may lose comes on top.
-    const double bound = ExpSums::kRelativeBound * 1.01 + 0x1p-50 * (1 + log);
+    // What merging blocks of 2^16 terms may lose, and the logarithms here and of the exact sum,
+    // comes on top.
+    const double bound = ExpSums::kRelativeBound * 1.01 + 0x1p-66 * static_cast<double>(n) +
+                         0x1p-50 * (1 + log);
     return reduce::DecideRounding(sum.head, sum.tail, bound, result);
   }
 

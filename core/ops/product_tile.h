@@ -37,20 +37,30 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
     MultiplyGroup(states_.At(o), other.states_.At(p));
   }
 
-  bool Finish(int64_t o, int64_t, T& result) {
+  // Halfway between two numbers of T, a product has 25 bits at most; then every product of some of
+  // its factors has no more, so that it is exact in any order.
+  bool Finish(int64_t o, int64_t n, T& result) {
     constexpr uint32_t kInfinity = 0x7F800000;
     constexpr int64_t kFarExponent = 400;  // beyond any float, within a double
     const RoughProducts product = states_.At(o);
-    if (*product.greatest >= kInfinity) return false;
-    const double sign = (*product.sign >> 63) != 0 ? -1.0 : 1.0;
-    if (*product.least == 0) {
-      result = reduce::RoundZero<T>(sign * 0.0);
-      return true;
+    const bool negative = (*product.sign >> 63) != 0;
+    const bool zero = *product.least == 0;
+    if (*product.greatest > kInfinity || (*product.greatest == kInfinity && zero)) {
+      result = reduce::CanonicalNan<T>();
+    } else if (*product.greatest == kInfinity) {
+      result = reduce::Infinity<T>(negative);
+    } else if (zero) {
+      result = reduce::Zero<T>(negative);
+    } else {
+      const double scale = std::ldexp(
+          negative ? -1.0 : 1.0,
+          static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
+      const double error = *product.tail == 0 ? 0 : static_cast<double>(n);
+      return reduce::DecideRounding(*product.head * scale, *product.tail * scale,
+                                    std::fabs(scale) * error * 2 * RoughProducts::kRelativeBound,
+                                    result);
     }
-    const double scale = std::ldexp(
-        sign, static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
-    return reduce::DecideRounding(*product.head * scale, *product.tail * scale,
-                                  std::fabs(scale) * 2 * RoughProducts::kRelativeBound, result);
+    return true;
   }
 
  private:

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 
-#include "core/kernels/reduce_functions.h"
 #include "core/ops/checks.h"
-#include "core/ops/element_tile.h"
-#include "core/ops/exp_sum_tile.h"
 #include "core/ops/extreme_tiles.h"
-#include "core/ops/product_tile.h"
-#include "core/ops/reduce_loop.h"
-#include "core/ops/sum_tiles.h"
+#include "core/ops/reduce_run.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -99,35 +94,7 @@ void CheckAxes(const ReduceDesc& desc, Diagnostics& diagnostics) {
   }
 }
 
-// --- from a function and a type, both known at run time, to a loop
-// ---------------------------------
-
-template <typename Tile>
-ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
-                   bool any_order) {
-  return PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
-                    {any_order, Tile::kByVectors, Tile::kColumns});
-}
-
-// For functions that do not mind the order of elements.
-template <typename Tile>
-void ReduceWith(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  const ReducePlan plan = PlanFor<Tile>(desc, input, output, /*any_order=*/true);
-  ReduceLoop<Tile>(plan, input, nullptr, output).Run();
-}
-
-// A sum of floats: by vectors, and once more exactly where that does not decide the rounding.
-template <typename T, SumTerm kTerm, typename Ending>
-void ReduceFloatSum(const ReduceDesc& desc, const ConstTensorView& input,
-                    const TensorView& output) {
-  using Rough = RoughSumTile<T, kTerm, Ending>;
-  using Exact = ExactSumTile<T, kTerm, Ending>;
-  const ReducePlan plan = PlanFor<Rough>(desc, input, output, true);
-  const std::vector<int64_t> undecided = ReduceLoop<Rough>(plan, input, nullptr, output).Run();
-  if (undecided.empty()) return;
-  const ReducePlan exact_plan = PlanFor<Exact>(desc, input, output, true);
-  ReduceLoop<Exact>(exact_plan, input, nullptr, output).RunOutputs(undecided);
-}
+// --- from a function and a type, both known at run time, to a loop -------------------------------
 
 template <Extreme kExtreme>
 void ReduceToIndex(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
@@ -148,67 +115,6 @@ void ReduceToExtreme(const ReduceDesc& desc, const ConstTensorView& input,
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
   VisitDataType(Types(), input.type,
                 [&]<typename T>() { ReduceWith<ExtremeTile<T, kExtreme>>(desc, input, output); });
-}
-
-template <SumTerm kTerm, typename IntegerTerm>
-void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
-    if constexpr (std::is_integral_v<T>) {
-      ReduceWith<ElementTile<reduce::IntegerSum<T, IntegerTerm>>>(desc, input, output);
-    } else {
-      ReduceFloatSum<T, kTerm, reduce::Rounded>(desc, input, output);
-    }
-  });
-}
-
-// By vectors; where that does not decide the rounding, element by element in row-major order.
-template <typename T>
-void ReduceFloatProduct(const ReduceDesc& desc, const ConstTensorView& input,
-                        const TensorView& output) {
-  using Rough = RoughProductTile<T>;
-  using Ordered = ElementTile<reduce::FloatProduct<T>>;
-  const ReducePlan plan = PlanFor<Rough>(desc, input, output, true);
-  const std::vector<int64_t> undecided = ReduceLoop<Rough>(plan, input, nullptr, output).Run();
-  if (undecided.empty()) return;
-  const ReducePlan ordered_plan = PlanFor<Ordered>(desc, input, output, false);
-  ReduceLoop<Ordered>(ordered_plan, input, nullptr, output).RunOutputs(undecided);
-}
-
-void ReduceToProduct(const ReduceDesc& desc, const ConstTensorView& input,
-                     const TensorView& output) {
-  VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
-    if constexpr (std::is_integral_v<T>) {
-      ReduceWith<ElementTile<reduce::IntegerProduct<T>>>(desc, input, output);
-    } else {
-      ReduceFloatProduct<T>(desc, input, output);
-    }
-  });
-}
-
-template <SumTerm kTerm, typename Ending>
-void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  VisitDataType(Floats(), input.type,
-                [&]<typename T>() { ReduceFloatSum<T, kTerm, Ending>(desc, input, output); });
-}
-
-// By vectors in one pass; exactly, in a pass for the maxima and one for the sums, where that does
-// not decide the rounding.
-void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
-                       const TensorView& output) {
-  VisitDataType(Floats(), input.type, [&]<typename T>() {
-    using Exact = ElementTile<reduce::LogSumExp<T>>;
-    const ReducePlan plan = PlanFor<ExpSumTile<T>>(desc, input, output, true);
-    const auto undecided = ReduceLoop<ExpSumTile<T>>(plan, input, nullptr, output).Run();
-    if (undecided.empty()) return;
-
-    Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
-    const TensorView shift_view{shift.data(), DataType::kFloat64,
-                                PackedLayout(output.layout.sizes)};
-    ReduceWith<ElementTile<reduce::ExpShift<T>>>(desc, input, shift_view);
-    const ReducePlan exact_plan = PlanFor<Exact>(desc, input, output, true);
-    ReduceLoop<Exact>(exact_plan, input, shift_view.elements<double>(), output)
-        .RunOutputs(undecided);
-  });
 }
 
 }  // namespace
@@ -266,32 +172,26 @@ void Run(const ReduceDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
   const ConstTensorView& input = inputs[0];
   const TensorView& output = outputs[0];
-  using namespace reduce;
   switch (*desc.function) {
     case ReduceFunction::kArgMax:
       return ReduceToIndex<Extreme::kMax>(desc, input, output);
     case ReduceFunction::kArgMin:
       return ReduceToIndex<Extreme::kMin>(desc, input, output);
-    case ReduceFunction::kAverage:
-      return ReduceFloats<SumTerm::kItself, Averaged>(desc, input, output);
-    case ReduceFunction::kL1:
-      return ReduceToSum<SumTerm::kMagnitude, IntegerMagnitude>(desc, input, output);
-    case ReduceFunction::kL2:
-      return ReduceFloats<SumTerm::kSquare, SquareRooted>(desc, input, output);
-    case ReduceFunction::kLogSum:
-      return ReduceFloats<SumTerm::kItself, Logged>(desc, input, output);
-    case ReduceFunction::kLogSumExp:
-      return ReduceToLogSumExp(desc, input, output);
     case ReduceFunction::kMax:
       return ReduceToExtreme<Extreme::kMax>(desc, input, output);
     case ReduceFunction::kMin:
       return ReduceToExtreme<Extreme::kMin>(desc, input, output);
     case ReduceFunction::kMultiply:
       return ReduceToProduct(desc, input, output);
+    case ReduceFunction::kLogSumExp:
+      return ReduceToLogSumExp(desc, input, output);
+    case ReduceFunction::kAverage:
+    case ReduceFunction::kL1:
+    case ReduceFunction::kL2:
+    case ReduceFunction::kLogSum:
     case ReduceFunction::kSum:
-      return ReduceToSum<SumTerm::kItself, IntegerItself>(desc, input, output);
     case ReduceFunction::kSumSquare:
-      return ReduceToSum<SumTerm::kSquare, IntegerSquare>(desc, input, output);
+      return ReduceToSum(desc, input, output);
   }
 }
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "core/exact/bucket_sum.h"
+#include "core/exact/exact_sum.h"
+#include "core/kernels/copy.h"
 #include "core/kernels/rough_sum.h"
+#include "core/kernels/split_sum.h"
 #include "core/kernels/sum_endings.h"
 #include "core/ops/vector_tile.h"
 
@@ -54,13 +56,16 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     if constexpr (kTerm == SumTerm::kItself) {
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
-    if (!std::isfinite(heads_[i]) || !std::isfinite(magnitude)) return false;
-    const HeadTail sum = FastTwoSum(heads_[i], tails_[i]);
+    if (!std::isfinite(heads_[i])) {  // nothing overflows here: as the elements that are not finite
+      result = Ending::template OfSpecial<T>(heads_[i]);
+      return true;
+    }
     if (magnitude == 0) {  // zeros only, whose signs the head has kept
       result = Ending::template OfZero<T>(heads_[i]);
       return true;
     }
-    return Ending::Decide(sum, magnitude * RoughSums::kRelativeBound, n, result);
+    const HeadTail sum = FastTwoSum(heads_[i], tails_[i]);
+    return Ending::Decide(sum, magnitude * kRelativeBound<T, kTerm>, n, result);
   }
 
  private:
@@ -72,7 +77,8 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   std::vector<uint32_t> peaks_;
 };
 
-// Sums that are exact whatever the data, for the groups that RoughSumTile leaves undecided.
+// Exact sums, for the groups that RoughSumTile leaves undecided. Groups of zeros only, or with
+// elements that are not finite, are left as they are.
 template <typename T, SumTerm kTerm, typename Ending>
 class ExactSumTile {
  public:
@@ -80,89 +86,76 @@ class ExactSumTile {
   using Output = T;
 
   static constexpr bool kByVectors = false;
-  static constexpr int64_t kColumns = 64;
+  static constexpr int64_t kColumns = 16;  // a cache line of FLOAT32
 
-  explicit ExactSumTile(int64_t capacity) : states_(static_cast<size_t>(capacity)) {}
+  explicit ExactSumTile(int64_t capacity)
+      : split_(SplitSumFor<T>(kTerm)),
+        gather_(CopyTileFor(sizeof(T))),
+        states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) {
-    std::fill_n(states_.begin(), count, reduce::SumState());
-  }
+  void Start(int64_t count, const double*, int64_t) { std::fill_n(states_.begin(), count, State()); }
 
   void AddRow(int64_t o, const ElementRun<T>& run) {
-    for (int64_t begin = 0; begin < run.count; begin += kGathered) {
-      const int64_t count = std::min(kGathered, run.count - begin);
-      AddValues(o, Gather(run.first + begin * run.stride, run.stride, count), count);
+    if (run.stride != 1) return AddColumns(o, {1, 0}, run);
+    for (int64_t begin = 0; begin < run.count; begin += kPiece) {
+      AddPiece(o, run.first + begin, std::min(kPiece, run.count - begin));
     }
   }
 
-  // A few rows at a time, so that what one column touches is still near for the next.
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    constexpr int64_t kRows = 2048;
-    for (int64_t row = 0; row < run.count; row += kRows) {
-      for (int64_t o = 0; o < columns.count; ++o) {
-        AddRow(o, {run.first + row * run.stride + o * columns.stride,
-                   std::min(kRows, run.count - row), run.stride, 0, 0});
-      }
-    }
+    AddColumns(0, columns, run);
   }
 
   void Merge(int64_t o, const ExactSumTile& other, int64_t p, int64_t) {
-    states_[static_cast<size_t>(o)].Merge(other.states_[static_cast<size_t>(p)]);
+    const State& state = other.states_[static_cast<size_t>(p)];
+    states_[static_cast<size_t>(o)].sum.Merge(state.sum);
+    Raise(states_[static_cast<size_t>(o)].peak, state.peak);
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {
-    result = Ending::template Of<T>(states_[static_cast<size_t>(o)], n);
+    constexpr uint32_t kInfinity = 0x7F800000;
+    const State& state = states_[static_cast<size_t>(o)];
+    if (state.peak == 0 || state.peak >= kInfinity) return false;
+    result = Ending::template Of<T>(state.sum, n);
     return true;
   }
 
  private:
-  static constexpr int64_t kGathered = BucketSum::kCapacity;
-  static constexpr int64_t kWorthBuckets = 512;  // values; fewer are added one by one
+  static constexpr int64_t kPiece = SplitSum::kMaxCount;
 
-  // The values side by side as FLOAT32.
-  const float* Gather(const T* first, int64_t stride, int64_t count) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (stride == 1) return first;
+  struct State {
+    ExactSum sum;
+    uint32_t peak = 0;  // as in SplitSum
+  };
+
+  // Columns of groups from o on, made rows in a buffer of a few of them.
+  void AddColumns(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
+    gathered_.resize(static_cast<size_t>(columns.count * kPiece));
+    for (int64_t row = 0; row < run.count; row += kPiece) {
+      const int64_t count = std::min(kPiece, run.count - row);
+      gather_({columns.count, count, kPiece, 1, columns.stride, run.stride},
+              reinterpret_cast<std::byte*>(gathered_.data()),
+              reinterpret_cast<const std::byte*>(run.first + row * run.stride));
+      for (int64_t c = 0; c < columns.count; ++c) {
+        AddPiece(o + c, gathered_.data() + c * kPiece, count);
+      }
     }
-    gathered_.resize(static_cast<size_t>(kGathered));
-    for (int64_t i = 0; i < count; ++i) {
-      gathered_[static_cast<size_t>(i)] = static_cast<float>(reduce::Widen(first[i * stride]));
-    }
-    return gathered_.data();
   }
 
-  static double Term(float x) {
-    const double wide = static_cast<double>(x);
-    if constexpr (kTerm == SumTerm::kMagnitude) return std::fabs(wide);
-    if constexpr (kTerm == SumTerm::kSquare) return wide * wide;
-    return wide;
+  void AddPiece(int64_t o, const T* x, int64_t count) {
+    State& state = states_[static_cast<size_t>(o)];
+    SplitSum split;
+    split_(x, count, split);
+    for (int i = 0; i < split.part_count; ++i) state.sum.Add(split.parts[i]);
+    Raise(state.peak, split.peak);
   }
 
-  void AddValues(int64_t o, const float* values, int64_t count) {
-    reduce::SumState& state = states_[static_cast<size_t>(o)];
-    if (count >= kWorthBuckets && AddByBuckets(values, count, state)) return;
-    for (int64_t i = 0; i < count; ++i) state.Add(Term(values[i]));
-  }
+  static void Raise(uint32_t& peak, uint32_t other) { peak = std::max(peak, other); }
 
-  // False, with nothing added, where single values matter: zeros, for their signs, and NaN and
-  // infinities.
-  static bool AddByBuckets(const float* values, int64_t count, reduce::SumState& state) {
-    BucketSum buckets;
-    if constexpr (kTerm == SumTerm::kItself) buckets.Add(values, count);
-    if constexpr (kTerm == SumTerm::kMagnitude) buckets.AddMagnitudes(values, count);
-    if constexpr (kTerm == SumTerm::kSquare) buckets.AddSquares(values, count);
-    if (buckets.has_special() || buckets.has_only_zeros()) return false;
-    state.only_negative_zeros = false;
-    if constexpr (kTerm == SumTerm::kSquare) {
-      buckets.MoveSquaresTo(state.sum);
-    } else {
-      buckets.MoveTo(state.sum);
-    }
-    return true;
-  }
-
-  std::vector<reduce::SumState> states_;
-  std::vector<float> gathered_;
+  SplitSumFunction<T> split_;
+  CopyTileFunction gather_;
+  std::vector<State> states_;
+  std::vector<T> gathered_;
 };
 
 }  // namespace dmlop

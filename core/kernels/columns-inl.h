@@ -1,0 +1,46 @@
+// Tiles of columns a few rows at a time, for kernel sources: included once for each instruction set,
+// hence the unusual guard.
+#if defined(DMLOP_KERNELS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_COLUMNS_INL_H_
+#undef DMLOP_KERNELS_COLUMNS_INL_H_
+#else
+#define DMLOP_KERNELS_COLUMNS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+constexpr int64_t kRowsAtATime = 16;
+
+// Calls vector(x, rows, c) for each vector of `lanes` columns from c on and at most kRowsAtATime
+// rows, and single(x, rows, c) for each of the columns that are left over. The rows that come next
+// are asked for meanwhile: a row of a tile is too short for the processor to foresee it.
+template <typename T, typename Vector, typename Single>
+HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                               int64_t lanes, Vector&& vector, Single&& single) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t row = 0; row < rows; row += kRowsAtATime) {
+    const int64_t count = std::min(kRowsAtATime, rows - row);
+    const int64_t ahead_end = std::min(row + 2 * kRowsAtATime, rows);
+    const T* first = x + row * row_stride;
+    int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      if (c % kLine == 0) {
+        for (int64_t r = row + count; r < ahead_end; ++r) hwy::Prefetch(x + r * row_stride + c);
+      }
+      vector(first + c, count, c);
+    }
+    for (; c < columns; ++c) single(first + c, count, c);
+  }
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,38 @@
+// Sums and products of integers modulo 2^width, where any order gives the same.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace dmlop {
+
+enum class IntegerFold { kSum, kSumOfMagnitudes, kSumOfSquares, kProduct };
+
+// What the fold of no elements is.
+constexpr int StartOf(IntegerFold fold) {
+  return fold == IntegerFold::kProduct ? 1 : 0;
+}
+
+// The fold of two parts, from the folds of each.
+template <IntegerFold kFold, typename T>
+constexpr T MergeFolds(T a, T b) {
+  using Number = std::make_unsigned_t<T>;  // wraps, with the bits that T would have
+  const Number x = static_cast<Number>(a);
+  const Number y = static_cast<Number>(b);
+  return static_cast<T>(kFold == IntegerFold::kProduct ? x * y : x + y);
+}
+
+template <typename T>
+struct IntegerFoldKernels {
+  // Folds `count` neighbours in memory into *state.
+  void (*fold_row)(const T* x, int64_t count, T* state);
+
+  // Folds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one into each state.
+  void (*fold_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* states);
+};
+
+// T is an integer of 32 or 64 bits.
+template <typename T>
+IntegerFoldKernels<T> IntegerFoldKernelsFor(IntegerFold fold);
+
+}  // namespace dmlop

@@ -1,0 +1,50 @@
+// A tile of ReduceLoop for sums and products of integers.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/kernels/integer_fold.h"
+#include "core/ops/vector_tile.h"
+
+namespace dmlop {
+
+template <typename T, IntegerFold kFold>
+class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = 1024;
+
+  explicit IntegerTile(int64_t capacity)
+      : kernels_(IntegerFoldKernelsFor<T>(kFold)), states_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count, const double*, int64_t) {
+    std::fill_n(states_.begin(), count, static_cast<T>(StartOf(kFold)));
+  }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    kernels_.fold_row(x, count, states_.data() + o);
+  }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.fold_columns(x, rows, row_stride, columns, states_.data());
+  }
+
+  void Merge(int64_t o, const IntegerTile& other, int64_t p, int64_t) {
+    T& state = states_[static_cast<size_t>(o)];
+    state = MergeFolds<kFold>(state, other.states_[static_cast<size_t>(p)]);
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    result = states_[static_cast<size_t>(o)];
+    return true;
+  }
+
+ private:
+  IntegerFoldKernels<T> kernels_;
+  std::vector<T> states_;
+};
+
+}  // namespace dmlop

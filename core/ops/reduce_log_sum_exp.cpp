@@ -1,0 +1,29 @@
+#include "core/ops/element_tile.h"
+#include "core/ops/exp_sum_tile.h"
+#include "core/ops/reduce_run.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+
+// By vectors in one pass; exactly, in a pass for the maxima and one for the sums, where that does
+// not decide the rounding.
+void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
+                       const TensorView& output) {
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    using Shift = ElementTile<reduce::ExpShift<T>>;
+    using Exact = ElementTile<reduce::LogSumExp<T>>;
+    const auto undecided = ReduceWith<ExpSumTile<T>>(desc, input, output);
+    if (undecided.empty()) return;
+
+    Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
+    const TensorView shift_view{shift.data(), DataType::kFloat64,
+                                PackedLayout(output.layout.sizes)};
+    const ReducePlan plan = PlanFor<Exact>(desc, input, output, /*any_order=*/true);
+    ReducePlan shift_plan = plan;
+    shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
+    ReduceLoop<Shift>(shift_plan, input, nullptr, shift_view).RunOutputs(undecided);
+    ReduceLoop<Exact>(plan, input, shift_view.elements<double>(), output).RunOutputs(undecided);
+  });
+}
+
+}  // namespace dmlop

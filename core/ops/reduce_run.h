@@ -1,0 +1,38 @@
+// From a reduce function to its loops. Sources of their own for families of functions keep compile
+// times short.
+#pragma once
+
+#include <vector>
+
+#include "core/ops/reduce.h"
+#include "core/ops/reduce_loop.h"
+#include "core/ops/reduce_plan.h"
+
+namespace dmlop {
+
+// SUM, AVERAGE, L1, L2, SUM_SQUARE and LOG_SUM.
+void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output);
+// MULTIPLY.
+void ReduceToProduct(const ReduceDesc& desc, const ConstTensorView& input,
+                     const TensorView& output);
+// LOG_SUM_EXP.
+void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
+                       const TensorView& output);
+
+template <typename Tile>
+ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
+                   bool any_order) {
+  return PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
+                    {any_order, Tile::kByVectors, Tile::kColumns});
+}
+
+// For functions that do not mind the order of elements. Returns the outputs that Tile could not
+// decide.
+template <typename Tile>
+std::vector<int64_t> ReduceWith(const ReduceDesc& desc, const ConstTensorView& input,
+                                const TensorView& output) {
+  const ReducePlan plan = PlanFor<Tile>(desc, input, output, /*any_order=*/true);
+  return ReduceLoop<Tile>(plan, input, nullptr, output).Run();
+}
+
+}  // namespace dmlop

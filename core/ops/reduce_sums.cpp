@@ -1,0 +1,49 @@
+#include "core/ops/integer_tile.h"
+#include "core/ops/reduce_run.h"
+#include "core/ops/sum_tiles.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// By vectors, and once more exactly where that does not decide the rounding.
+template <SumTerm kTerm, typename Ending>
+void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    const auto undecided = ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
+    if (undecided.empty()) return;
+    using Exact = ExactSumTile<T, kTerm, Ending>;
+    const ReducePlan plan = PlanFor<Exact>(desc, input, output, /*any_order=*/true);
+    ReduceLoop<Exact>(plan, input, nullptr, output).RunOutputs(undecided);
+  });
+}
+
+template <SumTerm kTerm, IntegerFold kFold>
+void ReduceAny(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
+  if (types::kFloats.Contains(input.type)) {
+    return ReduceFloats<kTerm, reduce::Rounded>(desc, input, output);
+  }
+  VisitDataType(Join<Integers64, Integers32>(), input.type,
+                [&]<typename T>() { ReduceWith<IntegerTile<T, kFold>>(desc, input, output); });
+}
+
+}  // namespace
+
+void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
+  switch (*desc.function) {
+    case ReduceFunction::kAverage:
+      return ReduceFloats<SumTerm::kItself, reduce::Averaged>(desc, input, output);
+    case ReduceFunction::kL1:
+      return ReduceAny<SumTerm::kMagnitude, IntegerFold::kSumOfMagnitudes>(desc, input, output);
+    case ReduceFunction::kL2:
+      return ReduceFloats<SumTerm::kSquare, reduce::SquareRooted>(desc, input, output);
+    case ReduceFunction::kLogSum:
+      return ReduceFloats<SumTerm::kItself, reduce::Logged>(desc, input, output);
+    case ReduceFunction::kSumSquare:
+      return ReduceAny<SumTerm::kSquare, IntegerFold::kSumOfSquares>(desc, input, output);
+    default:
+      return ReduceAny<SumTerm::kItself, IntegerFold::kSum>(desc, input, output);
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,90 @@
+// Sums of exponentials keep their bound on every instruction set.
+
+#include "core/kernels/exp_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/kernels/kernel_cases.h"
+
+namespace dmlop {
+namespace {
+
+template <typename T>
+void ExpectWithinBound(double max, double sum, const std::vector<T>& row) {
+  double expected_max = -INFINITY;
+  for (const T x : row) expected_max = std::max(expected_max, ToDouble(x));
+  EXPECT_EQ(max, expected_max);
+  Real expected(0.0, 120);
+  for (const T x : row) {
+    Real term(ToDouble(x), 300);
+    mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
+    mpfr_exp(term.get(), term.get(), MPFR_RNDN);
+    mpfr_add(expected.get(), expected.get(), term.get(), MPFR_RNDN);
+  }
+  Real difference = expected;
+  mpfr_sub_d(difference.get(), difference.get(), sum, MPFR_RNDN);
+  mpfr_mul_d(expected.get(), expected.get(), ExpSums::kRelativeBound, MPFR_RNDN);
+  EXPECT_LE(mpfr_cmpabs(difference.get(), expected.get()), 0);
+}
+
+class ExpSumOnIsa : public OnIsa {};
+
+TEST_P(ExpSumOnIsa, RowsKeepTheirBound) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+      const std::vector<T> row = DrawRow<T>(family, engine, count);
+      double max = -INFINITY, sum = 0;
+      ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
+      ExpectWithinBound(max, sum, row);
+    });
+  });
+}
+
+TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+      if (columns > 33) return;
+      const int64_t rows = UniformInt(engine, 1, 50);
+      const std::vector<T> tile = DrawRow<T>(family, engine, rows * columns);
+      const size_t n = static_cast<size_t>(columns);
+      std::vector<double> max(n, -INFINITY), sum(n, 0.0);
+      ExpSumKernelsFor<T>().add_columns(tile.data(), rows, columns, columns,
+                                        {max.data(), sum.data()});
+      for (size_t c = 0; c < n; ++c) {
+        std::vector<T> column;
+        for (size_t r = 0; r < static_cast<size_t>(rows); ++r) column.push_back(tile[r * n + c]);
+        ExpectWithinBound(max[c], sum[c], column);
+      }
+    });
+  });
+}
+
+// A new maximum at every term, one call each: the sum moves every time.
+TEST_P(ExpSumOnIsa, RisingTermsKeepTheirBound) {
+  std::vector<float> row;
+  double max = -INFINITY, sum = 0;
+  for (int i = 0; i < (1 << 16); ++i) {
+    row.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
+    ExpSumKernelsFor<float>().add_row(&row.back(), 1, {&max, &sum});
+  }
+  ExpectWithinBound(max, sum, row);
+}
+
+TEST_P(ExpSumOnIsa, SpecialElementsShow) {
+  for (const int64_t count : kCounts) {
+    for (const float special : {INFINITY, NAN}) {
+      std::vector<float> row(static_cast<size_t>(count), 1.5f);
+      row[static_cast<size_t>(count / 2)] = special;
+      double max = -INFINITY, sum = 0;
+      ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
+      EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, ExpSumOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+
+}  // namespace
+}  // namespace dmlop

@@ -1,0 +1,60 @@
+// What the tests of reduction kernels share: every instruction set, and rows of values of every
+// kind.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/kernels/isa.h"
+#include "tests/exact/mpfr_oracle.h"
+#include "tests/support/random.h"
+
+namespace dmlop {
+
+// Runs a test with the kernels of the instruction set that is its parameter.
+class OnIsa : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override { ASSERT_TRUE(SelectIsa(GetParam())); }
+  ~OnIsa() override { SelectIsa(isa_before_); }
+
+  std::string_view isa_before_ = CurrentIsa();
+};
+
+inline std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
+  return std::string(info.param);
+}
+
+// Around the widths of vectors, and of the blocks that kernels take at once.
+inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,   7,   8,   9,   15,  16,   17,  31,
+                                      32, 33, 63, 64, 65, 127, 128, 129, 300, 1024, 1025, 2048};
+
+template <typename T>
+std::vector<T> DrawRow(const Family& family, Engine& engine, int64_t count) {
+  std::vector<T> row;
+  for (int64_t i = 0; i < count; ++i) row.push_back(FromDouble<T>(Draw<T>(family, engine)));
+  return row;
+}
+
+// Calls body(engine, family, count) for rows of every kind.
+template <typename Body>
+void ForEachRow(Body&& body) {
+  int number = 0;
+  for (const Family& family : kFamilies) {
+    for (const int64_t count : kCounts) {
+      SCOPED_TRACE(CaseTrace(number) + ", " + family.name + ", " + std::to_string(count));
+      Engine engine = CaseEngine(number++);
+      body(engine, family, count);
+    }
+  }
+}
+
+// Calls body.operator()<T>() for float and Half.
+template <typename Body>
+void ForFloatAndHalf(Body&& body) {
+  body.template operator()<float>();
+  body.template operator()<Half>();
+}
+
+}  // namespace dmlop
