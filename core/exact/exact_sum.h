@@ -23,7 +23,8 @@ struct SignMagnitude {
 // carries, so an addition touches three limbs whatever the sum was before.
 //
 // Holds up to 2^33 terms, each a multiple of 2^-298 (the square of the least FLOAT32 subnormal)
-// and below 2^257 in magnitude, or fewer and larger ones up to 2^273. Infinities and NaN are the caller's business.
+// and below 2^257 in magnitude, or fewer and larger ones up to 2^273. Infinities and NaN are the
+// caller's business.
 class ExactSum {
  public:
   // Adds `value`, finite and below 2^273. A value below 2^-298 is dropped: only exponentials are

@@ -1,5 +1,5 @@
-// Tiles of columns a few rows at a time, for kernel sources: included once for each instruction set,
-// hence the unusual guard.
+// Tiles of columns a few rows at a time, for kernel sources: included once for each instruction
+// set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_COLUMNS_INL_H_
 #undef DMLOP_KERNELS_COLUMNS_INL_H_
@@ -16,7 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-constexpr int64_t kRowsAtATime = 16;
+// Rows often begin at the same offset from a page, where a cache has room for a dozen lines.
+constexpr int64_t kRowsAtATime = 8;
 
 // Calls vector(x, rows, c) for each vector of `lanes` columns from c on and at most kRowsAtATime
 // rows, and single(x, rows, c) for each of the columns that are left over. The rows that come next

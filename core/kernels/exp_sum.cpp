@@ -31,9 +31,9 @@ HWY_INLINE WideVec RoughExp(WideVec x) {
   const WideVec k = hn::Sub(shifted, shifter);
   const WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), x);  // within 2^-42
   // The Taylor series up to r^10 / 10!; |r| <= ln(2) / 2 leaves less than 2^-42.
-  constexpr double kCoefficients[] = {
-      1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
-      1.0 / 24,      1.0 / 6,      1.0 / 2,     1.0,        1.0};
+  constexpr double kCoefficients[] = {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                                      1.0 / 720,     1.0 / 120,    1.0 / 24,    1.0 / 6,
+                                      1.0 / 2,       1.0,          1.0};
   WideVec power = hn::Set(d, kCoefficients[0]);
   for (size_t i = 1; i < std::size(kCoefficients); ++i) {
     power = hn::MulAdd(power, r, hn::Set(d, kCoefficients[i]));

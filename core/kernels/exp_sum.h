@@ -3,20 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "core/tensor/half.h"
 
 namespace dmlop {
 
-// Sums of groups side by side: the sum of e^x over group i is about sum[i] * e^max[i]. A group that
-// met NaN or an infinity has a sum or a max that is not finite.
+// Sums of groups side by side: the sum of e^x over group i is about sum[i] * e^max[i], and sum[i]
+// is at least 1, or almost 0 if all elements are -infinity. A group that met NaN or +infinity has a
+// sum or a max that is not finite.
 struct ExpSums {
   // Of a finite sum of at most 2^16 terms, each within 2^-41. The additions lose 2^-53 of the sum
   // each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of what the sum was: if
   // that happens at every term, half of 2^16 times as much of what the sum becomes, 2^-36.4.
   static constexpr double kRelativeBound = 0x1p-35;
 
-  double* max;  // starts at -infinity
+  static constexpr double kStartMax = -static_cast<double>(std::numeric_limits<float>::max());
+
+  double* max;  // starts at kStartMax
   double* sum;  // starts at 0
 };
 

@@ -25,8 +25,10 @@ using WideBitsVec = hn::Vec<WideBits>;
 constexpr uint64_t kExponentField = uint64_t{0x7FF} << 52;
 constexpr uint64_t kOne = uint64_t{1023} << 52;  // the bits of 1.0
 
-// Magnitudes for which kRowsAtATime factors, one after another, leave a head and all rounding
-// errors far inside the range of binary64.
+// Factors of one step: of magnitudes between these two they leave the head and all rounding errors
+// far inside the range of binary64.
+constexpr int64_t kFactorsPerStep = 16;
+static_assert(kRowsAtATime <= kFactorsPerStep);
 constexpr uint32_t kLeastModest = (127 - 48) << 23;     // bits of 2^-48
 constexpr uint32_t kGreatestModest = (127 + 48) << 23;  // bits of 2^48
 constexpr uint32_t kGreatest = 0x7F7FFFFF;              // bits of the largest number
@@ -34,22 +36,20 @@ constexpr uint32_t kGreatest = 0x7F7FFFFF;              // bits of the largest n
 // The state of one vector of groups (or of lanes of one group).
 struct Accumulator {
   WideVec head, tail;
-  WideBitsVec exponent, sign;
+  WideBitsVec exponent;
   BitsVec least, greatest;
 
-  // Multiplies by `count` vectors, at most kRowsAtATime, `step` elements apart.
+  // Multiplies by `count` vectors, at most kFactorsPerStep, `step` elements apart.
   template <typename T>
   HWY_INLINE void Multiply(const T* x, int64_t count, int64_t step) {
     const NarrowBits narrow;
-    BitsVec signs = hn::Zero(narrow);
     BitsVec low = hn::Set(narrow, kGreatest), high = hn::Zero(narrow);
     const auto next = [&](int64_t i) HWY_ATTR {
       const NarrowVec value = LoadNarrow(x + i * step);
-      const NarrowVec magnitude = hn::Abs(value);
-      signs = hn::Xor(signs, hn::BitCast(narrow, value));
-      low = hn::Min(low, hn::BitCast(narrow, magnitude));
-      high = hn::Max(high, hn::BitCast(narrow, magnitude));
-      return hn::PromoteTo(Wide(), magnitude);
+      const BitsVec magnitude = hn::BitCast(narrow, hn::Abs(value));
+      low = hn::Min(low, magnitude);
+      high = hn::Max(high, magnitude);
+      return hn::PromoteTo(Wide(), value);
     };
     const Accumulator before = *this;
     WideVec errors = hn::Zero(Wide());
@@ -64,7 +64,6 @@ struct Accumulator {
     }
     least = hn::Min(least, low);
     greatest = hn::Max(greatest, high);
-    sign = hn::Xor(sign, hn::ShiftLeft<32>(hn::PromoteTo(WideBits(), signs)));
     Normalize(errors);
   }
 
@@ -83,11 +82,11 @@ struct Accumulator {
     errors = hn::Or(errors, error);
   }
 
-  // Takes the exponent out of a vector of factors. What becomes of zeros, infinities and NaN does
-  // not matter.
+  // Takes the exponent out of a vector of factors. Of zeros, infinities and NaN only the sign
+  // matters.
   HWY_INLINE WideVec Mantissa(NarrowVec x) {
     const WideBits bits;
-    const WideBitsVec factor = hn::BitCast(bits, hn::PromoteTo(Wide(), hn::Abs(x)));
+    const WideBitsVec factor = hn::BitCast(bits, hn::PromoteTo(Wide(), x));
     const WideBitsVec one = hn::Set(bits, kOne);
     const WideBitsVec field = hn::And(factor, hn::Set(bits, kExponentField));
     exponent = hn::Add(exponent, ShiftRightSigned(hn::Sub(field, one)));
@@ -114,11 +113,11 @@ struct Accumulator {
   // The upper 26 bits.
   static HWY_INLINE WideVec UpperHalf(WideVec x) {
     const WideBits bits;
-    return hn::BitCast(
-        Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, x)));
+    return hn::BitCast(Wide(),
+                       hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, x)));
   }
 
-  // Brings the head back to [1, 2). A product that was rounded keeps a tail.
+  // Brings the head's magnitude back to [1, 2). A product that was rounded keeps a tail.
   HWY_INLINE void Normalize(WideVec errors) {
     const Wide d;
     const WideBits bits;
@@ -133,8 +132,8 @@ struct Accumulator {
     const auto inexact = hn::Or(hn::Ne(errors, zero), hn::Ne(tail, zero));
     head = hn::Mul(sum, scale);
     tail = hn::Mul(rest, scale);
-    tail = hn::IfThenElse(hn::And(inexact, hn::Eq(tail, zero)),
-                          hn::Set(d, RoughProducts::kInexact), tail);
+    tail = hn::IfThenElse(hn::And(inexact, hn::Eq(tail, zero)), hn::Set(d, RoughProducts::kInexact),
+                          tail);
   }
 
   // By 52 places, of a difference of exponent fields.
@@ -147,12 +146,9 @@ struct Accumulator {
 
 HWY_INLINE Accumulator Load(const RoughProducts& products) {
   const WideBits bits;
-  return {hn::LoadU(Wide(), products.head),
-          hn::LoadU(Wide(), products.tail),
+  return {hn::LoadU(Wide(), products.head), hn::LoadU(Wide(), products.tail),
           hn::LoadU(bits, reinterpret_cast<const uint64_t*>(products.exponent)),
-          hn::LoadU(bits, products.sign),
-          hn::LoadU(NarrowBits(), products.least),
-          hn::LoadU(NarrowBits(), products.greatest)};
+          hn::LoadU(NarrowBits(), products.least), hn::LoadU(NarrowBits(), products.greatest)};
 }
 
 HWY_INLINE void Store(const Accumulator& accumulator, const RoughProducts& products) {
@@ -160,7 +156,6 @@ HWY_INLINE void Store(const Accumulator& accumulator, const RoughProducts& produ
   hn::StoreU(accumulator.head, Wide(), products.head);
   hn::StoreU(accumulator.tail, Wide(), products.tail);
   hn::StoreU(accumulator.exponent, bits, reinterpret_cast<uint64_t*>(products.exponent));
-  hn::StoreU(accumulator.sign, bits, products.sign);
   hn::StoreU(accumulator.least, NarrowBits(), products.least);
   hn::StoreU(accumulator.greatest, NarrowBits(), products.greatest);
 }
@@ -171,16 +166,15 @@ HWY_INLINE void MultiplyElement(T element, const RoughProducts& products) {
   double head = static_cast<double>(x);
   double tail = 0;
   int64_t exponent = 0;
-  uint64_t sign = std::bit_cast<uint64_t>(head);
   uint32_t magnitude = std::bit_cast<uint32_t>(std::fabs(x));
   if (magnitude != 0 && std::isfinite(x)) {
     int binary_exponent = 0;
-    head = 2 * std::frexp(std::fabs(head), &binary_exponent);
+    head = 2 * std::frexp(head, &binary_exponent);
     exponent = binary_exponent - 1;
   } else {
-    head = 1;
+    head = std::copysign(1.0, head);
   }
-  MultiplyGroup(products, {&head, &tail, &exponent, &sign, &magnitude, &magnitude});
+  MultiplyGroup(products, {&head, &tail, &exponent, &magnitude, &magnitude});
 }
 
 template <typename T>
@@ -190,22 +184,21 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
   if (count >= lanes) {
     HWY_ALIGN double heads[hn::MaxLanes(Wide())], tails[hn::MaxLanes(Wide())];
     HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())] = {};
-    HWY_ALIGN uint64_t signs[hn::MaxLanes(Wide())] = {};
     HWY_ALIGN uint32_t least[hn::MaxLanes(Wide())], greatest[hn::MaxLanes(Wide())];
     std::fill_n(heads, lanes, 1.0);
     std::fill_n(tails, lanes, 0.0);
     std::fill_n(least, lanes, kGreatest);
     std::fill_n(greatest, lanes, 0u);
-    Accumulator accumulator = Load({heads, tails, exponents, signs, least, greatest});
+    Accumulator accumulator = Load({heads, tails, exponents, least, greatest});
     for (; i + lanes <= count;) {
-      const int64_t vectors = std::min(kRowsAtATime, (count - i) / lanes);
+      const int64_t vectors = std::min(kFactorsPerStep, (count - i) / lanes);
       accumulator.Multiply(x + i, vectors, lanes);
       i += vectors * lanes;
     }
-    Store(accumulator, {heads, tails, exponents, signs, least, greatest});
+    Store(accumulator, {heads, tails, exponents, least, greatest});
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      MultiplyGroup(products, {heads + lane, tails + lane, exponents + lane, signs + lane,
-                               least + lane, greatest + lane});
+      MultiplyGroup(products,
+                    {heads + lane, tails + lane, exponents + lane, least + lane, greatest + lane});
     }
   }
   for (; i < count; ++i) MultiplyElement(x[i], products);
@@ -215,8 +208,7 @@ template <typename T>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const RoughProducts& p) {
   const auto at = [&](int64_t c) {
-    return RoughProducts{p.head + c, p.tail + c,  p.exponent + c,
-                         p.sign + c, p.least + c, p.greatest + c};
+    return RoughProducts{p.head + c, p.tail + c, p.exponent + c, p.least + c, p.greatest + c};
   };
   const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
     Accumulator accumulator = Load(at(c));
@@ -262,7 +254,6 @@ void MultiplyGroup(const RoughProducts& products, const RoughProducts& other) {
   *products.tail = std::ldexp(product.tail, -exponent);
   if (!exact && *products.tail == 0) *products.tail = RoughProducts::kInexact;
   *products.exponent += *other.exponent + exponent;
-  *products.sign ^= *other.sign;
   *products.least = std::min(*products.least, *other.least);
   *products.greatest = std::max(*products.greatest, *other.greatest);
 }

@@ -8,10 +8,10 @@
 
 namespace dmlop {
 
-// Products of groups side by side. The magnitude of group i's product is
-// (head[i] + tail[i]) * 2^exponent[i] within a relative error of n * kRelativeBound, n the number of
-// elements, and exactly that if tail[i] is 0; unless an element is zero or not finite, which `least`
-// and `greatest` tell.
+// Products of groups side by side. That of group i is (head[i] + tail[i]) * 2^exponent[i] within a
+// relative error of n * kRelativeBound, n the number of elements, and exactly that if tail[i] is 0.
+// If an element is zero or not finite, which `least` and `greatest` tell, only the head's sign is
+// the product's.
 struct RoughProducts {
   // A step multiplies the head by one or two elements without error but that of the tail, which is
   // at most 2^-49 of the head and is rounded twice: 2^-101. Before a step ends, what head and tail
@@ -21,10 +21,9 @@ struct RoughProducts {
   // The tail of a product that was rounded, if it would be 0.
   static constexpr double kInexact = 0x1p-120;
 
-  double* head;        // in [1, 2); starts at 1
+  double* head;        // its magnitude is in [1, 2); starts at 1
   double* tail;        // starts at 0
   int64_t* exponent;   // starts at 0
-  uint64_t* sign;      // the top bit is the product's sign; starts at 0
   uint32_t* least;     // bits of the smallest |x| as binary32; starts at the largest number
   uint32_t* greatest;  // bits of the largest |x|; starts at 0
 };

@@ -12,9 +12,9 @@ namespace dmlop {
 //
 // A term t is split at sigma, a power of two: q = (sigma + t) - sigma is a multiple of
 // 2^-53 * sigma, and t - q, at most that large, is exact (Rump, Ogita and Oishi, "Accurate
-// floating-point summation"). With sigma >= kMaxCount * max |t| no sum of q needs more than 53 bits,
-// so it is exact in any order: that is one part. The rests are split in the same way, until all are
-// zero. A part takes 41 bits, from 2^256 down to 2^-298 there are 554.
+// floating-point summation"). With sigma >= kMaxCount * max |t| no sum of q needs more than 53
+// bits, so it is exact in any order: that is one part. The rests are split in the same way, until
+// all are zero. A part takes 41 bits, from 2^256 down to 2^-298 there are 554.
 struct SplitSum {
   static constexpr int64_t kMaxCount = 1 << 11;
   static constexpr int kMaxParts = 16;

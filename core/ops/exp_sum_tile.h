@@ -25,7 +25,7 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
         sums_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count, const double*, int64_t) {
-    std::fill_n(maxima_.begin(), count, -INFINITY);
+    std::fill_n(maxima_.begin(), count, ExpSums::kStartMax);
     std::fill_n(sums_.begin(), count, 0.0);
   }
 
@@ -51,12 +51,16 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
     if (!std::isfinite(maxima_[i]) || !std::isfinite(sums_[i])) return false;
+    if (sums_[i] < 0.5) {
+      result = reduce::Infinity<T>(true);
+      return true;
+    }
     const double log = Log(sums_[i]);
     const HeadTail sum = TwoSum(maxima_[i], log);
     // What merging blocks of 2^16 terms may lose, and the logarithms here and of the exact sum,
     // comes on top.
-    const double bound = ExpSums::kRelativeBound * 1.01 + 0x1p-66 * static_cast<double>(n) +
-                         0x1p-50 * (1 + log);
+    const double bound =
+        ExpSums::kRelativeBound * 1.01 + 0x1p-66 * static_cast<double>(n) + 0x1p-50 * (1 + log);
     return reduce::DecideRounding(sum.head, sum.tail, bound, result);
   }
 

@@ -43,7 +43,7 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
     constexpr uint32_t kInfinity = 0x7F800000;
     constexpr int64_t kFarExponent = 400;  // beyond any float, within a double
     const RoughProducts product = states_.At(o);
-    const bool negative = (*product.sign >> 63) != 0;
+    const bool negative = std::signbit(*product.head);
     const bool zero = *product.least == 0;
     if (*product.greatest > kInfinity || (*product.greatest == kInfinity && zero)) {
       result = reduce::CanonicalNan<T>();
@@ -53,12 +53,10 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
       result = reduce::Zero<T>(negative);
     } else {
       const double scale = std::ldexp(
-          negative ? -1.0 : 1.0,
-          static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
+          1.0, static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
       const double error = *product.tail == 0 ? 0 : static_cast<double>(n);
       return reduce::DecideRounding(*product.head * scale, *product.tail * scale,
-                                    std::fabs(scale) * error * 2 * RoughProducts::kRelativeBound,
-                                    result);
+                                    scale * error * 2 * RoughProducts::kRelativeBound, result);
     }
     return true;
   }
@@ -66,30 +64,23 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
  private:
   struct States {
     explicit States(size_t capacity)
-        : head(capacity),
-          tail(capacity),
-          exponent(capacity),
-          sign(capacity),
-          least(capacity),
-          greatest(capacity) {}
+        : head(capacity), tail(capacity), exponent(capacity), least(capacity), greatest(capacity) {}
 
     void Start(size_t count) {
       std::fill_n(head.begin(), count, 1.0);
       std::fill_n(tail.begin(), count, 0.0);
       std::fill_n(exponent.begin(), count, 0);
-      std::fill_n(sign.begin(), count, 0u);
       std::fill_n(least.begin(), count, 0x7F7FFFFFu);
       std::fill_n(greatest.begin(), count, 0u);
     }
 
     RoughProducts At(int64_t o) {
-      return {head.data() + o, tail.data() + o,  exponent.data() + o,
-              sign.data() + o, least.data() + o, greatest.data() + o};
+      return {head.data() + o, tail.data() + o, exponent.data() + o, least.data() + o,
+              greatest.data() + o};
     }
 
     std::vector<double> head, tail;
     std::vector<int64_t> exponent;
-    std::vector<uint64_t> sign;
     std::vector<uint32_t> least, greatest;
   };
 

@@ -93,7 +93,9 @@ class ExactSumTile {
         gather_(CopyTileFor(sizeof(T))),
         states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) { std::fill_n(states_.begin(), count, State()); }
+  void Start(int64_t count, const double*, int64_t) {
+    std::fill_n(states_.begin(), count, State());
+  }
 
   void AddRow(int64_t o, const ElementRun<T>& run) {
     if (run.stride != 1) return AddColumns(o, {1, 0}, run);

@@ -35,7 +35,7 @@ TEST_P(ExpSumOnIsa, RowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
-      double max = -INFINITY, sum = 0;
+      double max = ExpSums::kStartMax, sum = 0;
       ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
       ExpectWithinBound(max, sum, row);
     });
@@ -49,7 +49,7 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
       const int64_t rows = UniformInt(engine, 1, 50);
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * columns);
       const size_t n = static_cast<size_t>(columns);
-      std::vector<double> max(n, -INFINITY), sum(n, 0.0);
+      std::vector<double> max(n, ExpSums::kStartMax), sum(n, 0.0);
       ExpSumKernelsFor<T>().add_columns(tile.data(), rows, columns, columns,
                                         {max.data(), sum.data()});
       for (size_t c = 0; c < n; ++c) {
@@ -64,7 +64,7 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
 // A new maximum at every term, one call each: the sum moves every time.
 TEST_P(ExpSumOnIsa, RisingTermsKeepTheirBound) {
   std::vector<float> row;
-  double max = -INFINITY, sum = 0;
+  double max = ExpSums::kStartMax, sum = 0;
   for (int i = 0; i < (1 << 16); ++i) {
     row.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
     ExpSumKernelsFor<float>().add_row(&row.back(), 1, {&max, &sum});
@@ -77,10 +77,23 @@ TEST_P(ExpSumOnIsa, SpecialElementsShow) {
     for (const float special : {INFINITY, NAN}) {
       std::vector<float> row(static_cast<size_t>(count), 1.5f);
       row[static_cast<size_t>(count / 2)] = special;
-      double max = -INFINITY, sum = 0;
+      double max = ExpSums::kStartMax, sum = 0;
       ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
       EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
     }
+  }
+}
+
+// As masks have them: they add nothing.
+TEST_P(ExpSumOnIsa, NegativeInfinitiesAddNothing) {
+  for (const int64_t count : kCounts) {
+    std::vector<float> row(static_cast<size_t>(count), -INFINITY);
+    double max = ExpSums::kStartMax, sum = 0;
+    ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
+    EXPECT_LT(sum, 0.5);
+    row.front() = row.back() = 1.5f;
+    ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
+    ExpectWithinBound(max, sum, row);
   }
 }
 

@@ -27,7 +27,7 @@ inline std::string IsaName(const testing::TestParamInfo<std::string_view>& info)
 }
 
 // Around the widths of vectors, and of the blocks that kernels take at once.
-inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,   7,   8,   9,   15,  16,   17,  31,
+inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16,   17,   31,
                                       32, 33, 63, 64, 65, 127, 128, 129, 300, 1024, 1025, 2048};
 
 template <typename T>
