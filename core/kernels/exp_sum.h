@@ -13,7 +13,7 @@ namespace dmlop {
 // is at least 1, or almost 0 if all elements are -infinity. A group that met NaN or +infinity has a
 // sum or a max that is not finite.
 struct ExpSums {
-  // Of a finite sum of at most 2^16 terms, each within 2^-41. The additions lose 2^-53 of the sum
+  // Of a finite sum of at most 2^16 terms, each within 2^-37. The additions lose 2^-53 of the sum
   // each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of what the sum was: if
   // that happens at every term, half of 2^16 times as much of what the sum becomes, 2^-36.4.
   static constexpr double kRelativeBound = 0x1p-35;

@@ -21,7 +21,7 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 1024;  // 20 KiB of states
+  static constexpr int64_t kColumns = 512;  // 10 KiB of states
 
   explicit RoughSumTile(int64_t capacity)
       : kernels_(RoughSumKernelsFor<T>(kTerm)),
