@@ -50,6 +50,10 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
 
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
+    if (std::isnan(sums_[i]) && std::isfinite(maxima_[i])) {  // only NaN does that
+      result = reduce::CanonicalNan<T>();
+      return true;
+    }
     if (!std::isfinite(maxima_[i]) || !std::isfinite(sums_[i])) return false;
     if (sums_[i] < 0.5) {
       result = reduce::Infinity<T>(true);
