@@ -1,31 +1,9 @@
 // The reduce functions over the last, the middle, the first and all axes of 256 MiB, and a tiny
-// tensor, beside what memory allows: each row's share of the limit is the ratio of their bytes per
-// second.
+// tensor.
 #include "bench/fixture.h"
-#include "core/base/parallel.h"
-#include "core/kernels/integer_fold.h"
 
 namespace dmlop {
 namespace {
-
-// The limit of reductions: the least that can be done to every byte.
-void LimitRead(benchmark::State& state) {
-  constexpr int64_t kCount = int64_t{1} << 25;
-  constexpr int64_t kChunk = 1 << 17;
-  Buffer buffer(kCount * sizeof(uint64_t));
-  Fill(buffer);
-  const uint64_t* values = reinterpret_cast<const uint64_t*>(buffer.data());
-  const auto fold_row = IntegerFoldKernelsFor<uint64_t>(IntegerFold::kSum).fold_row;
-  for (auto _ : state) {
-    ParallelFor(kCount / kChunk, 1, [&](int64_t begin, int64_t end) {
-      uint64_t sum = 0;
-      fold_row(values + begin * kChunk, (end - begin) * kChunk, &sum);
-      benchmark::DoNotOptimize(sum);
-    });
-  }
-  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(buffer.size()));
-}
-BENCHMARK(LimitRead)->UseRealTime();
 
 void Reduce(benchmark::State& state, ReduceFunction function, DataType type,
             std::vector<uint32_t> sizes, std::vector<uint32_t> axes) {

@@ -10,8 +10,8 @@ namespace dmlop {
 void SetThreadCount(int count);
 int ThreadCount();
 
-// Calls body(begin, end) on disjoint ranges that cover [0, count), at least `grain` long but for the
-// last. The calling thread runs loops of one grain, and those within a parallel loop's body.
+// Calls body(begin, end) on disjoint ranges that cover [0, count), at least `grain` long but for
+// the last. The calling thread runs loops of one grain, and those within a parallel loop's body.
 void ParallelFor(int64_t count, int64_t grain,
                  const std::function<void(int64_t begin, int64_t end)>& body);
 

@@ -9,6 +9,7 @@
 
 #include "core/kernels/isa.h"
 #include "tests/exact/mpfr_oracle.h"
+#include "tests/support/float_families.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/support/case_name.h"
 #include "tests/support/random_calls.h"
 
 namespace dmlop {

@@ -98,7 +98,7 @@ TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
       TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16, {sizes, strides},
                        UniformInt(engine, 0, 3));
       FillNearOne(engine, input);
-      OperatorCall call = CallFor(function, GetParam().axes, input);
+      OperatorCall call = ReduceCall(function, GetParam().axes, input);
       ASSERT_TRUE(RunsLikeReference(call));
     }
   }
