@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
+#if defined(__x86_64__)
+#include <sys/platform/x86.h>
+#endif
+
 namespace dmlop {
 namespace {
 
@@ -10,13 +14,15 @@ namespace {
 bool IsSupported(std::string_view name) {
   if (name == "portable") return true;
 #if defined(__x86_64__)
-  const bool sse4 = __builtin_cpu_supports("sse4.2");
-  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+  // As the C library found them at start-up: asking the processor again takes as long as a small
+  // operator where the machine is virtual.
+  const bool sse4 = CPU_FEATURE_ACTIVE(SSE4_2);
+  const bool avx2 = sse4 && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(FMA) &&
+                    CPU_FEATURE_ACTIVE(F16C) && CPU_FEATURE_ACTIVE(BMI1) &&
+                    CPU_FEATURE_ACTIVE(BMI2);
+  const bool avx512 = avx2 && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512VL) &&
+                      CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512BW) &&
+                      CPU_FEATURE_ACTIVE(AVX512CD);
   return (name == "sse4" && sse4) || (name == "avx2" && avx2) || (name == "avx512" && avx512);
 #elif defined(__aarch64__)
   return name == "neon";
