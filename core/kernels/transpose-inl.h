@@ -72,13 +72,15 @@ template <typename T>
 void TransposeBlocks(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                      int64_t from_stride) {
   constexpr int64_t kN = kSide<T>;
+  // To the next tile along the source's lines; to a later block where they follow one another.
+  const int64_t ahead = from_stride == rows ? 4 * kN * rows : rows;
   for (int64_t c = 0; c < columns; c += kN) {
     const int64_t column = std::min(c, columns - kN);
     for (int64_t r = 0; r < rows; r += kN) {
       const int64_t row = std::min(r, rows - kN);
       const T* block = from + column * from_stride + row;
       if (r % (64 / static_cast<int64_t>(sizeof(T))) == 0) {
-        for (int64_t i = 0; i < kN; ++i) hwy::Prefetch(block + i * from_stride + rows);
+        for (int64_t i = 0; i < kN; ++i) hwy::Prefetch(block + i * from_stride + ahead);
       }
       TransposeBlock(to + row * to_stride + column, to_stride, block, from_stride, kN);
     }
@@ -99,12 +101,39 @@ void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
   TransposeRows(tile, row, tile.outer_count, to, from);
 }
 
+// Source rows of two to four elements, side by side.
+template <int64_t kRows, typename T>
+void TransposeFromTuples(const CopyTile& tile, T* to, const T* from) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t column = 0;
+  for (; column + lanes <= tile.inner_count; column += lanes) {
+    hn::Vec<decltype(d)> rows[4];
+    const T* tuples = from + kRows * column;
+    for (int64_t row = 0; row < kRows; ++row) hwy::Prefetch(tuples + (kRows * 4 + row) * lanes);
+    if constexpr (kRows == 2) hn::LoadInterleaved2(d, tuples, rows[0], rows[1]);
+    if constexpr (kRows == 3) hn::LoadInterleaved3(d, tuples, rows[0], rows[1], rows[2]);
+    if constexpr (kRows == 4) hn::LoadInterleaved4(d, tuples, rows[0], rows[1], rows[2], rows[3]);
+    for (int64_t row = 0; row < kRows; ++row) {
+      hn::StoreU(rows[row], d, to + row * tile.to_outer_stride + column);
+    }
+  }
+  CopyTile rest = tile;
+  rest.inner_count -= column;
+  TransposeRows(rest, 0, kRows, to + column, from + kRows * column);
+}
+
 // Source rows of less than a block: each is read a vector long, as far as that stays inside.
 template <typename T>
 void TransposeFromNarrowRows(const CopyTile& tile, T* to, const T* from) {
   constexpr int64_t kN = kSide<T>;
   const int64_t rows = tile.outer_count;
   const int64_t step = tile.from_inner_stride;
+  if (step == rows) {
+    if (rows == 2) return TransposeFromTuples<2>(tile, to, from);
+    if (rows == 3) return TransposeFromTuples<3>(tile, to, from);
+    if (rows == 4) return TransposeFromTuples<4>(tile, to, from);
+  }
   const hn::Full128<T> d;
   alignas(16) T block[kN * kN];
   int64_t column = 0;

@@ -110,6 +110,7 @@ TEST_P(CopyOnIsa, Transposes) {
         ExpectCopies({rows, columns, columns + 3, 1, 1, rows + 2}, width);
       }
     }
+    for (const int64_t rows : {2, 3, 4, 5}) ExpectCopies({rows, 203, 210, 1, 1, rows}, width);
     ExpectCopies({130, 67, 67, 1, 1, 131}, width);
     ExpectCopies({37, 20, 20, 1, 1, 0}, width);  // columns that repeat
   }
