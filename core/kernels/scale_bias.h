@@ -18,9 +18,10 @@ struct ScaleBias {  // DML_SCALE_BIAS
   friend bool operator==(const ScaleBias&, const ScaleBias&) = default;
 };
 
-// Adjacent elements. `to` and `from` may be the same.
+// Adjacent elements. `to` and `from` may be the same. Where `streams`, whole lines are written past
+// the caches, and become visible to other threads with FlushStreams.
 using ScaleBiasFunction = void (*)(const ScaleBias& scale_bias, int64_t count, std::byte* to,
-                                   const std::byte* from);
+                                   const std::byte* from, bool streams);
 
 // The function for a float or integer type of at most 32 bits.
 ScaleBiasFunction ScaleBiasFor(DataType type);

@@ -46,9 +46,10 @@ void Run(const IdentityDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
   if (!desc.scale_bias) return CopyView(inputs[0], outputs[0]);
   const ScaleBiasFunction scale_bias = ScaleBiasFor(outputs[0].type);
-  ComputeView(inputs[0], outputs[0], [&](int64_t count, std::byte* to, const std::byte* from) {
-    scale_bias(*desc.scale_bias, count, to, from);
-  });
+  ComputeView(inputs[0], outputs[0],
+              [&](int64_t count, std::byte* to, const std::byte* from, bool streams) {
+                scale_bias(*desc.scale_bias, count, to, from, streams);
+              });
 }
 
 }  // namespace dmlop

@@ -55,20 +55,20 @@ class TiledLoop {
   }
 
   TileWork ComputeRows() const {
-    return
-        [row = row_, width = width_](const CopyTile& tile, std::byte* to, const std::byte* from) {
-          for (int64_t i = 0; i < tile.outer_count; ++i) {
-            (*row)(tile.inner_count, to + i * tile.to_outer_stride * width,
-                   from + i * tile.from_outer_stride * width);
-          }
-        };
+    return [row = row_, width = width_, streams = plan_.streams](
+               const CopyTile& tile, std::byte* to, const std::byte* from) {
+      for (int64_t i = 0; i < tile.outer_count; ++i) {
+        (*row)(tile.inner_count, to + i * tile.to_outer_stride * width,
+               from + i * tile.from_outer_stride * width, streams);
+      }
+    };
   }
 
   void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from) const {
     if (!plan_.buffered) return Move(shape.in, in_, to, from);
     alignas(64) std::byte buffer[TilePlan::kTileBytes];
     Move(shape.in, in_, buffer, from);
-    if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer);
+    if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer, false);
     Move(shape.out, out_, to, buffer);
   }
 

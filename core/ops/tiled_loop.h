@@ -11,8 +11,10 @@ namespace dmlop {
 void CopyView(const ConstTensorView& from, const TensorView& to);
 
 // Computes each element from the one at its place, as `row` computes adjacent ones; `to` and `from`
-// of a row may be the same. Views of equal types and sizes.
-using RowWork = std::function<void(int64_t count, std::byte* to, const std::byte* from)>;
+// of a row may be the same. A row that `streams` is written past the caches. Views of equal types
+// and sizes.
+using RowWork =
+    std::function<void(int64_t count, std::byte* to, const std::byte* from, bool streams)>;
 void ComputeView(const ConstTensorView& from, const TensorView& to, const RowWork& row);
 
 }  // namespace dmlop

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <string>
 
 #include "core/kernels/isa.h"
+#include "core/kernels/stream.h"
 #include "core/ops/support.h"
 #include "tests/reference/element.h"
 #include "tests/support/operator_call.h"
@@ -94,6 +96,30 @@ TEST_P(ScaleBiasOnIsa, EveryHalfAgreesWithReference) {
   }
 }
 
+// Rows that are streamed have the bits of those that are not, wherever in a line they begin and
+// end, and touch nothing around them.
+TEST_P(ScaleBiasOnIsa, StreamsTheSameBits) {
+  ASSERT_TRUE(SelectIsa(GetParam()));
+  for (const DataType type : TypesOf(types::kUpTo32)) {
+    const int64_t width = static_cast<int64_t>(ByteWidth(type));
+    for (const int64_t length : {1, 15, 16, 63, 64, 65, 200}) {
+      Engine engine = CaseEngine(static_cast<int>(length));
+      TestTensor input(type, PackedLayout({length}));
+      FillRandomly(engine, input);
+      for (int64_t start = 0; start < 64; start += width) {
+        alignas(64) std::byte stored[1024] = {};
+        alignas(64) std::byte streamed[1024] = {};
+        const std::byte* from = input.view().data;
+        ScaleBiasFor(type)({3.0f, -0.1f}, length, stored + start, from, false);
+        ScaleBiasFor(type)({3.0f, -0.1f}, length, streamed + start, from, true);
+        FlushStreams();
+        ASSERT_EQ(std::memcmp(stored, streamed, sizeof stored), 0)
+            << Name(type) << ", " << length << " elements from byte " << start;
+      }
+    }
+  }
+}
+
 std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
   return std::string(info.param);
 }
@@ -104,7 +130,9 @@ TEST(ScaleBias, RowOfNothingTouchesNothing) {
   for (const DataType type : TypesOf(types::kUpTo32)) {
     uint64_t memory = 42;
     std::byte* to = reinterpret_cast<std::byte*>(&memory);
-    ScaleBiasFor(type)({2.0f, 1.0f}, 0, to, to);
+    for (const bool streams : {false, true}) {
+      ScaleBiasFor(type)({2.0f, 1.0f}, 0, to, to, streams);
+    }
     EXPECT_EQ(memory, 42u);
   }
 }
