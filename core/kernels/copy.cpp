@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/kernels/dispatch.h"
+#include "core/kernels/pack-inl.h"
 #include "core/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -80,6 +81,18 @@ CopyRowsFunction* CopyRowsFor(size_t row_bytes) {
   return CopyLongRows;
 }
 
+void CopyRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
+              const std::byte* from, int64_t from_pitch) {
+  const int64_t packed_bytes = static_cast<int64_t>(row_bytes);
+  if (packed_bytes <= kMaxPackedRow && to_pitch == packed_bytes && from_pitch > packed_bytes) {
+    const int64_t packed = PackRows(rows, packed_bytes, to, from, from_pitch);
+    rows -= packed;
+    to += packed * to_pitch;
+    from += packed * from_pitch;
+  }
+  CopyRowsFor(row_bytes)(rows, row_bytes, to, to_pitch, from, from_pitch);
+}
+
 // Every other element of the source, side by side.
 template <typename T>
 void CopyEveryOther(int64_t count, T* to, const T* from) {
@@ -117,8 +130,8 @@ void CopyTileOf(const CopyTile& tile, std::byte* to, const std::byte* from) {
   if (tile.inner_count == 0) return;
   if (tile.to_inner_stride == 1 && tile.from_inner_stride == 1) {
     const size_t row_bytes = static_cast<size_t>(tile.inner_count * kWidth);
-    return CopyRowsFor(row_bytes)(tile.outer_count, row_bytes, to, tile.to_outer_stride * kWidth,
-                                  from, tile.from_outer_stride * kWidth);
+    return CopyRows(tile.outer_count, row_bytes, to, tile.to_outer_stride * kWidth, from,
+                    tile.from_outer_stride * kWidth);
   }
   T* to_row = reinterpret_cast<T*>(to);
   const T* from_row = reinterpret_cast<const T*>(from);

@@ -1,6 +1,7 @@
 #include "core/ops/copy_views.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr int64_t kBlockBytes = StreamBuffer::kCapacity;
 constexpr int64_t kParallelBytes = 1 << 17;    // less than this is not worth a second thread
 constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
+constexpr int64_t kMaxStreams = 16;            // whose buffers the first-level cache can hold
 constexpr int64_t kMaxRowBytes = 1 << 13;      // of all copies; longer ones need no company
 
 // The copy as rows, unless it takes more loops than one around them.
@@ -53,8 +55,7 @@ class ShortRowsLoop {
     if (shortest >= kStreamedRowBytes) {
       streaming_ = Streaming::kRows;
       block_rows_ = 1;  // measured: reading on in order is worth twice as much as longer blocks
-    } else if (groups_.size() == 1 && groups_.front().is_packed() &&
-               row_bytes <= StreamBuffer::kCapacity) {
+    } else if (CanStreamBlocks()) {
       streaming_ = Streaming::kBlocks;
     }
   }
@@ -72,9 +73,15 @@ class ShortRowsLoop {
   }
 
  private:
-  // Each row by itself, or blocks of rows composed first. The latter does not pay for more than one
-  // destination.
+  // Each row by itself, or blocks of rows composed first.
   enum class Streaming { kNone, kRows, kBlocks };
+
+  bool CanStreamBlocks() const {
+    return std::ssize(groups_) <= kMaxStreams &&
+           std::all_of(groups_.begin(), groups_.end(), [&](const RowGroup& group) {
+             return group.is_packed() && block_rows_ * group.row_bytes() <= StreamBuffer::kCapacity;
+           });
+  }
 
   void WriteBlocks(int64_t begin, int64_t end) const {
     for (int64_t row = begin; row < end; row += block_rows_) {
@@ -91,11 +98,13 @@ class ShortRowsLoop {
   }
 
   void StreamBlocks(int64_t begin, int64_t end) const {
-    const RowGroup& group = groups_.front();
-    StreamBuffer stream(group.row(begin));
+    std::deque<StreamBuffer> streams;
+    for (const RowGroup& group : groups_) streams.emplace_back(group.row(begin));
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
-      group.Compose(row, rows, stream.Next(rows * group.row_bytes()));
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        groups_[g].Compose(row, rows, streams[g].Next(rows * groups_[g].row_bytes()));
+      }
     }
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "core/ops/shuffle_plan.h"
 
@@ -18,17 +17,6 @@ constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
 bool FillsVectors(int64_t block_bytes) {
   const int64_t vectors = (block_bytes + kShuffleBytes - 1) / kShuffleBytes;
   return block_bytes * 16 >= vectors * kShuffleBytes * 15;
-}
-
-// Packs rows shorter than a vector, each written as a whole vector: the next row puts right what
-// that spoils. Returns how many; the others have not that much room behind them.
-int64_t PackAsVectors(int64_t rows, int64_t row_bytes, std::byte* to, const std::byte* from,
-                      int64_t from_pitch) {
-  const int64_t rest = kShuffleBytes / std::min(row_bytes, from_pitch) + 1;
-  for (int64_t row = 0; row < rows - rest; ++row) {
-    std::memcpy(to + row * row_bytes, from + row * from_pitch, kShuffleBytes);
-  }
-  return std::max<int64_t>(0, rows - rest);
 }
 
 }  // namespace
@@ -67,8 +55,9 @@ bool RowGroup::TryPlanShuffles(int64_t width, int64_t block_rows) {
   program_ = PlanShuffle(origins, width, block_rows * row_bytes_, std::move(steps));
   if (!program_) return false;
   block_rows_ = block_rows;
-  // A term costs what it does to copy a piece of a row.
-  if (std::ssize(program_->terms) > block_rows * std::ssize(copies_)) program_.reset();
+  // A term costs what it does to copy a piece of a row, and twice as much as to pack a row.
+  const int64_t max_terms = copies_.size() == 1 ? block_rows / 2 : block_rows * std::ssize(copies_);
+  if (std::ssize(program_->terms) > max_terms) program_.reset();
   return true;
 }
 
@@ -82,15 +71,6 @@ void RowGroup::Compose(int64_t row, int64_t rows, std::byte* to) const {
 }
 
 void RowGroup::Copy(int64_t row, int64_t rows, std::byte* to) const {
-  const RowsCopy& first = copies_.front();
-  if (copies_.size() == 1 && is_packed() && row_bytes_ < kShuffleBytes &&
-      first.from_pitch >= row_bytes_) {
-    const int64_t packed =
-        PackAsVectors(rows, row_bytes_, to, first.from + row * first.from_pitch, first.from_pitch);
-    row += packed;
-    rows -= packed;
-    to += packed * row_bytes_;
-  }
   for (const RowsCopy& copy : copies_) {
     copy_({rows, copy.row_bytes, pitch(), 1, copy.from_pitch, 1}, to,
           copy.from + row * copy.from_pitch);
