@@ -9,25 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/isa.h"
 #include "core/kernels/stream.h"
+#include "tests/support/on_isa.h"
 
 namespace dmlop {
 namespace {
 
 constexpr std::byte kGuard{0xA5};
 
-class CopyOnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override { ASSERT_TRUE(SelectIsa(GetParam())); }
-  ~CopyOnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
-
-std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
-}
+class CopyOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, CopyOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/isa.h"
 #include "tests/exact/mpfr_oracle.h"
+#include "tests/support/on_isa.h"
 #include "tests/support/random.h"
 
 namespace dmlop {
@@ -88,12 +88,7 @@ std::vector<T> RandomValues(Engine& engine, int64_t count) {
 
 // --- on every instruction set --------------------------------------------------------------------
 
-class ExtremesOnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  ~ExtremesOnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
+class ExtremesOnIsa : public OnIsa {};
 
 // The kernels of one type and extreme, held against BestOf.
 template <typename T, Extreme kExtreme>
@@ -181,7 +176,6 @@ void ForEachKind(Body&& body) {
 }
 
 TEST_P(ExtremesOnIsa, OfRows) {
-  ASSERT_TRUE(SelectIsa(GetParam()));
   int number = 0;
   ForEachKind([&]<typename Kind>() {
     for (int64_t count = 0; count < 300; ++count) {
@@ -193,7 +187,6 @@ TEST_P(ExtremesOnIsa, OfRows) {
 }
 
 TEST_P(ExtremesOnIsa, OfColumns) {
-  ASSERT_TRUE(SelectIsa(GetParam()));
   int number = 0;
   ForEachKind([&]<typename Kind>() {
     for (int64_t columns = 1; columns <= 130; ++columns) {
@@ -205,10 +198,6 @@ TEST_P(ExtremesOnIsa, OfColumns) {
     Engine engine = CaseEngine(number++);
     Kind(engine).Columns(IndexKernels<int8_t>::kMaxRows, 300);
   });
-}
-
-std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, ExtremesOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);

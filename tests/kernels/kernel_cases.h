@@ -1,5 +1,4 @@
-// What the tests of reduction kernels share: every instruction set, and rows of values of every
-// kind.
+// What the tests of reduction kernels share: rows of values of every kind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,25 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/isa.h"
 #include "tests/exact/mpfr_oracle.h"
 #include "tests/support/float_families.h"
+#include "tests/support/on_isa.h"
 #include "tests/support/random.h"
 
 namespace dmlop {
-
-// Runs a test with the kernels of the instruction set that is its parameter.
-class OnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override { ASSERT_TRUE(SelectIsa(GetParam())); }
-  ~OnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
-
-inline std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
-}
 
 // Around the widths of vectors, and of the blocks that kernels take at once.
 inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16,   17,   31,

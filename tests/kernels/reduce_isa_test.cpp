@@ -7,6 +7,7 @@
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
+#include "tests/support/settings.h"
 
 namespace dmlop {
 namespace {
@@ -23,8 +24,6 @@ OperatorCall CallFor(ReduceFunction function, uint32_t axis, const TestTensor& i
 
 class ReduceOnIsas : public testing::TestWithParam<ReduceFunction> {
  protected:
-  ~ReduceOnIsas() override { SelectIsa(isa_before_); }
-
   void Check(const TestTensor& input) {
     for (const uint32_t axis : {0u, 1u}) {
       OperatorCall first = CallFor(GetParam(), axis, input);
@@ -40,7 +39,8 @@ class ReduceOnIsas : public testing::TestWithParam<ReduceFunction> {
     }
   }
 
-  std::string_view isa_before_ = CurrentIsa();
+ private:
+  SettingsGuard settings_before_;
 };
 
 TEST_P(ReduceOnIsas, GivesTheSameBits) {

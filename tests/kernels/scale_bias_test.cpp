@@ -8,10 +8,10 @@
 #include <limits>
 #include <string>
 
-#include "core/kernels/isa.h"
 #include "core/kernels/stream.h"
 #include "core/ops/support.h"
 #include "tests/reference/element.h"
+#include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
@@ -30,16 +30,10 @@ OperatorCall CallFor(Engine& engine, DataType type, const ScaleBias& factors, in
   return MakeCall(desc, {input}, {TestTensor(type, PackedLayout({length}), length % 5)});
 }
 
-class ScaleBiasOnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  ~ScaleBiasOnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
+class ScaleBiasOnIsa : public OnIsa {};
 
 // The reference has one answer for every element, so what agrees with it agrees on every set.
 TEST_P(ScaleBiasOnIsa, AgreesWithReference) {
-  ASSERT_TRUE(SelectIsa(GetParam()));
   int number = 0;
   for (const DataType type : TypesOf(types::kUpTo32)) {
     for (const ScaleBias& factors : kFactors) {
@@ -82,7 +76,6 @@ const ScaleBias kHalfFactors[] = {
 };
 
 TEST_P(ScaleBiasOnIsa, EveryHalfAgreesWithReference) {
-  ASSERT_TRUE(SelectIsa(GetParam()));
   TestTensor input(DataType::kFloat16, PackedLayout({1 << 16}));
   for (int64_t i = 0; i < 1 << 16; ++i) {
     reference::SetBitsAt(input.mutable_view(), {i}, static_cast<uint64_t>(i));
@@ -99,7 +92,6 @@ TEST_P(ScaleBiasOnIsa, EveryHalfAgreesWithReference) {
 // Rows that are streamed have the bits of those that are not, wherever in a line they begin and
 // end, and touch nothing around them.
 TEST_P(ScaleBiasOnIsa, StreamsTheSameBits) {
-  ASSERT_TRUE(SelectIsa(GetParam()));
   for (const DataType type : TypesOf(types::kUpTo32)) {
     const int64_t width = static_cast<int64_t>(ByteWidth(type));
     for (const int64_t length : {1, 15, 16, 63, 64, 65, 200}) {
@@ -118,10 +110,6 @@ TEST_P(ScaleBiasOnIsa, StreamsTheSameBits) {
       }
     }
   }
-}
-
-std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, ScaleBiasOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/isa.h"
+#include "tests/support/on_isa.h"
 
 namespace dmlop {
 namespace {
@@ -17,17 +17,7 @@ constexpr std::byte kGuard{0xA5};
 constexpr size_t kSources = 3;
 constexpr int64_t kFromStep = 40;
 
-class ShuffleOnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override { ASSERT_TRUE(SelectIsa(GetParam())); }
-  ~ShuffleOnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
-
-std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
-}
+class ShuffleOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, ShuffleOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/kernels/isa.h"
+#include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 
@@ -13,17 +13,7 @@ namespace {
 constexpr DataType kTypes[] = {DataType::kUint8, DataType::kFloat16, DataType::kFloat32,
                                DataType::kInt64};
 
-class PartsOnIsa : public testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override { ASSERT_TRUE(SelectIsa(GetParam())); }
-  ~PartsOnIsa() override { SelectIsa(isa_before_); }
-
-  std::string_view isa_before_ = CurrentIsa();
-};
-
-std::string IsaName(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
-}
+class PartsOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, PartsOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
