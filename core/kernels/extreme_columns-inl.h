@@ -1,0 +1,155 @@
+// Extremes of columns, for kernel sources: included once for each instruction set, hence the
+// unusual guard.
+#if defined(DMLOP_KERNELS_EXTREME_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_EXTREME_COLUMNS_INL_H_
+#undef DMLOP_KERNELS_EXTREME_COLUMNS_INL_H_
+#else
+#define DMLOP_KERNELS_EXTREME_COLUMNS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include "core/kernels/extreme_keys-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// All columns of a few rows at a time, so that the rows are read as streams: few enough for the
+// cache to hold a line of each, and of the next ones, where the stride is a power of two.
+constexpr int64_t kRowsAtATime = 4;
+constexpr int64_t kVectorsAtATime = 4;
+
+template <typename T>
+struct Rows {
+  const T* first;
+  int64_t count;  // at most kRowsAtATime
+  int64_t stride;
+  bool more;  // as many follow
+};
+
+// Asks memory for these columns of the rows after these.
+template <typename T>
+HWY_INLINE void PrefetchNext(const Rows<T>& rows, int64_t row, int64_t c, int64_t columns) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const T* next = rows.first + (row + kRowsAtATime) * rows.stride + c;
+  for (int64_t i = 0; i < columns; i += kLine) hwy::Prefetch(next + i);
+}
+
+template <typename T, Extreme kExtreme, int64_t kVectors>
+HWY_INLINE void BestOfVectors(const Rows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
+  using K = Keys<T, kExtreme, false>;
+  const typename K::D d;
+  const int64_t lanes = K::Lanes();
+  typename K::V best[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(d, keys + c + v * lanes);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const T* x = rows.first + r * rows.stride + c;
+    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
+    for (int64_t v = 0; v < kVectors; ++v) best[v] = K::Better(best[v], K::Load(x + v * lanes));
+  }
+  for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, keys + c + v * lanes);
+}
+
+template <typename T, Extreme kExtreme, int64_t kVectors>
+HWY_INLINE void IndexOfVectors(const Rows<T>& rows, int64_t first_row, int64_t c,
+                               typename KeyOfType<T>::Key* keys,
+                               typename KeyOfType<T>::Key* rows_of_keys) {
+  using K = Keys<T, kExtreme, true>;
+  const typename K::D d;
+  const int64_t lanes = K::Lanes();
+  typename K::V best[kVectors];
+  typename K::V best_row[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) {
+    best[v] = hn::LoadU(d, keys + c + v * lanes);
+    best_row[v] = hn::LoadU(d, rows_of_keys + c + v * lanes);
+  }
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const T* x = rows.first + r * rows.stride + c;
+    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
+    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(first_row + r));
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const typename K::V key = K::Load(x + v * lanes);
+      const auto beats = K::Beats(key, best[v]);
+      best[v] = hn::IfThenElse(beats, key, best[v]);
+      best_row[v] = hn::IfThenElse(beats, row, best_row[v]);
+    }
+  }
+  for (int64_t v = 0; v < kVectors; ++v) {
+    hn::StoreU(best[v], d, keys + c + v * lanes);
+    hn::StoreU(best_row[v], d, rows_of_keys + c + v * lanes);
+  }
+}
+
+// Calls many(c) for kVectorsAtATime vectors of columns from c on, one(c) for a vector, and, where
+// there is not even one vector, single(c) for a column. The last vector overlaps others: to see the
+// same rows again changes nothing.
+template <typename Many, typename One, typename Single>
+HWY_INLINE void ForAllColumns(int64_t columns, int64_t lanes, Many&& many, One&& one,
+                              Single&& single) {
+  int64_t c = 0;
+  for (; c + kVectorsAtATime * lanes <= columns; c += kVectorsAtATime * lanes) many(c);
+  if (columns < lanes) {
+    for (; c < columns; ++c) single(c);
+    return;
+  }
+  for (; c < columns; c += lanes) one(HWY_MIN(c, columns - lanes));
+}
+
+// Calls body(rows, number of the first) for a few rows at a time.
+template <typename T, typename Body>
+HWY_INLINE void ForAllRows(const T* x, int64_t count, int64_t stride, Body&& body) {
+  for (int64_t row = 0; row < count; row += kRowsAtATime) {
+    body(Rows<T>{x + row * stride, HWY_MIN(kRowsAtATime, count - row), stride,
+                 row + 2 * kRowsAtATime <= count},
+         row);
+  }
+}
+
+template <typename T, Extreme kExtreme>
+void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                   typename KeyOfType<T>::Key* keys) {
+  using K = Keys<T, kExtreme, false>;
+  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t) HWY_ATTR {
+    ForAllColumns(
+        columns, K::Lanes(),
+        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, 1>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR {
+          for (int64_t r = 0; r < few.count; ++r) {
+            keys[c] = K::Better(K::Scalar(few.first[r * few.stride + c]), keys[c]);
+          }
+        });
+  });
+}
+
+template <typename T, Extreme kExtreme>
+void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                    typename KeyOfType<T>::Key* keys, typename KeyOfType<T>::Key* rows_of_keys) {
+  using K = Keys<T, kExtreme, true>;
+  using Key = typename K::Key;
+  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t row) HWY_ATTR {
+    ForAllColumns(
+        columns, K::Lanes(),
+        [&](int64_t c) HWY_ATTR {
+          IndexOfVectors<T, kExtreme, kVectorsAtATime>(few, row, c, keys, rows_of_keys);
+        },
+        [&](int64_t c)
+            HWY_ATTR { IndexOfVectors<T, kExtreme, 1>(few, row, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR {
+          for (int64_t r = 0; r < few.count; ++r) {
+            const Key key = K::Scalar(few.first[r * few.stride + c]);
+            if (!K::Order::Beats(key, keys[c])) continue;
+            keys[c] = key;
+            rows_of_keys[c] = static_cast<Key>(row + r);
+          }
+        });
+  });
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
