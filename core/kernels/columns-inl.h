@@ -19,26 +19,37 @@ namespace dmlop::HWY_NAMESPACE {
 // Rows often begin at the same offset from a page, where a cache has room for a dozen lines.
 constexpr int64_t kRowsAtATime = 8;
 
-// Calls vector(x, rows, c) for each vector of `lanes` columns from c on and at most kRowsAtATime
-// rows, and single(x, rows, c) for each of the columns that are left over. The rows that come next
-// are asked for meanwhile: a row of a tile is too short for the processor to foresee it.
-template <typename T, typename Vector, typename Single>
-HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                               int64_t lanes, Vector&& vector, Single&& single) {
+// Calls vectors(x, rows, c, width) for `width` columns from c on, whole vectors of `lanes`, and at
+// most kRowsAtATime rows, and single(x, rows, c) for each of the columns that are left over. The
+// rows that come next are asked for meanwhile: a row of a tile is too short for the processor to
+// foresee it. They are asked for when the same columns of these rows are done with and can make
+// room.
+template <typename T, typename Vectors, typename Single>
+HWY_INLINE void ForEachLine(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                            int64_t lanes, Vectors&& vectors, Single&& single) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   for (int64_t row = 0; row < rows; row += kRowsAtATime) {
     const int64_t count = std::min(kRowsAtATime, rows - row);
     const int64_t ahead_end = std::min(row + 2 * kRowsAtATime, rows);
     const T* first = x + row * row_stride;
     int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      if (c % kLine == 0) {
-        for (int64_t r = row + count; r < ahead_end; ++r) hwy::Prefetch(x + r * row_stride + c);
-      }
-      vector(first + c, count, c);
+    for (; c + kLine <= columns; c += kLine) {
+      vectors(first + c, count, c, kLine);
+      for (int64_t r = row + count; r < ahead_end; ++r) hwy::Prefetch(x + r * row_stride + c);
     }
+    for (; c + lanes <= columns; c += lanes) vectors(first + c, count, c, lanes);
     for (; c < columns; ++c) single(first + c, count, c);
   }
+}
+
+// The same with vector(x, rows, c) for one vector of columns at a time.
+template <typename T, typename Vector, typename Single>
+HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                               int64_t lanes, Vector&& vector, Single&& single) {
+  const auto vectors = [&](const T* from, int64_t count, int64_t c, int64_t width) HWY_ATTR {
+    for (int64_t k = 0; k < width; k += lanes) vector(from + k, count, c + k);
+  };
+  ForEachLine(x, rows, row_stride, columns, lanes, vectors, single);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -22,15 +22,15 @@ namespace dmlop::HWY_NAMESPACE {
 constexpr int64_t kUnroll = 8;  // terms added pairwise before a TwoSum takes their sum
 
 // The running state of one vector of groups (or of lanes of one group).
-template <SumTerm kTerm>
+template <SumTerm kTerm, bool kPeak>
 struct Accumulator {
   WideVec head;
   WideVec tail;
-  BitsVec peak;
+  BitsVec peak;  // only with kPeak
 
   // The term of a vector of elements.
   HWY_INLINE WideVec Term(NarrowVec x) {
-    if constexpr (kTerm == SumTerm::kItself) {
+    if constexpr (kPeak) {
       peak = hn::Max(peak, hn::BitCast(NarrowBits(), hn::Abs(x)));
     }
     const WideVec wide = hn::PromoteTo(Wide(), x);
@@ -70,17 +70,22 @@ template <SumTerm kTerm, typename T>
 HWY_INLINE void AddElement(T element, const RoughSums& sums) {
   const float x = WidenElement(element);
   const double wide = static_cast<double>(x);
-  if constexpr (kTerm == SumTerm::kItself) {
+  if constexpr (kHasPeak<T, kTerm>) {
     sums.peak[0] = std::max(sums.peak[0], std::bit_cast<uint32_t>(std::fabs(x)));
-    AddValue(wide, sums);
-  } else {
-    AddValue(kTerm == SumTerm::kMagnitude ? std::fabs(wide) : wide * wide, sums);
+  }
+  switch (kTerm) {
+    case SumTerm::kItself:
+      return AddValue(wide, sums);
+    case SumTerm::kMagnitude:
+      return AddValue(std::fabs(wide), sums);
+    case SumTerm::kSquare:
+      return AddValue(wide * wide, sums);
   }
 }
 
 // Hands the lanes over to the one group that they worked for.
-template <SumTerm kTerm>
-HWY_INLINE void Collect(const Accumulator<kTerm>& accumulator, const RoughSums& sums) {
+template <SumTerm kTerm, bool kPeak>
+HWY_INLINE void Collect(const Accumulator<kTerm, kPeak>& accumulator, const RoughSums& sums) {
   HWY_ALIGN double heads[hn::MaxLanes(Wide())];
   HWY_ALIGN double tails[hn::MaxLanes(Wide())];
   HWY_ALIGN uint32_t peaks[hn::MaxLanes(Wide())];
@@ -99,7 +104,8 @@ void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   int64_t i = 0;
   if (count >= lanes) {
-    Accumulator<kTerm> accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide()), hn::Zero(NarrowBits())};
+    Accumulator<kTerm, kHasPeak<T, kTerm>> accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide()),
+                                                       hn::Zero(NarrowBits())};
     for (; i + kUnroll * lanes <= count; i += kUnroll * lanes) accumulator.AddEight(x + i, lanes);
     for (; i + lanes <= count; i += lanes) accumulator.Add(accumulator.Term(LoadNarrow(x + i)));
     Collect(accumulator, sums);
@@ -107,13 +113,27 @@ void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
 }
 
+// Raises the peaks of `columns` groups, whole vectors of D.
+template <class D>
+HWY_INLINE void RaisePeaks(D d, const float* x, int64_t rows, int64_t row_stride, int64_t columns,
+                           uint32_t* peaks) {
+  const hn::RebindToUnsigned<D> bits;
+  for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {
+    auto peak = hn::LoadU(bits, peaks + c);
+    for (int64_t row = 0; row < rows; ++row) {
+      peak = hn::Max(peak, hn::BitCast(bits, hn::Abs(hn::LoadU(d, x + row * row_stride + c))));
+    }
+    hn::StoreU(peak, bits, peaks + c);
+  }
+}
+
 template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const RoughSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    Accumulator<kTerm> accumulator{hn::LoadU(Wide(), sums.head + c),
-                                   hn::LoadU(Wide(), sums.tail + c),
-                                   hn::LoadU(NarrowBits(), sums.peak + c)};
+    Accumulator<kTerm, false> accumulator{hn::LoadU(Wide(), sums.head + c),
+                                          hn::LoadU(Wide(), sums.tail + c), hn::Zero(NarrowBits())};
     int64_t row = 0;
     for (; row + kUnroll <= count; row += kUnroll) {
       accumulator.AddEight(from + row * row_stride, row_stride);
@@ -123,8 +143,15 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     }
     hn::StoreU(accumulator.head, Wide(), sums.head + c);
     hn::StoreU(accumulator.tail, Wide(), sums.tail + c);
-    if constexpr (kTerm == SumTerm::kItself) {
-      hn::StoreU(accumulator.peak, NarrowBits(), sums.peak + c);
+  };
+  const auto vectors = [&](const T* from, int64_t count, int64_t c, int64_t width) HWY_ATTR {
+    for (int64_t k = 0; k < width; k += lanes) vector(from + k, count, c + k);
+    if constexpr (kHasPeak<T, kTerm>) {
+      if (width == lanes) {
+        RaisePeaks(Narrow(), from, count, row_stride, width, sums.peak + c);
+      } else {
+        RaisePeaks(hn::ScalableTag<float>(), from, count, row_stride, width, sums.peak + c);
+      }
     }
   };
   const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
@@ -132,8 +159,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
       AddElement<kTerm>(from[row * row_stride], {sums.head + c, sums.tail + c, sums.peak + c});
     }
   };
-  ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(Wide())), vector,
-                 single);
+  ForEachLine(x, rows, row_stride, columns, lanes, vectors, single);
 }
 
 template <typename T>

@@ -15,7 +15,7 @@ namespace dmlop {
 struct RoughSums {
   double* head;    // starts at -0, so that a sum of only -0 is -0
   double* tail;    // starts at 0
-  uint32_t* peak;  // bits of the largest |x| as binary32, kept for kItself only; starts at 0
+  uint32_t* peak;  // bits of the largest |x| as binary32, where kHasPeak; starts at 0
 };
 
 // Eight terms are added pairwise with three roundings, 2^-53 each; what follows keeps its own
@@ -29,6 +29,10 @@ template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
+
+// Only sums of terms of either sign that may be off need the magnitudes.
+template <typename T, SumTerm kTerm>
+inline constexpr bool kHasPeak = kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0;
 
 template <typename T>
 struct RoughSumKernels {

@@ -21,7 +21,7 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 512;  // 10 KiB of states
+  static constexpr int64_t kColumns = 2048;  // 40 KiB of states
 
   explicit RoughSumTile(int64_t capacity)
       : kernels_(RoughSumKernelsFor<T>(kTerm)),
@@ -52,8 +52,9 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
 
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
-    double magnitude = heads_[i];  // of all terms together, where none is negative
-    if constexpr (kTerm == SumTerm::kItself) {
+    // Of all terms together, where none is negative; any but 0 does where the bound is 0.
+    double magnitude = std::fabs(heads_[i]) + std::fabs(tails_[i]);
+    if constexpr (kHasPeak<T, kTerm>) {
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
     if (!std::isfinite(heads_[i])) {  // nothing overflows here: as the elements that are not finite
