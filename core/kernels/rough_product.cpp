@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -28,6 +29,11 @@ constexpr uint64_t kOne = uint64_t{1023} << 52;  // the bits of 1.0
 // Factors of one step: of magnitudes between these two they leave the head and all rounding errors
 // far inside the range of binary64.
 constexpr int64_t kFactorsPerStep = 16;
+
+// Elements whose product is exact: 2 * 24 or 4 * 11 bits.
+template <typename T>
+constexpr int64_t kExactFactors = std::is_same_v<T, Half> ? 4 : 2;
+
 static_assert(kRowsAtATime <= kFactorsPerStep);
 constexpr uint32_t kLeastModest = (127 - 48) << 23;     // bits of 2^-48
 constexpr uint32_t kGreatestModest = (127 + 48) << 23;  // bits of 2^48
@@ -54,9 +60,14 @@ struct Accumulator {
     const Accumulator before = *this;
     WideVec errors = hn::Zero(Wide());
     int64_t i = 0;
-    // The product of two factors is exact: 48 bits.
-    for (; i + 2 <= count; i += 2) MultiplyBy(hn::Mul(next(i), next(i + 1)), errors);
-    if (i < count) MultiplyBy(next(i), errors);
+    for (; i + kExactFactors<T> <= count; i += kExactFactors<T>) {
+      WideVec factor = hn::Mul(next(i), next(i + 1));
+      if constexpr (kExactFactors<T> == 4) {
+        factor = hn::Mul(factor, hn::Mul(next(i + 2), next(i + 3)));
+      }
+      MultiplyBy(factor, errors);
+    }
+    for (; i < count; ++i) MultiplyBy(next(i), errors);
     if (HWY_UNLIKELY(!AreModest(low, high))) {
       *this = before;
       errors = hn::Zero(Wide());

@@ -13,9 +13,10 @@ namespace dmlop {
 // If an element is zero or not finite, which `least` and `greatest` tell, only the head's sign is
 // the product's.
 struct RoughProducts {
-  // A step multiplies the head by one or two elements without error but that of the tail, which is
-  // at most 2^-49 of the head and is rounded twice: 2^-101. Before a step ends, what head and tail
-  // lose to each other is exact. Merging two products drops the product of their tails, 2^-98.
+  // A step multiplies the head by one, two or four elements without error but that of the tail,
+  // which is at most 2^-49 of the head and is rounded twice: 2^-101. Before a step ends, what head
+  // and tail lose to each other is exact. Merging two products drops the product of their tails,
+  // 2^-98.
   static constexpr double kRelativeBound = 0x1p-96;
 
   // The tail of a product that was rounded, if it would be 0.
