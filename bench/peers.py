@@ -312,10 +312,9 @@ ROWS = [
 
 
 def seconds_of(function):
-    """The median time of a call, after a first one that doesn't count."""
-    function()
-    samples, begin = [], time.perf_counter()
-    while len(samples) < 3 or time.perf_counter() - begin < SECONDS_PER_SAMPLE:
+    """The median time of some calls; of one, where that takes long."""
+    samples = []
+    while sum(samples) < SECONDS_PER_SAMPLE:
         start = time.perf_counter()
         function()
         samples.append(time.perf_counter() - start)

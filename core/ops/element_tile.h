@@ -16,7 +16,7 @@ class ElementTile {
   using Output = typename Function::Output;
 
   static constexpr bool kByVectors = false;
-  static constexpr int64_t kColumns = 16;  // a cache line of FLOAT32
+  static constexpr int64_t kColumns = 4;  // mostly one of them is wanted
 
   explicit ElementTile(int64_t capacity)
       : states_(static_cast<size_t>(capacity), Function::Start(0)) {}

@@ -1,9 +1,33 @@
+#include <cmath>
+#include <vector>
+
 #include "core/ops/element_tile.h"
 #include "core/ops/exp_sum_tile.h"
 #include "core/ops/reduce_run.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
+namespace {
+
+// Gives the outputs of groups whose maxima are NaN or infinite, which are their results. Returns
+// the others.
+template <typename T>
+std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<int64_t>& outputs,
+                                    const double* maxima, T* results) {
+  std::vector<int64_t> others;
+  for (const int64_t output : outputs) {
+    const Walk<ReducePlan::kKeptOperands> place(plan.kept, output);
+    const double max = maxima[place.offset(ReducePlan::kShift)];
+    if (std::isfinite(max)) {
+      others.push_back(output);
+    } else {
+      results[place.offset(ReducePlan::kOutput)] = RoundOnce<T>(max, 0.0);
+    }
+  }
+  return others;
+}
+
+}  // namespace
 
 // By vectors in one pass; exactly, in a pass for the maxima and one for the sums, where that does
 // not decide the rounding.
@@ -22,7 +46,9 @@ void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
     ReducePlan shift_plan = plan;
     shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
     ReduceLoop<Shift>(shift_plan, input, nullptr, shift_view).RunOutputs(undecided);
-    ReduceLoop<Exact>(plan, input, shift_view.elements<double>(), output).RunOutputs(undecided);
+    const double* maxima = shift_view.elements<double>();
+    const auto others = SettleByMaxima(plan, undecided, maxima, output.elements<T>());
+    ReduceLoop<Exact>(plan, input, maxima, output).RunOutputs(others);
   });
 }
 

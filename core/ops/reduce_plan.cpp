@@ -90,7 +90,8 @@ bool HasShortRows(const ReducePlan& plan) {
 
 int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t outputs = plan.kept.sizes.back();
-  if (!plan.by_columns) return std::min(outputs, kTileOfRows);
+  // Without vectors it is single outputs that are wanted, those that were left undecided.
+  if (!plan.by_columns) return traits.by_vectors ? std::min(outputs, kTileOfRows) : 1;
   if (plan.fold.count > 1) return std::min(outputs, kFoldedColumns / plan.fold.count);
   const bool is_gathered = traits.by_vectors && KeptStride(plan) != 1;
   return std::min({outputs, traits.tile_of_columns, is_gathered ? kTileOfGathered : outputs});
