@@ -13,13 +13,18 @@ Descriptor ReadDescriptor(const std::string& argument) {
   return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
 }
 
-std::unique_ptr<OperatorDocument> ReadOperator(const Descriptor& descriptor,
-                                               Diagnostics& diagnostics) {
+Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics) {
   std::optional<JsonDocument> json = JsonDocument::Parse(descriptor.text, diagnostics);
-  if (!json) return nullptr;
-  auto document =
+  Document document;
+  if (!json) return document;
+  if (ModelDocument::IsModel(*json)) {
+    document.model = std::make_unique<ModelDocument>(*std::move(json), level, diagnostics);
+    return document;
+  }
+  document.op =
       std::make_unique<OperatorDocument>(*std::move(json), descriptor.folder, diagnostics);
-  return document->has_operator() ? std::move(document) : nullptr;
+  if (!document.op->has_operator()) document.op.reset();
+  return document;
 }
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 
 #include "app/options.h"
 #include "core/document/operator_document.h"
+#include "core/model/model_document.h"
 
 namespace dmlop {
 
@@ -17,9 +18,13 @@ struct Descriptor {
 
 Descriptor ReadDescriptor(const std::string& argument);
 
-// Parses and reads the document, complete or with diagnostics; null when it is not well-formed or
-// its operator is not known.
-std::unique_ptr<OperatorDocument> ReadOperator(const Descriptor& descriptor,
-                                               Diagnostics& diagnostics);
+// What the text is: an operator descriptor or a DxDispatch model; neither when it is not
+// well-formed or its operator is not known, which is reported.
+struct Document {
+  std::unique_ptr<OperatorDocument> op;
+  std::unique_ptr<ModelDocument> model;
+};
+
+Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -160,11 +160,12 @@ class CommandLine {
 
   void DeclareRun() {
     CLI::App* sub = Declare(
-        "run", "Run an operator",
+        "run", "Run an operator, or a DxDispatch model",
         "  dmlop run reduce.json                         # files as the descriptor binds them\n"
         "  dmlop run reduce.json -i x.npy -o sum.npy     # files as the command line binds them\n"
         "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
-        "  dmlop run reduce.json -i x.npy -e gpu.npy --ulp 2\n",
+        "  dmlop run reduce.json -i x.npy -e gpu.npy --ulp 2\n"
+        "  dmlop run model.json --output-path results\n",
         [this] { return RunCommand(run_, common_); });
     sub->add_option("descriptor", run_.descriptor, "Path, - or JSON text")
         ->required()
@@ -194,6 +195,12 @@ class CommandLine {
         ->type_name("NAME");
     sub->add_flag("--full", run_.full, "Print long tensors whole");
     sub->add_option("--report", run_.report, "Write a JSON record of the run")->type_name("FILE");
+    sub->add_option("--input-path", run_.input_folder,
+                    "Folder of a model's input files (default: the model's)")
+        ->type_name("DIR");
+    sub->add_option("--output-path", run_.output_folder,
+                    "Folder for the files that a model writes (default: the current one)")
+        ->type_name("DIR");
   }
 
   void DeclareValidate() {
@@ -208,8 +215,11 @@ class CommandLine {
     AddLevel(sub, [this](FeatureLevel level) { validate_.level = level; });
     AddFormat(sub, validate_.format);
     sub->add_flag("--print-complete", validate_.print_complete,
-                  "Print the descriptor with everything filled in")
+                  "Print the descriptor, or a model's, with everything filled in")
         ->excludes("--format");
+    sub->add_flag("--to-model", validate_.to_model, "Print the descriptor as a DxDispatch model")
+        ->excludes("--format")
+        ->excludes("--print-complete");
   }
 
   void DeclareCompare() {

@@ -29,8 +29,10 @@ struct RunOptions {
   bool full = false;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
-  std::string isa;     // empty: the best
-  std::string report;  // empty: none
+  std::string isa;            // empty: the best
+  std::string report;         // empty: none
+  std::string input_folder;   // of a model's files; empty: the model's own
+  std::string output_folder;  // of the files that a model writes; empty: the current one
 };
 
 struct ValidateOptions {
@@ -38,6 +40,7 @@ struct ValidateOptions {
   FeatureLevel level = kHighestFeatureLevel;
   TextFormat format = TextFormat::kText;
   bool print_complete = false;
+  bool to_model = false;
 };
 
 struct CompareOptions {

@@ -9,6 +9,7 @@
 #include "app/descriptor.h"
 #include "app/diagnostic_text.h"
 #include "app/output.h"
+#include "app/run_model.h"
 #include "app/run_report.h"
 #include "app/tensor_text.h"
 #include "core/base/error.h"
@@ -47,7 +48,12 @@ class OperatorRun {
   ExitStatus Execute() {
     CheckDescriptorStream();
     descriptor_ = ReadDescriptor(options_.descriptor);
-    if (!ReadAndCheck()) return Refuse();
+    Document document = ReadDocument(descriptor_, options_.level, diagnostics_);
+    if (document.model) {
+      return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
+    }
+    document_ = std::move(document.op);
+    if (!document_ || !Check()) return Refuse();
     CheckOutputs();
     case_->RequireBoundInputs(/*only_incomplete=*/false);
     const Clock::time_point start = Clock::now();
@@ -58,12 +64,12 @@ class OperatorRun {
 
     Compute();
     const bool as_expected = CompareWithExpected();
-    PrepareReport();
+    std::optional<ReportFile> report;
+    if (!options_.report.empty()) report.emplace(options_.report, Report());
     PrintUnbound();
     for (Output& output : outputs_) output.tensor.Flush();
-    if (report_) report_->Close();
     for (Output& output : outputs_) output.tensor.Publish();
-    if (report_) report_->Publish();
+    if (report) report->Publish();
     return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
@@ -81,9 +87,7 @@ class OperatorRun {
   }
 
   // False when the document has faults.
-  bool ReadAndCheck() {
-    document_ = ReadOperator(descriptor_, diagnostics_);
-    if (!document_) return false;
+  bool Check() {
     case_.emplace(*document_);
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
@@ -139,10 +143,6 @@ class OperatorRun {
                   fmt::format("standard output cannot be both the file of {} and the print of {}",
                               streamed, printed));
     }
-  }
-
-  static bool IsDevice(const std::string& path) {
-    return path == kStandardStream || path == "/dev/stdout" || IsStream(path);
   }
 
   void CheckTarget(const std::string& path, const std::string& tensor) {
@@ -218,31 +218,20 @@ class OperatorRun {
     }
   }
 
-  void PrepareReport() {
-    if (options_.report.empty()) return;
-    std::vector<ReportedFile> inputs;
+  std::string Report() const {
+    ReportedFiles files;
     const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
     for (size_t i = 0; i < slots.size(); ++i) {
       const std::span<const std::byte> bytes = case_->inputs()[i].file_bytes;
       if (bytes.empty()) continue;  // values of the document
-      inputs.push_back({DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
+      files.inputs.push_back({DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
     }
-    std::vector<ReportedFile> outputs;
     for (const Output& output : outputs_) {
       if (output.path.empty()) continue;
-      outputs.push_back(
+      files.outputs.push_back(
           {DisplayName(output.slot.path), output.path, Sha256(output.tensor.bytes())});
     }
-    const std::string text = ReportText(*document_, inputs, outputs, times_);
-    if (IsDevice(options_.report)) return PrintReport(text);
-    report_.emplace(options_.report, text.size());
-    report_->Write(0, std::as_bytes(std::span(text)));
-  }
-
-  void PrintReport(const std::string& text) const {
-    const bool standard = options_.report == kStandardStream || options_.report == "/dev/stdout";
-    if (standard) return PrintResult(text);
-    WriteStream(options_.report, std::as_bytes(std::span(text)));
+    return ReportText(*document_, files, times_);
   }
 
   const RunOptions& options_;
@@ -255,7 +244,6 @@ class OperatorRun {
   std::set<std::string> targets_;  // identities of the files to be written
   std::vector<Output> outputs_;
   RunTimes times_;
-  std::optional<OutputFile> report_;
 };
 
 }  // namespace

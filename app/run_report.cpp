@@ -5,13 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/output.h"
 #include "core/base/parallel.h"
+#include "core/document/document_json.h"
 #include "core/kernels/isa.h"
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json FilesJson(const std::vector<ReportedFile>& files) {
   Json array = Json::array();
@@ -19,6 +19,18 @@ Json FilesJson(const std::vector<ReportedFile>& files) {
     array.push_back({{"tensor", file.tensor}, {"path", file.path}, {"sha256", file.sha256}});
   }
   return array;
+}
+
+// `what` says what was run.
+std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& times) {
+  Json json = {{"dmlop", DMLOP_VERSION}};
+  json.update(what);
+  json.update({{"inputs", FilesJson(files.inputs)},
+               {"outputs", FilesJson(files.outputs)},
+               {"threads", ThreadCount()},
+               {"isa", CurrentIsa()},
+               {"seconds", {{"load", times.load_seconds}, {"run", times.run_seconds}}}});
+  return json.dump(2) + "\n";
 }
 
 }  // namespace
@@ -34,16 +46,39 @@ std::string Sha256(std::span<const std::byte> bytes) {
   return text;
 }
 
-std::string ReportText(const OperatorDocument& document, const std::vector<ReportedFile>& inputs,
-                       const std::vector<ReportedFile>& outputs, const RunTimes& times) {
-  const Json json = {{"dmlop", DMLOP_VERSION},
-                     {"descriptor", Json::parse(CompleteText(document))},
-                     {"inputs", FilesJson(inputs)},
-                     {"outputs", FilesJson(outputs)},
-                     {"threads", ThreadCount()},
-                     {"isa", CurrentIsa()},
-                     {"seconds", {{"load", times.load_seconds}, {"run", times.run_seconds}}}};
-  return json.dump(2) + "\n";
+std::string ReportText(const OperatorDocument& document, const ReportedFiles& files,
+                       const RunTimes& times) {
+  return Text({{"descriptor", Json::parse(CompleteText(document))}}, files, times);
+}
+
+std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
+                       const RunTimes& times) {
+  Json dispatchables = Json::object();
+  for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+    dispatchables[dispatchable.name] = OperatorJson(dispatchable.object.op());
+  }
+  return Text({{"dispatchables", dispatchables}}, files, times);
+}
+
+bool IsDevice(const std::string& path) {
+  return path == kStandardStream || path == "/dev/stdout" || IsStream(path);
+}
+
+ReportFile::ReportFile(const std::string& path, const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  if (path == kStandardStream || path == "/dev/stdout") {
+    PrintResult(text);
+  } else if (IsStream(path)) {
+    WriteStream(path, bytes);
+  } else {
+    file_.emplace(path, text.size());
+    file_->Write(0, bytes);
+    file_->Close();
+  }
+}
+
+void ReportFile::Publish() {
+  if (file_) file_->Publish();
 }
 
 }  // namespace dmlop

@@ -1,11 +1,14 @@
 // The JSON record of a run (run --report).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/document/operator_case.h"
+#include "core/io/file.h"
+#include "core/model/model_document.h"
 
 namespace dmlop {
 
@@ -14,16 +17,37 @@ struct RunTimes {
   double run_seconds = 0;
 };
 
-// `outputs` are those written to files, with their slots.
 struct ReportedFile {
-  std::string tensor;
+  std::string tensor;  // or resource
   std::string path;
   std::string sha256;
 };
 
+// Files that were read, and files that are written.
+struct ReportedFiles {
+  std::vector<ReportedFile> inputs;
+  std::vector<ReportedFile> outputs;
+};
+
 std::string Sha256(std::span<const std::byte> bytes);
 
-std::string ReportText(const OperatorDocument& document, const std::vector<ReportedFile>& inputs,
-                       const std::vector<ReportedFile>& outputs, const RunTimes& times);
+std::string ReportText(const OperatorDocument& document, const ReportedFiles& files,
+                       const RunTimes& times);
+std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
+                       const RunTimes& times);
+
+// True for standard output and for devices, which take text as it comes.
+bool IsDevice(const std::string& path);
+
+// A report that appears with the other outputs, or at once on a device.
+class ReportFile {
+ public:
+  ReportFile(const std::string& path, const std::string& text);
+
+  void Publish();
+
+ private:
+  std::optional<OutputFile> file_;
+};
 
 }  // namespace dmlop

@@ -8,21 +8,36 @@
 #include "app/diagnostic_text.h"
 #include "app/output.h"
 #include "core/base/error.h"
+#include "core/document/document_json.h"
 #include "core/document/operator_case.h"
+#include "core/model/model_text.h"
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // One document, judged.
 struct Verdict {
   Descriptor descriptor;
   Diagnostics diagnostics;
-  std::unique_ptr<OperatorDocument> document;  // null where the operator is not known
-  std::optional<Error> file_error;             // a bound file that would complete the document
+  Document document;
+  std::optional<ModelResources> resources;  // of a model
+  BoundModel bound;
+  std::optional<Error> file_error;  // a bound file that would complete the document
 
-  bool valid() const { return document && !file_error && !diagnostics.has_errors(); }
+  bool valid() const {
+    return (document.op || document.model) && !file_error && !diagnostics.has_errors();
+  }
+
+  // The operators of the document.
+  std::vector<const OperatorDesc*> operators() const {
+    std::vector<const OperatorDesc*> all;
+    if (document.op) all.push_back(&document.op->op());
+    if (!document.model) return all;
+    for (const ModelDispatchable& dispatchable : document.model->dispatchables()) {
+      all.push_back(&dispatchable.object.op());
+    }
+    return all;
+  }
 
   ExitStatus status() const {
     if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;
@@ -32,28 +47,32 @@ struct Verdict {
   }
 };
 
-Verdict Judge(const std::string& argument, FeatureLevel level) {
-  Verdict verdict{{argument, "", ""}, {}, nullptr, {}};
-  try {
-    verdict.descriptor = ReadDescriptor(argument);
-  } catch (const Error& error) {
-    verdict.file_error = error;
-    return verdict;
-  }
-  verdict.document = ReadOperator(verdict.descriptor, verdict.diagnostics);
-  if (!verdict.document) return verdict;
-  OperatorCase files(*verdict.document);
+void JudgeOperator(FeatureLevel level, Verdict& verdict) {
+  OperatorCase files(*verdict.document.op);
   files.Bind(TensorRole::kInput, {});
   files.Bind(TensorRole::kOutput, {});
+  files.TakeFromFiles();  // without what a file would have told more reports would mislead
+  verdict.document.op->Check(level, verdict.diagnostics);
+}
+
+void JudgeModel(Verdict& verdict) {
+  verdict.resources.emplace(*verdict.document.model, verdict.descriptor.folder,
+                            verdict.diagnostics);
+  verdict.bound = BindModel(*verdict.document.model, *verdict.resources, verdict.diagnostics);
+}
+
+void Judge(const std::string& argument, FeatureLevel level, Verdict& verdict) {
+  verdict.descriptor.name = argument;
   try {
-    files.TakeFromFiles();
+    verdict.descriptor = ReadDescriptor(argument);
+    verdict.document = ReadDocument(verdict.descriptor, level, verdict.diagnostics);
+    if (verdict.document.op) JudgeOperator(level, verdict);
+    if (verdict.document.model) JudgeModel(verdict);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) throw;
     verdict.file_error = error;
-    return verdict;  // what the file would have told is missing; more reports would mislead
   }
-  verdict.document->Check(level, verdict.diagnostics);
-  return verdict;
+  verdict.diagnostics.SortByPlace();
 }
 
 // What the elements of all tensors of a role amount to; broadcast ones count each time.
@@ -67,11 +86,35 @@ uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   return bytes;
 }
 
+uint64_t BytesOf(const Verdict& verdict, TensorRole role) {
+  uint64_t bytes = 0;
+  for (const OperatorDesc* desc : verdict.operators()) bytes += BytesOf(*desc, role);
+  return bytes;
+}
+
+FeatureLevel MinimumFeatureLevel(const Verdict& verdict) {
+  FeatureLevel level = FeatureLevels().front();
+  for (const OperatorDesc* desc : verdict.operators()) {
+    level = std::max(level, MinimumFeatureLevel(*desc));
+  }
+  return level;
+}
+
+std::string Counted(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string ValidText(const Verdict& verdict) {
-  const OperatorDesc& desc = verdict.document->op();
+  const std::string level = ToString(MinimumFeatureLevel(verdict));
+  if (const ModelDocument* model = verdict.document.model.get()) {
+    return fmt::format("{}: valid: {}, {} and {}; runs from feature level {}\n",
+                       verdict.descriptor.name, Counted(model->resources().size(), "resource"),
+                       Counted(model->dispatchables().size(), "dispatchable"),
+                       Counted(model->commands().size(), "command"), level);
+  }
   return fmt::format("{}: valid: {} runs from feature level {}; it reads {} bytes and writes {}\n",
-                     verdict.descriptor.name, Name(desc), ToString(MinimumFeatureLevel(desc)),
-                     BytesOf(desc, TensorRole::kInput), BytesOf(desc, TensorRole::kOutput));
+                     verdict.descriptor.name, Name(verdict.document.op->op()), level,
+                     BytesOf(verdict, TensorRole::kInput), BytesOf(verdict, TensorRole::kOutput));
 }
 
 Json DiagnosticJson(const Diagnostic& diagnostic, std::string_view text) {
@@ -90,9 +133,9 @@ Json DiagnosticJson(const Diagnostic& diagnostic, std::string_view text) {
 std::string VerdictJson(const Verdict& verdict) {
   Json json = {{"document", verdict.descriptor.name}, {"valid", verdict.valid()}};
   if (verdict.valid()) {
-    json["minimumFeatureLevel"] = ToString(MinimumFeatureLevel(verdict.document->op()));
-    json["bytesRead"] = BytesOf(verdict.document->op(), TensorRole::kInput);
-    json["bytesWritten"] = BytesOf(verdict.document->op(), TensorRole::kOutput);
+    json["minimumFeatureLevel"] = ToString(MinimumFeatureLevel(verdict));
+    json["bytesRead"] = BytesOf(verdict, TensorRole::kInput);
+    json["bytesWritten"] = BytesOf(verdict, TensorRole::kOutput);
   } else {
     json["minimumFeatureLevel"] = nullptr;
   }
@@ -106,19 +149,42 @@ std::string VerdictJson(const Verdict& verdict) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void Report(const Verdict& verdict, const ValidateOptions& options, const CommonOptions& common) {
+std::string CompleteText(Verdict& verdict) {
+  if (!verdict.document.model) return CompleteText(*verdict.document.op);
+  verdict.resources->Fill();
+  return DescriptorsText(*verdict.document.model, *verdict.resources, verdict.bound);
+}
+
+// Prints the descriptor as a model, for which its inputs are read.
+ExitStatus PrintModel(Verdict& verdict, const CommonOptions& common) {
+  if (verdict.document.model) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is a model already", verdict.descriptor.name));
+  }
+  OperatorCase files(*verdict.document.op);
+  files.RequireBoundInputs(/*only_incomplete=*/false);
+  files.LoadInputs(verdict.diagnostics);
+  if (verdict.diagnostics.has_errors()) {
+    PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,
+                     UseColor(common.color));
+    return ExitStatus::kInvalidDocument;
+  }
+  PrintResult(ModelText(files));
+  return ExitStatus::kSuccess;
+}
+
+void Report(Verdict& verdict, const ValidateOptions& options, const CommonOptions& common) {
   if (options.format == TextFormat::kJson) {
     PrintResult(VerdictJson(verdict));
-  } else {
+  } else if (!common.quiet || verdict.diagnostics.has_errors()) {
     PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,
                      UseColor(common.color));
   }
   if (verdict.file_error) {
     PrintMessage(fmt::format("dmlop: {}\n", Printable(verdict.file_error->what())));
   }
-  if (!verdict.valid()) return;
+  if (!verdict.valid() || options.to_model) return;
   if (options.print_complete) {
-    PrintResult(CompleteText(*verdict.document));
+    PrintResult(CompleteText(verdict));
   } else if (options.format == TextFormat::kText && !common.quiet) {
     PrintResult(ValidText(verdict));
   }
@@ -132,9 +198,13 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
   }
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
-    const Verdict verdict = Judge(argument, options.level);
+    Verdict verdict;
+    Judge(argument, options.level, verdict);
     Report(verdict, options, common);
     status = std::max(status, verdict.status());
+    if (verdict.valid() && options.to_model) {
+      status = std::max(status, PrintModel(verdict, common));
+    }
   }
   return status;
 }

@@ -16,13 +16,14 @@ BELOW = {
     "compare": {"exact", "tensor", "base"},
     "ops": {"kernels", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},
+    "model": {"document", "ops", "io", "tensor", "base"},
 }
 
 # Where a library may be included.
 LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|dispatch\.h|.*-inl\.h)",
     "tbb/": r"core/base/parallel\.cpp",
-    "nlohmann/": r"core/(io/json|document/complete_text)\.cpp|app/.*\.cpp",
+    "nlohmann/": r"core/(io/json|document/document_json|model/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options\.cpp",
     "nettle/": r"app/run_report\.cpp",
 }

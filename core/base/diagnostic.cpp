@@ -16,16 +16,19 @@ void Diagnostics::Warning(std::string_view code, std::string_view pointer, std::
 }
 
 void Diagnostics::Append(Diagnostic diagnostic) {
-  if (full()) {
-    ++omitted_;
-  } else {
+  const bool first_error = diagnostic.severity == Severity::kError && !has_errors_;
+  has_errors_ |= first_error;
+  if (!full()) {
     list_.push_back(std::move(diagnostic));
+    return;
   }
+  ++omitted_;
+  if (first_error) list_.back() = std::move(diagnostic);  // not for a hundred warnings
 }
 
-bool Diagnostics::has_errors() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
+void Diagnostics::SortByPlace() {
+  std::stable_sort(list_.begin(), list_.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
 }
 
 }  // namespace dmlop

@@ -35,13 +35,17 @@ class Diagnostics {
   bool full() const { return list_.size() >= kMax; }
   size_t omitted() const { return omitted_; }
 
-  bool has_errors() const;
+  // Reports come in the order of the checks; people read in the order of the text.
+  void SortByPlace();
+
+  bool has_errors() const { return has_errors_; }
   const std::vector<Diagnostic>& list() const { return list_; }
   std::vector<Diagnostic>& list() { return list_; }
 
  private:
   std::vector<Diagnostic> list_;
   size_t omitted_ = 0;
+  bool has_errors_ = false;
 };
 
 }  // namespace dmlop

@@ -11,8 +11,7 @@
 #include "core/base/error.h"
 #include "core/document/operator_document.h"
 #include "core/document/value_reader.h"
-#include "core/exact/rounding.h"
-#include "core/tensor/visit_data_type.h"
+#include "core/document/value_sequence.h"
 
 namespace dmlop {
 namespace {
@@ -21,9 +20,6 @@ namespace {
 // first, so that nothing is allocated for values that do not exist.
 class InlineReader {
  public:
-  static constexpr size_t kMaxWidth = 8;  // bytes of an element
-  using Element = std::array<std::byte, kMaxWidth>;
-
   InlineReader(const TensorDesc& desc, std::byte* to, Diagnostics& diagnostics)
       : type_(*desc.data_type),
         width_(ByteWidth(type_)),
@@ -66,7 +62,7 @@ class InlineReader {
   }
 
   void ReadElement(JsonCursor source) {
-    Element element;
+    ElementBytes element;
     if (!values_.Element(source, type_, element.data()) || to_ == nullptr) return;
     to_ = std::copy_n(element.data(), width_, to_);
   }
@@ -87,15 +83,8 @@ class InlineReader {
       values_.CheckKeys(source, kSequence);
     }
     if (!CheckCount(source)) return;
-    Element start{};
-    Element delta{};
-    if (!ReadMember(source, constant ? "value" : "valueStart", start)) return;
-    if (!constant && !ReadMember(source, "valueDelta", delta)) return;
-    if (to_ == nullptr) return;
-    VisitDataType(AllTypes(), type_, [&]<typename T>() {
-      Fill(std::bit_cast<std::array<T, kMaxWidth / sizeof(T)>>(start)[0],
-           std::bit_cast<std::array<T, kMaxWidth / sizeof(T)>>(delta)[0], constant);
-    });
+    const std::optional<ValueSequence> sequence = ReadSequence(source, type_, values_);
+    if (sequence && to_ != nullptr) FillWith(*sequence, type_, Product(sizes_), to_);
   }
 
   bool CheckCount(JsonCursor source) {
@@ -106,35 +95,6 @@ class InlineReader {
     if (*number == Product(sizes_)) return true;
     values_.Error(*count, "DOC-4", fmt::format("{} values; expected {}", *number, Product(sizes_)));
     return false;
-  }
-
-  bool ReadMember(JsonCursor source, std::string_view name, Element& to) {
-    const auto member = source.Find(name);
-    if (member) return values_.Element(*member, type_, to.data());
-    values_.Error(source, "JSON-2", fmt::format("'{}' is missing", name));
-    return false;
-  }
-
-  // Each value is the one before plus delta in the tensor's own type: integers wrap, floats round.
-  template <typename T>
-  static T Next(T value, T delta) {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));
-    } else if constexpr (std::is_same_v<T, Half>) {
-      return RoundOnce<Half>(
-          static_cast<double>(ToFloat(value)) + static_cast<double>(ToFloat(delta)), 0.0);
-    } else {
-      return value + delta;
-    }
-  }
-
-  template <typename T>
-  void Fill(T value, T delta, bool constant) {
-    const int64_t count = Product(sizes_);
-    for (int64_t i = 0; i < count; ++i, to_ += width_) {
-      std::memcpy(to_, &value, sizeof(T));
-      if (!constant) value = Next(value, delta);
-    }
   }
 
   DataType type_;

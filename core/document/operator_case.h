@@ -52,7 +52,7 @@ class OperatorCase {
   const std::vector<LoadedTensor>& inputs() const { return inputs_; }
   std::vector<ConstTensorView> InputViews() const;
 
-  OperatorDocument& document() { return document_; }
+  const OperatorDocument& document() const { return document_; }
 
  private:
   struct LoadedArray {

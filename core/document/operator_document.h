@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
+#include "core/document/operator_object.h"
 #include "core/io/json.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
@@ -28,9 +29,9 @@ class OperatorDocument {
   OperatorDocument& operator=(const OperatorDocument&) = delete;
 
   const JsonDocument& json() const { return json_; }
-  bool has_operator() const { return op_.has_value(); }
-  OperatorDesc& op() { return *op_; }
-  const OperatorDesc& op() const { return *op_; }
+  bool has_operator() const { return object_.has_operator(); }
+  OperatorDesc& op() { return object_.op(); }
+  const OperatorDesc& op() const { return object_.op(); }
 
   // By the path of the tensor: "InputTensor", "OutputTensors/1".
   std::map<std::string, Binding>& bindings() { return bindings_; }
@@ -52,12 +53,10 @@ class OperatorDocument {
   void ReadBindings(JsonCursor object, Diagnostics& diagnostics);
   void CheckBindings(Diagnostics& diagnostics) const;
   void CheckInlineValues(Diagnostics& diagnostics) const;
-  void Locate(Diagnostic& diagnostic) const;
 
   JsonDocument json_;
   std::string folder_;
-  std::optional<OperatorDesc> op_;
-  std::optional<JsonCursor> fields_;  // the object that has the operator's fields
+  OperatorObject object_;
   std::map<std::string, Binding> bindings_;
 };
 

@@ -115,6 +115,19 @@ std::optional<std::string> ValueReader::String(JsonCursor value) const {
   return value.string();
 }
 
+std::optional<std::string> ValueReader::FileName(JsonCursor value) const {
+  if (!Expect(value, JsonKind::kString)) return std::nullopt;
+  const std::string& name = value.string();
+  if (!name.empty() && name.find('\0') == std::string::npos) return name;
+  Error(value, "DOC-1", "expected a file name, found text that is none");
+  return std::nullopt;
+}
+
+std::optional<bool> ValueReader::Boolean(JsonCursor value) const {
+  if (!Expect(value, JsonKind::kBoolean)) return std::nullopt;
+  return value.boolean();
+}
+
 std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefix,
                                         std::span<const std::string_view> names,
                                         std::string_view code) const {
@@ -169,65 +182,90 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
   CheckKeys(value, kTensorKeys);
   if (fields.offset() != value.offset()) CheckKeys(fields, kTensorKeys);
 
-  if (const auto type = FindPresent(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
-  if (const auto type = FindPresent(fields, "DataType")) {
+  if (const auto type = Find(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
+  if (const auto type = FindField(fields, "DataType")) {
     const auto index = Enum(*type, kDataTypePrefix, DataTypeNames());
     if (index) desc.data_type = static_cast<DataType>(*index);
   }
-  if (const auto sizes = FindPresent(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
-  if (const auto count = FindPresent(fields, "DimensionCount")) {
+  if (const auto sizes = FindField(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
+  if (const auto count = Find(fields, "DimensionCount")) {
     desc.dimension_count = Uint32(*count);
   }
-  if (const auto strides = FindPresent(fields, "Strides")) {
+  if (const auto strides = Find(fields, "Strides")) {
     desc.strides = Uint32Array(*strides);
     if (desc.strides && desc.strides->empty()) desc.strides.reset();  // as DxDispatch reads it
   }
-  if (const auto flags = FindPresent(fields, "Flags")) {
+  if (const auto flags = Find(fields, "Flags")) {
     const auto flag_names = flags->is_array() ? flags->children() : std::vector{*flags};
     for (const JsonCursor flag : flag_names) {
       desc.owned_by_dml |= Enum(flag, kTensorFlagPrefix, kTensorFlags, "BUF-15") == 1u;
     }
   }
-  if (const auto total = FindPresent(fields, "TotalTensorSizeInBytes")) {
+  if (const auto total = Find(fields, "TotalTensorSizeInBytes")) {
     desc.total_tensor_size_in_bytes = Uint64(*total).value_or(0);
   }
-  if (const auto alignment = FindPresent(fields, "GuaranteedBaseOffsetAlignment")) {
+  if (const auto alignment = Find(fields, "GuaranteedBaseOffsetAlignment")) {
     desc.guaranteed_base_offset_alignment = Uint32(*alignment).value_or(0);
   }
   return desc;
 }
 
-void ValueReader::ReportUnknownKey(JsonCursor member,
-                                   std::span<const std::string_view> known) const {
-  if (diagnostics_.full()) return diagnostics_.Error("JSON-3", "", "");
-  diagnostics_.Error(
-      "JSON-3", member.pointer(),
-      fmt::format("'{}' is not a known field{}", member.key(), DidYouMean(member.key(), known)),
-      member.key_offset());
+void ValueReader::ReportKey(JsonCursor member, std::string_view code, std::string message) const {
+  const std::string pointer = PointerTo(member);
+  if (dialect_ == Dialect::kModel) {
+    diagnostics_.Warning(code, pointer, std::move(message), member.key_offset());
+  } else {
+    diagnostics_.Error(code, pointer, std::move(message), member.key_offset());
+  }
 }
 
 void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
+  const std::string_view consequence = dialect_ == Dialect::kModel ? "; it is ignored" : "";
   std::vector<std::string_view> seen;
   for (auto member = object.first_child(); member; member = member->next()) {
     const std::string& key = member->key();
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      ReportUnknownKey(*member, known);
+      ReportKey(*member, "JSON-3",
+                fmt::format("'{}' is not a known field{}{}", key,
+                            diagnostics_.full() ? "" : DidYouMean(key, known), consequence));
     } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      diagnostics_.Error("JSON-5", member->pointer(), fmt::format("'{}' stands twice", key),
-                         member->key_offset());
+      ReportKey(*member, "JSON-5", fmt::format("'{}' stands twice{}", key, consequence));
     } else {
       seen.push_back(key);
     }
   }
 }
 
-std::optional<JsonCursor> FindPresent(JsonCursor object, std::string_view name) {
+std::optional<JsonCursor> ValueReader::Find(JsonCursor object, std::string_view name) const {
   const std::optional<JsonCursor> member = object.Find(name);
-  return member && !member->is_null() ? member : std::nullopt;
+  if (!member || !member->is_null()) return member;
+  if (dialect_ == Dialect::kModel) {
+    Error(*member, "JSON-4", "null; leave the field out instead");
+  }
+  return std::nullopt;
+}
+
+std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_view name) const {
+  const std::optional<JsonCursor> member = Find(object, name);
+  if (!member && !object.Find(name)) {
+    Error(object, "JSON-2", fmt::format("'{}' is missing", name));
+  }
+  return member;
+}
+
+std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string_view upper,
+                                                  std::string_view lower) const {
+  const auto first = Find(object, upper);
+  const auto second = Find(object, lower);
+  if (first && second) {
+    ReportKey(*second, "JSON-5", fmt::format("'{}' stands beside '{}'", lower, upper));
+  }
+  return first ? first : second;
 }
 
 JsonCursor TensorFields(JsonCursor tensor) {
-  return FindPresent(tensor, "Desc").value_or(tensor);
+  const auto fields = tensor.Find("Desc");
+  return fields && !fields->is_null() ? *fields : tensor;
 }
 
 }  // namespace dmlop

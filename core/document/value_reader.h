@@ -21,15 +21,41 @@
 
 namespace dmlop {
 
+// How strictly a document is read. DxDispatch passes over members that it does not know and takes
+// the first of two with one name; in its models that is worth a warning, elsewhere it is an error.
+// Models have no null: in a descriptor it means left out.
+enum class Dialect { kDescriptor, kModel };
+
 class ValueReader {
  public:
-  explicit ValueReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor)
+      : diagnostics_(diagnostics), dialect_(dialect) {}
+
+  // The member of an object with that name; empty where it is left out.
+  std::optional<JsonCursor> Find(JsonCursor object, std::string_view name) const;
+
+  // The same for a field that DirectML demands: a descriptor may leave it out, a model may not.
+  std::optional<JsonCursor> FindField(JsonCursor object, std::string_view name) const {
+    return dialect_ == Dialect::kModel ? Require(object, name) : Find(object, name);
+  }
+
+  // The same for a member that must be there.
+  std::optional<JsonCursor> Require(JsonCursor object, std::string_view name) const;
+
+  // The member under its upper-case or its lower-case name, in that order, as DxDispatch looks;
+  // both are one too many.
+  std::optional<JsonCursor> FindEither(JsonCursor object, std::string_view upper,
+                                       std::string_view lower) const;
 
   std::optional<uint32_t> Uint32(JsonCursor value) const;
   std::optional<uint64_t> Uint64(JsonCursor value) const;
   std::optional<float> Float32(JsonCursor value) const;
   std::optional<std::vector<uint32_t>> Uint32Array(JsonCursor value) const;
   std::optional<std::string> String(JsonCursor value) const;
+  std::optional<bool> Boolean(JsonCursor value) const;
+
+  // Text that can name a file.
+  std::optional<std::string> FileName(JsonCursor value) const;
 
   // The index of a name in `names`, written with or without `prefix`.
   std::optional<size_t> Enum(JsonCursor value, std::string_view prefix,
@@ -50,13 +76,20 @@ class ValueReader {
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known) const;
 
   void Error(JsonCursor value, std::string_view code, std::string message) const {
-    // A pointer takes time in proportion to the array that it leads through.
-    diagnostics_.Error(code, diagnostics_.full() ? "" : value.pointer(), std::move(message),
-                       value.offset());
+    diagnostics_.Error(code, PointerTo(value), std::move(message), value.offset());
+  }
+  void Warning(JsonCursor value, std::string_view code, std::string message) const {
+    diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
   }
 
+  Dialect dialect() const { return dialect_; }
+
  private:
-  void ReportUnknownKey(JsonCursor member, std::span<const std::string_view> known) const;
+  // A pointer takes time in proportion to the array that it leads through.
+  std::string PointerTo(JsonCursor value) const {
+    return diagnostics_.full() ? "" : value.pointer();
+  }
+  void ReportKey(JsonCursor member, std::string_view code, std::string message) const;
   template <typename T>
   std::optional<T> Integer(JsonCursor value, std::string_view type_name) const;
   std::optional<double> Number(JsonCursor value) const;
@@ -64,10 +97,8 @@ class ValueReader {
   bool StoreElement(JsonCursor value, std::byte* to) const;
 
   Diagnostics& diagnostics_;
+  Dialect dialect_;
 };
-
-// The member with that name, unless it is null, which means left out.
-std::optional<JsonCursor> FindPresent(JsonCursor object, std::string_view name);
 
 // The object that has a tensor's fields: the value itself, or its "Desc".
 JsonCursor TensorFields(JsonCursor tensor);

@@ -45,6 +45,11 @@ class JsonTreeBuilder {
     return true;
   }
 
+  std::optional<size_t> TrailingOffset() {
+    const JsonScanner::Token token = scanner_.Next();
+    return token.first == '\0' ? std::nullopt : std::optional(token.begin);
+  }
+
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
     const std::string message = Explain(error.what());
     const bool too_large = message.find("number overflow") != std::string::npos;
@@ -85,9 +90,6 @@ class JsonTreeBuilder {
     if (quotation != std::string::npos) {
       const size_t end = message.rfind('\'');
       message.erase(quotation, end == std::string::npos ? end : end + 1 - quotation);
-    }
-    if (message.find("; expected end of input") != std::string::npos) {
-      return "not well-formed JSON: text after the document";
     }
     return "not well-formed JSON: " + message;
   }
@@ -242,8 +244,9 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
   JsonTreeBuilder builder(document, diagnostics);
   const bool well_formed = nlohmann::json::sax_parse(WithoutTrailingCommas(document.text()),
                                                      &builder, nlohmann::json::input_format_t::json,
-                                                     /*strict=*/true, /*ignore_comments=*/true);
+                                                     /*strict=*/false, /*ignore_comments=*/true);
   if (!well_formed) return std::nullopt;
+  document.trailing_offset_ = builder.TrailingOffset();
   return document;
 }
 

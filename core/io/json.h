@@ -70,11 +70,15 @@ class JsonDocument {
   static constexpr size_t kMaxBytes = size_t{64} << 20;
   static constexpr size_t kMaxDepth = 64;
 
-  // Empty when the text is not well-formed, which is reported.
+  // Empty when the text is not well-formed, which is reported. What follows the document is not
+  // looked at.
   static std::optional<JsonDocument> Parse(std::string text, Diagnostics& diagnostics);
 
   JsonCursor root() const { return JsonCursor(this, 0); }
   const std::string& text() const { return *text_; }
+
+  // The place of the first thing that follows the document, comments aside.
+  std::optional<size_t> trailing_offset() const { return trailing_offset_; }
 
  private:
   friend class JsonCursor;
@@ -93,6 +97,7 @@ class JsonDocument {
   std::shared_ptr<const std::string> text_;  // shared, so that a copy keeps tokens valid
   std::vector<Node> nodes_;
   std::vector<std::string> strings_;
+  std::optional<size_t> trailing_offset_;
 };
 
 TextPosition PositionOf(std::string_view text, size_t offset);

@@ -218,6 +218,14 @@ NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& na
   return header;
 }
 
+void SwapByteOrder(DataType type, std::span<std::byte> elements) {
+  const size_t width = ByteWidth(type);
+  for (size_t i = 0; i + width <= elements.size(); i += width) {
+    const auto element = elements.subspan(i, width);
+    std::reverse(element.begin(), element.end());
+  }
+}
+
 std::string FormatNpyHeader(DataType type, const Dims& shape) {
   const char order = ByteWidth(type) == 1 ? '|' : '<';
   std::string dictionary =

@@ -36,6 +36,9 @@ size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& nam
 // Reads the header at the start of `bytes`.
 NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name);
 
+// Turns elements of the other byte order into the machine's; a part of one at the end stays.
+void SwapByteOrder(DataType type, std::span<std::byte> elements);
+
 // The version 1.0 header that numpy.save writes for a little-endian array in C order; its size is a
 // multiple of 64.
 std::string FormatNpyHeader(DataType type, const Dims& shape);

@@ -37,21 +37,6 @@ Layout LayoutOf(const NpyHeader& header) {
           header.fortran_order ? FortranStrides(header.shape) : PackedStrides(header.shape)};
 }
 
-template <typename T>
-T ByteSwapped(T value) {
-  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
-  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
-  if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
-  return value;
-}
-
-void SwapBytes(const NpyHeader& header, std::byte* data) {
-  VisitElementWidth(header.type, [&]<typename T>() {
-    T* elements = reinterpret_cast<T*>(data);
-    std::transform(elements, elements + header.element_count(), elements, ByteSwapped<T>);
-  });
-}
-
 // The array in the bytes of a whole file, which `owner` keeps alive.
 LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                           const std::string& name) {
@@ -66,7 +51,7 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   if (header.big_endian || !aligned) {
     auto copy = std::make_shared<Buffer>(header.data_size());
     std::copy_n(data, header.data_size(), copy->data());
-    if (header.big_endian) SwapBytes(header, copy->data());
+    if (header.big_endian) SwapByteOrder(header.type, {copy->data(), header.data_size()});
     data = copy->data();
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
         std::move(owner), std::move(copy));

@@ -1,3 +1,5 @@
+#include "core/document/document_json.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,8 +9,6 @@
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json TensorJson(const TensorDesc& desc) {
   const Layout layout = LayoutOf(desc);
@@ -62,7 +62,18 @@ struct FieldWriter : FieldVisitor {
   }
 };
 
-// A value of the document as it was written, without comments.
+bool IsFlat(const Json& json) {
+  return std::none_of(json.begin(), json.end(),
+                      [](const Json& child) { return child.is_structured(); });
+}
+
+}  // namespace
+
+Json OperatorJson(const OperatorDesc& op) {
+  return {{"type", fmt::format("{}{}", kOperatorPrefix, Name(op))},
+          {"desc", VisitAllFields(op, FieldWriter()).json}};
+}
+
 Json AsWritten(JsonCursor value) {
   switch (value.kind()) {
     case JsonKind::kString:
@@ -86,12 +97,6 @@ Json AsWritten(JsonCursor value) {
   }
 }
 
-bool IsFlat(const Json& json) {
-  return std::none_of(json.begin(), json.end(),
-                      [](const Json& child) { return child.is_structured(); });
-}
-
-// Like Json::dump(2), but with arrays of plain values on one line.
 std::string Pretty(const Json& json, size_t indent) {
   if (!json.is_structured() || json.empty()) return json.dump();
   const bool one_line = json.is_array() && IsFlat(json);
@@ -108,15 +113,12 @@ std::string Pretty(const Json& json, size_t indent) {
                      text, std::string(indent, ' '), json.is_array() ? ']' : '}');
 }
 
-}  // namespace
-
 std::string CompleteText(const OperatorDocument& document) {
-  Json json = {{"type", fmt::format("{}{}", kOperatorPrefix, Name(document.op()))},
-               {"desc", VisitAllFields(document.op(), FieldWriter()).json}};
+  Json json = OperatorJson(document.op());
   if (const auto bindings = document.json().root().Find("bindings")) {
     json["bindings"] = AsWritten(*bindings);
   }
-  return Pretty(json, 0) + "\n";
+  return Pretty(json) + "\n";
 }
 
 }  // namespace dmlop

@@ -1,0 +1,168 @@
+#include "app/run_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "app/diagnostic_text.h"
+#include "app/output.h"
+#include "app/run_report.h"
+#include "core/base/error.h"
+#include "core/model/model_run.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+void RefuseBindings(const RunOptions& options) {
+  const bool binds =
+      !options.inputs.empty() || !options.outputs.empty() || !options.expected.empty();
+  if (!binds) return;
+  throw Error(ErrorKind::kUsage,
+              "-i, -o and -e are for operator descriptors; a model binds its tensors itself");
+}
+
+// What the commands write. Files appear together, once every command has succeeded.
+class ModelFiles {
+ public:
+  ModelFiles(const std::string& folder, bool reported) : folder_(folder), reported_(reported) {}
+
+  // Keeps what the resource holds now.
+  void Write(const std::string& resource, const std::string& target_path,
+             const ModelRun::FileContent& content) {
+    const std::string path = (fs::path(folder_) / target_path).string();
+    if (IsStream(path)) return WriteToStream(path, content);
+    CreateFolderOf(path);
+    OutputFile file(path, content.header.size() + content.data.size());
+    file.Write(0, std::as_bytes(std::span(content.header)));
+    file.Write(content.header.size(), content.data);
+    if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
+    file.Close();
+    files_.push_back(std::move(file));
+  }
+
+  void Publish() {
+    for (OutputFile& file : files_) file.Publish();
+  }
+
+  const std::vector<ReportedFile>& written() const { return written_; }
+
+ private:
+  static void WriteToStream(const std::string& path, const ModelRun::FileContent& content) {
+    std::vector<std::byte> bytes(content.header.size());
+    std::memcpy(bytes.data(), content.header.data(), bytes.size());
+    bytes.insert(bytes.end(), content.data.begin(), content.data.end());
+    WriteStream(path, bytes);
+  }
+
+  static void CreateFolderOf(const std::string& path) {
+    const fs::path parent = fs::path(path).parent_path();
+    std::error_code error;
+    if (!parent.empty()) fs::create_directories(parent, error);
+    if (error) {
+      throw Error(ErrorKind::kFileSystem,
+                  fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
+    }
+  }
+
+  const std::string& folder_;
+  bool reported_;
+  std::vector<OutputFile> files_;
+  std::vector<ReportedFile> written_;
+};
+
+// One run of a model. The steps are members in the order in which they are called.
+class ModelExecution {
+ public:
+  ModelExecution(const RunOptions& options, const CommonOptions& common, const ModelDocument& model)
+      : options_(options), common_(common), model_(model) {}
+
+  void Execute(ModelResources& resources, BoundModel bound) {
+    const Clock::time_point start = Clock::now();
+    resources.Fill();
+    ModelRun run(model_, resources, std::move(bound));
+    times_.load_seconds = SecondsSince(start);
+    for (size_t i = 0; i < model_.commands().size(); ++i) Carry(i, run);
+    std::optional<ReportFile> report;
+    if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
+    files_.Publish();
+    if (report) report->Publish();
+  }
+
+ private:
+  static double SecondsSince(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  void Carry(size_t number, ModelRun& run) {
+    const auto& what = model_.commands()[number].what;
+    if (const auto* print = std::get_if<PrintCommand>(&what)) {
+      PrintResult(run.Print(*print));
+    } else if (const auto* write = std::get_if<WriteFileCommand>(&what)) {
+      files_.Write(model_.resources()[write->resource].name, write->target_path, run.Write(*write));
+    } else {
+      Dispatch(number, std::get<DispatchCommand>(what), run);
+    }
+  }
+
+  void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
+    const Clock::time_point start = Clock::now();
+    run.Dispatch(number);
+    const double seconds = SecondsSince(start);
+    times_.run_seconds += seconds;
+    if (!common_.verbose) return;
+    PrintMessage(fmt::format("dmlop: dispatch '{}' ran in {:.3g} ms\n",
+                             model_.dispatchables()[dispatch.dispatchable].name, seconds * 1e3));
+  }
+
+  std::string Report(const ModelResources& resources) const {
+    ReportedFiles files;
+    for (const ModelResources::SourceFile& source : resources.files()) {
+      files.inputs.push_back(
+          {model_.resources()[source.resource].name, source.path, Sha256(source.file.bytes())});
+    }
+    files.outputs = files_.written();
+    return ReportText(model_, files, times_);
+  }
+
+  const RunOptions& options_;
+  const CommonOptions& common_;
+  const ModelDocument& model_;
+  ModelFiles files_{options_.output_folder, !options_.report.empty()};
+  RunTimes times_;
+};
+
+}  // namespace
+
+ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
+                    const Descriptor& descriptor, const ModelDocument& model,
+                    Diagnostics& diagnostics) {
+  RefuseBindings(options);
+  const std::string& folder =
+      options.input_folder.empty() ? descriptor.folder : options.input_folder;
+  const auto print_diagnostics = [&] {
+    diagnostics.SortByPlace();
+    if (common.quiet && !diagnostics.has_errors()) return;
+    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
+  };
+  std::optional<ModelResources> resources;
+  try {
+    resources.emplace(model, folder, diagnostics);
+  } catch (const Error&) {
+    print_diagnostics();
+    if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;  // they come first
+    throw;
+  }
+  BoundModel bound = BindModel(model, *resources, diagnostics);
+  print_diagnostics();
+  if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;
+  ModelExecution(options, common, model).Execute(*resources, std::move(bound));
+  return ExitStatus::kSuccess;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,15 @@
+// "run" for a DxDispatch model.
+#pragma once
+
+#include "app/descriptor.h"
+#include "app/exit_status.h"
+#include "app/options.h"
+
+namespace dmlop {
+
+// Carries out the commands of the model, unless `diagnostics`, from reading it, has errors.
+ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
+                    const Descriptor& descriptor, const ModelDocument& model,
+                    Diagnostics& diagnostics);
+
+}  // namespace dmlop

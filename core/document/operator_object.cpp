@@ -1,0 +1,172 @@
+#include "core/document/operator_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/ops/field_visitor.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOperatorKeys = {"type", "Type", "desc", "Desc"};
+
+// Reads every field of an operator from an object.
+class FieldReader : public FieldVisitor {
+ public:
+  FieldReader(JsonCursor object, const ValueReader& values) : object_(object), values_(values) {}
+
+  template <typename E>
+  void Enum(std::string_view name, std::string_view prefix, std::span<const std::string_view> names,
+            std::optional<E>& field) {
+    if (const auto value = Field(name)) {
+      const auto index = values_.Enum(*value, prefix, names);
+      if (index) field = static_cast<E>(*index);
+    }
+  }
+  void Tensor(std::string_view name, TensorRole, TensorDesc& field) {
+    if (const auto value = Field(name)) field = values_.Tensor(*value);
+  }
+  void Tensors(std::string_view name, TensorRole, std::optional<std::vector<TensorDesc>>& field) {
+    const auto value = Field(name);
+    if (!value || !values_.Expect(*value, JsonKind::kArray)) return;
+    field.emplace();
+    for (auto child = value->first_child(); child; child = child->next()) {
+      field->push_back(child->is_null() ? TensorDesc() : values_.Tensor(*child));
+    }
+  }
+  template <typename A>
+  void Count(std::string_view name, std::optional<uint32_t>& field, A&) {
+    Number(name, field);
+  }
+  void Number(std::string_view name, std::optional<uint32_t>& field) {
+    if (const auto value = Field(name)) field = values_.Uint32(*value);
+  }
+  void Numbers(std::string_view name, std::optional<std::vector<uint32_t>>& field) {
+    if (const auto value = Field(name)) field = values_.Uint32Array(*value);
+  }
+  void ScaleAndBias(std::string_view name, std::optional<ScaleBias>& field) {
+    const auto value = Field(name);
+    if (!value || !values_.Expect(*value, JsonKind::kObject)) return;
+    constexpr std::array<std::string_view, 2> kKeys = {"Scale", "Bias"};
+    values_.CheckKeys(*value, kKeys);
+    std::array<std::optional<float>, 2> numbers;
+    for (size_t i = 0; i < kKeys.size(); ++i) {
+      if (const auto number = values_.Require(*value, kKeys[i])) {
+        numbers[i] = values_.Float32(*number);
+      }
+    }
+    field = ScaleBias{numbers[0].value_or(1), numbers[1].value_or(0)};
+  }
+
+  // The names of all fields.
+  const std::vector<std::string_view>& names() const { return names_; }
+
+ private:
+  std::optional<JsonCursor> Field(std::string_view name) {
+    names_.push_back(name);
+    return name == "ScaleBias" ? values_.Find(object_, name) : values_.FindField(object_, name);
+  }
+
+  JsonCursor object_;
+  const ValueReader& values_;
+  std::vector<std::string_view> names_;
+};
+
+// True when `pointer` is that value or lies within it.
+bool LeadsTo(std::string_view value, std::string_view pointer) {
+  return pointer.starts_with(value) &&
+         (pointer.size() == value.size() || pointer[value.size()] == '/');
+}
+
+}  // namespace
+
+OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
+                               const ValueReader& values)
+    : object_(object), fields_(object) {
+  if (!values.Expect(object, JsonKind::kObject)) return;
+  op_ = ReadType(values);
+  if (!op_) return;
+  const auto desc = values.FindEither(object, "Desc", "desc");
+  if (desc) fields_ = *desc;
+  if (!values.Expect(fields_, JsonKind::kObject)) return;
+  const FieldReader reader = VisitAllFields(*op_, FieldReader(fields_, values));
+  std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
+  known.insert(known.end(), other_keys.begin(), other_keys.end());
+  if (desc) {
+    values.CheckKeys(object, known);
+    values.CheckKeys(fields_, reader.names());
+  } else {
+    known.insert(known.end(), reader.names().begin(), reader.names().end());
+    values.CheckKeys(object, known);
+  }
+}
+
+std::optional<OperatorDesc> OperatorObject::ReadType(const ValueReader& values) const {
+  const auto type = values.FindEither(object_, "Type", "type");
+  if (!type) {
+    values.Error(object_, "JSON-2", "'type' is missing");
+    return std::nullopt;
+  }
+  const auto index = values.Enum(*type, kOperatorPrefix, OperatorNames());
+  if (!index) return std::nullopt;
+  return MakeOperator(OperatorNames()[*index]);
+}
+
+void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  std::vector<std::string> left_out;
+  for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(*op_))) {
+    if (slot.role == TensorRole::kOutput && !slot.desc->complete()) left_out.push_back(slot.path);
+  }
+  Complete(*op_);
+  Diagnostics found;
+  Validate(*op_, level, found);
+  // What is wrong with a tensor that was made up from the other fields is their fault.
+  const auto is_implied = [&](const Diagnostic& diagnostic) {
+    return std::any_of(left_out.begin(), left_out.end(),
+                       [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
+  };
+  const bool fields_are_wrong = diagnostics.has_errors() ||
+                                !std::all_of(found.list().begin(), found.list().end(), is_implied);
+  // What cannot be read has been reported, and is not missing.
+  const std::vector<Diagnostic> unreadable = diagnostics.list();
+  for (Diagnostic& diagnostic : found.list()) {
+    if (fields_are_wrong && is_implied(diagnostic)) continue;
+    Locate(diagnostic);
+    const bool is_repeated =
+        diagnostic.code == "JSON-2" &&
+        std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
+          return LeadsTo(earlier.pointer, diagnostic.pointer) ||
+                 LeadsTo(diagnostic.pointer, earlier.pointer);
+        });
+    if (!is_repeated) diagnostics.Append(diagnostic);
+  }
+}
+
+// Follows a validator's path down the document as far as it goes, through the "Desc" level that a
+// tensor may have. A field that was left out is reported at the object that should have it.
+void OperatorObject::Locate(Diagnostic& diagnostic) const {
+  JsonCursor at = fields_;
+  std::string_view rest = diagnostic.pointer;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (at.is_object()) at = TensorFields(at);
+    std::optional<JsonCursor> next;
+    if (at.is_object()) next = at.Find(name);
+    if (at.is_array()) {
+      const auto children = at.children();
+      size_t index = children.size();  // stays where an array stands in place of an object
+      std::from_chars(name.data(), name.data() + name.size(), index);
+      if (index < children.size()) next = children[index];
+    }
+    if (!next) break;
+    at = *next;
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  diagnostic.pointer = at.pointer() + (rest.empty() ? "" : "/") + std::string(rest);
+  diagnostic.offset = at.offset();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,41 @@
+// One operator as a JSON object: its "type", and its fields in "desc" or beside the type.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/base/diagnostic.h"
+#include "core/document/value_reader.h"
+#include "core/io/json.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+class OperatorObject {
+ public:
+  // Reads the object as far as it can be read; faults are reported. `other_keys` are members that
+  // are not the operator's. The document of `object` must outlive this.
+  OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
+                 const ValueReader& values);
+
+  // False where the type is not known.
+  bool has_operator() const { return op_.has_value(); }
+  OperatorDesc& op() { return *op_; }
+  const OperatorDesc& op() const { return *op_; }
+
+  JsonCursor object() const { return object_; }
+
+  // Completes and validates the operator.
+  void Check(FeatureLevel level, Diagnostics& diagnostics);
+
+ private:
+  std::optional<OperatorDesc> ReadType(const ValueReader& values) const;
+  void Locate(Diagnostic& diagnostic) const;
+
+  JsonCursor object_;
+  JsonCursor fields_;  // the object that has the operator's fields
+  std::optional<OperatorDesc> op_;
+};
+
+}  // namespace dmlop

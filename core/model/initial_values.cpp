@@ -1,0 +1,182 @@
+#include "core/model/initial_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+namespace dmlop {
+namespace {
+
+std::string LowerExtension(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+class InitialValuesReader {
+ public:
+  InitialValuesReader(DataType type, const ValueReader& values) : type_(type), values_(values) {}
+
+  std::optional<InitialValues> Read(JsonCursor source) {
+    if (source.is_array())
+      return type_ == DataType::kUnknown ? ReadMixed(source) : ReadList(source);
+    if (source.is_object()) return ReadObject(source);
+    if (source.is_string() && source.string() == "deferred") {
+      values_.Error(source, "RES-4", "deferred values are for ONNX models; dmlop runs none");
+    } else {
+      values_.Error(source, "DOC-1",
+                    fmt::format("expected an array or an initializer object, found {}",
+                                Describe(source.kind())));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<InitialValues> ReadList(JsonCursor source) {
+    if (!HasElements(source)) return std::nullopt;
+    const size_t width = ByteWidth(type_);
+    std::vector<std::byte> bytes;
+    bool all_read = true;
+    for (auto child = source.first_child(); child; child = child->next()) {
+      ElementBytes element{};
+      all_read &= values_.Element(*child, type_, element.data());
+      bytes.insert(bytes.end(), element.begin(), element.begin() + static_cast<ptrdiff_t>(width));
+    }
+    if (!all_read) return std::nullopt;
+    return InitialValues{type_, InitialValues::List{std::move(bytes)}};
+  }
+
+  std::optional<InitialValues> ReadMixed(JsonCursor source) {
+    if (!HasElements(source)) return std::nullopt;
+    std::vector<std::byte> bytes;
+    bool all_read = true;
+    for (auto child = source.first_child(); child; child = child->next()) {
+      all_read &= AppendMixed(*child, bytes);
+    }
+    if (!all_read) return std::nullopt;
+    return InitialValues{DataType::kUnknown, InitialValues::List{std::move(bytes)}};
+  }
+
+  // One element with its own type, right behind the one before.
+  bool AppendMixed(JsonCursor item, std::vector<std::byte>& bytes) {
+    constexpr std::array<std::string_view, 3> kKeys = {"type", "value", "name"};
+    if (!item.is_object()) {
+      values_.Error(item, "RES-2",
+                    "'initialValuesDataType' is missing; without it each value is an object with "
+                    "'type' and 'value'");
+      return false;
+    }
+    values_.CheckKeys(item, kKeys);
+    const auto type_name = values_.Require(item, "type");
+    const auto value = values_.Require(item, "value");
+    if (!type_name || !value) return false;
+    const auto type = values_.Enum(*type_name, kDataTypePrefix, DataTypeNames());
+    if (!type) return false;
+    const DataType data_type = static_cast<DataType>(*type);
+    if (ByteWidth(data_type) == 0 || data_type == DataType::kFloat16) {
+      values_.Error(*type_name, "RES-2",
+                    fmt::format("{} cannot stand in a list of mixed types", Name(data_type)));
+      return false;
+    }
+    ElementBytes element{};
+    if (!values_.Element(*value, data_type, element.data())) return false;
+    bytes.insert(bytes.end(), element.begin(),
+                 element.begin() + static_cast<ptrdiff_t>(ByteWidth(data_type)));
+    return true;
+  }
+
+  // "value" comes first, then "valueStart", then "sourcePath".
+  std::optional<InitialValues> ReadObject(JsonCursor source) {
+    if (source.Find("value")) {
+      for (const std::string_view other : {"valueStart", "sourcePath"}) {
+        if (const auto member = source.Find(other)) {
+          values_.Error(*member, "RES-1", fmt::format("'{}' stands beside 'value'", other));
+          return std::nullopt;
+        }
+      }
+      return ReadSequenceOf(source, std::array<std::string_view, 2>{"valueCount", "value"});
+    }
+    if (source.Find("valueStart")) {
+      return ReadSequenceOf(
+          source, std::array<std::string_view, 3>{"valueCount", "valueStart", "valueDelta"});
+    }
+    if (source.Find("sourcePath")) return ReadFile(source);
+    values_.Error(source, "RES-1",
+                  "expected an initializer with 'value', 'valueStart' or 'sourcePath'");
+    return std::nullopt;
+  }
+
+  std::optional<InitialValues> ReadSequenceOf(JsonCursor source,
+                                              std::span<const std::string_view> keys) {
+    values_.CheckKeys(source, keys);
+    if (!HasType(source)) return std::nullopt;
+    const auto count_value = values_.Require(source, "valueCount");
+    const auto sequence = ReadSequence(source, type_, values_);
+    if (!count_value) return std::nullopt;
+    const auto count = values_.Uint32(*count_value);
+    if (!count || !sequence) return std::nullopt;
+    if (*count == 0) {
+      values_.Error(*count_value, "RES-1", "there must be at least one value");
+      return std::nullopt;
+    }
+    return InitialValues{type_, InitialValues::Sequence{*sequence, *count}};
+  }
+
+  std::optional<InitialValues> ReadFile(JsonCursor source) {
+    constexpr std::array<std::string_view, 1> kKeys = {"sourcePath"};
+    values_.CheckKeys(source, kKeys);
+    const auto member = values_.Require(source, "sourcePath");
+    const auto path = member ? values_.FileName(*member) : std::nullopt;
+    if (!path) return std::nullopt;
+    const std::string extension = LowerExtension(*path);
+    if (extension == ".jpg" || extension == ".jpeg" || extension == ".png") {
+      values_.Error(*member, "RES-4", "images are no tensors; expected a .npy file or raw bytes");
+      return std::nullopt;
+    }
+    if (!IsNpy(*path) && !HasType(source)) return std::nullopt;
+    return InitialValues{type_, InitialValues::File{*path, *member}};
+  }
+
+  bool HasElements(JsonCursor source) const {
+    if (source.first_child()) return true;
+    values_.Error(source, "RES-1", "there must be at least one value");
+    return false;
+  }
+
+  bool HasType(JsonCursor source) const {
+    if (type_ != DataType::kUnknown) return true;
+    values_.Error(source, "RES-2", "'initialValuesDataType' is missing, and nothing else tells it");
+    return false;
+  }
+
+  DataType type_;
+  const ValueReader& values_;
+};
+
+}  // namespace
+
+bool IsNpy(const std::string& path) {
+  return LowerExtension(path) == ".npy";
+}
+
+std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values) {
+  DataType type = DataType::kUnknown;
+  if (const auto name = values.Find(resource, "initialValuesDataType")) {
+    const auto index = values.Enum(*name, kDataTypePrefix, DataTypeNames());
+    if (!index) return std::nullopt;
+    type = static_cast<DataType>(*index);
+    if (type != DataType::kUnknown && ByteWidth(type) == 0) {
+      values.Error(*name, "RES-2", fmt::format("{} is not supported", Name(type)));
+      return std::nullopt;
+    }
+  }
+  const auto source = values.Require(resource, "initialValues");
+  if (!source) return std::nullopt;
+  return InitialValuesReader(type, values).Read(*source);
+}
+
+}  // namespace dmlop

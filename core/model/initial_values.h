@@ -1,0 +1,44 @@
+// What a resource of a DxDispatch model starts with: "initialValues" and "initialValuesDataType".
+//
+//   RES-1   no initializer, or none that is known, or an empty one
+//   RES-2   the data type is missing, or cannot be used so
+//   RES-4   images and deferred values, which only other kinds of models have
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/document/value_reader.h"
+#include "core/document/value_sequence.h"
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+
+struct InitialValues {
+  // [1, 2.5], or a mixed list such as [{"type": "UINT32", "value": 6}].
+  struct List {
+    std::vector<std::byte> bytes;
+  };
+  struct Sequence {
+    ValueSequence values;
+    uint32_t count;
+  };
+  // .npy, or raw bytes.
+  struct File {
+    std::string source_path;
+    JsonCursor place;
+  };
+
+  DataType type = DataType::kUnknown;  // of a mixed list, or for the .npy file to say
+  std::variant<List, Sequence, File> source;
+};
+
+// Reads both fields of a resource. Faults are reported.
+std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values);
+
+// True for a file that holds an array with its type, by its extension; others are raw bytes.
+bool IsNpy(const std::string& path);
+
+}  // namespace dmlop

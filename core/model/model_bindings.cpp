@@ -1,0 +1,271 @@
+#include "core/model/model_bindings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/checked_math.h"
+#include "core/ops/checks.h"
+
+namespace dmlop {
+namespace {
+
+constexpr uint64_t kMinimumAlignment = 16;  // DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
+
+std::string FieldOf(const TensorSlot& slot) {
+  return slot.path.substr(0, slot.path.find('/'));
+}
+
+// A tensor with the place of its binding in the document.
+struct PlacedTensor {
+  TensorSlot slot;
+  BoundTensor bound;
+  JsonCursor place;
+
+  uint64_t end() const { return bound.offset + SizeInBytes(*slot.desc); }
+};
+
+bool Intersect(const PlacedTensor& a, const PlacedTensor& b) {
+  return a.bound.resource == b.bound.resource && a.bound.offset < b.end() &&
+         b.bound.offset < a.end();
+}
+
+// The operator may read and write the same memory, and these two tensors are alike.
+bool MayBeInPlace(const OperatorDesc& op) {
+  return std::holds_alternative<IdentityDesc>(op);
+}
+bool AreAlike(const TensorDesc& a, const TensorDesc& b) {
+  return a.data_type == b.data_type && LayoutOf(a) == LayoutOf(b) &&
+         SizeInBytes(a) == SizeInBytes(b);
+}
+
+// Binds the tensors of one dispatch, or of one initialization.
+class Binder {
+ public:
+  Binder(const ModelDispatchable& dispatchable, const ModelBindings& bindings,
+         const ModelResources& resources, const ValueReader& values)
+      : op_(dispatchable.object.op()),
+        bindings_(bindings),
+        resources_(resources),
+        values_(values),
+        slots_(TensorSlots(op_)) {}
+
+  // The inputs that are OWNED_BY_DML, or all other tensors.
+  BoundTensors Bind(bool owned) {
+    BoundTensors bound(slots_.size());
+    for (size_t begin = 0, end = 0; begin < slots_.size(); begin = end) {
+      end = begin + 1;
+      while (end < slots_.size() && FieldOf(slots_[end]) == FieldOf(slots_[begin])) ++end;
+      BindField(begin, end, owned, bound);
+    }
+    CheckHazards();
+    return bound;
+  }
+
+ private:
+  // The slots [begin, end) are those of one field.
+  void BindField(size_t begin, size_t end, bool owned, BoundTensors& bound) {
+    std::vector<size_t> wanted;
+    for (size_t i = begin; i < end; ++i) {
+      if (slots_[i].desc->owned_by_dml == owned) wanted.push_back(i);
+    }
+    const std::string field = FieldOf(slots_[begin]);
+    const auto found = bindings_.by_field.find(field);
+    if (found == bindings_.by_field.end()) {
+      if (!wanted.empty()) {
+        values_.Error(bindings_.place, "MB-2", fmt::format("'{}' is bound to no resource", field));
+      }
+    } else if (wanted.empty()) {
+      values_.Error(*bindings_.place.Find(field), "MB-4",
+                    owned ? fmt::format("'{}' is not OWNED_BY_DML; the dispatch binds it", field)
+                          : fmt::format("'{}' is OWNED_BY_DML; the dispatchable binds it", field));
+    } else if (found->second.size() != wanted.size()) {
+      values_.Error(*bindings_.place.Find(field), "MB-1",
+                    fmt::format("'{}' requires {} resources, but {} were bound", field,
+                                wanted.size(), found->second.size()));
+    } else {
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        bound[wanted[i]] = BindSlot(slots_[wanted[i]], found->second[i]);
+      }
+    }
+  }
+
+  std::optional<BoundTensor> BindSlot(const TensorSlot& slot, const ModelBinding& binding) {
+    if (binding.resource == ModelDocument::kUnreadable) return std::nullopt;
+    const ModelResources::Shape& shape = resources_.shape(binding.resource);
+    uint64_t width = binding.element_size;
+    if (width == 0 && shape.type != DataType::kUnknown) width = ByteWidth(shape.type);
+    const CheckedU64 offset = CheckedMul(binding.element_offset, width);
+    if (!CheckRange(slot, binding, offset)) return std::nullopt;
+    const BoundTensor bound{binding.resource, *offset};
+    placed_.push_back({slot, bound, binding.place});
+    return bound;
+  }
+
+  bool CheckRange(const TensorSlot& slot, const ModelBinding& binding, CheckedU64 offset) const {
+    const uint64_t size = resources_.shape(binding.resource).size;
+    const uint64_t needed = SizeInBytes(*slot.desc);
+    const CheckedU64 end = CheckedAdd(offset, needed);
+    if (!end || *end > size) {
+      values_.Error(
+          binding.place, "BIND-2",
+          fmt::format("{} needs {} bytes{}; the resource has {}", DisplayName(slot.path), needed,
+                      offset == 0u ? "" : fmt::format(" from byte {}", *offset), size));
+      return false;
+    }
+    const uint64_t alignment =
+        std::max<uint64_t>(kMinimumAlignment, slot.desc->guaranteed_base_offset_alignment);
+    if (*offset % alignment == 0) return true;
+    values_.Error(binding.place, "BIND-3",
+                  fmt::format("byte offset {} is not a multiple of {}", *offset, alignment));
+    return false;
+  }
+
+  // In the order of memory each tensor need only be compared with what reaches furthest so far.
+  void CheckHazards() {
+    std::stable_sort(placed_.begin(), placed_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.bound.resource, a.bound.offset) <
+             std::pair(b.bound.resource, b.bound.offset);
+    });
+    const PlacedTensor* furthest = nullptr;
+    const PlacedTensor* furthest_output = nullptr;
+    for (const PlacedTensor& tensor : placed_) {
+      const bool writes = tensor.slot.role == TensorRole::kOutput;
+      const PlacedTensor* other = writes ? furthest : furthest_output;
+      if (other != nullptr && Intersect(*other, tensor)) ReportHazard(*other, tensor);
+      Extend(furthest, tensor);
+      if (writes) Extend(furthest_output, tensor);
+    }
+  }
+
+  static void Extend(const PlacedTensor*& furthest, const PlacedTensor& tensor) {
+    const bool is_further = furthest == nullptr ||
+                            furthest->bound.resource != tensor.bound.resource ||
+                            furthest->end() < tensor.end();
+    if (is_further) furthest = &tensor;
+  }
+
+  void ReportHazard(const PlacedTensor& first, const PlacedTensor& second) const {
+    if (first.slot.role == second.slot.role) {
+      values_.Error(second.place, "BIND-5",
+                    fmt::format("{} overlaps {}", Area(second), Area(first)));
+    } else if (first.slot.role == TensorRole::kOutput) {
+      CheckInPlace(first, second);
+    } else {
+      CheckInPlace(second, first);
+    }
+  }
+
+  static std::string Area(const PlacedTensor& tensor) {
+    return fmt::format("{} (bytes {} to {})", DisplayName(tensor.slot.path), tensor.bound.offset,
+                       tensor.end());
+  }
+
+  void CheckInPlace(const PlacedTensor& output, const PlacedTensor& input) const {
+    const bool identical = output.bound.offset == input.bound.offset && output.end() == input.end();
+    if (!identical || !MayBeInPlace(op_)) {
+      values_.Error(
+          output.place, "BIND-7",
+          fmt::format("{} overlaps {}{}", Area(output), Area(input),
+                      identical ? fmt::format("; {} does not run in place", Name(op_)) : ""));
+    } else if (!AreAlike(*output.slot.desc, *input.slot.desc)) {
+      values_.Error(output.place, "BIND-8",
+                    fmt::format("in place, {} must have the DataType, Sizes, Strides and "
+                                "TotalTensorSizeInBytes of {}",
+                                DisplayName(output.slot.path), DisplayName(input.slot.path)));
+    }
+  }
+
+  const OperatorDesc& op_;
+  const ModelBindings& bindings_;
+  const ModelResources& resources_;
+  const ValueReader& values_;
+  std::vector<TensorSlot> slots_;
+  std::vector<PlacedTensor> placed_;
+};
+
+// What prints and writes ask of their resource.
+class CommandChecker {
+ public:
+  CommandChecker(const ModelDocument& model, const ModelResources& resources,
+                 const ValueReader& values)
+      : model_(model), resources_(resources), values_(values) {}
+
+  void Check(const ModelCommand& command) const {
+    if (const auto* print = std::get_if<PrintCommand>(&command.what)) {
+      CheckTyped(command, print->resource, "printed");
+    } else if (const auto* write = std::get_if<WriteFileCommand>(&command.what)) {
+      CheckWrite(command, *write);
+    }
+  }
+
+ private:
+  void CheckTyped(const ModelCommand& command, size_t resource, std::string_view what) const {
+    if (resources_.shape(resource).type != DataType::kUnknown) return;
+    values_.Error(*command.place.Find("resource"), "CMD-1",
+                  fmt::format("'{}' has values of several types and cannot be {}",
+                              model_.resources()[resource].name, what));
+  }
+
+  void CheckWrite(const ModelCommand& command, const WriteFileCommand& write) const {
+    const auto dimensions = command.place.Find("dimensions");
+    if (!IsNpy(write.target_path)) {
+      if (dimensions) {
+        values_.Warning(*dimensions, "JSON-3", "'dimensions' is ignored: only .npy files have any");
+      }
+      return;
+    }
+    CheckTyped(command, write.resource, "written as .npy");
+    if (write.dimensions.size() > Dims::kMaxCount) {
+      values_.Error(*dimensions, "CMD-1",
+                    fmt::format("{} dimensions; at most {} are written", write.dimensions.size(),
+                                Dims::kMaxCount));
+      return;
+    }
+    const ModelResources::Shape& shape = resources_.shape(write.resource);
+    CheckedU64 bytes = ByteWidth(shape.type);
+    for (const uint32_t size : write.dimensions) bytes = CheckedMul(bytes, size);
+    if (!write.dimensions.empty() && (!bytes || *bytes > shape.size)) {
+      values_.Error(
+          *dimensions, "CMD-1",
+          fmt::format("{} of {} do not fit into the {} bytes of '{}'", ToString(write.dimensions),
+                      Name(shape.type), shape.size, model_.resources()[write.resource].name));
+    }
+  }
+
+  const ModelDocument& model_;
+  const ModelResources& resources_;
+  const ValueReader& values_;
+};
+
+}  // namespace
+
+BoundModel BindModel(const ModelDocument& model, const ModelResources& resources,
+                     Diagnostics& diagnostics) {
+  const ValueReader values(diagnostics, Dialect::kModel);
+  BoundModel bound;
+  for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+    if (!dispatchable.is_valid) {
+      bound.initialization.emplace_back();
+      continue;
+    }
+    const ModelBindings none{dispatchable.object.object(), {}};
+    bound.initialization.push_back(
+        Binder(dispatchable, dispatchable.initialization.value_or(none), resources, values)
+            .Bind(/*owned=*/true));
+  }
+  const CommandChecker checker(model, resources, values);
+  for (const ModelCommand& command : model.commands()) {
+    bound.dispatches.emplace_back();
+    if (const auto* dispatch = std::get_if<DispatchCommand>(&command.what)) {
+      const ModelDispatchable& dispatchable = model.dispatchables()[dispatch->dispatchable];
+      if (!dispatchable.is_valid) continue;
+      bound.dispatches.back() =
+          Binder(dispatchable, dispatch->bindings, resources, values).Bind(/*owned=*/false);
+    }
+    checker.Check(command);
+  }
+  return bound;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,36 @@
+// Which bytes each tensor of a dispatch is bound to, and whether that is allowed.
+//
+//   MB-1    as many resources as tensors     BIND-3  the offset is aligned
+//   MB-2    every tensor is bound            BIND-5  outputs do not overlap
+//   MB-4    OWNED_BY_DML inputs are bound    BIND-7  an output overlaps an input only in place
+//           at initialization, others not    BIND-8  in place, both tensors are alike
+//   BIND-2  the tensor fits into the resource
+//   CMD-1   a command that cannot be carried out
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/model/model_resources.h"
+
+namespace dmlop {
+
+struct BoundTensor {
+  size_t resource;
+  uint64_t offset;  // bytes
+};
+
+// One for each slot of the operator; empty for tensors that are bound elsewhere.
+using BoundTensors = std::vector<std::optional<BoundTensor>>;
+
+struct BoundModel {
+  std::vector<BoundTensors> initialization;  // by dispatchable: inputs OWNED_BY_DML
+  std::vector<BoundTensors> dispatches;      // by command; empty for other commands
+};
+
+// Binds and checks everything but what belongs to an operator that is not valid. Faults are
+// reported.
+BoundModel BindModel(const ModelDocument& model, const ModelResources& resources,
+                     Diagnostics& diagnostics);
+
+}  // namespace dmlop

@@ -1,0 +1,337 @@
+#include "core/model/model_document.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/base/spelling.h"
+#include "core/ops/field_visitor.h"
+
+namespace dmlop {
+namespace {
+
+using Names = std::map<std::string, size_t, std::less<>>;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// What a dispatchable is instead of an operator of ours; empty where it is one.
+std::string WhatElse(std::string_view type) {
+  const std::string lower = Lower(type);
+  if (lower == "hlsl") return "an HLSL shader";
+  if (lower == "onnx") return "an ONNX model";
+  if (lower == "dmlserializedgraph") return "a serialized graph";
+  return MakeOperator(type) ? "" : fmt::format("the operator {}", type);
+}
+
+struct BindPointLister : FieldVisitor {
+  std::vector<std::string_view> names;
+
+  template <typename T>
+  void Tensor(std::string_view name, TensorRole, T&) {
+    names.push_back(name);
+  }
+  template <typename T>
+  void Tensors(std::string_view name, TensorRole, T&) {
+    names.push_back(name);
+  }
+};
+
+}  // namespace
+
+class ModelReader {
+ public:
+  ModelReader(ModelDocument& model, FeatureLevel level, Diagnostics& diagnostics)
+      : model_(model),
+        level_(level),
+        diagnostics_(diagnostics),
+        values_(diagnostics, Dialect::kModel) {}
+
+  void Read(JsonCursor root) {
+    constexpr std::array<std::string_view, 4> kKeys = {"resources", "dispatchables", "commands",
+                                                       "$schema"};
+    values_.CheckKeys(root, kKeys);
+    const auto resources = Section(root, "resources", JsonKind::kObject);
+    const auto dispatchables = Section(root, "dispatchables", JsonKind::kObject);
+    const auto commands = Section(root, "commands", JsonKind::kArray);
+    if (resources) ForEachMember(*resources, [&](JsonCursor value) { ReadResource(value); });
+    if (dispatchables) {
+      ForEachMember(*dispatchables, [&](JsonCursor value) { ReadDispatchable(value); });
+    }
+    if (!commands) return;
+    for (auto child = commands->first_child(); child; child = child->next()) ReadCommand(*child);
+  }
+
+ private:
+  std::optional<JsonCursor> Section(JsonCursor root, std::string_view name, JsonKind kind) const {
+    const auto section = values_.Require(root, name);
+    return section && values_.Expect(*section, kind) ? section : std::nullopt;
+  }
+
+  // A later member shadows an earlier one of its name.
+  template <typename Body>
+  void ForEachMember(JsonCursor object, Body&& body) const {
+    std::map<std::string_view, JsonCursor> seen;
+    for (auto member = object.first_child(); member; member = member->next()) {
+      if (!seen.emplace(member->key(), *member).second) {
+        values_.Warning(*member, "JSON-5",
+                        fmt::format("'{}' stands twice; the later one counts", member->key()));
+      }
+      body(*member);
+    }
+  }
+
+  // --- resources ---------------------------------------------------------------------------------
+
+  void ReadResource(JsonCursor value) {
+    constexpr std::array<std::string_view, 4> kKeys = {"initialValues", "initialValuesDataType",
+                                                       "sizeInBytes", "initialValuesOffsetInBytes"};
+    resource_names_[value.key()] = kUnreadable;
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    for (const std::string_view ignored : {"resampleSize", "resampleMode"})
+      WarnIgnored(value, ignored);
+    CheckKeysBesides(value, kKeys, {"resampleSize", "resampleMode"});
+    auto initial_values = ReadInitialValues(value, values_);
+    const auto size = OptionalUint64(value, "sizeInBytes");
+    const uint64_t offset = OptionalUint64(value, "initialValuesOffsetInBytes").value_or(0);
+    if (offset != 0) {
+      values_.Warning(*value.Find("initialValuesOffsetInBytes"), "JSON-3",
+                      "the values are written at byte 0 all the same");
+    }
+    if (!initial_values) return;
+    resource_names_[value.key()] = model_.resources_.size();
+    model_.resources_.push_back({value.key(), value, *std::move(initial_values), size, offset});
+  }
+
+  std::optional<uint64_t> OptionalUint64(JsonCursor object, std::string_view name) const {
+    const auto member = values_.Find(object, name);
+    return member ? values_.Uint64(*member) : std::nullopt;
+  }
+
+  void WarnIgnored(JsonCursor object, std::string_view name) const {
+    if (const auto member = object.Find(name)) {
+      values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
+    }
+  }
+
+  // CheckKeys with names that have been warned of.
+  void CheckKeysBesides(JsonCursor object, std::span<const std::string_view> known,
+                        std::initializer_list<std::string_view> ignored) const {
+    std::vector<std::string_view> all(known.begin(), known.end());
+    all.insert(all.end(), ignored);
+    values_.CheckKeys(object, all);
+  }
+
+  // --- dispatchables -----------------------------------------------------------------------------
+
+  void ReadDispatchable(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kOtherKeys = {"bindings", "dmlCompileType",
+                                                            "executionFlags"};
+    dispatchable_names_[value.key()] = kUnreadable;
+    if (!values_.Expect(value, JsonKind::kObject) || !IsOurs(value)) return;
+    Diagnostics of_operator;
+    OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
+    if (object.has_operator()) object.Check(level_, of_operator);
+    for (const Diagnostic& diagnostic : of_operator.list()) diagnostics_.Append(diagnostic);
+    if (!object.has_operator()) return;
+    ReadCompileType(value);
+    ReadExecutionFlags(value);
+    std::optional<ModelBindings> initialization;
+    if (const auto bindings = values_.Find(value, "bindings")) {
+      initialization = ReadBindings(*bindings, object.op());
+    }
+    dispatchable_names_[value.key()] = model_.dispatchables_.size();
+    model_.dispatchables_.push_back(
+        {value.key(), std::move(object), !of_operator.has_errors(), std::move(initialization)});
+  }
+
+  bool IsOurs(JsonCursor value) const {
+    const auto upper = value.Find("Type");
+    const auto type = upper ? upper : value.Find("type");
+    if (!type || !type->is_string()) return true;  // OperatorObject says what is wrong
+    const std::string what = WhatElse(type->string());
+    if (what.empty()) return true;
+    values_.Error(
+        *type, "DISP-1",
+        fmt::format("'{}' is {}, which dmlop does not run; it runs {}{}", value.key(), what,
+                    fmt::join(OperatorNames(), ", "), DidYouMean(type->string(), OperatorNames())));
+    return false;
+  }
+
+  // Both ways of compiling give the same numbers.
+  void ReadCompileType(JsonCursor value) const {
+    constexpr std::array<std::string_view, 2> kTypes = {"DmlCompileOp", "DmlCompileGraph"};
+    if (const auto type = values_.Find(value, "dmlCompileType")) values_.Enum(*type, "", kTypes);
+  }
+
+  // Flags permit what dmlop never does.
+  void ReadExecutionFlags(JsonCursor value) const {
+    constexpr std::array<std::string_view, 4> kFlags = {"NONE", "ALLOW_HALF_PRECISION_COMPUTATION",
+                                                        "DISABLE_META_COMMANDS",
+                                                        "DESCRIPTORS_VOLATILE"};
+    const auto flags = values_.Find(value, "executionFlags");
+    if (!flags) return;
+    for (const JsonCursor flag : flags->is_array() ? flags->children() : std::vector{*flags}) {
+      values_.Enum(flag, "DML_EXECUTION_FLAG_", kFlags);
+    }
+  }
+
+  // --- bindings ----------------------------------------------------------------------------------
+
+  ModelBindings ReadBindings(JsonCursor value, const OperatorDesc& op) const {
+    ModelBindings bindings{value, {}};
+    if (!values_.Expect(value, JsonKind::kObject)) return bindings;
+    const auto known = VisitAllFields(op, BindPointLister()).names;
+    for (auto member = value.first_child(); member; member = member->next()) {
+      const std::string& field = member->key();
+      if (std::find(known.begin(), known.end(), field) == known.end()) {
+        values_.Warning(*member, "MB-3",
+                        fmt::format("{} has no bind point '{}'{}; it is ignored", Name(op), field,
+                                    DidYouMean(field, known)));
+      } else if (!bindings.by_field.contains(field)) {
+        bindings.by_field[field] = ReadBindPoint(*member);
+      }
+    }
+    return bindings;
+  }
+
+  std::vector<ModelBinding> ReadBindPoint(JsonCursor value) const {
+    std::vector<ModelBinding> all;
+    for (const JsonCursor entry : value.is_array() ? value.children() : std::vector{value}) {
+      all.push_back(ReadBinding(entry));
+    }
+    return all;
+  }
+
+  ModelBinding ReadBinding(JsonCursor value) const {
+    constexpr std::array<std::string_view, 3> kKeys = {"name", "elementOffset",
+                                                       "elementSizeInBytes"};
+    ModelBinding binding{kUnreadable, value};
+    if (value.is_string()) {
+      binding.resource = ResourceCalled(value);
+      return binding;
+    }
+    if (!value.is_object()) {
+      values_.Error(
+          value, "DOC-1",
+          fmt::format("expected the name of a resource, or an object with 'name', found {}",
+                      Describe(value.kind())));
+      return binding;
+    }
+    const auto ignored = {"elementCount", "format", "counter", "counterOffsetBytes", "shape"};
+    for (const std::string_view name : ignored) WarnIgnored(value, name);
+    CheckKeysBesides(value, kKeys,
+                     {"elementCount", "format", "counter", "counterOffsetBytes", "shape"});
+    if (const auto name = values_.Require(value, "name")) binding.resource = ResourceCalled(*name);
+    binding.element_offset = OptionalUint64(value, "elementOffset").value_or(0);
+    binding.element_size = OptionalUint64(value, "elementSizeInBytes").value_or(0);
+    return binding;
+  }
+
+  size_t ResourceCalled(JsonCursor name) const { return Called(name, "resource", resource_names_); }
+
+  // The number behind a name; kUnreadable for what has been reported.
+  size_t Called(JsonCursor name, std::string_view kind, const Names& names) const {
+    if (!values_.Expect(name, JsonKind::kString)) return kUnreadable;
+    const auto found = names.find(name.string());
+    if (found != names.end()) return found->second;
+    std::vector<std::string_view> candidates;
+    for (const auto& [candidate, number] : names) candidates.push_back(candidate);
+    values_.Error(name, "JSON-6",
+                  fmt::format("there is no {} '{}'{}", kind, name.string(),
+                              DidYouMean(name.string(), candidates)));
+    return kUnreadable;
+  }
+
+  // --- commands ----------------------------------------------------------------------------------
+
+  void ReadCommand(JsonCursor value) {
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    const auto type = values_.Require(value, "type");
+    if (!type || !values_.Expect(*type, JsonKind::kString)) return;
+    const std::string name = Lower(type->string());
+    if (name == "dispatch") return ReadDispatch(value);
+    if (name == "print") return ReadPrint(value);
+    if (name == "writefile") return ReadWriteFile(value);
+    constexpr std::array<std::string_view, 3> kTypes = {"dispatch", "print", "writeFile"};
+    values_.Error(*type, "JSON-3",
+                  fmt::format("'{}' is not a known command; expected one of {}{}", type->string(),
+                              fmt::join(kTypes, ", "), DidYouMean(type->string(), kTypes)));
+  }
+
+  void ReadDispatch(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kKeys = {"type", "dispatchable", "bindings"};
+    WarnIgnored(value, "threadGroupCount");
+    CheckKeysBesides(value, kKeys, {"threadGroupCount"});
+    const auto name = values_.Require(value, "dispatchable");
+    const auto bindings = values_.Require(value, "bindings");
+    if (!name || !bindings) return;
+    const size_t number = Called(*name, "dispatchable", dispatchable_names_);
+    if (number == kUnreadable) return;
+    Add(value, DispatchCommand{number,
+                               ReadBindings(*bindings, model_.dispatchables_[number].object.op())});
+  }
+
+  void ReadPrint(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kKeys = {"type", "resource", "verbose"};
+    values_.CheckKeys(value, kKeys);
+    const auto verbose = values_.Find(value, "verbose");
+    const bool is_verbose = verbose && values_.Boolean(*verbose).value_or(false);
+    if (const auto resource = ReadTarget(value)) Add(value, PrintCommand{*resource, is_verbose});
+  }
+
+  void ReadWriteFile(JsonCursor value) {
+    constexpr std::array<std::string_view, 4> kKeys = {"type", "resource", "targetPath",
+                                                       "dimensions"};
+    values_.CheckKeys(value, kKeys);
+    const auto path_value = values_.Require(value, "targetPath");
+    const auto path = path_value ? values_.FileName(*path_value) : std::nullopt;
+    const auto dimensions_value = values_.Find(value, "dimensions");
+    const auto dimensions =
+        dimensions_value ? values_.Uint32Array(*dimensions_value) : std::vector<uint32_t>();
+    const auto resource = ReadTarget(value);
+    if (path && dimensions && resource) Add(value, WriteFileCommand{*resource, *path, *dimensions});
+  }
+
+  std::optional<size_t> ReadTarget(JsonCursor value) const {
+    const auto name = values_.Require(value, "resource");
+    if (!name) return std::nullopt;
+    const size_t resource = ResourceCalled(*name);
+    return resource == kUnreadable ? std::nullopt : std::optional(resource);
+  }
+
+  template <typename Command>
+  void Add(JsonCursor place, Command command) {
+    model_.commands_.push_back({place, std::move(command)});
+  }
+
+  static constexpr size_t kUnreadable = ModelDocument::kUnreadable;
+
+  ModelDocument& model_;
+  FeatureLevel level_;
+  Diagnostics& diagnostics_;
+  ValueReader values_;
+  Names resource_names_;
+  Names dispatchable_names_;
+};
+
+bool ModelDocument::IsModel(const JsonDocument& json) {
+  return json.root().Find("dispatchables").has_value();
+}
+
+ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, Diagnostics& diagnostics)
+    : json_(std::move(json)) {
+  if (const auto trailing = json_.trailing_offset()) {
+    diagnostics.Warning("JSON-1", "", "text after the document is ignored", trailing);
+  }
+  ModelReader(*this, level, diagnostics).Read(json_.root());
+}
+
+}  // namespace dmlop

@@ -1,0 +1,101 @@
+// A DxDispatch model: resources are buffers, dispatchables operators, and commands run them.
+// What models may say that dmlop does not run is refused by name; what DxDispatch passes over is
+// worth a warning.
+//
+//   JSON-2  'resources', 'dispatchables' and 'commands' must be there
+//   JSON-6  a name that no resource or dispatchable has
+//   DISP-1  a dispatchable that is none of dmlop's operators
+//   CMD-1   a command that cannot be carried out
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/document/operator_object.h"
+#include "core/model/initial_values.h"
+
+namespace dmlop {
+
+struct ModelResource {
+  std::string name;
+  JsonCursor place;
+  InitialValues initial_values;
+  std::optional<uint64_t> size_in_bytes;    // as stated
+  uint64_t initial_values_offset_in_bytes;  // counts for the size only
+};
+
+// One resource for one tensor.
+struct ModelBinding {
+  size_t resource;
+  JsonCursor place;
+  uint64_t element_offset = 0;
+  uint64_t element_size = 0;  // bytes; 0: that of the resource's type
+};
+
+// What stands in "bindings": for each bind point, as the operator's field is named, its resources.
+struct ModelBindings {
+  JsonCursor place;
+  std::map<std::string, std::vector<ModelBinding>> by_field;
+};
+
+struct ModelDispatchable {
+  std::string name;
+  OperatorObject object;
+  bool is_valid;
+  std::optional<ModelBindings> initialization;
+};
+
+struct DispatchCommand {
+  size_t dispatchable;
+  ModelBindings bindings;
+};
+
+struct PrintCommand {
+  size_t resource;
+  bool verbose;
+};
+
+struct WriteFileCommand {
+  size_t resource;
+  std::string target_path;
+  std::vector<uint32_t> dimensions;  // empty: one, of all initial values
+};
+
+struct ModelCommand {
+  JsonCursor place;
+  std::variant<DispatchCommand, PrintCommand, WriteFileCommand> what;
+};
+
+class ModelDocument {
+ public:
+  // In place of the number of a resource that could not be read.
+  static constexpr size_t kUnreadable = static_cast<size_t>(-1);
+
+  // True for a document that is to be read as a model.
+  static bool IsModel(const JsonDocument& json);
+
+  // Reads a document that is well-formed, as far as it can be read, and validates its operators at
+  // `level`. Faults are reported.
+  ModelDocument(JsonDocument json, FeatureLevel level, Diagnostics& diagnostics);
+  ModelDocument(const ModelDocument&) = delete;
+  ModelDocument& operator=(const ModelDocument&) = delete;
+
+  const JsonDocument& json() const { return json_; }
+  const std::vector<ModelResource>& resources() const { return resources_; }
+  const std::vector<ModelDispatchable>& dispatchables() const { return dispatchables_; }
+  const std::vector<ModelCommand>& commands() const { return commands_; }
+
+ private:
+  friend class ModelReader;
+
+  JsonDocument json_;
+  std::vector<ModelResource> resources_;
+  std::vector<ModelDispatchable> dispatchables_;
+  std::vector<ModelCommand> commands_;
+};
+
+}  // namespace dmlop

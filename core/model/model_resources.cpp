@@ -1,0 +1,131 @@
+#include "core/model/model_resources.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "core/base/checked_math.h"
+#include "core/base/error.h"
+#include "core/io/npy.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// DxDispatch looks beside the model first, then in the current directory.
+std::string Resolve(const std::string& source_path, const std::string& folder) {
+  const fs::path beside = fs::path(folder) / source_path;
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored) && fs::exists(source_path, ignored)) return source_path;
+  return beside.string();
+}
+
+uint64_t RoundedUpTo4(uint64_t bytes) {
+  return (bytes + 3) / 4 * 4;
+}
+
+}  // namespace
+
+ModelResources::ModelResources(const ModelDocument& model, const std::string& folder,
+                               Diagnostics& diagnostics)
+    : model_(model), shapes_(model.resources().size()) {
+  const ValueReader values(diagnostics, Dialect::kModel);
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    const InitialValues& initial = model.resources()[i].initial_values;
+    shapes_[i].type = initial.type;
+    if (const auto* list = std::get_if<InitialValues::List>(&initial.source)) {
+      shapes_[i].initial_bytes = list->bytes.size();
+    } else if (const auto* sequence = std::get_if<InitialValues::Sequence>(&initial.source)) {
+      shapes_[i].initial_bytes = uint64_t{sequence->count} * ByteWidth(initial.type);
+    } else {
+      Open(i, std::get<InitialValues::File>(initial.source), folder, values);
+    }
+    SetSize(i, values);
+  }
+}
+
+void ModelResources::Open(size_t resource, const InitialValues::File& source,
+                          const std::string& folder, const ValueReader& values) {
+  const std::string path = Resolve(source.source_path, folder);
+  SourceFile file{resource, path, InputFile::Open(path), 0, false};
+  Shape& shape = shapes_[resource];
+  if (IsNpy(path)) {
+    OpenNpy(file, shape, source.place, values);
+  } else {
+    shape.initial_bytes = file.file.bytes().size();
+  }
+  files_.push_back(std::move(file));
+}
+
+void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
+                             const ValueReader& values) const {
+  const NpyHeader header = ParseNpyHeader(file.file.bytes(), file.path);
+  if (header.fortran_order) {
+    throw Error(ErrorKind::kTensorFile,
+                fmt::format("{}: is in Fortran order, which DxDispatch does not read", file.path));
+  }
+  if (shape.type != DataType::kUnknown && shape.type != header.type) {
+    throw Error(
+        ErrorKind::kTensorFile,
+        fmt::format("{}: holds {}; resource '{}' has the type {}", file.path, Name(header.type),
+                    model_.resources()[file.resource].name, Name(shape.type)));
+  }
+  shape.type = header.type;
+  file.data_begin = header.data_begin;
+  file.big_endian = header.big_endian;
+  const uint64_t present = file.file.bytes().size() - header.data_begin;
+  shape.initial_bytes = std::max<uint64_t>(present, header.data_size());
+  if (present < header.data_size()) {
+    values.Warning(
+        place, "RES-5",
+        fmt::format("the file has {} bytes of data, its shape needs {}; the rest is zero", present,
+                    header.data_size()));
+  }
+}
+
+void ModelResources::SetSize(size_t resource, const ValueReader& values) {
+  const ModelResource& of = model_.resources()[resource];
+  Shape& shape = shapes_[resource];
+  shape.size = of.size_in_bytes.value_or(RoundedUpTo4(shape.initial_bytes));
+  const CheckedU64 needed = CheckedAdd(of.initial_values_offset_in_bytes, shape.initial_bytes);
+  if (needed && *needed <= shape.size) return;
+  const auto size = of.place.Find("sizeInBytes");
+  values.Error(size.value_or(of.place), "RES-3",
+               fmt::format("{} bytes of initial values at offset {} do not fit into {} bytes",
+                           shape.initial_bytes, of.initial_values_offset_in_bytes, shape.size));
+}
+
+void ModelResources::Fill() {
+  CheckedU64 total = 0;
+  for (const Shape& shape : shapes_) total = CheckedAdd(total, shape.size);
+  const uint64_t memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (!total || *total > memory) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("the resources need {} bytes of memory; the machine has {}",
+                            total.value_or(std::numeric_limits<uint64_t>::max()), memory));
+  }
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    buffers_.emplace_back(shapes_[i].size);
+    const InitialValues& initial = model_.resources()[i].initial_values;
+    if (const auto* list = std::get_if<InitialValues::List>(&initial.source)) {
+      std::copy(list->bytes.begin(), list->bytes.end(), buffers_[i].data());
+    } else if (const auto* sequence = std::get_if<InitialValues::Sequence>(&initial.source)) {
+      FillWith(sequence->values, initial.type, sequence->count, buffers_[i].data());
+    }
+  }
+  for (const SourceFile& file : files_) FillFromFile(file);
+}
+
+void ModelResources::FillFromFile(const SourceFile& file) {
+  const auto data = file.file.bytes().subspan(file.data_begin);
+  const auto to = bytes(file.resource);
+  std::copy(data.begin(), data.end(), to.begin());
+  if (file.big_endian) SwapByteOrder(shapes_[file.resource].type, to.first(data.size()));
+}
+
+}  // namespace dmlop

@@ -1,0 +1,66 @@
+// The buffers of a model. First their sizes, for the checks; then, for a run, their bytes.
+//
+//   RES-3   the initial values do not fit into sizeInBytes
+//   RES-5   a .npy file has less data than its shape needs; the rest is zero
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/io/file.h"
+#include "core/model/model_document.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+class ModelResources {
+ public:
+  struct Shape {
+    DataType type = DataType::kUnknown;  // of a list of mixed types
+    uint64_t initial_bytes = 0;
+    uint64_t size = 0;  // bytes of the buffer
+    size_t element_count() const {
+      return type == DataType::kUnknown ? 0 : initial_bytes / ByteWidth(type);
+    }
+  };
+
+  struct SourceFile {
+    size_t resource;
+    std::string path;
+    InputFile file;
+    size_t data_begin;
+    bool big_endian;
+  };
+
+  // Opens the files that resources begin with, relative to `folder` or else to the current
+  // directory. Sizes that do not fit are reported; files that cannot be used are Errors of kind
+  // kFileSystem or kTensorFile.
+  ModelResources(const ModelDocument& model, const std::string& folder, Diagnostics& diagnostics);
+
+  const Shape& shape(size_t resource) const { return shapes_[resource]; }
+  const std::vector<SourceFile>& files() const { return files_; }
+
+  // Makes the buffers with their initial values. Throws an Error of kind kFileSystem where the
+  // machine has not the memory for them.
+  void Fill();
+
+  // Of a buffer that has been filled; 64-byte aligned.
+  std::span<std::byte> bytes(size_t resource) {
+    return {buffers_[resource].data(), buffers_[resource].size()};
+  }
+
+ private:
+  void Open(size_t resource, const InitialValues::File& source, const std::string& folder,
+            const ValueReader& values);
+  void OpenNpy(SourceFile& file, Shape& shape, JsonCursor place, const ValueReader& values) const;
+  void SetSize(size_t resource, const ValueReader& values);
+  void FillFromFile(const SourceFile& file);
+
+  const ModelDocument& model_;
+  std::vector<Shape> shapes_;
+  std::vector<SourceFile> files_;
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,106 @@
+#include "core/model/model_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/io/npy.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// As C++ streams print: six significant digits.
+template <typename T>
+std::string StreamText(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return StreamText(ToFloat(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (value != value) return "nan";
+    return fmt::format("{:g}", value);
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+template <typename T>
+std::string HexText(const std::byte* element) {
+  std::string digits;
+  for (size_t i = sizeof(T); i-- > 0;) {
+    digits += fmt::format("{:02X}", std::to_integer<unsigned>(element[i]));
+  }
+  return digits;
+}
+
+}  // namespace
+
+ModelRun::ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound)
+    : model_(model), resources_(resources), bound_(std::move(bound)) {
+  for (size_t d = 0; d < model.dispatchables().size(); ++d) {
+    const std::vector<TensorSlot> slots = SlotsOf(d);
+    std::vector<Buffer>& captured = owned_.emplace_back(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const auto& source = bound_.initialization[d][i];
+      if (!source) continue;
+      captured[i] = Buffer(SizeInBytes(*slots[i].desc));
+      std::copy_n(resources.bytes(source->resource).data() + source->offset, captured[i].size(),
+                  captured[i].data());
+    }
+  }
+}
+
+std::vector<TensorSlot> ModelRun::SlotsOf(size_t dispatchable) const {
+  return TensorSlots(model_.dispatchables()[dispatchable].object.op());
+}
+
+void ModelRun::Dispatch(size_t command) {
+  const size_t dispatchable =
+      std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
+  const std::vector<TensorSlot> slots = SlotsOf(dispatchable);
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto& bound = bound_.dispatches[command][i];
+    std::byte* data = bound ? resources_.bytes(bound->resource).data() + bound->offset
+                            : owned_[dispatchable][i].data();
+    const TensorView view{data, *slots[i].desc->data_type, LayoutOf(*slots[i].desc)};
+    if (slots[i].role == TensorRole::kInput) {
+      inputs.push_back(AsConst(view));
+    } else {
+      outputs.push_back(view);
+    }
+  }
+  dmlop::Run(model_.dispatchables()[dispatchable].object.op(), inputs, outputs);
+}
+
+std::string ModelRun::Print(const PrintCommand& command) const {
+  const ModelResources::Shape& shape = resources_.shape(command.resource);
+  const std::byte* data = resources_.bytes(command.resource).data();
+  std::string text = fmt::format("Resource '{}':", model_.resources()[command.resource].name);
+  const size_t count = shape.element_count();
+  const size_t index_width = fmt::formatted_size("{}", count);
+  VisitDataType(AllTypes(), shape.type, [&]<typename T>() {
+    for (size_t i = 0; i < count; ++i) {
+      const std::byte* element = data + i * sizeof(T);
+      T value;
+      std::memcpy(&value, element, sizeof(T));
+      text += command.verbose ? fmt::format("\n[{:>{}}] {} (0x{})", i, index_width,
+                                            StreamText(value), HexText<T>(element))
+                              : fmt::format("{} {}", i == 0 ? "" : ",", StreamText(value));
+    }
+  });
+  return text + "\n";
+}
+
+ModelRun::FileContent ModelRun::Write(const WriteFileCommand& command) const {
+  const std::span<const std::byte> data = resources_.bytes(command.resource);
+  if (!IsNpy(command.target_path)) return {"", data};
+  const ModelResources::Shape& shape = resources_.shape(command.resource);
+  Dims dimensions(command.dimensions.begin(), command.dimensions.end());
+  if (dimensions.empty()) dimensions.push_back(static_cast<int64_t>(shape.element_count()));
+  const size_t bytes = static_cast<size_t>(Product(dimensions)) * ByteWidth(shape.type);
+  return {FormatNpyHeader(shape.type, dimensions), data.first(bytes)};
+}
+
+}  // namespace dmlop

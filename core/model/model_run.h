@@ -1,0 +1,39 @@
+// The commands of a model at work on its buffers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/io/file.h"
+#include "core/model/model_bindings.h"
+
+namespace dmlop {
+
+class ModelRun {
+ public:
+  // The buffers are filled, and the model is free of faults. Inputs OWNED_BY_DML are captured here.
+  ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound);
+
+  // The command with that number is a dispatch.
+  void Dispatch(size_t command);
+
+  // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element.
+  std::string Print(const PrintCommand& command) const;
+
+  // The bytes of the file that the command writes, as one piece after another.
+  struct FileContent {
+    std::string header;
+    std::span<const std::byte> data;
+  };
+  FileContent Write(const WriteFileCommand& command) const;
+
+ private:
+  std::vector<TensorSlot> SlotsOf(size_t dispatchable) const;
+
+  const ModelDocument& model_;
+  ModelResources& resources_;
+  BoundModel bound_;
+  std::vector<std::vector<Buffer>> owned_;  // by dispatchable and slot; most are empty
+};
+
+}  // namespace dmlop
