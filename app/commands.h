@@ -14,5 +14,6 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
 ExitStatus ShowCommand(const ShowOptions& options);
 ExitStatus OpsCommand(const OpsOptions& options);
+ExitStatus SchemaCommand();
 
 }  // namespace dmlop

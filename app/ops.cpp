@@ -7,6 +7,7 @@
 #include "app/output.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/model/schema_text.h"
 #include "core/ops/field_visitor.h"
 #include "core/ops/operator.h"
 
@@ -154,6 +155,11 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   }
   PrintResult(json ? DescriptionJson(*desc, options.level).dump(2) + "\n"
                    : DescriptionText(*desc, options.level));
+  return ExitStatus::kSuccess;
+}
+
+ExitStatus SchemaCommand() {
+  PrintResult(SchemaText());
   return ExitStatus::kSuccess;
 }
 

@@ -44,6 +44,7 @@ class CommandLine {
     DeclareCompare();
     DeclareShow();
     DeclareOps();
+    DeclareSchema();
   }
 
   ExitStatus Run(int argc, char** argv) {
@@ -254,6 +255,13 @@ class CommandLine {
     sub->add_option("operator", ops_.name, "Describe this operator")->type_name("OPERATOR");
     AddLevel(sub, [this](FeatureLevel level) { ops_.level = level; });
     AddFormat(sub, ops_.format);
+  }
+
+  void DeclareSchema() {
+    Declare("schema", "Print the JSON Schema of all documents",
+            "  dmlop schema > dmlop.schema.json\n"
+            "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n",
+            [] { return SchemaCommand(); });
   }
 
   ExitStatus Explain(const CLI::ParseError& error) const {

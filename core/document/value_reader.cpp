@@ -16,10 +16,6 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kTensorTypePrefix = "DML_TENSOR_TYPE_";
-constexpr std::string_view kTensorTypes[] = {"BUFFER"};
-constexpr std::string_view kTensorFlagPrefix = "DML_TENSOR_FLAG_";
-constexpr std::string_view kTensorFlags[] = {"NONE", "OWNED_BY_DML"};
 constexpr std::string_view kTensorKeys[] = {"Type",
                                             "Desc",
                                             "DataType",

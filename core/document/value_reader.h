@@ -21,6 +21,11 @@
 
 namespace dmlop {
 
+inline constexpr std::string_view kTensorTypePrefix = "DML_TENSOR_TYPE_";
+inline constexpr std::string_view kTensorTypes[] = {"BUFFER"};
+inline constexpr std::string_view kTensorFlagPrefix = "DML_TENSOR_FLAG_";
+inline constexpr std::string_view kTensorFlags[] = {"NONE", "OWNED_BY_DML"};
+
 // How strictly a document is read. DxDispatch passes over members that it does not know and takes
 // the first of two with one name; in its models that is worth a warning, elsewhere it is an error.
 // Models have no null: in a descriptor it means left out.
