@@ -34,7 +34,8 @@ void JsonScanner::SkipBlanks() {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (rest.starts_with("/*")) {
       const size_t close = text_.find("*/", at_ + 2);
-      at_ = close == std::string_view::npos ? text_.size() : close + 2;
+      if (close == std::string_view::npos) return;  // no comment, then
+      at_ = close + 2;
     } else {
       return;
     }
@@ -50,6 +51,8 @@ JsonScanner::Token JsonScanner::Next() {
     ++at_;
   } else if (first == '"') {
     at_ = EndOfString(text_, begin);
+  } else if (text_.substr(begin).starts_with("/*")) {
+    at_ = text_.size();
   } else {
     at_ = std::min(text_.find_first_of("{}[],: \t\r\n\"/", begin + 1), text_.size());
   }
