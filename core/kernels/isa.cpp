@@ -4,7 +4,9 @@
 #include <atomic>
 
 #if defined(__x86_64__)
+#define _Bool bool  // which Clang knows in C only, for which the header is
 #include <sys/platform/x86.h>
+#undef _Bool
 #endif
 
 namespace dmlop {

@@ -45,7 +45,8 @@ void RunInPieces(OperatorCall& call, int64_t max_bytes) {
   std::vector<std::vector<int>> writes;  // of each byte
   for (const TestTensor& output : call.outputs) {
     packed.emplace_back(output.type(), PackedLayout(output.layout().sizes));
-    writes.emplace_back(packed.back().layout().element_count() * ByteWidth(output.type()));
+    writes.emplace_back(static_cast<size_t>(packed.back().layout().element_count()) *
+                        ByteWidth(output.type()));
   }
   Buffer buffer(pieces.buffer_size());
   for (int64_t i = 0; i < pieces.count(); ++i) {
