@@ -19,7 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// e^x for x <= 0, within 2^-37 of the result, and 1 for 0; nearly 0 below -700; NaN for NaN.
+// e^x for x <= ExpSums::kHeadroom, within 2^-37 of the result, and 1 for 0; nearly 0 below -700;
+// NaN for NaN.
 HWY_INLINE WideVec RoughExp(WideVec x) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> bits;
@@ -125,7 +126,9 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
       highest = hn::Max(highest, LoadNarrow(from + row * row_stride));
     }
     const WideVec old_max = hn::LoadU(d, sums.max + c);
-    const WideVec max = hn::Max(old_max, hn::PromoteTo(d, highest));
+    const WideVec new_max = hn::PromoteTo(d, highest);
+    const auto moves = hn::Gt(new_max, hn::Add(old_max, hn::Set(d, ExpSums::kHeadroom)));
+    const WideVec max = hn::IfThenElse(moves, new_max, old_max);
     WideVec sum = Rebase(old_max, max, hn::LoadU(d, sums.sum + c));
     for (int64_t row = 0; row < count; ++row) {
       sum = hn::Add(sum, RoughExp(hn::Sub(LoadWide(from + row * row_stride), max)));
