@@ -34,6 +34,9 @@ class FieldReader : public FieldVisitor {
     if (!value || !values_.Expect(*value, JsonKind::kArray)) return;
     field.emplace();
     for (auto child = value->first_child(); child; child = child->next()) {
+      if (child->is_null() && values_.dialect() == Dialect::kModel) {
+        values_.Error(*child, "JSON-4", "null; leave the field out instead");
+      }
       field->push_back(child->is_null() ? TensorDesc() : values_.Tensor(*child));
     }
   }
@@ -107,7 +110,10 @@ OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_vi
 std::optional<OperatorDesc> OperatorObject::ReadType(const ValueReader& values) const {
   const auto type = values.FindEither(object_, "Type", "type");
   if (!type) {
-    values.Error(object_, "JSON-2", "'type' is missing");
+    const bool is_null = object_.Find("Type") || object_.Find("type");  // reported where it is one
+    if (!is_null || values.dialect() == Dialect::kDescriptor) {
+      values.Error(object_, "JSON-2", "'type' is missing");
+    }
     return std::nullopt;
   }
   const auto index = values.Enum(*type, kOperatorPrefix, OperatorNames());

@@ -224,7 +224,7 @@ class CommandChecker {
     }
     const ModelResources::Shape& shape = resources_.shape(write.resource);
     CheckedU64 bytes = ByteWidth(shape.type);
-    for (const uint32_t size : write.dimensions) bytes = CheckedMul(bytes, size);
+    for (const uint32_t size : write.dimensions) bytes = CheckedMul(bytes, std::max(size, 1u));
     if (!write.dimensions.empty() && (!bytes || *bytes > shape.size)) {
       values_.Error(
           *dimensions, "CMD-1",

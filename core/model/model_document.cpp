@@ -116,7 +116,7 @@ class ModelReader {
   }
 
   void WarnIgnored(JsonCursor object, std::string_view name) const {
-    if (const auto member = object.Find(name)) {
+    if (const auto member = values_.Find(object, name)) {
       values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
     }
   }
@@ -195,7 +195,9 @@ class ModelReader {
         values_.Warning(*member, "MB-3",
                         fmt::format("{} has no bind point '{}'{}; it is ignored", Name(op), field,
                                     DidYouMean(field, known)));
-      } else if (!bindings.by_field.contains(field)) {
+      } else if (bindings.by_field.contains(field)) {
+        values_.Warning(*member, "JSON-5", fmt::format("'{}' stands twice; it is ignored", field));
+      } else {
         bindings.by_field[field] = ReadBindPoint(*member);
       }
     }
@@ -242,8 +244,10 @@ class ModelReader {
     if (!values_.Expect(name, JsonKind::kString)) return kUnreadable;
     const auto found = names.find(name.string());
     if (found != names.end()) return found->second;
-    std::vector<std::string_view> candidates;
-    for (const auto& [candidate, number] : names) candidates.push_back(candidate);
+    std::vector<std::string_view> candidates;  // none once nobody reads on
+    if (!diagnostics_.full()) {
+      for (const auto& [candidate, number] : names) candidates.push_back(candidate);
+    }
     values_.Error(name, "JSON-6",
                   fmt::format("there is no {} '{}'{}", kind, name.string(),
                               DidYouMean(name.string(), candidates)));
