@@ -11,8 +11,8 @@ namespace dmlop {
 
 // Sums of groups side by side: the sum of e^x over group i is about sum[i] * e^max[i], where max[i]
 // is an element that no other exceeds by more than kHeadroom; sum[i] is at least 1, or almost 0 if
-// all elements are -infinity. A group that met NaN or +infinity has a
-// sum or a max that is not finite.
+// all elements are -infinity. A group that met NaN or +infinity has a sum or a max that is not
+// finite.
 struct ExpSums {
   // Of a finite sum of at most 2^16 terms, each within 2^-37. The additions lose 2^-53 of the sum
   // each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of what the sum was: if
