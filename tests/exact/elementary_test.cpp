@@ -28,7 +28,7 @@ struct FunctionCase {
 };
 
 double NearOne(Engine& engine) {
-  return 1.0 + RandomSign(engine) * std::exp2(Uniform(engine, -53.0, -1.0));
+  return 1.0 + WithRandomSign(engine, std::exp2(Uniform(engine, -53.0, -1.0)));
 }
 
 const FunctionCase kFunctionCases[] = {
@@ -48,7 +48,7 @@ const FunctionCase kFunctionCases[] = {
      Exp,
      mpfr_exp,
      1.0,
-     [](Engine& engine) { return RandomSign(engine) * std::exp2(Uniform(engine, -60.0, 0.0)); },
+     [](Engine& engine) { return WithRandomSign(engine, std::exp2(Uniform(engine, -60.0, 0.0))); },
      {}},
     {"Log",
      Log,
@@ -74,7 +74,9 @@ const FunctionCase kFunctionCases[] = {
      Log1p,
      mpfr_log1p,
      1.25,
-     [](Engine& engine) { return RandomSign(engine) * std::exp2(Uniform(engine, -320.0, -1.0)); },
+     [](Engine& engine) {
+       return WithRandomSign(engine, std::exp2(Uniform(engine, -320.0, -1.0)));
+     },
      {0x1p-149, -0x1p-149, 0x1p-298, 0x1p-26, -0x1p-53}},
 };
 

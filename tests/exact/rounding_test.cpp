@@ -94,7 +94,7 @@ TYPED_TEST(RoundingTest, RandomSquareRoots) {
 
 TYPED_TEST(RoundingTest, TiesOfSumsAndTheirNeighbours) {
   for (int round = 0; round < 2000; ++round) {
-    const double tie = RandomSign(this->engine_) * RandomMidpoint<TypeParam>(this->engine_);
+    const double tie = WithRandomSign(this->engine_, RandomMidpoint<TypeParam>(this->engine_));
     const double noise = Draw<TypeParam>(kFamilies[3], this->engine_);
     for (double delta : {0.0, 0x1p-298, -0x1p-298}) {
       SumPair sum;
@@ -106,7 +106,7 @@ TYPED_TEST(RoundingTest, TiesOfSumsAndTheirNeighbours) {
 
 TYPED_TEST(RoundingTest, TiesOfAveragesAndTheirNeighbours) {
   for (int round = 0; round < 2000; ++round) {
-    const double tie = RandomSign(this->engine_) * RandomMidpoint<TypeParam>(this->engine_);
+    const double tie = WithRandomSign(this->engine_, RandomMidpoint<TypeParam>(this->engine_));
     const uint64_t divisor = RandomDivisor(this->engine_);
     for (double delta : {0.0, 0x1p-149, -0x1p-149}) {
       SumPair sum;

@@ -57,7 +57,8 @@ const ShapeCase kNarrowCases[] = {
 void FillNearOne(Engine& engine, TestTensor& tensor) {
   VisitDataType(Floats(), tensor.type(), [&]<typename T>() {
     reference::ForEachIndex(tensor.layout().sizes, [&](const Dims& index) {
-      const double x = (OneIn(engine, 5) ? -1 : 1) * Uniform(engine, 0.999, 1.001);
+      const double magnitude = Uniform(engine, 0.999, 1.001);
+      const double x = OneIn(engine, 5) ? -magnitude : magnitude;
       const uint64_t bits = reference::ToBits(FromDouble<T>(x));
       reference::SetBitsAt(tensor.mutable_view(), index, bits);
     });

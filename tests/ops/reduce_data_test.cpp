@@ -35,7 +35,8 @@ std::vector<uint32_t> AxesOf(std::string_view dimensions) {
 int RandomLength(Engine& engine) {
   if (!OneIn(engine, 3)) return UniformInt(engine, 1, 40);
   const int widths[] = {32, 64, 128, 256, 512, 1024};
-  return OneOf(engine, widths) + UniformInt(engine, -1, 1);
+  const int width = OneOf(engine, widths);
+  return width + UniformInt(engine, -1, 1);
 }
 
 Dims SizesFor(Engine& engine, std::string_view dimensions) {

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "core/kernels/stream.h"
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
-#include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
 
 namespace dmlop {
@@ -61,27 +59,7 @@ void ExpectSameMemory(const OperatorCall& actual, const OperatorCall& expected) 
 
 // --- small tensors -------------------------------------------------------------------------------
 
-struct RandomCase {
-  std::string name;
-  std::function<OperatorCall(Engine&)> draw;
-
-  friend void PrintTo(const RandomCase& random, std::ostream* out) { *out << random.name; }
-};
-
-std::vector<RandomCase> RandomCases() {
-  std::vector<RandomCase> cases = {{"IDENTITY", RandomIdentity},
-                                   {"IDENTITY_WithScaleBias", RandomScaleBias},
-                                   {"JOIN", RandomJoin},
-                                   {"SPLIT", RandomSplit},
-                                   {"UNFOLD", RandomUnfold}};
-  for (const ReduceFunction function : AllReduceFunctions()) {
-    cases.push_back({"REDUCE_" + std::string(Name(function)),
-                     [function](Engine& engine) { return RandomReduce(engine, function); }});
-  }
-  return cases;
-}
-
-class SmallCalls : public testing::TestWithParam<RandomCase> {
+class SmallCalls : public testing::TestWithParam<RandomOperator> {
  protected:
   SettingsGuard guard_;
 };
@@ -106,8 +84,8 @@ TEST_P(SmallCalls, GiveTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, SmallCalls, testing::ValuesIn(RandomCases()),
-                         CaseName<RandomCase>);
+INSTANTIATE_TEST_SUITE_P(Operators, SmallCalls, testing::ValuesIn(RandomOperators()),
+                         CaseName<RandomOperator>);
 
 // --- outputs that are written past the caches ----------------------------------------------------
 

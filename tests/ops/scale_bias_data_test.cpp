@@ -30,7 +30,7 @@ Trap<T> ProductIsTie(Engine& engine) {
   const int exponent = UniformInt(engine, Format<T>::kLeastExponent + 26, 0);
   const double tie = std::ldexp(small * large, exponent);
   const double biases[] = {0, 0x1p-149, std::ldexp(tie, -UniformInt(engine, 20, 100))};
-  const double bias = RandomSign(engine) * OneOf(engine, biases);
+  const double bias = WithRandomSign(engine, OneOf(engine, biases));
   const double scale = std::ldexp(RandomSign(engine) * small, exponent);
   return {FromDouble<T>(large), {static_cast<float>(scale), static_cast<float>(bias)}};
 }

@@ -29,10 +29,10 @@ inline constexpr Family kFamilies[] = {
        return kind == 0 ? big : kind == 1 ? -big : Uniform(engine, -1e-4, 1e-4);
      }},
     {"huge", [](Engine& engine, double max,
-                double) { return RandomSign(engine) * max * Uniform(engine, 0.5, 1.0); }},
+                double) { return WithRandomSign(engine, max * Uniform(engine, 0.5, 1.0)); }},
     {"subnormal",
      [](Engine& engine, double, double least) {
-       return RandomSign(engine) * least * UniformInt(engine, 1, 1000);
+       return WithRandomSign(engine, least * UniformInt(engine, 1, 1000));
      }},
     {"all magnitudes",
      [](Engine& engine, double max, double least) {

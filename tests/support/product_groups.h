@@ -31,7 +31,8 @@ Values ProductOf(Engine& engine, Values factors, size_t count) {
   factors.resize(std::min(factors.size(), count));
   while (factors.size() < count) {
     if (factors.size() + 2 <= count) {
-      const double power = std::ldexp(RandomSign(engine), UniformInt(engine, 0, kMostPower<T>));
+      const int exponent = UniformInt(engine, 0, kMostPower<T>);
+      const double power = std::ldexp(RandomSign(engine), exponent);
       factors.insert(factors.end(), {power, 1 / power});
     } else {
       factors.push_back(RandomSign(engine));
@@ -81,8 +82,8 @@ template <typename T>
 Values ProductFarOut(Engine& engine, size_t count) {
   Values factors(count);
   for (size_t i = 0; i < count; ++i) {
-    const double magnitude =
-        std::ldexp(Uniform(engine, 0.5, 2), UniformInt(engine, 0, kMostPower<T>));
+    const int exponent = UniformInt(engine, 0, kMostPower<T>);
+    const double magnitude = std::ldexp(Uniform(engine, 0.5, 2), exponent);
     factors[i] = Rounded<T>(RandomSign(engine) * magnitude);
     factors[count - 1 - i] = Rounded<T>(RandomSign(engine) / magnitude);
   }

@@ -1,5 +1,6 @@
 // The randomness of the tests: every case has its own engine, so that one failing case can be
-// looked at alone.
+// looked at alone. One expression draws once: in which order operands and arguments are evaluated
+// differs between machines, and a seed means the same case on all of them.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,10 @@ inline int UniformInt(Engine& engine, int low, int high) {
 
 inline double RandomSign(Engine& engine) {
   return UniformInt(engine, 0, 1) == 0 ? 1.0 : -1.0;
+}
+
+inline double WithRandomSign(Engine& engine, double value) {
+  return RandomSign(engine) * value;
 }
 
 // True once in `period` draws, on average.

@@ -5,6 +5,7 @@
 
 #include "tests/support/float_families.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/reduce_functions.h"
 
 namespace dmlop {
 namespace {
@@ -44,7 +45,8 @@ OperatorCall IdentityWith(Engine& engine, const std::optional<ScaleBias>& scale_
   desc.scale_bias = scale_bias;
   const DataType type = RandomType(engine, types);
   const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
-  return MakeCall(desc, {RandomInput(engine, type, sizes)}, {RandomOutput(engine, type, sizes)});
+  TestTensor input = RandomInput(engine, type, sizes);
+  return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, type, sizes)});
 }
 
 // --- JOIN and SPLIT ------------------------------------------------------------------------------
@@ -158,8 +160,8 @@ OperatorCall RandomReduce(Engine& engine, ReduceFunction function) {
   desc.axes = RandomAxes(engine, sizes.size());
   Dims output_sizes = sizes;
   for (const uint32_t axis : *desc.axes) output_sizes[axis] = 1;
-  return MakeCall(desc, {RandomInput(engine, type, sizes)},
-                  {RandomOutput(engine, output_type, output_sizes)});
+  TestTensor input = RandomInput(engine, type, sizes);
+  return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, output_type, output_sizes)});
 }
 
 OperatorCall RandomUnfold(Engine& engine) {
@@ -178,8 +180,21 @@ OperatorCall RandomUnfold(Engine& engine) {
   Dims output_sizes;
   if (OneIn(engine, 2)) output_sizes = Dims::Filled(sizes.size() - 3, 1);
   for (const uint32_t size : *desc.output_tensor.sizes) output_sizes.push_back(size);
-  return MakeCall(desc, {RandomInput(engine, type, sizes)},
-                  {RandomOutput(engine, type, output_sizes)});
+  TestTensor input = RandomInput(engine, type, sizes);
+  return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, type, output_sizes)});
+}
+
+std::vector<RandomOperator> RandomOperators() {
+  std::vector<RandomOperator> operators = {{"IDENTITY", RandomIdentity},
+                                           {"IDENTITY_WithScaleBias", RandomScaleBias},
+                                           {"JOIN", RandomJoin},
+                                           {"SPLIT", RandomSplit},
+                                           {"UNFOLD", RandomUnfold}};
+  for (const ReduceFunction function : AllReduceFunctions()) {
+    operators.push_back({"REDUCE_" + std::string(Name(function)),
+                         [function](Engine& engine) { return RandomReduce(engine, function); }});
+  }
+  return operators;
 }
 
 }  // namespace dmlop

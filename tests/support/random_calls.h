@@ -1,6 +1,10 @@
 // Random calls of each operator, over everything that its support tables allow.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"
 
@@ -15,5 +19,15 @@ OperatorCall RandomJoin(Engine& engine);
 OperatorCall RandomSplit(Engine& engine);
 OperatorCall RandomReduce(Engine& engine, ReduceFunction function);
 OperatorCall RandomUnfold(Engine& engine);
+
+struct RandomOperator {
+  std::string name;
+  std::function<OperatorCall(Engine&)> draw;
+
+  friend void PrintTo(const RandomOperator& random, std::ostream* out) { *out << random.name; }
+};
+
+// The above, with one row for each function of REDUCE.
+std::vector<RandomOperator> RandomOperators();
 
 }  // namespace dmlop

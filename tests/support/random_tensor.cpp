@@ -99,13 +99,15 @@ void FillRandomly(Engine& engine, TestTensor& tensor) {
 }
 
 TestTensor RandomInput(Engine& engine, DataType type, const Dims& sizes) {
-  TestTensor tensor(type, RandomInputLayout(engine, sizes), UniformInt(engine, 0, 3));
+  const Layout layout = RandomInputLayout(engine, sizes);
+  TestTensor tensor(type, layout, UniformInt(engine, 0, 3));
   FillRandomly(engine, tensor);
   return tensor;
 }
 
 TestTensor RandomOutput(Engine& engine, DataType type, const Dims& sizes) {
-  return TestTensor(type, RandomOutputLayout(engine, sizes), UniformInt(engine, 0, 3));
+  const Layout layout = RandomOutputLayout(engine, sizes);
+  return TestTensor(type, layout, UniformInt(engine, 0, 3));
 }
 
 }  // namespace dmlop

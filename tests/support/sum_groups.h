@@ -126,7 +126,7 @@ Values AverageTie(Engine& engine, size_t count) {
   double sum = RandomMidpoint<T>(engine) * static_cast<double>(count);
   while (sum > Format<T>::kMax / 2) sum /= 2;
   Values terms = TermsOf<T>(RandomSign(engine) * sum);
-  if (!OneIn(engine, 3)) terms.push_back(RandomSign(engine) * Tiny<T>(engine, sum));
+  if (!OneIn(engine, 3)) terms.push_back(WithRandomSign(engine, Tiny<T>(engine, sum)));
   return SumOf<T>(engine, terms, count);
 }
 

@@ -106,7 +106,7 @@ TEST(Half, RandomDoublesRoundToNearest) {
   SCOPED_TRACE(CaseTrace(0));
   Engine engine = CaseEngine(0);
   for (int i = 0; i < 200000; ++i) {
-    ExpectExactRounding(RandomSign(engine) * std::exp2(Uniform(engine, -30.0, 17.0)));
+    ExpectExactRounding(WithRandomSign(engine, std::exp2(Uniform(engine, -30.0, 17.0))));
   }
 }
 
