@@ -57,15 +57,6 @@ double LogDeficit(double f) {
   return s * (f - s2 * series);
 }
 
-// The natural logarithm of a positive sum. Near 1 the distance to 1 is taken before any rounding.
-double LogOfPositive(const ExactSum& sum) {
-  const double rounded = RoundSum<double>(sum);
-  if (std::abs(rounded - 1.0) > 0.5) return Log(rounded);
-  ExactSum distance = sum;
-  distance.Add(-1.0);
-  return Log1p(RoundSum<double>(distance));
-}
-
 }  // namespace
 
 double Exp(double x) {
@@ -105,6 +96,15 @@ double Log(double x) {
 double Log1p(double x) {
   assert(std::abs(x) <= 0.5);
   return x - LogDeficit(x);
+}
+
+// Near 1 the distance to 1 is taken before any rounding.
+double LogOfPositive(const ExactSum& sum) {
+  const double rounded = RoundSum<double>(sum);
+  if (std::abs(rounded - 1.0) > 0.5) return Log(rounded);
+  ExactSum distance = sum;
+  distance.Add(-1.0);
+  return Log1p(RoundSum<double>(distance));
 }
 
 template <typename T>

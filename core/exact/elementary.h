@@ -15,6 +15,9 @@ double Log(double x);
 // ln(1 + x) within 1.25 ULP for |x| <= 0.5.
 double Log1p(double x);
 
+// ln(sum) of a positive sum within 3 ULP, also where the sum is near 1.
+double LogOfPositive(const ExactSum& sum);
+
 // ln(sum) within 0.51 ULP, also where the sum is near 1; a negative sum gives the canonical NaN and
 // zero gives -infinity. T is float or Half.
 template <typename T>

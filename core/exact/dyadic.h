@@ -1,0 +1,52 @@
+// Numbers m * 2^e of any size and their exact arithmetic: for saying what was computed, not for
+// computing much.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/exact/exact_sum.h"
+
+namespace dmlop {
+
+class Dyadic {
+ public:
+  Dyadic() = default;  // zero
+  explicit Dyadic(double finite);
+  explicit Dyadic(const ExactSum& sum);
+  template <std::integral T>
+  explicit Dyadic(T value)
+      : Dyadic(value < 0,
+               value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value)) {}
+
+  int Sign() const;  // -1, 0 or 1
+
+  // The value is +-m * 2^exponent() with an odd m of bit_length() bits; 0 and 0 for zero.
+  int64_t bit_length() const;
+  int64_t exponent() const { return exponent_; }
+
+  Dyadic TimesPowerOfTwo(int64_t power) const;
+
+  // Every digit: "16777217", "-0.375"; with an exponent, as "1.5e-45", where there would be many
+  // zeros.
+  std::string ToDecimal() const;
+
+  friend Dyadic operator-(const Dyadic& a);
+  friend Dyadic operator+(const Dyadic& a, const Dyadic& b);
+  friend Dyadic operator-(const Dyadic& a, const Dyadic& b);
+  friend Dyadic operator*(const Dyadic& a, const Dyadic& b);
+
+ private:
+  using Digits = std::vector<uint32_t>;  // least significant first, the last one not zero
+
+  Dyadic(bool negative, uint64_t magnitude);
+  Dyadic(bool negative, Digits digits, int64_t exponent);
+
+  bool negative_ = false;
+  Digits digits_;  // of m
+  int64_t exponent_ = 0;
+};
+
+}  // namespace dmlop
