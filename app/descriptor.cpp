@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/base/error.h"
 #include "core/io/file.h"
 
 namespace dmlop {
@@ -11,6 +12,14 @@ Descriptor ReadDescriptor(const std::string& argument) {
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
   if (argument == kStandardStream) return {"<standard input>", "", std::move(text)};
   return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
+}
+
+void RequireOneReader(const std::string& argument, const std::vector<std::string>& files) {
+  if (argument != kStandardStream) return;
+  for (const std::string& file : files) {
+    if (file != kStandardStream && file != "/dev/stdin") continue;
+    throw Error(ErrorKind::kUsage, "standard input cannot be both the descriptor and a tensor");
+  }
 }
 
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/options.h"
 #include "core/document/operator_document.h"
@@ -17,6 +18,9 @@ struct Descriptor {
 };
 
 Descriptor ReadDescriptor(const std::string& argument);
+
+// Throws an Error of kind kUsage when standard input is both the descriptor and one of the files.
+void RequireOneReader(const std::string& argument, const std::vector<std::string>& files);
 
 // What the text is: an operator descriptor or a DxDispatch model; neither when it is not
 // well-formed or its operator is not known, which is reported.

@@ -55,7 +55,7 @@ class OperatorRun {
     document_ = std::move(document.op);
     if (!document_ || !Check()) return Refuse();
     CheckOutputs();
-    case_->RequireBoundInputs(/*only_incomplete=*/false);
+    case_->RequireBoundInputs();
     const Clock::time_point start = Clock::now();
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return Refuse();
@@ -92,33 +92,17 @@ class OperatorRun {
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
     CheckDescriptorStream();
-    if (!diagnostics_.has_errors()) case_->RequireBoundInputs(/*only_incomplete=*/true);
-    try {
-      case_->TakeFromFiles();
-    } catch (const Error&) {
-      if (diagnostics_.has_errors()) return false;  // the document's own faults come first
-      throw;
-    }
-    document_->Check(options_.level, diagnostics_);
-    return !diagnostics_.has_errors();
+    return case_->Check(options_.level, diagnostics_);
   }
 
   // What the command line claims is found before anything is read; bindings are known only then.
   void CheckDescriptorStream() const {
-    if (options_.descriptor != kStandardStream) return;
     std::vector<std::string> paths;
     for (const auto* files : {&options_.inputs, &options_.expected}) {
       for (const std::string& file : *files) paths.push_back(FileArgument::Parse(file).path);
     }
-    if (case_) {
-      for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
-        paths.push_back(case_->PathOf(slot));
-      }
-    }
-    for (const std::string& path : paths) {
-      if (path != kStandardStream && path != "/dev/stdin") continue;
-      throw Error(ErrorKind::kUsage, "standard input cannot be both the descriptor and a tensor");
-    }
+    RequireOneReader(options_.descriptor, paths);
+    if (case_) RequireOneReader(options_.descriptor, case_->InputPaths());
   }
 
   // Each file takes one tensor; standard output takes tensors or text, not both, and a terminal

@@ -161,7 +161,7 @@ ExitStatus PrintModel(Verdict& verdict, const CommonOptions& common) {
     throw Error(ErrorKind::kUsage, fmt::format("{} is a model already", verdict.descriptor.name));
   }
   OperatorCase files(*verdict.document.op);
-  files.RequireBoundInputs(/*only_incomplete=*/false);
+  files.RequireBoundInputs();
   files.LoadInputs(verdict.diagnostics);
   if (verdict.diagnostics.has_errors()) {
     PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,

@@ -144,6 +144,18 @@ bool OperatorCase::ReadsStandardInput() const {
   return false;
 }
 
+bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  if (!diagnostics.has_errors()) RequireBoundInputs(/*only_incomplete=*/true);
+  try {
+    TakeFromFiles();
+  } catch (const Error&) {
+    if (diagnostics.has_errors()) return false;  // the document's own faults come first
+    throw;
+  }
+  document_.Check(level, diagnostics);
+  return !diagnostics.has_errors();
+}
+
 void OperatorCase::TakeFromFiles() {
   // Arrays of standard input come in the order of the tensors, so if one is opened, all are.
   const bool reads_standard_input = ReadsStandardInput();
@@ -184,7 +196,9 @@ const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const
 }
 
 LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const {
-  const Binding& binding = document_.bindings().at(slot.path);
+  const auto found = document_.bindings().find(slot.path);
+  if (found == document_.bindings().end()) return {};
+  const Binding& binding = found->second;
   if (binding.values) return document_.InlineTensor(*slot.desc, *binding.values, diagnostics);
   if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
     return FitToDesc(*loaded, *slot.desc, binding.path);
@@ -223,6 +237,12 @@ std::string OperatorCase::PathOf(const TensorSlot& slot) const {
   const bool is_standard_stream =
       path == (slot.role == TensorRole::kInput ? "/dev/stdin" : "/dev/stdout");
   return is_standard_stream ? std::string(kStandardStream) : path;
+}
+
+std::vector<std::string> OperatorCase::InputPaths() const {
+  std::vector<std::string> paths;
+  for (const TensorSlot& slot : Slots(TensorRole::kInput)) paths.push_back(PathOf(slot));
+  return paths;
 }
 
 std::vector<ConstTensorView> OperatorCase::InputViews() const {

@@ -36,11 +36,15 @@ class OperatorCase {
   // Takes types and sizes that were left out from the files bound to the inputs.
   void TakeFromFiles();
 
-  // Throws an Error of kind kUsage when an input is bound to nothing; `only_incomplete`: when its
-  // type or sizes are needed to judge the document, too.
-  void RequireBoundInputs(bool only_incomplete) const;
+  // Completes the document by what the files bound to the inputs say, and checks it; inputs whose
+  // type or sizes are left out must be bound. False when the document has faults.
+  bool Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // Loads every input of a valid operator. Values in the document that do not fit are reported.
+  // Throws an Error of kind kUsage when an input is bound to nothing.
+  void RequireBoundInputs() const { RequireBoundInputs(/*only_incomplete=*/false); }
+
+  // Loads every input of a valid operator that is bound; the view of another has no data. Values in
+  // the document that do not fit are reported.
   void LoadInputs(Diagnostics& diagnostics);
 
   // The slots of a role, in the order of the views that Run takes.
@@ -48,6 +52,9 @@ class OperatorCase {
 
   // The file bound to a tensor; empty for none, "-" also for a standard stream by its device.
   std::string PathOf(const TensorSlot& slot) const;
+
+  // PathOf every input.
+  std::vector<std::string> InputPaths() const;
 
   const std::vector<LoadedTensor>& inputs() const { return inputs_; }
   std::vector<ConstTensorView> InputViews() const;
@@ -60,6 +67,8 @@ class OperatorCase {
     LoadedTensor tensor;
   };
 
+  // `only_incomplete`: of those whose type or sizes are needed to judge the document.
+  void RequireBoundInputs(bool only_incomplete) const;
   const LoadedTensor* FindLoaded(const std::string& slot_path) const;
   LoadedTensor LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const;
   bool ReadsStandardInput() const;
