@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "app/tensor_text.h"
@@ -13,10 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Little-endian: the low bytes come first.
+const std::byte* BytesOf(const uint64_t& bits) {
+  return reinterpret_cast<const std::byte*>(&bits);
+}
+
 std::string ValueText(DataType type, uint64_t bits) {
-  std::byte element[sizeof(bits)];
-  std::memcpy(element, &bits, sizeof(bits));  // little-endian: the low bytes come first
-  return ElementText(type, element);
+  return ElementText(type, BytesOf(bits));
 }
 
 std::string BitsText(DataType type, uint64_t bits) {
@@ -41,16 +43,14 @@ std::string DifferenceRow(std::string_view label, const Difference& difference,
       difference.absolute_error, difference.relative_error, UlpText(difference));
 }
 
-// JSON has no infinities or NaN; as text they are what a descriptor would take.
+// As ElementJson.
 Json NumberJson(double value) {
   if (!std::isfinite(value)) return NumberText(value);
   return value;
 }
 
 Json ValueJson(DataType type, uint64_t bits) {
-  const std::string text = ValueText(type, bits);
-  const bool number = text.find_first_of("nf") == std::string::npos;  // neither nan nor inf
-  return number ? Json::parse(text) : Json(text);
+  return Json::parse(ElementJson(type, BytesOf(bits)));
 }
 
 Json DifferenceJson(const std::optional<Difference>& difference, const ConstTensorView& tensor) {

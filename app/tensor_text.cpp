@@ -96,6 +96,13 @@ std::string ElementText(DataType type, const std::byte* element) {
   return text;
 }
 
+std::string ElementJson(DataType type, const std::byte* element) {
+  const std::string text = ElementText(type, element);
+  if (text == "-0") return "-0.0";  // an integer would lose the sign
+  const bool number = text.find_first_of("nf") == std::string::npos;  // neither nan nor inf
+  return number ? text : '"' + text + '"';
+}
+
 std::string NumberText(double value) {
   return FloatText(value);
 }

@@ -15,6 +15,9 @@ namespace dmlop {
 // The shortest digits that read back to the same value; "nan", "inf", "-inf".
 std::string ElementText(DataType type, const std::byte* element);
 
+// The same as JSON, which has no infinities or NaN: those as strings that a descriptor would take.
+std::string ElementJson(DataType type, const std::byte* element);
+
 // A number in the same form.
 std::string NumberText(double value);
 
