@@ -15,6 +15,7 @@ BELOW = {
     "io": {"tensor", "base"},
     "compare": {"exact", "tensor", "base"},
     "ops": {"kernels", "exact", "tensor", "base"},
+    "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},
     "model": {"document", "ops", "io", "tensor", "base"},
 }

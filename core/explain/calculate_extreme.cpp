@@ -1,0 +1,102 @@
+#include <cmath>
+
+#include "core/compare/element.h"
+#include "core/explain/calculate_reduce.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// What a pass over the group finds out.
+struct Winner {
+  std::optional<int64_t> first;  // none while all are NaN
+  int64_t equals = 0;            // as good as the first, itself included
+  int64_t nan_count = 0;
+  bool beats_other_zero = false;
+};
+
+template <typename T>
+bool IsNan(T x) {
+  return std::isnan(AsDouble(x));
+}
+
+// As ordered values: for MIN and MAX -0 is less than +0, for ARGMIN and ARGMAX they are equal.
+template <typename T>
+bool IsLess(T a, T b, bool zeros_differ) {
+  if constexpr (std::is_integral_v<T>) {
+    return a < b;
+  } else {
+    const double x = AsDouble(a);
+    const double y = AsDouble(b);
+    return x < y || (zeros_differ && x == y && std::signbit(x) && !std::signbit(y));
+  }
+}
+
+template <typename T>
+Winner FindWinner(const Group& group, bool greatest, bool zeros_differ) {
+  Winner winner;
+  T best{};
+  bool other_zero = false;  // than the best, which is a zero, too
+  ForEach<T>(group, [&](int64_t k, T x) {
+    if (IsNan(x)) {
+      ++winner.nan_count;
+      return;
+    }
+    const bool better =
+        !winner.first || (greatest ? IsLess(best, x, zeros_differ) : IsLess(x, best, zeros_differ));
+    const bool worse =
+        winner.first && (greatest ? IsLess(x, best, zeros_differ) : IsLess(best, x, zeros_differ));
+    if (winner.first && AsDouble(x) == 0 && AsDouble(best) == 0 && (better || worse)) {
+      other_zero = true;
+    } else if (better) {
+      other_zero = false;
+    }
+    if (better) {
+      winner.first = k;
+      winner.equals = 0;
+      best = x;
+    }
+    if (!worse) ++winner.equals;
+  });
+  winner.beats_other_zero = other_zero;
+  return winner;
+}
+
+}  // namespace
+
+Calculation ExplainExtreme(ReduceFunction function, const Group& group) {
+  const bool gives_index =
+      function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
+  const bool greatest = function == ReduceFunction::kArgMax || function == ReduceFunction::kMax;
+  Winner winner;
+  VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), group.view.type,
+                [&]<typename T>() { winner = FindWinner<T>(group, greatest, !gives_index); });
+
+  Calculation calculation;
+  if (!winner.first) {
+    calculation.rule = ValueRule::kOnlyNan;
+    calculation.reason =
+        gives_index ? "all elements are NaN; the first index is taken" : "all elements are NaN";
+    return calculation;
+  }
+  calculation.deciding = {*winner.first};
+  calculation.rule = winner.equals > 1 ? ValueRule::kFirst : ValueRule::kExtreme;
+  const std::string_view extreme = greatest ? "greatest" : "least";
+  calculation.reason =
+      winner.equals > 1 ? fmt::format("{} is the first of {} equal {} elements",
+                                      group.NameOf(*winner.first), winner.equals, extreme)
+                        : fmt::format("{} is the {} element", group.NameOf(*winner.first), extreme);
+  if (gives_index && group.count() > 1) {
+    calculation.reason += fmt::format(", number {} of the group in row-major order", *winner.first);
+  }
+  if (winner.beats_other_zero) {
+    calculation.reason += greatest ? "; +0 is greater than -0" : "; -0 is less than +0";
+  }
+  if (winner.nan_count > 0) {
+    calculation.reason +=
+        fmt::format("; {} NaN {} skipped", winner.nan_count, winner.nan_count == 1 ? "is" : "are");
+  }
+  return calculation;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,73 @@
+// How an output element got its value, where operators calculate: REDUCE, and IDENTITY with
+// ScaleBias. The exact quantity, the numbers of the output's type beside it, and which was taken.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/explain/data_flow.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// The bytes of one element; those beyond its width are zero.
+using ElementBytes = std::array<std::byte, 8>;
+
+// Why a value is what it is. The names are stable.
+enum class ValueRule {
+  kExact,        // the exact value is a number of the type
+  kNearest,      // the nearer of two neighbours
+  kTieToEven,    // both are equally near: the one whose last bit is 0
+  kOverflow,     // infinity, from half a step beyond the greatest number on
+  kWithinBound,  // no rounding is promised, but a bound of the error
+  kNan,          // an element that is NaN, or infinities without a meaning
+  kInfinity,     // an element that is infinite
+  kZeroSign,     // a zero whose sign the elements decide
+  kModulo,       // an integer modulo 2^width
+  kExtreme,      // MIN, MAX, ARGMIN, ARGMAX: one element wins
+  kFirst,        // the first of several equal ones
+  kOnlyNan,      // all elements are NaN
+  kTruncated,    // an integer from a binary64 number, toward zero
+  kClamped,      // the same, beyond the type's range
+};
+
+std::string_view Name(ValueRule rule);  // "exact", "tie-to-even", ...
+
+// A number of the output's type next to the exact value.
+struct Neighbour {
+  ElementBytes value;
+  std::string exact;     // as a decimal; empty for an infinity
+  std::string distance;  // from the exact value; empty where that has no finite decimal
+};
+
+struct Calculation {
+  ValueRule rule = ValueRule::kExact;
+  std::string reason;                 // a sentence
+  std::string quantity;               // "sum", "sum of squares", ...; empty where nothing is added
+  std::string exact;                  // its decimal, unless it has too many digits or is not finite
+  std::optional<double> approximate;  // the quantity, where it has no finite decimal
+  std::string then;                   // what is done to the quantity: "divided by 9"
+  std::optional<double> value;        // about what comes of that
+  std::optional<Neighbour> below, above;
+  std::string wraps;              // multiples of 2^width taken from the exact integer
+  std::vector<int64_t> deciding;  // elements, by their number in the group, that decide alone
+};
+
+struct Outcome {
+  ElementBytes value{};
+  std::optional<Calculation> calculation;  // none where bits are only moved
+};
+
+// The value of an output element of a valid desc. `sources` has what SourcesOf gives, and `view`
+// those elements; it has no data where there are none. Only the elements of the view are read.
+Outcome Calculate(const OperatorDesc& desc, const ElementBox& sources, const ConstTensorView& view,
+                  DataType output_type);
+
+// The part of a tensor that is in the box.
+ConstTensorView Narrowed(ConstTensorView tensor, const ElementBox& box);
+
+}  // namespace dmlop

@@ -1,0 +1,233 @@
+#include "core/explain/element_name.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+#include "core/base/spelling.h"
+#include "core/ops/checks.h"
+
+namespace dmlop {
+namespace {
+
+class Parser {
+ public:
+  Parser(std::string_view text, Diagnostics& diagnostics)
+      : text_(text), diagnostics_(diagnostics) {}
+
+  std::optional<ElementName> Parse() {
+    ElementName name;
+    SkipSpaces();
+    name.field = TakeWhile([](char c) { return std::isalnum(static_cast<unsigned char>(c)); });
+    if (name.field.empty()) return Fail("the name of a tensor");
+    if (Takes('/')) {
+      const auto number = ParseNumber(/*may_be_negative=*/false);
+      if (!number) return std::nullopt;
+      name.number = *number;
+    }
+    const size_t max_groups = name.number ? 1 : 2;
+    while (name.groups.size() < max_groups && (name.groups.empty() || Peek() == '[')) {
+      auto group = ParseGroup();
+      if (!group) return std::nullopt;
+      name.groups.push_back(*std::move(group));
+    }
+    if (at_ < text_.size()) return Fail("the end");
+    return name;
+  }
+
+ private:
+  void SkipSpaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+
+  char Peek() {
+    SkipSpaces();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  bool Takes(char c) {
+    if (Peek() != c) return false;
+    ++at_;
+    SkipSpaces();
+    return true;
+  }
+
+  template <typename Predicate>
+  std::string TakeWhile(Predicate&& takes) {
+    const size_t begin = at_;
+    while (at_ < text_.size() && takes(text_[at_])) ++at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  std::optional<ElementName::Group> ParseGroup() {
+    ElementName::Group group;
+    group.begin = at_;
+    if (!Takes('[')) return Fail("'['");
+    do {
+      const auto number = ParseNumber(/*may_be_negative=*/true);
+      if (!number) return std::nullopt;
+      group.numbers.push_back(*number);
+    } while (Takes(','));
+    group.end = at_;
+    if (!Takes(']')) return Fail("',' or ']'");
+    return group;
+  }
+
+  std::optional<ElementName::Number> ParseNumber(bool may_be_negative) {
+    SkipSpaces();
+    const size_t begin = at_;
+    const bool negative = may_be_negative && at_ < text_.size() && text_[at_] == '-';
+    if (negative) ++at_;
+    const std::string digits = TakeWhile([](char c) { return c >= '0' && c <= '9'; });
+    if (digits.empty()) return Fail("an index");
+    int64_t value = 0;
+    for (const char c : digits) {
+      constexpr int64_t kFull = std::numeric_limits<int64_t>::max();
+      value = value > (kFull - 9) / 10 ? kFull : value * 10 + (c - '0');
+    }
+    return ElementName::Number{negative ? -value : value, begin};
+  }
+
+  std::nullopt_t Fail(std::string_view expected) {
+    SkipSpaces();
+    diagnostics_.Error("ELEM-1", "", fmt::format("expected {} here", expected), at_);
+    return std::nullopt;
+  }
+
+  std::string_view text_;
+  Diagnostics& diagnostics_;
+  size_t at_ = 0;
+};
+
+// The tensors of one field: an array, or one tensor.
+struct Field {
+  std::string name;
+  TensorRole role;
+  bool is_array;
+  std::vector<const TensorDesc*> tensors;
+};
+
+std::vector<Field> FieldsOf(const OperatorDesc& desc) {
+  std::vector<Field> fields;
+  for (const TensorSlot& slot : TensorSlots(desc)) {
+    const size_t slash = slot.path.find('/');
+    const std::string name = slot.path.substr(0, slash);
+    if (fields.empty() || fields.back().name != name) {
+      fields.push_back({name, slot.role, slash != std::string::npos, {}});
+    }
+    fields.back().tensors.push_back(slot.desc);
+  }
+  return fields;
+}
+
+class Finder {
+ public:
+  Finder(const ElementName& name, const OperatorDesc& desc, Diagnostics& diagnostics)
+      : name_(name), desc_(desc), fields_(FieldsOf(desc)), diagnostics_(diagnostics) {}
+
+  std::optional<NamedElement> Find() {
+    const auto field = std::find_if(fields_.begin(), fields_.end(),
+                                    [&](const Field& f) { return f.name == name_.field; });
+    if (field == fields_.end()) return FailUnknown();
+    const auto number = field->is_array ? NumberInArray(*field) : NumberOfOne(*field);
+    if (!number) return std::nullopt;
+    NamedElement element{{field->name, field->role, field->tensors[*number]}, *number, {}};
+    if (field->is_array) element.slot.path += fmt::format("/{}", *number);
+    if (!TakeIndex(element)) return std::nullopt;
+    return element;
+  }
+
+ private:
+  std::nullopt_t Fail(std::string_view code, const std::string& message, size_t offset) {
+    diagnostics_.Error(code, "", message, offset);
+    return std::nullopt;
+  }
+
+  std::nullopt_t FailUnknown() {
+    std::vector<std::string_view> names;
+    for (const Field& field : fields_) names.push_back(field.name);
+    return Fail("ELEM-2",
+                fmt::format("{} has no tensor '{}'{}; it has {}", Name(desc_), name_.field,
+                            DidYouMean(name_.field, names), fmt::join(names, ", ")),
+                0);
+  }
+
+  std::optional<size_t> NumberOfOne(const Field& field) {
+    const std::string message = fmt::format("{} is one tensor, not an array", field.name);
+    if (name_.number) return Fail("ELEM-2", message, name_.number->offset);
+    if (name_.groups.size() > 1) return Fail("ELEM-2", message, name_.groups[1].begin);
+    return 0;
+  }
+
+  std::optional<size_t> NumberInArray(const Field& field) {
+    if (!name_.number && name_.groups.size() == 1) {
+      return Fail(
+          "ELEM-2",
+          fmt::format("{0} is an array; name an element of one tensor, as {0}[0][...]", field.name),
+          name_.groups[0].end + 1);
+    }
+    const ElementName::Group& first = name_.groups[0];
+    if (!name_.number && first.numbers.size() > 1) {
+      return Fail("ELEM-2", fmt::format("{} takes one number, then the index", field.name),
+                  first.numbers[1].offset);
+    }
+    const ElementName::Number number = name_.number ? *name_.number : first.numbers[0];
+    const size_t count = field.tensors.size();
+    if (number.value < 0 || static_cast<uint64_t>(number.value) >= count) {
+      return Fail("ELEM-2",
+                  fmt::format("{} is out of range for {}, which has {} tensor{}", number.value,
+                              field.name, count, count == 1 ? "" : "s"),
+                  number.offset);
+    }
+    return static_cast<size_t>(number.value);
+  }
+
+  bool TakeIndex(NamedElement& element) {
+    const ElementName::Group& group = name_.groups.back();
+    const std::string tensor = DisplayName(element.slot.path);
+    const std::vector<uint32_t>& sizes = *element.slot.desc->sizes;
+    const size_t count = group.numbers.size();
+    if (count != sizes.size()) {
+      Fail("ELEM-3",
+           fmt::format("{} {}; {} has {} dimension{}, with Sizes {}", count,
+                       count == 1 ? "index" : "indices", tensor, sizes.size(),
+                       sizes.size() == 1 ? "" : "s", ToString(sizes)),
+           count < sizes.size() ? group.end : group.numbers[sizes.size()].offset);
+      return false;
+    }
+    for (size_t d = 0; d < count; ++d) {
+      const auto [value, offset] = group.numbers[d];
+      const int64_t size = sizes[d];
+      if (value < -size || value >= size) {
+        Fail("ELEM-4",
+             fmt::format("{} is out of range for dimension {} of {}, whose size is {}", value, d,
+                         tensor, size),
+             offset);
+      } else {
+        element.index.push_back(value < 0 ? value + size : value);
+      }
+    }
+    return element.index.size() == count;
+  }
+
+  const ElementName& name_;
+  const OperatorDesc& desc_;
+  std::vector<Field> fields_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics) {
+  return Parser(text, diagnostics).Parse();
+}
+
+std::optional<NamedElement> FindElement(const ElementName& name, const OperatorDesc& desc,
+                                        Diagnostics& diagnostics) {
+  return Finder(name, desc, diagnostics).Find();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,51 @@
+// An element of an operator as a user names it: "OutputTensor[0, 2, 5]", "InputTensors[1][0, -1]"
+// or "InputTensors/1[0, -1]". Negative indices count from the end, as in NumPy.
+//
+// Faults are reported with their offset in the text, under the codes
+//
+//   ELEM-1   the text is not the name of an element
+//   ELEM-2   the operator has no such tensor
+//   ELEM-3   the number of indices is not the number of dimensions
+//   ELEM-4   an index is out of range
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+// The text taken apart, whatever operator it is for.
+struct ElementName {
+  struct Number {
+    int64_t value;  // saturates
+    size_t offset;
+  };
+  struct Group {  // "[0, 2]"
+    std::vector<Number> numbers;
+    size_t begin, end;  // of the brackets
+  };
+
+  std::string field;
+  std::optional<Number> number;  // of "/1"
+  std::vector<Group> groups;     // one or two
+};
+
+std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics);
+
+// An element of a valid operator: its tensor, that tensor's number among those of its role, and the
+// index, which counts from the beginning.
+struct NamedElement {
+  TensorSlot slot;
+  size_t number;
+  Dims index;
+};
+
+std::optional<NamedElement> FindElement(const ElementName& name, const OperatorDesc& desc,
+                                        Diagnostics& diagnostics);
+
+}  // namespace dmlop

@@ -1,0 +1,99 @@
+// The two numbers of a float type that an exact value lies between, and which of them was taken.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#include "core/compare/element.h"
+#include "core/exact/dyadic.h"
+#include "core/explain/calculation.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+// The sign of the exact value minus x.
+using CompareWith = std::function<int(const Dyadic& x)>;
+
+template <typename T>
+ElementBytes BytesOf(T value) {
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+template <typename T>
+struct RoundingTarget;
+template <>
+struct RoundingTarget<float> {
+  static constexpr double kAfterGreatest = 0x1p128;  // where rounding takes infinity to be
+};
+template <>
+struct RoundingTarget<Half> {
+  static constexpr double kAfterGreatest = 0x1p16;
+};
+
+template <typename T>
+Dyadic PlaceOf(T x) {
+  const double value = AsDouble(x);
+  return Dyadic(std::isinf(value) ? std::copysign(RoundingTarget<T>::kAfterGreatest, value)
+                                  : value);
+}
+
+// The next number up or down; from the greatest, infinity.
+template <typename T>
+T NextNumber(T x, bool up) {
+  using Bits = std::conditional_t<sizeof(T) == sizeof(uint16_t), uint16_t, uint32_t>;
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
+  const Bits bits = std::bit_cast<Bits>(x);
+  const bool negative = (bits & kSign) != 0;
+  if ((bits & ~kSign) == 0) return std::bit_cast<T>(static_cast<Bits>(up ? 1 : kSign | 1));
+  return std::bit_cast<T>(static_cast<Bits>(negative == up ? bits - 1 : bits + 1));
+}
+
+// Fills in the rule and the neighbours for a result that is a number or an infinity. Where the
+// exact value has a finite decimal, `exact` is it.
+template <typename T>
+void ExplainRounding(T result, const CompareWith& compare, const std::optional<Dyadic>& exact,
+                     Calculation& calculation) {
+  const int side = compare(PlaceOf(result));
+  const bool infinite = std::isinf(AsDouble(result));
+  if (side == 0 && !infinite) {
+    calculation.rule = ValueRule::kExact;
+    return;
+  }
+  // An infinity has nothing beyond it, so its neighbour is the greatest number.
+  const bool result_is_below = infinite ? AsDouble(result) < 0 : side > 0;
+  const T other = NextNumber(result, result_is_below);
+  const T below = result_is_below ? result : other;
+  const T above = result_is_below ? other : result;
+  const auto neighbour = [&](T number) {
+    Neighbour description{BytesOf(number), "", ""};
+    if (std::isinf(AsDouble(number))) return description;
+    description.exact = PlaceOf(number).ToDecimal();
+    if (!exact) return description;
+    const Dyadic difference = *exact - PlaceOf(number);
+    description.distance = (difference.Sign() < 0 ? -difference : difference).ToDecimal();
+    return description;
+  };
+  calculation.below = neighbour(below);
+  calculation.above = neighbour(above);
+
+  const int beyond_middle = compare((PlaceOf(below) + PlaceOf(above)).TimesPowerOfTwo(-1));
+  const bool nearest =
+      beyond_middle == 0 ? ElementBits(result) % 2 == 0 : (beyond_middle < 0) == result_is_below;
+  if (!nearest) {
+    calculation.rule = ValueRule::kWithinBound;
+  } else if (infinite) {
+    calculation.rule = ValueRule::kOverflow;
+  } else {
+    calculation.rule = beyond_middle == 0 ? ValueRule::kTieToEven : ValueRule::kNearest;
+  }
+}
+
+// The sentence for what ExplainRounding found.
+std::string RoundingReason(ValueRule rule, DataType type);
+
+}  // namespace dmlop

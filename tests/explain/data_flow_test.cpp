@@ -1,0 +1,137 @@
+// Which element feeds which, by force: change one input element, run the engine, and see.
+
+#include "core/explain/data_flow.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/tensor/visit_data_type.h"
+#include "tests/reference/element.h"
+#include "tests/support/case_name.h"
+#include "tests/support/random_calls.h"
+
+namespace dmlop {
+namespace {
+
+struct FlowCase {
+  std::string name;
+  std::function<OperatorCall(Engine&)> draw;
+};
+
+// Of integers, whose sum changes with every element.
+OperatorCall RandomIntegerSum(Engine& engine) {
+  while (true) {
+    OperatorCall call = RandomReduce(engine, ReduceFunction::kSum);
+    if (!IsFloat(call.inputs[0].type())) return call;
+  }
+}
+
+const FlowCase kFlowCases[] = {
+    {"IDENTITY", RandomIdentity}, {"JOIN", RandomJoin},         {"SPLIT", RandomSplit},
+    {"UNFOLD", RandomUnfold},     {"REDUCE", RandomIntegerSum},
+};
+
+using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;
+
+void Insert(ElementSet& set, const Element& element) {
+  set.insert({element.tensor, {element.index.begin(), element.index.end()}});
+}
+
+void FlipLowBit(TestTensor& tensor, int64_t offset) {
+  VisitElementWidth(tensor.type(),
+                    [&]<typename Bits>() { tensor.mutable_view().elements<Bits>()[offset] ^= 1; });
+}
+
+ElementSet Differences(const OperatorCall& a, const OperatorCall& b) {
+  ElementSet differences;
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const ConstTensorView of_a = a.outputs[i].view();
+    const ConstTensorView of_b = b.outputs[i].view();
+    reference::ForEachIndex(of_a.layout.sizes, [&](const Dims& index) {
+      if (reference::BitsAt(of_a, index) != reference::BitsAt(of_b, index)) {
+        Insert(differences, {i, index});
+      }
+    });
+  }
+  return differences;
+}
+
+// What the geometry says of the elements at one place, which strides may give to several.
+ElementSet Reached(const OperatorCall& call, size_t input, int64_t offset) {
+  ElementSet reached;
+  const Layout& layout = call.inputs[input].layout();
+  reference::ForEachIndex(layout.sizes, [&](const Dims& index) {
+    if (OffsetOf(layout, index) != offset) return;
+    const Targets targets(call.desc, {input, index});
+    for (int64_t k = 0; k < targets.count(); ++k) Insert(reached, targets.At(k));
+  });
+  return reached;
+}
+
+ElementSet FedBy(const OperatorCall& call, size_t input, int64_t offset) {
+  ElementSet fed;
+  const Layout& layout = call.inputs[input].layout();
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    reference::ForEachIndex(call.outputs[i].layout().sizes, [&](const Dims& index) {
+      const ElementBox sources = SourcesOf(call.desc, {i, index});
+      if (sources.tensor != input) return;
+      for (int64_t k = 0; k < sources.count(); ++k) {
+        if (OffsetOf(layout, sources.IndexAt(k)) == offset) Insert(fed, {i, index});
+      }
+    });
+  }
+  return fed;
+}
+
+class DataFlow : public testing::TestWithParam<FlowCase> {};
+
+TEST_P(DataFlow, IsWhatTheEngineDoes) {
+  constexpr int kCases = 200;
+  for (int i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    OperatorCall call = GetParam().draw(engine);
+    call.Run();
+    const size_t input =
+        static_cast<size_t>(UniformInt(engine, 0, static_cast<int>(call.inputs.size()) - 1));
+    Dims index;
+    for (const int64_t size : call.inputs[input].layout().sizes) {
+      index.push_back(UniformInt(engine, 0, static_cast<int>(size) - 1));
+    }
+    const int64_t offset = OffsetOf(call.inputs[input].layout(), index);
+
+    OperatorCall changed = call;
+    FlipLowBit(changed.inputs[input], offset);
+    changed.Run();
+    const ElementSet expected = Differences(call, changed);
+    ASSERT_EQ(Reached(call, input, offset), expected) << ToString(call);
+    ASSERT_EQ(FedBy(call, input, offset), expected) << ToString(call);
+  }
+}
+
+TEST_P(DataFlow, ListsTargetsInRowMajorOrder) {
+  constexpr int kCases = 50;
+  for (int i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    const OperatorCall call = GetParam().draw(engine);
+    const Targets targets(call.desc, {0, Dims::Filled(call.inputs[0].layout().rank(), 0)});
+    ElementSet sorted;
+    std::vector<ElementSet::value_type> listed;
+    for (int64_t k = 0; k < targets.count(); ++k) {
+      const Element target = targets.At(k);
+      Insert(sorted, target);
+      listed.push_back({target.tensor, {target.index.begin(), target.index.end()}});
+    }
+    ASSERT_EQ(listed, std::vector<ElementSet::value_type>(sorted.begin(), sorted.end()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, DataFlow, testing::ValuesIn(kFlowCases), CaseName<FlowCase>);
+
+}  // namespace
+}  // namespace dmlop
