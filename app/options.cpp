@@ -43,6 +43,7 @@ class CommandLine {
     DeclareValidate();
     DeclareCompare();
     DeclareShow();
+    DeclareExplain();
     DeclareOps();
     DeclareSchema();
   }
@@ -247,6 +248,25 @@ class CommandLine {
     sub->add_flag("--full", show_.full, "Print long tensors whole");
   }
 
+  void DeclareExplain() {
+    CLI::App* sub = Declare("explain", "Say what feeds an output element, or what an input reaches",
+                            "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
+                            "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
+                            "  dmlop explain join.json 'InputTensors[1][0,-1]'\n",
+                            [this] { return ExplainCommand(explain_, common_); });
+    sub->add_option("descriptor", explain_.descriptor, "Path, - or JSON text")
+        ->required()
+        ->type_name("DESCRIPTOR");
+    sub->add_option("element", explain_.element, "A tensor and an index, as OutputTensor[0,2,5]")
+        ->required()
+        ->type_name("ELEMENT");
+    sub->add_option("-i,--input", explain_.inputs, "Bind the next (or the named) input to a file")
+        ->allow_extra_args(false)
+        ->type_name("[NAME=]FILE");
+    AddFormat(sub, explain_.format);
+    sub->add_flag("--full", explain_.full, "Print long lists and numbers whole");
+  }
+
   void DeclareOps() {
     CLI::App* sub = Declare("ops", "List the operators, their fields, rules and types",
                             "  dmlop ops\n"
@@ -286,6 +306,7 @@ class CommandLine {
   ValidateOptions validate_;
   CompareOptions compare_;
   ShowOptions show_;
+  ExplainOptions explain_;
   OpsOptions ops_;
   Command command_;
 };

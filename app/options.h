@@ -56,6 +56,14 @@ struct ShowOptions {
   bool full = false;
 };
 
+struct ExplainOptions {
+  std::string descriptor;
+  std::string element;
+  std::vector<std::string> inputs;  // [NAME=]FILE
+  TextFormat format = TextFormat::kText;
+  bool full = false;
+};
+
 struct OpsOptions {
   std::string name;  // empty: list all
   std::optional<FeatureLevel> level;

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "app/commands.h"
+#include "app/descriptor.h"
+#include "app/diagnostic_text.h"
+#include "app/explanation_text.h"
+#include "app/output.h"
+#include "core/base/error.h"
+#include "core/document/operator_case.h"
+#include "core/explain/element_name.h"
+#include "core/io/file.h"
+#include "core/ops/checks.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kMaxUnabridged = 20;  // lines of a list
+
+// One explanation, from the arguments to the text.
+class ElementExplanation {
+ public:
+  ElementExplanation(const ExplainOptions& options, const CommonOptions& common)
+      : options_(options), common_(common) {}
+
+  ExitStatus Execute() {
+    const auto name = ParseElementName(options_.element, element_faults_);
+    if (!name) return RefuseElement();
+    CheckInputArguments();
+    descriptor_ = ReadDescriptor(options_.descriptor);
+    Document document = ReadDocument(descriptor_, kHighestFeatureLevel, diagnostics_);
+    if (document.model) {
+      throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model; explain takes a descriptor");
+    }
+    document_ = std::move(document.op);
+    if (!document_ || !Check()) return RefuseDocument();
+    const auto element = FindElement(*name, document_->op(), element_faults_);
+    if (!element) return RefuseElement();
+    case_->LoadInputs(diagnostics_);
+    if (diagnostics_.has_errors()) return RefuseDocument();
+    Print(element->slot.role == TensorRole::kOutput ? OfOutput(*element) : OfInput(*element));
+    return ExitStatus::kSuccess;
+  }
+
+ private:
+  void CheckInputArguments() const {
+    std::vector<std::string> paths;
+    for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
+    RequireOneReader(options_.descriptor, paths);
+  }
+
+  bool Check() {
+    case_.emplace(*document_);
+    case_->Bind(TensorRole::kInput, options_.inputs);
+    case_->Bind(TensorRole::kOutput, {});
+    RequireOneReader(options_.descriptor, case_->InputPaths());
+    return case_->Check(kHighestFeatureLevel, diagnostics_);
+  }
+
+  ExitStatus RefuseElement() const {
+    PrintDiagnostics(element_faults_, "<element>", options_.element, UseColor(common_.color));
+    return ExitStatus::kUsage;
+  }
+
+  ExitStatus RefuseDocument() const {
+    PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
+    return ExitStatus::kInvalidDocument;
+  }
+
+  // Everything but the value.
+  ExplainedElement Describe(TensorRole role, const Element& element) const {
+    const TensorSlot slot = case_->Slots(role)[element.tensor];
+    const DataType type = *slot.desc->data_type;
+    const int64_t offset = OffsetOf(LayoutOf(*slot.desc), element.index);
+    ExplainedElement described{DisplayName(slot.path),
+                               type,
+                               element.index,
+                               offset * static_cast<int64_t>(ByteWidth(type)),
+                               {},
+                               {}};
+    if (role == TensorRole::kOutput) {
+      described.window = PlaceInWindow(document_->op(), element.index);
+    }
+    return described;
+  }
+
+  ExplainedElement DescribeInput(const Element& element) const {
+    ExplainedElement described = Describe(TensorRole::kInput, element);
+    const ConstTensorView& view = case_->inputs()[element.tensor].view;
+    if (view.data == nullptr) return described;
+    const size_t width = ByteWidth(view.type);
+    const int64_t offset = OffsetOf(view.layout, element.index);
+    described.value.emplace();
+    std::memcpy(described.value->data(), view.data + offset * static_cast<int64_t>(width), width);
+    return described;
+  }
+
+  Explanation OfOutput(const NamedElement& named) const {
+    const OperatorDesc& desc = document_->op();
+    const Element output{named.number, named.index};
+    const ElementBox sources = SourcesOf(desc, output);
+    Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, sources.count(), {},
+                            {}};
+    explanation.related = List(sources.count(), [&](int64_t k) {
+      return DescribeInput({sources.tensor, sources.IndexAt(k)});
+    });
+    const ConstTensorView& input = case_->inputs()[sources.tensor].view;
+    if (input.data == nullptr && sources.count() > 0) return explanation;
+    Outcome outcome =
+        Calculate(desc, sources, sources.count() > 0 ? Narrowed(input, sources) : ConstTensorView(),
+                  explanation.element.type);
+    explanation.element.value = outcome.value;
+    explanation.calculation = std::move(outcome.calculation);
+    return explanation;
+  }
+
+  Explanation OfInput(const NamedElement& named) const {
+    const OperatorDesc& desc = document_->op();
+    const Element input{named.number, named.index};
+    const Targets targets(desc, input);
+    Explanation explanation{desc, DescribeInput(input), false, targets.count(), {}, {}};
+    explanation.related = List(
+        targets.count(), [&](int64_t k) { return Describe(TensorRole::kOutput, targets.At(k)); });
+    return explanation;
+  }
+
+  // All of `count` elements, or both ends of many.
+  template <typename DescribeAt>
+  std::vector<ExplainedElement> List(int64_t count, DescribeAt&& describe) const {
+    const bool abridged = !options_.full && count > kMaxUnabridged;
+    std::vector<ExplainedElement> list;
+    for (int64_t k = 0; k < count; ++k) {
+      if (abridged && k == kListEdge) k = count - kListEdge;
+      list.push_back(describe(k));
+    }
+    return list;
+  }
+
+  void Print(const Explanation& explanation) const {
+    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation)
+                                                     : ExplanationText(explanation, options_.full));
+  }
+
+  const ExplainOptions& options_;
+  const CommonOptions& common_;
+  Descriptor descriptor_;
+  Diagnostics diagnostics_;
+  Diagnostics element_faults_;
+  std::unique_ptr<OperatorDocument> document_;
+  std::optional<OperatorCase> case_;
+};
+
+}  // namespace
+
+ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common) {
+  return ElementExplanation(options, common).Execute();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,546 @@
+"""dmlop explain: what feeds an element and what it reaches, and how values come about, judged by exact fractions."""
+
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COPY, DMLOP, SUM, X, ProgramTest
+
+SEED = int(os.environ.get("DMLOP_TEST_SEED", "20240229"), 0)
+
+REDUCE_X = json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [0], "bindings": {"InputTensor": "x.npy"}})
+UNFOLD = json.dumps({
+    "type": "UNFOLD", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 5, 5]}, "WindowSizes": [3, 3],
+    "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndPadding": [1, 0],
+    "bindings": {"InputTensor": {"valueStart": 0, "valueDelta": 1}}})
+JOIN_2X2 = json.dumps({  # of the JOIN page
+    "type": "JOIN", "Axis": 3, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}] * 3,
+    "bindings": {"InputTensors": [{"valueStart": 4 * i + 1, "valueDelta": 1} for i in range(3)]}})
+SPLIT_6X2 = json.dumps({  # of the SPLIT page
+    "type": "SPLIT", "Axis": 2, "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 6, 2]},
+    "OutputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 1, n, 2]} for n in (2, 1, 3)],
+    "bindings": {"InputTensor": {"valueStart": 1, "valueDelta": 1}}})
+PADDED = json.dumps({
+    "type": "ELEMENT_WISE_IDENTITY", "ScaleBias": {"Scale": 2, "Bias": 10},
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [5, 1]},
+    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [1, 2]},
+    "bindings": {"InputTensor": [[1, 2, 3], [4, 5, 6]]}})
+
+# By element: what is printed.
+TEXTS = [
+    (REDUCE_X, "OutputTensor[0,1]", """\
+OutputTensor[0, 1]: FLOAT32, byte offset 4
+REDUCE SUM over axes {0}, fed by 3 elements:
+  InputTensor[0, 1]  byte offset  4  value 2
+  InputTensor[1, 1]  byte offset 16  value 0
+  InputTensor[2, 1]  byte offset 28  value 4
+sum: 6
+result: 6 (exact: a FLOAT32 number, so nothing is rounded)
+"""),
+    (REDUCE_X, "InputTensor[2, -1]", """\
+InputTensor[2, 2]: FLOAT32, byte offset 32
+REDUCE SUM over axes {0}, reaches 1 element:
+  OutputTensor[0, 2]  byte offset 8
+value: 2
+"""),
+    (PADDED, "OutputTensor[1,2]", """\
+OutputTensor[1, 2]: FLOAT32, byte offset 20
+ELEMENT_WISE_IDENTITY with Scale 2 and Bias 10, fed by 1 element:
+  InputTensor[1, 2]  byte offset 28  value 6
+x * Scale + Bias: 22
+result: 22 (exact: a FLOAT32 number, so nothing is rounded)
+"""),
+    (JOIN_2X2, "OutputTensor[0,0,1,3]", """\
+OutputTensor[0, 0, 1, 3]: FLOAT32, byte offset 36
+JOIN along axis 3, fed by 1 element:
+  InputTensors[1][0, 0, 1, 1]  byte offset 12  value 8
+result: 8
+"""),
+    (JOIN_2X2, "InputTensors/2[0,0,0,1]", """\
+InputTensors[2][0, 0, 0, 1]: FLOAT32, byte offset 4
+JOIN along axis 3, reaches 1 element:
+  OutputTensor[0, 0, 0, 5]  byte offset 20
+value: 10
+"""),
+    (SPLIT_6X2, "OutputTensors[2][0,0,1,0]", """\
+OutputTensors[2][0, 0, 1, 0]: FLOAT32, byte offset 8
+SPLIT along axis 2, fed by 1 element:
+  InputTensor[0, 0, 4, 0]  byte offset 32  value 9
+result: 9
+"""),
+    (SPLIT_6X2, "InputTensor[0,0,2,1]", """\
+InputTensor[0, 0, 2, 1]: FLOAT32, byte offset 20
+SPLIT along axis 2, reaches 1 element:
+  OutputTensors[1][0, 0, 0, 1]  byte offset 4
+value: 6
+"""),
+    (UNFOLD, "OutputTensor[0,3,4]", """\
+OutputTensor[0, 3, 4]: FLOAT32, byte offset 196
+UNFOLD, window [1, 1], tap [1, 0], channel 0: position [1, 1]
+  InputTensor[0, 0, 1, 1]  byte offset 24  value 6
+result: 6
+"""),
+    (UNFOLD, "OutputTensor[0,0,2]", """\
+OutputTensor[0, 0, 2]: FLOAT32, byte offset 8
+UNFOLD, window [0, 2], tap [0, 0], channel 0: position [-1, 2], in the padding
+result: 0
+"""),
+    (UNFOLD, "InputTensor[0,0,4,1]", """\
+InputTensor[0, 0, 4, 1]: FLOAT32, byte offset 84
+UNFOLD, reaches 4 elements:
+  OutputTensor[0, 3, 13]  byte offset 232  window [4, 1], tap [1, 0], channel 0
+  OutputTensor[0, 4, 12]  byte offset 288  window [4, 0], tap [1, 1], channel 0
+  OutputTensor[0, 6, 10]  byte offset 400  window [3, 1], tap [2, 0], channel 0
+  OutputTensor[0, 7, 9]   byte offset 456  window [3, 0], tap [2, 1], channel 0
+value: 21
+"""),
+]
+
+JSONS = [
+    (REDUCE_X, "OutputTensor[0,1]", {
+        "operator": "REDUCE", "function": "SUM",
+        "element": {"tensor": "OutputTensor", "index": [0, 1], "dataType": "FLOAT32", "byteOffset": 4, "value": 6},
+        "relation": "fedBy", "count": 3,
+        "elements": [
+            {"tensor": "InputTensor", "index": [i, 1], "dataType": "FLOAT32", "byteOffset": 12 * i + 4, "value": v}
+            for i, v in enumerate([2, 0, 4])],
+        "calculation": {"rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded", "quantity": "sum",
+                        "exact": "6"}}),
+    (UNFOLD, "OutputTensor[0,0,2]", {
+        "operator": "UNFOLD",
+        "element": {"tensor": "OutputTensor", "index": [0, 0, 2], "dataType": "FLOAT32", "byteOffset": 8, "value": 0,
+                    "window": {"block": [0, 2], "tap": [0, 0], "channel": 0, "position": [-1, 2], "padding": True}},
+        "relation": "fedBy", "count": 0, "elements": []}),
+    (SPLIT_6X2, "InputTensor[0,0,2,1]", {
+        "operator": "SPLIT",
+        "element": {"tensor": "InputTensor", "index": [0, 0, 2, 1], "dataType": "FLOAT32", "byteOffset": 20,
+                    "value": 6},
+        "relation": "reaches", "count": 1,
+        "elements": [{"tensor": "OutputTensors[1]", "index": [0, 0, 0, 1], "dataType": "FLOAT32", "byteOffset": 4}]}),
+    (JOIN_2X2, "OutputTensor[0,0,1,3]", {
+        "operator": "JOIN",
+        "element": {"tensor": "OutputTensor", "index": [0, 0, 1, 3], "dataType": "FLOAT32", "byteOffset": 36,
+                    "value": 8},
+        "relation": "fedBy", "count": 1,
+        "elements": [{"tensor": "InputTensors[1]", "index": [0, 0, 1, 1], "dataType": "FLOAT32", "byteOffset": 12,
+                      "value": 8}]}),
+    (PADDED, "OutputTensor[1,2]", {
+        "operator": "ELEMENT_WISE_IDENTITY",
+        "element": {"tensor": "OutputTensor", "index": [1, 2], "dataType": "FLOAT32", "byteOffset": 20, "value": 22},
+        "relation": "fedBy", "count": 1,
+        "elements": [{"tensor": "InputTensor", "index": [1, 2], "dataType": "FLOAT32", "byteOffset": 28, "value": 6}],
+        "calculation": {"rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded",
+                        "quantity": "x * Scale + Bias", "exact": "22"}}),
+]
+
+# The element, the code, the column of the caret (from 1) and a part of the message.
+BAD_ELEMENTS = [
+    (REDUCE_X, "", "ELEM-1", 1, "expected the name of a tensor here"),
+    (REDUCE_X, "[0,1]", "ELEM-1", 1, "expected the name of a tensor"),
+    (REDUCE_X, "OutputTensor", "ELEM-1", 13, "expected '['"),
+    (REDUCE_X, "OutputTensor[", "ELEM-1", 14, "expected an index"),
+    (REDUCE_X, "OutputTensor[]", "ELEM-1", 14, "expected an index"),
+    (REDUCE_X, "OutputTensor[0,1", "ELEM-1", 17, "expected ',' or ']'"),
+    (REDUCE_X, "OutputTensor[0;1]", "ELEM-1", 15, "expected ',' or ']'"),
+    (REDUCE_X, "OutputTensor[0,]", "ELEM-1", 16, "expected an index"),
+    (REDUCE_X, "OutputTensor[0,x]", "ELEM-1", 16, "expected an index"),
+    (REDUCE_X, "OutputTensor[0,1.5]", "ELEM-1", 17, "expected ',' or ']'"),
+    (REDUCE_X, "OutputTensor[0,--1]", "ELEM-1", 17, "expected an index"),
+    (REDUCE_X, "OutputTensor[0,1]x", "ELEM-1", 18, "expected the end"),
+    (REDUCE_X, "OutputTensor[0][0][0]", "ELEM-1", 19, "expected the end"),
+    (REDUCE_X, "OutputTensor/[0,1]", "ELEM-1", 14, "expected an index"),
+    (REDUCE_X, "Output\tTensor[0,1]", "ELEM-1", 7, "expected '['"),
+    (REDUCE_X, "\u00fc[0]", "ELEM-1", 1, "expected the name of a tensor"),
+    (REDUCE_X, "OutputTensr[0,1]", "ELEM-2", 1, "REDUCE has no tensor 'OutputTensr' (did you mean 'OutputTensor'?)"),
+    (REDUCE_X, "y[0,1]", "ELEM-2", 1, "it has InputTensor, OutputTensor"),
+    (REDUCE_X, "OutputTensor/0[0,1]", "ELEM-2", 14, "OutputTensor is one tensor, not an array"),
+    (REDUCE_X, "OutputTensor[0][0,1]", "ELEM-2", 16, "OutputTensor is one tensor, not an array"),
+    (JOIN_2X2, "InputTensors[0,0,0,0]", "ELEM-2", 22, "InputTensors is an array"),
+    (JOIN_2X2, "InputTensors[0,1][0,0,0,0]", "ELEM-2", 16, "InputTensors takes one number"),
+    (JOIN_2X2, "InputTensors[3][0,0,0,0]", "ELEM-2", 14, "3 is out of range for InputTensors, which has 3 tensors"),
+    (JOIN_2X2, "InputTensors/99999999999999999999[0,0,0,0]", "ELEM-2", 14, "out of range"),
+    (JOIN_2X2, "InputTensors[-1][0,0,0,0]", "ELEM-2", 14, "-1 is out of range"),
+    (REDUCE_X, "OutputTensor[0]", "ELEM-3", 15, "1 index; OutputTensor has 2 dimensions, with Sizes {1, 3}"),
+    (REDUCE_X, "OutputTensor[0,1,2]", "ELEM-3", 18, "3 indices; OutputTensor has 2 dimensions"),
+    (JOIN_2X2, "InputTensors[1][0,0]", "ELEM-3", 20, "2 indices; InputTensors[1] has 4 dimensions"),
+    (REDUCE_X, "OutputTensor[0,3]", "ELEM-4", 16, "3 is out of range for dimension 1 of OutputTensor, whose size is 3"),
+    (REDUCE_X, "OutputTensor[0,-4]", "ELEM-4", 16, "-4 is out of range for dimension 1"),
+    (REDUCE_X, "OutputTensor[1 , 0]", "ELEM-4", 14, "1 is out of range for dimension 0"),
+    (REDUCE_X, "InputTensor[0,99999999999999999999]", "ELEM-4", 15, "out of range for dimension 1"),
+]
+
+
+def document(function, axes=(0,), **more):
+    return json.dumps({"type": "REDUCE", "Function": function, "Axes": list(axes)} | more)
+
+
+def place(value):
+    """A float as a fraction; infinity is where it would be if it were the next number."""
+    if np.isinf(value):
+        return Fraction(2) ** (16 if value.dtype == np.float16 else 128) * (1 if value > 0 else -1)
+    return Fraction(float(value))
+
+
+class ExplainTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def explain(self, *arguments):
+        return json.loads(self.text_of("explain", *arguments, "--format", "json"))
+
+    def calculation(self, function, array, *options, axes=(0,)):
+        self.save(a=array)
+        index = ",".join("0" for _ in range(array.ndim))
+        return self.explain(document(function, axes), f"OutputTensor[{index}]", "-i", "a.npy", *options)
+
+    def test_text(self):
+        for descriptor, element, text in TEXTS:
+            with self.subTest(element):
+                self.write("d.json", descriptor)
+                self.assertEqual(self.text_of("explain", "d.json", element), text)
+
+    def test_json(self):
+        for descriptor, element, expected in JSONS:
+            with self.subTest(element):
+                self.write("d.json", descriptor)
+                self.assertEqual(self.explain("d.json", element), expected)
+
+    def test_bad_elements(self):
+        for descriptor, element, code, column, message in BAD_ELEMENTS:
+            with self.subTest(element):
+                self.write("d.json", descriptor)
+                done = self.run_program("explain", "d.json", element, status=2)
+                lines = done.stderr.decode().splitlines()
+                self.assertEqual(done.stdout, b"")
+                self.assertTrue(lines[0].startswith(f"<element>:1:{column}: error: "), lines[0])
+                self.assertIn(message, lines[0])
+                self.assertTrue(lines[0].endswith(f"[{code}]"), lines[0])
+                caret = lines[2].index("^") - lines[1].index("|") - 2
+                self.assertEqual(caret, column - 1)
+
+    def test_other_faults_keep_their_status(self):
+        model = '{"resources": {}, "dispatchables": {}, "commands": []}'
+        for arguments, status, message in [
+            (["none.json", "OutputTensor[0,0]"], 5, "none.json"),
+            ([document("SUM", [4]), "OutputTensor[0,0]", "-i", "x.npy"], 3, "RED-3"),
+            ([SUM, "OutputTensor[0,0]"], 2, "InputTensor is bound to nothing"),
+            ([SUM, "OutputTensor[0,0]", "-i", "Inputs=x.npy"], 2, "has no input 'Inputs'"),
+            ([model, "OutputTensor[0,0]"], 2, "is a model"),
+            ([SUM, "OutputTensor[0,0]", "-i", "none.npy"], 5, "none.npy"),
+            (["-", "OutputTensor[0,0]", "-i", "-"], 2, "standard input"),
+            ([SUM], 2, "element"),
+            ([UNFOLD.replace("valueStart\": 0", "valueStart\": []"), "OutputTensor[0,0,0]"], 3, "valueStart"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(message, self.errors_of("explain", *arguments, status=status))
+        self.save(wrong=X.astype("f8"))
+        self.errors_of("explain", PADDED, "OutputTensor[0,0]", "-i", "wrong.npy", status=4)
+
+    def test_geometry_needs_no_values(self):
+        typed = document("SUM", InputTensor={"DataType": "FLOAT16", "Sizes": [3, 4], "Strides": [8, 2]})
+        found = self.explain(typed, "OutputTensor[0,3]")
+        self.assertNotIn("value", found["element"])
+        self.assertNotIn("calculation", found)
+        self.assertEqual([e["byteOffset"] for e in found["elements"]], [12, 28, 44])
+        self.assertNotIn("value", self.text_of("explain", typed, "OutputTensor[0,3]"))
+
+    def test_only_the_inputs_that_are_bound_have_values(self):
+        left = {"DataType": "FLOAT32", "Sizes": [3, 3]}
+        join = json.dumps({"type": "JOIN", "Axis": 0, "InputTensors": [left, left]})
+        for row, value in [(1, None), (4, 0)]:
+            found = self.explain(join, f"OutputTensor[{row},1]", "-i", "InputTensors[1]=x.npy")
+            self.assertEqual(found["element"].get("value"), value)
+
+    def test_groups_are_those_of_numpy(self):
+        random = np.random.default_rng(SEED)
+        print("DMLOP_TEST_SEED =", SEED)
+        for _ in range(40):
+            rank = int(random.integers(1, 6))
+            sizes = random.integers(1, 5, rank)
+            axes = random.permutation(rank)[: random.integers(0, rank + 1)].tolist()
+            # Packed in a random order of dimensions, with gaps.
+            strides, step = [0] * rank, 1
+            for d in random.permutation(rank):
+                strides[d] = int(step)
+                step *= int(sizes[d] + random.integers(0, 2))
+            descriptor = document("SUM", axes, InputTensor={
+                "DataType": "INT32", "Sizes": sizes.tolist(), "Strides": strides})
+            array = np.arange(np.prod(sizes), dtype="i4").reshape(sizes)
+            self.save(a=array)
+            output = [0 if d in axes else int(random.integers(sizes[d])) for d in range(rank)]
+            group = np.zeros(sizes, bool)
+            group[tuple(slice(None) if d in axes else output[d] for d in range(rank))] = True
+            element = f"OutputTensor{output}"
+            found = self.explain(descriptor, element, "-i", "a.npy", "--full")
+            indices = np.argwhere(group)
+            self.assertEqual(found["count"], len(indices))
+            self.assertEqual([e["index"] for e in found["elements"]], indices.tolist())
+            self.assertEqual([e["value"] for e in found["elements"]], array[group].tolist())
+            self.assertEqual([e["byteOffset"] for e in found["elements"]], (indices @ strides * 4).tolist())
+            self.assertEqual(found["element"]["value"], array[group].sum())
+            back = self.explain(descriptor, f"InputTensor{indices[-1].tolist()}")
+            self.assertEqual([e["index"] for e in back["elements"]], [output])
+
+    def test_long_groups_are_abridged_unless_full(self):
+        self.save(a=np.ones((2, 100), "f4"))
+        text = self.text_of("explain", document("SUM", [1]), "OutputTensor[1,0]", "-i", "a.npy")
+        self.assertEqual(text.count("InputTensor["), 6)
+        self.assertIn("  InputTensor[1, 2]   byte offset 408  value 1\n  ... 94 more\n  InputTensor[1, 97]", text)
+        found = self.explain(document("SUM", [1]), "OutputTensor[1,0]", "-i", "a.npy")
+        self.assertEqual([e["index"][1] for e in found["elements"]], [0, 1, 2, 97, 98, 99])
+        self.assertEqual(found["count"], 100)
+        full = self.text_of("explain", document("SUM", [1]), "OutputTensor[1,0]", "-i", "a.npy", "--full")
+        self.assertEqual(full.count("InputTensor["), 100)
+
+    # --- calculations --------------------------------------------------------------------------------------
+
+    def check_rounding(self, found, exact, dtype, compare):
+        """`exact` is the value, or None where `compare` alone can tell its sign against a fraction."""
+        calculation = found["calculation"]
+        result = np.array(float(found["element"]["value"])).astype(dtype)
+        rule = calculation["rule"]
+        if compare(place(result)) == 0 and np.isfinite(result):
+            self.assertIn(rule, ("exact", "zero-sign"))
+            self.assertNotIn("below", calculation)
+            return rule
+        below, above = (np.array(float(calculation[side]["value"])).astype(dtype) for side in ("below", "above"))
+        self.assertIn(result.tobytes(), (below.tobytes(), above.tobytes()))
+        if np.isfinite(below):
+            with np.errstate(over="ignore"):
+                self.assertEqual(np.nextafter(below, np.array(np.inf, dtype)), above)
+        self.assertTrue(compare(place(below)) > 0 or np.isinf(below) or np.isinf(above))
+        self.assertTrue(compare(place(above)) < 0 or np.isinf(below) or np.isinf(above))
+        side = compare((place(below) + place(above)) / 2)
+        integer = {np.dtype("f2"): "u2", np.dtype("f4"): "u4"}[np.dtype(dtype)]
+        even = below if below.view(integer) % 2 == 0 else above
+        nearest = even if side == 0 else below if side < 0 else above
+        self.assertEqual(result.tobytes(), nearest.tobytes())
+        self.assertEqual(rule, "overflow" if np.isinf(result) else "tie-to-even" if side == 0 else "nearest")
+        for name, number in (("below", below), ("above", above)):
+            if not np.isfinite(number):
+                self.assertEqual(set(calculation[name]), {"value"})
+                continue
+            self.assertEqual(Fraction(calculation[name]["exact"]), place(number))
+            if exact is not None:
+                self.assertEqual(Fraction(calculation[name]["distance"]), abs(exact - place(number)))
+        return rule
+
+    def test_the_rounding_of_sums_and_products(self):
+        random = np.random.default_rng(SEED)
+        print("DMLOP_TEST_SEED =", SEED)
+        rules = set()
+        for case in range(200):
+            dtype = ["f4", "f2"][case % 2]
+            function = ["SUM", "AVERAGE", "L1", "L2", "SUM_SQUARE", "MULTIPLY"][case // 2 % 6]
+            count = int(random.integers(1, 9))
+            kind = case // 12 % 4
+            if kind == 0:  # close to one another
+                array = random.normal(size=count)
+            elif kind == 1:  # half a last place beside whole ones: ties
+                array = random.choice([1, 2.0 ** -11 if dtype == "f2" else 2.0 ** -24, 3, -1, 0], count)
+            elif kind == 2:  # subnormal results
+                array = random.normal(size=count) * (2.0 ** -12 if dtype == "f2" else 2.0 ** -75)
+            else:  # overflow
+                array = random.uniform(0.2, 1, count) * np.finfo(dtype).max
+            array = array.astype(dtype)
+            found = self.calculation(function, array)
+            xs = [Fraction(float(x)) for x in array]
+            terms = {"L1": map(abs, xs), "L2": (x * x for x in xs), "SUM_SQUARE": (x * x for x in xs)}
+            total = math.prod(xs) if function == "MULTIPLY" else sum(terms.get(function, xs))
+            with self.subTest(f"{function} {array!r}"):
+                self.assertEqual(Fraction(found["calculation"]["exact"]), total)
+                sign = lambda x: (x > 0) - (x < 0)
+                exact, compare = total, lambda y: sign(total - y)
+                if function == "AVERAGE":
+                    exact, compare = None, lambda y: sign(total / count - y)
+                    self.assertAlmostEqual(found["calculation"]["result"] / float(total / count) if total else 1, 1)
+                elif function == "L2":
+                    exact, compare = None, lambda y: sign(total - y * y)
+                rules.add(self.check_rounding(found, exact, dtype, compare))
+        self.assertEqual(rules, {"exact", "nearest", "tie-to-even", "overflow"} | (rules & {"zero-sign"}))
+
+    def test_the_rounding_of_scale_and_bias(self):
+        random = np.random.default_rng(SEED)
+        for case in range(40):
+            dtype = ["f4", "f2"][case % 2]
+            x = random.normal(size=1).astype(dtype)
+            scale, bias = (float(np.float32(v)) for v in random.normal(size=2) * [1, 2.0 ** random.integers(-20, 4)])
+            self.save(a=x)
+            descriptor = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "ScaleBias": {"Scale": scale, "Bias": bias}})
+            found = self.explain(descriptor, "OutputTensor[0]", "-i", "a.npy")
+            exact = Fraction(float(x[0])) * Fraction(scale) + Fraction(bias)
+            self.assertEqual(Fraction(found["calculation"]["exact"]), exact)
+            self.check_rounding(found, exact, dtype, lambda y: (exact > y) - (exact < y))
+
+    def test_integers_say_how_often_they_wrap(self):
+        random = np.random.default_rng(SEED)
+        for case in range(48):
+            dtype = np.dtype(["i4", "u4", "i8", "u8"][case % 4])
+            function = ["SUM", "L1", "SUM_SQUARE", "MULTIPLY"][case // 4 % 4]
+            width = 8 * dtype.itemsize
+            info = np.iinfo(dtype)
+            array = random.integers(info.min, info.max, int(random.integers(1, 7)), dtype=dtype, endpoint=True)
+            if case % 3 == 0:
+                array //= dtype.type(info.max // 3)
+            xs = [int(x) for x in array]
+            total = {"SUM": sum(xs), "L1": sum(map(abs, xs)), "SUM_SQUARE": sum(x * x for x in xs),
+                     "MULTIPLY": math.prod(xs)}[function]
+            found = self.calculation(function, array)
+            with self.subTest(f"{function} {array!r}"):
+                calculation = found["calculation"]
+                self.assertEqual(int(Fraction(calculation["exact"])), total)
+                wraps = int(Fraction(calculation.get("wraps", "0")))
+                self.assertEqual(found["element"]["value"], total - wraps * 2 ** width)
+                self.assertTrue(info.min <= found["element"]["value"] <= info.max)
+                self.assertEqual(calculation["rule"], "modulo" if wraps else "exact")
+
+    def test_logarithms(self):
+        random = np.random.default_rng(SEED)
+        for case in range(24):
+            array = random.uniform(0.1, 3, int(random.integers(1, 9))).astype(["f4", "f2"][case % 2])
+            exact = sum(Fraction(float(x)) for x in array)
+            for function, value in [("LOG_SUM", math.log(exact)),
+                                    ("LOG_SUM_EXP", math.log(math.fsum(math.exp(x) for x in array.astype(float))))]:
+                found = self.calculation(function, array)
+                calculation = found["calculation"]
+                self.assertEqual(calculation["rule"], "within-bound")
+                self.assertAlmostEqual(calculation["result"], value, delta=1e-14)
+                if function == "LOG_SUM":
+                    self.assertEqual(Fraction(calculation["exact"]), exact)
+                else:
+                    greatest = int(array.argmax())
+                    self.assertEqual(calculation["decidedBy"], [[greatest]])
+                    shifted = math.fsum(math.exp(float(x) - float(array[greatest])) for x in array)
+                    self.assertAlmostEqual(calculation["approximate"], shifted, delta=1e-14)
+                if "below" in calculation:
+                    below, above = (calculation[side]["value"] for side in ("below", "above"))
+                    self.assertIn(found["element"]["value"], (below, above))
+                    self.assertLess(float(array.dtype.type(below)), value)
+                    self.assertGreater(float(array.dtype.type(above)), value)
+
+    def test_elements_that_decide_alone(self):
+        nan, inf = np.nan, np.inf
+        for function, values, value, rule, decided, reason in [
+            ("SUM", [1, nan, inf], "nan", "nan", [1], "InputTensor[1] is NaN"),
+            ("SUM", [1, inf, -inf], "nan", "nan", [1, 2], "inf - inf is NaN"),
+            ("SUM", [1, -inf, 3], "-inf", "infinity", [1], "InputTensor[1] is infinite"),
+            ("SUM", [-0.0, -0.0], -0.0, "zero-sign", [], "all elements are -0"),
+            ("SUM", [1, -1], 0.0, "exact", [], "a FLOAT32 number"),
+            ("L2", [1, -inf], "inf", "infinity", [1], "InputTensor[1] is infinite"),
+            ("MULTIPLY", [0, 2, inf], "nan", "nan", [0, 2], "0 * inf is NaN"),
+            ("MULTIPLY", [-2, 0, 3], -0.0, "zero-sign", [1], "an odd number of elements is negative"),
+            ("MULTIPLY", [-inf, 3], "-inf", "infinity", [0], "InputTensor[0] is infinite"),
+            ("LOG_SUM", [-1, 0.5], "nan", "nan", [], "a negative sum has no logarithm"),
+            ("LOG_SUM", [1, -1], "-inf", "infinity", [], "the logarithm of 0 is -inf"),
+            ("LOG_SUM", [1, -inf], "nan", "nan", [1], "the logarithm of -inf is NaN"),
+            ("LOG_SUM_EXP", [-inf, -inf], "-inf", "infinity", [0], "all elements are -inf"),
+            ("LOG_SUM_EXP", [-inf, inf], "inf", "infinity", [1], "InputTensor[1] is infinite"),
+            ("LOG_SUM_EXP", [-inf, 5], 5, "within-bound", [1], "0.51 ULP"),
+            ("MAX", [nan, 1, nan, -2], 1, "extreme", [1], "InputTensor[1] is the greatest element; 2 NaN are skipped"),
+            ("MAX", [3, 5, 5], 5, "first", [1], "InputTensor[1] is the first of 2 equal greatest elements"),
+            ("MAX", [-0.0, 0.0], 0.0, "extreme", [1], "+0 is greater than -0"),
+            ("MIN", [0.0, -0.0], -0.0, "extreme", [1], "-0 is less than +0"),
+            ("MIN", [nan, nan], "nan", "only-nan", [], "all elements are NaN"),
+            ("MIN", [nan, 2], 2, "extreme", [1], "1 NaN is skipped"),
+            ("ARGMAX", [nan, 3, nan, 3], 1, "first", [1], "number 1 of the group"),
+            ("ARGMIN", [0.0, -0.0], 0, "first", [0], "the first of 2 equal least elements"),
+            ("ARGMIN", [nan, nan], 0, "only-nan", [], "the first index is taken"),
+        ]:
+            with self.subTest(f"{function} {values}"):
+                found = self.calculation(function, np.array(values, "f4"))
+                calculation = found["calculation"]
+                self.assertEqual(found["element"]["value"], value)
+                if value == 0:
+                    self.assertEqual(math.copysign(1, found["element"]["value"]), math.copysign(1, value))
+                self.assertEqual(calculation["rule"], rule)
+                self.assertEqual([k for (k,) in calculation.get("decidedBy", [])], decided)
+                self.assertIn(reason, calculation["reason"])
+
+    def test_winners_are_those_of_numpy(self):
+        random = np.random.default_rng(SEED)
+        for dtype in ("i1", "u2", "i4", "u8", "f2", "f4"):
+            array = random.integers(0, 20, (2, 3, 4)).astype(dtype)
+            for function, pick in [("MAX", np.argmax), ("MIN", np.argmin), ("ARGMAX", np.argmax), ("ARGMIN", np.argmin)]:
+                self.save(a=array)
+                found = self.explain(document(function, [0, 2]), "OutputTensor[0,1,0]", "-i", "a.npy")
+                row = array[:, 1, :].ravel()
+                k = int(pick(row))
+                self.assertEqual(found["calculation"]["decidedBy"], [[k // 4, 1, k % 4]])
+                self.assertEqual(found["element"]["value"], k if function.startswith("ARG") else row[k])
+
+    def test_integers_with_scale_and_bias(self):
+        for dtype, x, scale, bias, value, rule, exact in [
+            ("i1", -128, -1, 0, 127, "clamped", "128"), ("i1", 5, 0.5, 0, 2, "truncated", "2.5"),
+            ("i1", -5, 0.5, 0, -2, "truncated", "-2.5"), ("u1", 7, 2, 1, 15, "exact", "15"),
+            ("u4", 7, -1, 0.5, 0, "clamped", "-6.5"), ("i4", 3, 1, "nan", 0, "nan", None),
+            ("u2", 3, 1, "inf", 65535, "clamped", None), ("u1", 1, -0.5, 0, 0, "truncated", "-0.5"),
+        ]:
+            with self.subTest(f"{dtype} {x} * {scale} + {bias}"):
+                self.save(a=np.array([x], dtype))
+                descriptor = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "ScaleBias": {"Scale": scale, "Bias": bias}})
+                found = self.explain(descriptor, "OutputTensor[0]", "-i", "a.npy")
+                self.assertEqual(found["element"]["value"], value)
+                self.assertEqual(found["calculation"]["rule"], rule)
+                self.assertEqual(found["calculation"].get("exact"), exact)
+
+    def test_a_tie_in_text(self):
+        self.save(a=np.array([16777216, 1], "f4"))
+        self.assertEqual(self.text_of("explain", SUM, "OutputTensor[0]", "-i", "a.npy"), """\
+OutputTensor[0]: FLOAT32, byte offset 0
+REDUCE SUM over axes {0}, fed by 2 elements:
+  InputTensor[0]  byte offset 0  value 16777216
+  InputTensor[1]  byte offset 4  value 1
+sum: 16777217
+  below: 16777216, distance 1
+  above: 16777218, distance 1
+result: 16777216 (tie-to-even: both neighbours are equally near; the one whose last bit is 0 is taken)
+""")
+
+    def test_long_products(self):
+        sys.set_int_max_str_digits(0)
+        array = np.full(4000, 1.25, "f4")
+        calculation = self.calculation("MULTIPLY", array)["calculation"]
+        self.assertEqual(Fraction(calculation["exact"]), Fraction(5, 4) ** 4000)
+        self.assertEqual(calculation["rule"], "overflow")
+        text = self.text_of("explain", document("MULTIPLY"), "OutputTensor[0]", "-i", "a.npy")
+        self.assertLess(max(map(len, text.splitlines())), 200)
+        self.assertRegex(text, r"product: \d\.\d{58}\.\.\.e\+387 \(\d+ digits\)")
+        array = np.full(4000, np.nextafter(np.float32(1), np.float32(2)))
+        calculation = self.calculation("MULTIPLY", array)["calculation"]
+        self.assertEqual(calculation["rule"], "within-bound")
+        self.assertNotIn("exact", calculation)
+        wide = np.full(2000, 3**20, "i8")
+        calculation = self.calculation("MULTIPLY", wide)["calculation"]
+        self.assertEqual((calculation["rule"], "exact" in calculation), ("modulo", False))
+
+    def test_files_are_not_read_whole(self):
+        with open(self.folder / "big.npy", "wb") as file:
+            header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (32768, 32768), }"
+            header += b" " * (128 - 10 - len(header) - 1) + b"\n"
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+            file.truncate(128 + (4 << 30))
+            file.seek(128 + 4 * (20000 * 32768 + 5))
+            file.write(struct.pack("<f", 7))
+        for descriptor, value in [(COPY, 7), (document("SUM", [1]), 7)]:
+            command = [DMLOP, "explain", descriptor, "OutputTensor[20000,0]".replace(
+                "0]", "5]" if descriptor == COPY else "0]"), "-i", "big.npy", "--format", "json"]
+            process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE)
+            output = process.stdout.read()
+            process.stdout.close()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = status
+            self.assertEqual((status, json.loads(output)["element"]["value"]), (0, value))
+            self.assertLess(usage.ru_maxrss, 200 << 10)  # KiB
+
+
+if __name__ == "__main__":
+    unittest.main()
