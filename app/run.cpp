@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -8,6 +7,7 @@
 #include "app/comparison_text.h"
 #include "app/descriptor.h"
 #include "app/diagnostic_text.h"
+#include "app/engine.h"
 #include "app/output.h"
 #include "app/run_model.h"
 #include "app/run_report.h"
@@ -28,15 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void ConfigureEngine(const RunOptions& options) {
-  if (options.threads) SetThreadCount(*options.threads);
-  if (!options.isa.empty() && !SelectIsa(options.isa)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("this machine has no instruction set '{}'; it has {}", options.isa,
-                            fmt::join(SupportedIsas(), ", ")));
-  }
 }
 
 // One run from documents to files. The steps are members in the order in which they are called.
@@ -233,7 +224,8 @@ class OperatorRun {
 }  // namespace
 
 ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common) {
-  ConfigureEngine(options);
+  if (options.threads) SetThreadCount(*options.threads);
+  if (!options.isa.empty()) RequireIsa(options.isa);
   return OperatorRun(options, common).Execute();
 }
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/diagnostic_text.h"
+#include "app/model_inputs.h"
 #include "app/output.h"
 #include "app/run_report.h"
 #include "core/base/error.h"
@@ -143,25 +143,10 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
                     const Descriptor& descriptor, const ModelDocument& model,
                     Diagnostics& diagnostics) {
   RefuseBindings(options);
-  const std::string& folder =
-      options.input_folder.empty() ? descriptor.folder : options.input_folder;
-  const auto print_diagnostics = [&] {
-    diagnostics.SortByPlace();
-    if (common.quiet && !diagnostics.has_errors()) return;
-    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
-  };
-  std::optional<ModelResources> resources;
-  try {
-    resources.emplace(model, folder, diagnostics);
-  } catch (const Error&) {
-    print_diagnostics();
-    if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;  // they come first
-    throw;
-  }
-  BoundModel bound = BindModel(model, *resources, diagnostics);
-  print_diagnostics();
-  if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;
-  ModelExecution(options, common, model).Execute(*resources, std::move(bound));
+  std::optional<ModelInputs> inputs =
+      BindModelInputs(model, options.input_folder, descriptor, common, diagnostics);
+  if (!inputs) return ExitStatus::kInvalidDocument;
+  ModelExecution(options, common, model).Execute(inputs->resources, std::move(inputs->bound));
   return ExitStatus::kSuccess;
 }
 

@@ -54,24 +54,30 @@ std::vector<TensorSlot> ModelRun::SlotsOf(size_t dispatchable) const {
   return TensorSlots(model_.dispatchables()[dispatchable].object.op());
 }
 
-void ModelRun::Dispatch(size_t command) {
+ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
   const size_t dispatchable =
       std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
   const std::vector<TensorSlot> slots = SlotsOf(dispatchable);
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
+  Tensors tensors;
   for (size_t i = 0; i < slots.size(); ++i) {
     const auto& bound = bound_.dispatches[command][i];
     std::byte* data = bound ? resources_.bytes(bound->resource).data() + bound->offset
                             : owned_[dispatchable][i].data();
     const TensorView view{data, *slots[i].desc->data_type, LayoutOf(*slots[i].desc)};
     if (slots[i].role == TensorRole::kInput) {
-      inputs.push_back(AsConst(view));
+      tensors.inputs.push_back(AsConst(view));
     } else {
-      outputs.push_back(view);
+      tensors.outputs.push_back(view);
     }
   }
-  dmlop::Run(model_.dispatchables()[dispatchable].object.op(), inputs, outputs);
+  return tensors;
+}
+
+void ModelRun::Dispatch(size_t command) {
+  const size_t dispatchable =
+      std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
+  const Tensors tensors = TensorsOf(command);
+  dmlop::Run(model_.dispatchables()[dispatchable].object.op(), tensors.inputs, tensors.outputs);
 }
 
 std::string ModelRun::Print(const PrintCommand& command) const {

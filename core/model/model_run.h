@@ -6,6 +6,7 @@
 
 #include "core/io/file.h"
 #include "core/model/model_bindings.h"
+#include "core/tensor/tensor.h"
 
 namespace dmlop {
 
@@ -14,7 +15,13 @@ class ModelRun {
   // The buffers are filled, and the model is free of faults. Inputs OWNED_BY_DML are captured here.
   ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound);
 
-  // The command with that number is a dispatch.
+  // The tensors of the dispatch that is the command with that number, where they are now.
+  struct Tensors {
+    std::vector<ConstTensorView> inputs;
+    std::vector<TensorView> outputs;
+  };
+  Tensors TensorsOf(size_t command);
+
   void Dispatch(size_t command);
 
   // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element.

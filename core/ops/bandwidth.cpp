@@ -1,0 +1,81 @@
+#include "core/ops/bandwidth.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "core/base/parallel.h"
+#include "core/kernels/integer_fold.h"
+#include "core/kernels/stream.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kChunk = 1 << 16;
+constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
+constexpr int64_t kRow = 1 << 12;
+
+// Calls body(begin, size) on parts that cover `bytes` bytes.
+template <typename Body>
+void ForParts(size_t bytes, Body&& body) {
+  const int64_t size = static_cast<int64_t>(bytes);
+  ParallelFor((size + kChunk - 1) / kChunk, kParallelBytes / kChunk,
+              [&](int64_t begin, int64_t end) {
+                body(begin * kChunk, std::min(end * kChunk, size) - begin * kChunk);
+              });
+}
+
+// Zeros would do better than memory does with anything else.
+constexpr std::array<std::byte, kRow> FilledRow() {
+  std::array<std::byte, kRow> row{};
+  row.fill(std::byte{0x5A});
+  return row;
+}
+
+alignas(64) constexpr std::array<std::byte, kRow> kSource = FilledRow();
+
+}  // namespace
+
+std::string_view Name(Limit limit) {
+  constexpr std::string_view kNames[] = {"copy", "read", "write"};
+  return kNames[static_cast<size_t>(limit)];
+}
+
+void CopyBytes(std::span<std::byte> to, std::span<const std::byte> from, WritePath path) {
+  ForParts(to.size(), [&](int64_t begin, int64_t size) {
+    if (path == WritePath::kCached) {
+      std::memcpy(to.data() + begin, from.data() + begin, static_cast<size_t>(size));
+    } else {
+      StreamRowsForIsa()(1, size, to.data() + begin, size, from.data() + begin, size);
+      FlushStreams();
+    }
+  });
+}
+
+void WriteBytes(std::span<std::byte> to, WritePath path) {
+  ForParts(to.size(), [&](int64_t begin, int64_t size) {
+    std::byte* part = to.data() + begin;
+    if (path == WritePath::kCached) {
+      std::memset(part, 0x5A, static_cast<size_t>(size));
+      return;
+    }
+    const StreamRowsFunction stream = StreamRowsForIsa();
+    const int64_t rows = size / kRow;
+    stream(rows, kRow, part, kRow, kSource.data(), 0);
+    stream(1, size % kRow, part + rows * kRow, kRow, kSource.data(), 0);
+    FlushStreams();
+  });
+}
+
+void ReadBytes(std::span<const std::byte> from) {
+  const auto add_up = IntegerFoldKernelsFor<uint64_t>(IntegerFold::kSum).fold_row;
+  std::atomic<uint64_t> total = 0;  // atomic, so that nobody can leave the reading out
+  ForParts(from.size(), [&](int64_t begin, int64_t size) {
+    uint64_t sum = 0;
+    add_up(reinterpret_cast<const uint64_t*>(from.data() + begin), size / 8, &sum);
+    total.fetch_add(sum, std::memory_order_relaxed);
+  });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,32 @@
+// What memory allows: the quickest loops that do nothing but move bytes. The share of such a limit
+// that an operator reaches is the ratio of their bytes per second.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace dmlop {
+
+enum class Limit {
+  kCopy,   // of what reads about as much as it writes
+  kRead,   // of what reads most
+  kWrite,  // of what writes most
+};
+
+std::string_view Name(Limit limit);  // "copy", "read", "write"
+
+// Whether a loop writes past the caches or into them. Which is quicker depends on the size.
+enum class WritePath { kStreamed, kCached };
+
+// Both have the same size.
+void CopyBytes(std::span<std::byte> to, std::span<const std::byte> from, WritePath path);
+
+// Writes from a source that stays in the first-level cache.
+void WriteBytes(std::span<std::byte> to, WritePath path);
+
+// Does next to nothing with what is read.
+void ReadBytes(std::span<const std::byte> from);
+
+}  // namespace dmlop

@@ -1,0 +1,28 @@
+// The bytes that an operator has to move, whatever its loops do.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/ops/bandwidth.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+// Every element that the operator needs is read once, and every output element written once.
+// Elements that share a place in memory, as along a stride of 0, are one.
+struct Traffic {
+  int64_t read_bytes = 0;
+  int64_t written_bytes = 0;
+
+  int64_t total_bytes() const { return read_bytes + written_bytes; }
+};
+
+// Of a valid desc on views as Run takes them.
+Traffic TrafficOf(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
+                  std::span<const TensorView> outputs);
+
+// Copy, unless one direction has at least three times the bytes of the other.
+Limit LimitOf(const Traffic& traffic);
+
+}  // namespace dmlop

@@ -1,0 +1,15 @@
+// Values to measure with: seeded, and the same on every machine.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+
+// Fills a buffer with ordinary values: floats uniform in [-1, 1), integers of any bits. A long
+// pattern, repeated; bytes that are no whole element are left alone.
+void FillWithSampleValues(DataType type, std::span<std::byte> bytes);
+
+}  // namespace dmlop
