@@ -11,6 +11,7 @@ ExitStatus Main(int argc, char** argv);
 
 ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common);
 ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& common);
+ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common);
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
 ExitStatus ShowCommand(const ShowOptions& options);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);

@@ -10,9 +10,8 @@ namespace dmlop {
 
 void RequireIsa(const std::string& name) {
   if (SelectIsa(name)) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("this machine has no instruction set '{}'; it has {}", name,
-                          fmt::join(SupportedIsas(), ", ")));
+  throw Error(ErrorKind::kUsage, fmt::format("this machine has no instruction set '{}'; it has {}",
+                                             name, fmt::join(SupportedIsas(), ", ")));
 }
 
 }  // namespace dmlop

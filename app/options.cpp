@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <functional>
+#include <optional>
 
 #include "app/commands.h"
 #include "app/output.h"
@@ -31,6 +33,38 @@ ExitStatus StatusOf(ErrorKind kind) {
   return ExitStatus::kInternal;
 }
 
+// Splits what is a number at its front; the rest is its unit. Empty where there is no number, or
+// one that is negative or infinite.
+std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
+  return std::pair(number, std::string(end));
+}
+
+double ParseSeconds(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}};
+  const auto quantity = ParseQuantity(text);
+  for (const auto& [unit, seconds] : kUnits) {
+    if (quantity && quantity->first > 0 && quantity->second == unit) {
+      return quantity->first * seconds;
+    }
+  }
+  throw CLI::ValidationError(
+      "--min-time", fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min", text));
+}
+
+// As a fraction.
+double ParsePercent(const std::string& text) {
+  const auto quantity = ParseQuantity(text);
+  if (quantity && (quantity->second == "%" || quantity->second.empty())) {
+    return quantity->first / 100;
+  }
+  throw CLI::ValidationError("--fail-over",
+                             fmt::format("'{}' is not a percentage such as 5%", text));
+}
+
 // Declares the options of every command. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
@@ -41,6 +75,7 @@ class CommandLine {
     app_.footer("Each command has a --help of its own, with examples.\n");
     DeclareRun();
     DeclareValidate();
+    DeclareBench();
     DeclareCompare();
     DeclareShow();
     DeclareExplain();
@@ -92,10 +127,10 @@ class CommandLine {
         ->type_name("LEVEL");
   }
 
-  template <typename T>
+  template <typename T, typename Choice = T>
   static void AddChoice(CLI::App* sub, const std::string& name, const std::string& description,
                         const std::string& type_name, T& value,
-                        const std::vector<std::pair<std::string, T>>& choices) {
+                        const std::vector<std::pair<std::string, Choice>>& choices) {
     sub->add_option_function<std::string>(
            name,
            [name, choices, &value](const std::string& text) {
@@ -224,6 +259,59 @@ class CommandLine {
         ->excludes("--print-complete");
   }
 
+  void DeclareBench() {
+    CLI::App* sub = Declare("bench", "Time operators, beside what memory allows",
+                            "  dmlop bench sum.json max.json -t 1,2\n"
+                            "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
+                            "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n",
+                            [this] { return BenchCommand(bench_, common_); });
+    sub->add_option("descriptor", bench_.descriptors, "Paths, - or JSON text; models too")
+        ->required()
+        ->type_name("DESCRIPTOR");
+    sub->add_option("-i,--input", bench_.inputs,
+                    "Bind the next (or the named) input to a file (default: values made up)")
+        ->allow_extra_args(false)
+        ->type_name("[NAME=]FILE");
+    sub->add_option("-t,--threads", bench_.threads, "Numbers of threads (default: all cores)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 1 << 16).description(""))
+        ->type_name("N,...");
+    AddChoice(
+        sub, "--cache", "Time with caches hot, cold or both (default)", "STATE", bench_.caches,
+        {{"both", BenchCaches::kBoth}, {"hot", BenchCaches::kHot}, {"cold", BenchCaches::kCold}});
+    sub->add_option_function<std::string>(
+           "--min-time",
+           [this](const std::string& text) { bench_.min_seconds = ParseSeconds(text); },
+           "Time each row at least this long, such as 2s or 500ms (default: 0.5s)")
+        ->type_name("TIME");
+    AddBenchFormat(sub);
+    sub->add_option("-o,--output", bench_.output, "Write the results to a file")->type_name("FILE");
+    CLI::Option* baseline = sub->add_option("--baseline", bench_.baseline,
+                                            "Compare with what bench -o FILE.json wrote before");
+    baseline->type_name("FILE");
+    sub->add_option_function<std::string>(
+           "--fail-over",
+           [this](const std::string& text) { bench_.fail_over = ParsePercent(text); },
+           "Status 1 where a row is slower than the baseline by more, such as 5%")
+        ->needs(baseline)
+        ->type_name("PERCENT");
+    AddLevel(sub, [this](FeatureLevel level) { bench_.level = level; });
+    sub->add_option("--isa", bench_.isa,
+                    "Instruction set: " + fmt::format("{}", fmt::join(SupportedIsas(), ", ")))
+        ->type_name("NAME");
+  }
+
+  void AddBenchFormat(CLI::App* sub) {
+    const std::vector<std::pair<std::string, BenchFormat>> formats = {
+        {"table", BenchFormat::kTable},
+        {"json", BenchFormat::kJson},
+        {"csv", BenchFormat::kCsv},
+        {"markdown", BenchFormat::kMarkdown}};
+    AddChoice(sub, "--format", "table, json, csv or markdown (default: by the name of FILE)",
+              "FORMAT", bench_.format, formats);
+  }
+
   void DeclareCompare() {
     CLI::App* sub = Declare("compare", "Compare two tensor files",
                             "  dmlop compare actual.npy expected.npy\n"
@@ -304,6 +392,7 @@ class CommandLine {
   CommonOptions common_;
   RunOptions run_;
   ValidateOptions validate_;
+  BenchOptions bench_;
   CompareOptions compare_;
   ShowOptions show_;
   ExplainOptions explain_;

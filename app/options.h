@@ -43,6 +43,23 @@ struct ValidateOptions {
   bool to_model = false;
 };
 
+enum class BenchFormat { kTable, kJson, kCsv, kMarkdown };
+enum class BenchCaches { kBoth, kHot, kCold };
+
+struct BenchOptions {
+  std::vector<std::string> descriptors;
+  std::vector<std::string> inputs;  // [NAME=]FILE
+  std::vector<int> threads;         // empty: the default
+  BenchCaches caches = BenchCaches::kBoth;
+  double min_seconds = 0.5;  // of a row
+  std::optional<BenchFormat> format;
+  std::string output;               // empty: standard output
+  std::string baseline;             // empty: none
+  std::optional<double> fail_over;  // slower than the baseline by this fraction of it
+  FeatureLevel level = kHighestFeatureLevel;
+  std::string isa;  // empty: the best
+};
+
 struct CompareOptions {
   std::string actual;
   std::string expected;

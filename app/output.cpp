@@ -1,6 +1,7 @@
 #include "app/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,6 +30,16 @@ std::string Printable(std::string_view text) {
     }
   }
   return printable;
+}
+
+std::optional<size_t> TerminalWidth() {
+  if (isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  const char* columns = std::getenv("COLUMNS");
+  const long stated = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  if (stated > 0) return static_cast<size_t>(stated);
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
 }
 
 bool UseColor(ColorMode mode) {

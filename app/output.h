@@ -1,6 +1,7 @@
 // What the program prints: results to standard output, messages to standard error.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ void PrintMessage(std::string_view text);
 // The text with control characters spelled out, so that what a message quotes cannot drive the
 // terminal.
 std::string Printable(std::string_view text);
+
+// Columns of the terminal that is standard output: COLUMNS, or what the terminal says. Empty where
+// standard output is no terminal.
+std::optional<size_t> TerminalWidth();
 
 // Whether standard error should be coloured.
 bool UseColor(ColorMode mode);

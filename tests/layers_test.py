@@ -26,6 +26,7 @@ LIBRARIES = {
     "tbb/": r"core/base/parallel\.cpp",
     "nlohmann/": r"core/(io/json|document/document_json|model/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options\.cpp",
+    "benchmark/": r"app/bench_module\.cpp",
     "nettle/": r"app/run_report\.cpp",
 }
 

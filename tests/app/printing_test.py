@@ -12,7 +12,7 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import COLUMN_SUMS_TEXT, COPY, SUM, X, ProgramTest, start
 
-COMMANDS = ["run", "validate", "compare", "show", "explain", "ops"]
+COMMANDS = ["run", "validate", "bench", "compare", "show", "explain", "ops"]
 
 
 class TensorTextTest(ProgramTest):

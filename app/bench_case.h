@@ -1,0 +1,24 @@
+// What bench measures: operators with the inputs that they are timed on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "core/io/tensor_file.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+struct BenchCase {
+  std::string name;                  // of its rows; no two cases have the same
+  OperatorDesc desc;                 // valid
+  std::vector<LoadedTensor> inputs;  // without data where values are to be made up
+};
+
+// The operators of all documents, in order. Faults are printed; empty where there are any.
+std::optional<std::vector<BenchCase>> ReadBenchCases(const BenchOptions& options,
+                                                     const CommonOptions& common);
+
+}  // namespace dmlop

@@ -1,0 +1,62 @@
+// Google Benchmark, loaded when a command needs it: linked to the program it would take a tenth of
+// the start-up time of every other command. It lives in a module beside the program, which knows
+// nothing of operators (bench_module.cpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dmlop {
+
+// One measurement: a number of calls, timed together.
+struct Sample {
+  double seconds = 0;      // of one call
+  double cpu_seconds = 0;  // of one call, in all threads of the process
+  int64_t calls = 0;
+};
+
+// A figure over all samples.
+struct Aggregate {
+  std::string name;  // "median"
+  double value = 0;
+  double cpu_value = 0;
+  bool is_fraction = false;  // of the mean, not in seconds
+};
+
+// What the JSON says about one thing that was measured.
+struct JsonEntry {
+  std::string name;     // "sum.json"
+  std::string variant;  // "hot"
+  int threads = 1;
+  std::string label;
+  std::vector<Sample> samples;
+  std::vector<Aggregate> aggregates;
+  std::map<std::string, double> counters;  // of every line
+};
+
+struct BenchLibrary {
+  // Takes `count` samples of each function, of at least `sample_seconds`, in an order that mixes
+  // them, so that what the machine does meanwhile meets all alike.
+  std::vector<std::vector<Sample>> (*Measure)(std::span<const std::function<void()>> functions,
+                                              int count, double sample_seconds);
+
+  // The largest caches of the machine, all of them together, in bytes; 0 if that is not known.
+  int64_t (*LastLevelCacheBytes)();
+
+  // Google Benchmark's JSON. `context` is added to what it says about the machine.
+  std::string (*Json)(std::span<const JsonEntry> entries,
+                      const std::map<std::string, std::string>& context);
+};
+
+// The module's one symbol: a function that returns its BenchLibrary.
+inline constexpr const char* kBenchModule = "dmlop-bench.so";
+inline constexpr const char* kBenchLibrarySymbol = "DmlopBenchLibrary";
+
+// Throws an Error of kind kFileSystem where the module cannot be loaded.
+const BenchLibrary& LoadBenchLibrary();
+
+}  // namespace dmlop

@@ -1,0 +1,136 @@
+#include "app/bench_ring.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "core/tensor/sample_values.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kLine = 64;
+
+size_t RoundedUpToLines(size_t bytes) {
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+size_t BytesOf(const Layout& layout, DataType type) {
+  return static_cast<size_t>(Extent(layout)) * ByteWidth(type);
+}
+
+// A buffer whose every `pitch` bytes begin like the first ones.
+void Repeat(Buffer& copies, size_t pitch) {
+  for (size_t begin = pitch; begin < copies.size(); begin += pitch) {
+    std::memcpy(copies.data() + begin, copies.data(), pitch);
+  }
+}
+
+}  // namespace
+
+Rotation::Rotation(int64_t count) : count_(count), leap_(count * 5 / 8 + 1) {
+  while (std::gcd(leap_, count_) != 1) ++leap_;
+}
+
+OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
+    : desc_(of.desc), rotation_(copies) {
+  for (const LoadedTensor& input : of.inputs) {
+    const ConstTensorView& view = input.view;
+    const size_t size = dmlop::BytesOf(view.layout, view.type);
+    const size_t pitch = RoundedUpToLines(size);
+    Buffer buffer(pitch * static_cast<size_t>(copies));
+    if (view.data != nullptr) {
+      std::memcpy(buffer.data(), view.data, size);
+    } else {
+      FillWithSampleValues(view.type, {buffer.data(), size});
+    }
+    Repeat(buffer, pitch);
+    inputs_.push_back({buffer.data(), view.type, view.layout});
+    input_slots_.push_back({std::move(buffer), pitch});
+  }
+  for (const TensorSlot& tensor : TensorSlots(of.desc)) {
+    if (tensor.role == TensorRole::kInput) continue;
+    const Layout layout = LayoutOf(*tensor.desc);
+    const DataType type = *tensor.desc->data_type;
+    const size_t pitch = RoundedUpToLines(dmlop::BytesOf(layout, type));
+    Buffer buffer(pitch * static_cast<size_t>(copies));
+    outputs_.push_back({buffer.data(), type, layout});
+    output_slots_.push_back({std::move(buffer), pitch});
+  }
+}
+
+int64_t OperatorRing::BytesOf(const BenchCase& of) {
+  size_t bytes = 0;
+  for (const LoadedTensor& input : of.inputs) {
+    bytes += RoundedUpToLines(dmlop::BytesOf(input.view.layout, input.view.type));
+  }
+  for (const TensorSlot& slot : TensorSlots(of.desc)) {
+    if (slot.role == TensorRole::kInput) continue;
+    bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+void OperatorRing::Advance() {
+  const size_t copy = static_cast<size_t>(rotation_.Next());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    inputs_[i].data = input_slots_[i].copies.data() + copy * input_slots_[i].pitch;
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    outputs_[i].data = output_slots_[i].copies.data() + copy * output_slots_[i].pitch;
+  }
+}
+
+LimitRing::LimitRing(Limit limit, int64_t bytes, int64_t copies)
+    : limit_(limit),
+      size_(static_cast<size_t>(limit == Limit::kCopy ? bytes / 2 : bytes)),
+      pitch_(RoundedUpToLines(size_)),
+      rotation_(copies) {
+  const size_t all = pitch_ * static_cast<size_t>(copies);
+  if (limit != Limit::kWrite) {
+    from_ = Buffer(all);
+    FillWithSampleValues(DataType::kUint8, {from_.data(), all});
+  }
+  if (limit != Limit::kRead) to_ = Buffer(all);
+}
+
+int64_t LimitRing::BytesOf(Limit limit, int64_t bytes) {
+  const int64_t parts = limit == Limit::kCopy ? 2 : 1;
+  return parts * static_cast<int64_t>(RoundedUpToLines(static_cast<size_t>(bytes / parts)));
+}
+
+void LimitRing::Run() {
+  switch (limit_) {
+    case Limit::kCopy:
+      return CopyBytes({to_.data() + at_, size_}, {from_.data() + at_, size_}, path_);
+    case Limit::kRead:
+      return ReadBytes({from_.data() + at_, size_});
+    case Limit::kWrite:
+      return WriteBytes({to_.data() + at_, size_}, path_);
+  }
+}
+
+double LimitRing::SecondsOfCall(WritePath path, bool cold) {
+  path_ = path;
+  Run();
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 5; ++i) {
+    if (cold) Advance();
+    const auto start = std::chrono::steady_clock::now();
+    Run();
+    const auto taken = std::chrono::steady_clock::now() - start;
+    best = std::min(best, std::chrono::duration<double>(taken).count());
+  }
+  return best;
+}
+
+void LimitRing::ChoosePath(bool cold) {
+  if (limit_ == Limit::kRead) return;
+  const double streamed = SecondsOfCall(WritePath::kStreamed, cold);
+  const double cached = SecondsOfCall(WritePath::kCached, cold);
+  path_ = streamed < cached ? WritePath::kStreamed : WritePath::kCached;
+}
+
+}  // namespace dmlop

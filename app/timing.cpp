@@ -1,0 +1,63 @@
+#include "app/timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace dmlop {
+namespace {
+
+std::vector<double> Sorted(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+double Mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double SampleDeviation(std::span<const double> values, double mean) {
+  if (values.size() < 2) return 0;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+// After Iglewicz and Hoaglin (1993): 0.6745 * |x - median| / MAD > 3.5, with MAD the median of all
+// |x - median|. Unlike the deviation, neither median is moved by the outliers themselves.
+size_t CountOutliers(std::span<const double> values, double median) {
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - median));
+  const double limit = 3.5 / 0.6745 * Percentile(Sorted(distances), 0.5);
+  return static_cast<size_t>(std::count_if(distances.begin(), distances.end(),
+                                           [&](double distance) { return distance > limit; }));
+}
+
+}  // namespace
+
+double Percentile(std::span<const double> sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+SampleStatistics StatisticsOf(std::span<const double> values) {
+  const std::vector<double> sorted = Sorted(values);
+  SampleStatistics statistics;
+  statistics.median = Percentile(sorted, 0.5);
+  statistics.minimum = sorted.front();
+  statistics.mean = Mean(values);
+  statistics.deviation = SampleDeviation(values, statistics.mean);
+  statistics.percentile_5 = Percentile(sorted, 0.05);
+  statistics.percentile_25 = Percentile(sorted, 0.25);
+  statistics.percentile_75 = Percentile(sorted, 0.75);
+  statistics.percentile_95 = Percentile(sorted, 0.95);
+  statistics.maximum = sorted.back();
+  statistics.outliers = CountOutliers(values, statistics.median);
+  return statistics;
+}
+
+}  // namespace dmlop

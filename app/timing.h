@@ -1,0 +1,29 @@
+// The figures of repeated measurements.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace dmlop {
+
+// Of at least one value. Percentiles are interpolated linearly between neighbours, as NumPy's are;
+// the deviation is that of a sample (n - 1), 0 for a single value.
+struct SampleStatistics {
+  double median = 0;
+  double minimum = 0;
+  double mean = 0;
+  double deviation = 0;
+  double percentile_5 = 0;
+  double percentile_25 = 0;
+  double percentile_75 = 0;
+  double percentile_95 = 0;
+  double maximum = 0;
+  size_t outliers = 0;  // values with a modified z-score beyond 3.5
+};
+
+SampleStatistics StatisticsOf(std::span<const double> values);
+
+// `fraction` is in [0, 1]; `sorted` rises and is not empty.
+double Percentile(std::span<const double> sorted, double fraction);
+
+}  // namespace dmlop

@@ -1,0 +1,405 @@
+"""bench: figures recomputed from its samples, its formats read by programs, and what it refuses.
+
+No time is asserted: only what the figures say of each other.
+"""
+
+import csv
+import datetime
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COPY, JOIN, ROOT, SUM, X, ProgramTest, start
+
+QUICK = ["--min-time", "2ms", "--cache", "hot"]
+BIG_SUM = ('{"type": "REDUCE", "Function": "SUM", "Axes": [1],'
+           ' "InputTensor": {"DataType": "FLOAT32", "Sizes": [64, 100]}}')
+
+# On a machine that has not the memory for 32 GiB twice.
+HUGE_SUM = BIG_SUM.replace("[64, 100]", "[65535, 65535]").replace("FLOAT32", "INT64")
+MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+TOO_LARGE = [([HUGE_SUM], 5, "the machine has")] if MEMORY < 1 << 36 else []
+
+# What the aggregates are of the samples.
+STATISTICS = {
+    "median": np.median,
+    "min": np.min,
+    "mean": np.mean,
+    "stddev": lambda x: np.std(x, ddof=1),
+    "cv": lambda x: np.std(x, ddof=1) / np.mean(x),
+    "p5": lambda x: np.percentile(x, 5),
+    "p25": lambda x: np.percentile(x, 25),
+    "p75": lambda x: np.percentile(x, 75),
+    "p95": lambda x: np.percentile(x, 95),
+    "max": np.max,
+}
+
+
+def outliers(x):
+    distance = np.abs(x - np.median(x))
+    return np.count_nonzero(distance > 3.5 / 0.6745 * np.median(distance))
+
+
+class BenchProgramTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+        self.write("sum.json", SUM)
+        self.write("big.json", BIG_SUM)
+
+    def json_of(self, *arguments, **options):
+        return json.loads(self.text_of("bench", *arguments, "--format", "json", **options))
+
+    def entries(self, result, run_name):
+        """The samples and the aggregates of a row."""
+        entries = [e for e in result["benchmarks"] if e["run_name"] == run_name]
+        return ([e for e in entries if e["run_type"] == "iteration"],
+                {e["aggregate_name"]: e for e in entries if e["run_type"] == "aggregate"})
+
+    def on_terminal(self, *arguments, columns, environment=()):
+        """Standard output as a terminal of that width shows it."""
+        terminal, end = pty.openpty()
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | dict(environment)
+        start(["bench", *arguments], cwd=self.folder, stdout=end, env=kept)
+        os.close(end)
+        text = b""
+        try:
+            while part := os.read(terminal, 1 << 16):
+                text += part
+        except OSError:
+            pass  # its end, as Linux tells it
+        os.close(terminal)
+        return text.decode().replace("\r\n", "\n")
+
+
+class BenchTest(BenchProgramTest):
+    def test_json_has_what_google_benchmarks_compare_tool_reads(self):
+        result = self.json_of("sum.json", "-i", "x.npy", "-t", "1,2", *QUICK)
+        context = result["context"]
+        datetime.datetime.fromisoformat(context["date"])
+        for key, kind in {"host_name": str, "executable": str, "num_cpus": int, "mhz_per_cpu": int,
+                          "caches": list, "load_avg": list, "library_build_type": str,
+                          "dmlop_version": str, "cpu_model": str, "isa": str,
+                          "governor": str}.items():
+            self.assertIsInstance(context[key], kind, key)
+        for entry in result["benchmarks"]:
+            for key, kind in {"name": str, "run_name": str, "run_type": str, "repetitions": int,
+                              "threads": int, "iterations": int, "real_time": float,
+                              "cpu_time": float, "time_unit": str, "family_index": int,
+                              "per_family_instance_index": int}.items():
+                self.assertIsInstance(entry[key], kind, key)
+            self.assertEqual(entry["time_unit"], "ns")
+            if entry["run_type"] == "iteration":
+                self.assertEqual(entry["name"], entry["run_name"])
+                self.assertLess(entry["repetition_index"], entry["repetitions"])
+            else:
+                self.assertEqual(entry["name"], f"{entry['run_name']}_{entry['aggregate_name']}")
+                unit = "percentage" if entry["aggregate_name"] == "cv" else "time"
+                self.assertEqual(entry["aggregate_unit"], unit)
+        self.assertEqual(list(dict.fromkeys(e["run_name"] for e in result["benchmarks"])),
+                         [f"sum.json{limit}/hot/threads:{threads}" for threads in (1, 2)
+                          for limit in ("", "/limit")])
+
+    def test_aggregates_are_those_of_the_samples(self):
+        result = self.json_of("big.json", "-t", "1", "--min-time", "5ms", "--cache", "both")
+        for state in "hot", "cold":
+            for row in f"big.json/{state}/threads:1", f"big.json/limit/{state}/threads:1":
+                samples, aggregates = self.entries(result, row)
+                self.assertGreaterEqual(len(samples), 10)
+                self.assertEqual(set(aggregates), set(STATISTICS))
+                for time in "real_time", "cpu_time":
+                    values = np.array([sample[time] for sample in samples])
+                    for name, statistic in STATISTICS.items():
+                        np.testing.assert_allclose(aggregates[name][time], statistic(values),
+                                                   rtol=1e-9, err_msg=f"{row} {name} {time}")
+            samples, aggregates = self.entries(result, f"big.json/{state}/threads:1")
+            times = np.array([sample["real_time"] for sample in samples])
+            self.assertEqual(aggregates["median"]["outliers"], outliers(times))
+            # Together the samples took the asked time.
+            calls = np.array([sample["iterations"] for sample in samples])
+            self.assertGreaterEqual(np.sum(times * calls), 5e6)
+
+    def test_rates_are_bytes_by_median_times(self):
+        result = self.json_of("big.json", *QUICK, "-t", "1")
+        _, own = self.entries(result, "big.json/hot/threads:1")
+        _, limit = self.entries(result, "big.json/limit/hot/threads:1")
+        median = own["median"]
+        self.assertEqual((median["bytes_read"], median["bytes_written"]), (25600, 256))
+        self.assertEqual(limit["median"]["label"], "read")
+        for rate, time in ((median["bytes_per_second"], median["real_time"]),
+                           (median["limit_bytes_per_second"], limit["median"]["real_time"])):
+            np.testing.assert_allclose(rate, 25856 / (time * 1e-9), rtol=1e-9)
+        np.testing.assert_allclose(
+            median["limit_share"], median["bytes_per_second"] / median["limit_bytes_per_second"],
+            rtol=1e-9)
+
+    def test_bytes_are_those_of_the_bound_tensors(self):
+        self.save(row=np.ones((1, 8), "f4"), fortran=np.ones((100, 8), "f4", order="F"))
+        broadcast = ('{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32",'
+                     ' "Sizes": [100, 8], "Strides": [0, 1]}}')
+        for descriptor, file, moved in ((broadcast, "row.npy", (32, 3200)),
+                                        (COPY, "fortran.npy", (3200, 3200))):
+            result = self.json_of(descriptor, "-i", file, *QUICK)
+            entry = result["benchmarks"][0]
+            self.assertEqual((entry["bytes_read"], entry["bytes_written"]), moved)
+
+    def test_csv_is_a_line_a_row(self):
+        text = self.text_of("bench", "sum.json", SUM, "-i", "x.npy", "-t", "2,1", *QUICK,
+                            "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        self.assertEqual([(r["name"], r["threads"], r["cache"]) for r in rows],
+                         [("sum.json", "2", "hot"), ("sum.json", "1", "hot"),
+                          ("REDUCE", "2", "hot"), ("REDUCE", "1", "hot")])
+        for row in rows:
+            times = [float(row[f"{name}_s"])
+                     for name in ("min", "p5", "p25", "median", "p75", "p95", "max")]
+            self.assertEqual(times, sorted(times))
+            self.assertEqual((row["bytes_read"], row["bytes_written"]), ("36", "12"))
+            self.assertNotIn(None, row.values())
+            self.assertNotIn(None, row)
+
+    def test_csv_quotes_names(self):
+        self.write('a,"b".json', SUM)
+        text = self.text_of("bench", 'a,"b".json', "-i", "x.npy", *QUICK, "--format", "csv")
+        self.assertEqual(list(csv.DictReader(io.StringIO(text)))[0]["name"], 'a,"b".json')
+
+    def test_markdown_is_a_table(self):
+        self.write("a|b.json", SUM)
+        text = self.text_of("bench", "a|b.json", "-i", "x.npy", *QUICK, "-t", "1", "--format",
+                            "markdown")
+        lines = text.splitlines()
+        self.assertEqual(lines[1], "")
+        cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines[2:]]
+        self.assertEqual(len({len(row) for row in cells}), 1)
+        self.assertEqual(cells[0][0].strip(), "operator")
+        self.assertRegex(lines[3], r"^(\| (---|---:) )+\|$")
+        self.assertEqual(cells[2][0].strip(), "a\\|b.json")
+
+    def test_table_states_the_machine_and_has_no_bars_in_a_pipe(self):
+        text = self.text_of("bench", "big.json", *QUICK, "-t", "1")
+        lines = text.splitlines()
+        self.assertRegex(lines[0], r"^.+, \d+ CPUs?, \w+; .*governor.*; load average \d+\.\d\d$")
+        self.assertEqual(re.split("  +", lines[1].strip()),
+                         ["operator", "threads", "cache", "median", "min", "mean", "stddev", "p5",
+                          "p95", "moved", "GB/s", "limit"])
+        self.assertRegex(lines[2], r"^big\.json +1  hot .* 25\.25 KiB .*% read$")
+        self.assertEqual(len(lines), 3)
+
+    def test_table_fits_the_terminal_and_has_bars(self):
+        name = "a-long-name-of-a-descriptor-for-terminals.json"
+        self.write(name, BIG_SUM)
+        for columns in (200, 120, 80, 60):
+            text = self.on_terminal(name, *QUICK, "-t", "1", columns=columns)
+            header, row = text.splitlines()[1:3]
+            self.assertLessEqual(len(row), columns, row)
+            self.assertRegex(row, r"\d% read  [█▉▊▋▌▍▎▏]*$")
+            for needed in ("operator", "cache", "median", "limit"):
+                self.assertIn(needed, header)
+            self.assertEqual("p95" in header, columns == 200)
+            self.assertTrue(row.startswith(name) or row.startswith("…"), row)
+        text = self.on_terminal(name, *QUICK, "-t", "1", columns=60,
+                                environment={"COLUMNS": "200"})
+        self.assertIn("p95", text)
+
+    def test_bars_show_the_share(self):
+        result = self.on_terminal("big.json", *QUICK, "-t", "1,2", columns=100)
+        for row in result.splitlines()[2:]:
+            share, bar = re.search(r"(\d+)% read  ([█▉▊▋▌▍▎▏]*)$", row).groups()
+            eighths = sum(8 - "█▉▊▋▌▍▎▏".index(c) for c in bar)
+            width = min(24, 100 - len(row) + len(bar))
+            self.assertAlmostEqual(eighths / 8 / width, min(int(share), 100) / 100, delta=0.03)
+
+    def test_file_takes_the_format_of_its_name(self):
+        for name, begins in (("r.json", "{"), ("r.csv", "name,threads"), ("r.md", ""), ("r", "")):
+            text = self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", name)
+            self.assertTrue(text.splitlines()[1].startswith("operator"))  # standard output
+            self.assertTrue((self.folder / name).read_text().startswith(begins))
+        json.loads((self.folder / "r.json").read_text())
+        self.assertIn("| ---", (self.folder / "r.md").read_text())
+        self.assertEqual(self.text_of("bench", "big.json", *QUICK, "-q", "-o", "r", "--format",
+                                      "csv"), "")
+        self.assertTrue((self.folder / "r").read_text().startswith("name,"))
+
+    def test_models_have_a_row_for_each_dispatchable(self):
+        model = ROOT / "testdata/models/reduce.json"
+        names = list(json.loads(re.sub(r"//.*", "", model.read_text()))["dispatchables"])
+        result = self.json_of(model, *QUICK, "-t", "1")
+        rows = [e["run_name"] for e in result["benchmarks"] if e.get("aggregate_name") == "median"]
+        self.assertEqual([r for r in rows if "/limit/" not in r],
+                         [f"{model}:{name}/hot/threads:1" for name in names])
+
+    def test_rows_of_one_name_are_numbered(self):
+        text = self.text_of("bench", SUM, SUM, "sum.json", "sum.json", "-i", "x.npy", *QUICK, "-t",
+                            "1", "--format", "csv")
+        self.assertEqual([r["name"] for r in csv.DictReader(io.StringIO(text))],
+                         ["REDUCE", "REDUCE#2", "sum.json", "sum.json#2"])
+
+    def test_streams_are_descriptors_and_inputs(self):
+        self.assertIn("REDUCE ", self.text_of("bench", "-", *QUICK, stdin=BIG_SUM.encode()))
+        stream = io.BytesIO()
+        np.save(stream, X)
+        self.assertIn("sum.json ",
+                      self.text_of("bench", "sum.json", "-i", "-", *QUICK, stdin=stream.getvalue()))
+
+    def test_isa_is_taken_and_said(self):
+        result = self.json_of("big.json", *QUICK, "--isa", "portable")
+        self.assertEqual(result["context"]["isa"], "portable")
+
+
+class BaselineTest(BenchProgramTest):
+    def baseline(self, change=lambda result: None):
+        """A baseline of this machine, changed."""
+        self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", "base.json")
+        result = json.loads((self.folder / "base.json").read_text())
+        change(result)
+        self.write("base.json", result)
+
+    def scaled(self, factor):
+        def change(result):
+            for entry in result["benchmarks"]:
+                entry["real_time"] *= factor
+        return change
+
+    def bench(self, *arguments, **options):
+        return self.run_program("bench", "big.json", *QUICK, "-t", "1", "--baseline", "base.json",
+                                *arguments, **options)
+
+    def test_ratio_is_that_of_the_medians(self):
+        self.baseline()
+        before = json.loads((self.folder / "base.json").read_text())
+        now = json.loads(self.bench("--format", "json").stdout)
+        medians = [self.entries(result, "big.json/hot/threads:1")[1]["median"]
+                   for result in (now, before)]
+        np.testing.assert_allclose(medians[0]["ratio_to_baseline"],
+                                   medians[0]["real_time"] / medians[1]["real_time"], rtol=1e-9)
+        table = self.bench().stdout.decode().splitlines()
+        self.assertTrue(table[1].endswith("to baseline"))
+        self.assertRegex(table[2], r" \d+\.\d{3}$")
+
+    def test_a_row_that_is_slower_is_status_1(self):
+        self.baseline(self.scaled(1e-3))
+        self.assertIn("times as long as in the baseline",
+                      self.bench("--fail-over", "5%", status=1).stderr.decode())
+        self.bench(status=0)  # without --fail-over it is only shown
+        self.assertEqual(self.bench("-q", "--fail-over", "5", status=1).stderr, b"")
+
+    def test_a_row_that_is_not_slower_is_status_0(self):
+        self.baseline(self.scaled(1e3))
+        self.bench("--fail-over", "5%", status=0)
+
+    def test_missing_rows_are_said(self):
+        self.baseline()
+        done = self.bench("-t", "2")
+        self.assertIn("base.json has no big.json/hot/threads:2", done.stderr.decode())
+        done = self.run_program("bench", "sum.json", "-i", "x.npy", *QUICK, "--baseline",
+                                "base.json", "-t", "1")
+        self.assertIn("big.json/hot/threads:1 of base.json was not measured", done.stderr.decode())
+        self.assertRegex(done.stdout.decode().splitlines()[2], " none$")
+        # A gate that lets everything pass is a mistake.
+        done = self.run_program("bench", "sum.json", "-i", "x.npy", *QUICK, "--baseline",
+                                "base.json", "-t", "1", "--fail-over", "5%", status=2)
+        self.assertIn("none of the rows", done.stderr.decode())
+
+    def test_another_instruction_set_is_said(self):
+        self.baseline()
+        self.assertIn("base.json was measured with", self.bench("--isa", "portable").stderr.decode())
+
+    def test_baselines_of_another_machine_or_layout_are_refused(self):
+        def of_model(result):
+            result["context"]["cpu_model"] = "Another CPU"
+
+        def of_cpus(result):
+            result["context"]["num_cpus"] += 1
+
+        for change in of_model, of_cpus:
+            self.baseline(change)
+            self.assertIn("another machine", self.bench(status=3).stderr.decode())
+        for text, part in (("{", "base.json:1:"), ("[]", "is not what bench"), ("", "base.json"),
+                           ('{"context": {"date": ""}, "benchmarks": []}', "is not what bench"),
+                           ('{"context": {"dmlop_version": "1"}}', "is not what bench"),
+                           ("not JSON", "base.json:1:1")):
+            self.write("base.json", text)
+            done = self.bench(status=3)
+            self.assertIn(part, done.stderr.decode(), text)
+            self.assertEqual(done.stdout, b"")
+
+        def without_time(result):
+            for entry in result["benchmarks"]:
+                entry["real_time"] = "fast"
+
+        def without_rows(result):
+            result["benchmarks"] = []
+
+        for change, part in (without_time, "real_time"), (without_rows, "has no medians"):
+            self.baseline(change)
+            self.assertIn(part, self.bench(status=3).stderr.decode())
+
+
+class RefusalTest(BenchProgramTest):
+    def test_wrong_command_lines(self):
+        for arguments, part in [
+                ([], "descriptor is required"),
+                (["big.json", "--min-time", "fast"], "'fast' is not a time"),
+                (["big.json", "--min-time", "0"], "is not a time"),
+                (["big.json", "--min-time", "-1s"], "is not a time"),
+                (["big.json", "--min-time", "1h"], "is not a time"),
+                (["big.json", "--min-time", "inf"], "is not a time"),
+                (["big.json", "-t", "0"], "--threads"),
+                (["big.json", "-t", "1,0"], "--threads"),
+                (["big.json", "-t", "one"], "--threads"),
+                (["big.json", "--format", "xml"], "--format"),
+                (["big.json", "--cache", "warm"], "--cache"),
+                (["big.json", "--fail-over", "5%"], "--baseline"),
+                (["big.json", "--baseline", "b.json", "--fail-over", "much"], "is not a percentage"),
+                (["big.json", "--baseline", "b.json", "--fail-over", "-5%"], "is not a percentage"),
+                (["big.json", "--isa", "mmx"], "'mmx'"),
+                (["sum.json"], "InputTensor is bound to nothing"),
+                (["big.json", "-i", "Wrong=x.npy"], "no input 'Wrong'"),
+                (["-", "-"], "standard input"),
+                (["-", "-i", "-"], "standard input"),
+                (["big.json", "sum.json", "-i", "-"], "standard input"),
+                ([ROOT / "testdata/models/reduce.json", "-i", "x.npy"], "a model binds"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(part, self.errors_of("bench", *arguments, stdin=SUM.encode(),
+                                                   status=2))
+
+    def test_wrong_documents_and_files(self):
+        self.write("bad.json", SUM.replace("SUM", "ADD"))
+        self.write("text.npy", "text")
+        for arguments, status, part in [
+                (["bad.json"], 3, "bad.json:1:"),
+                (["big.json", "-L", "7_7"], 2, "is not a feature level"),
+                ([JOIN.replace("JOIN", "UNFOLD"), "-i", "x.npy"], 3, "WindowSizes"),
+                (["sum.json", "-i", "text.npy"], 4, "text.npy"),
+                (["sum.json", "big.json", "-i", "x.npy"], 4, "expected {64, 100}"),
+                (["none.json"], 5, "none.json"),
+                (["sum.json", "-i", "none.npy"], 5, "none.npy"),
+                (["big.json", "-o", "none/r.json"], 5, "none/r.json"),
+                (["big.json", "-o", "/proc/r.json"], 5, "/proc/r.json"),
+                (["big.json", "--baseline", "none.json"], 5, "none.json"),
+                *TOO_LARGE,
+        ]:
+            with self.subTest(arguments):
+                before = self.files()
+                self.assertIn(part, self.errors_of("bench", *arguments, status=status))
+                self.assertEqual(self.files(), before)
+
+    def test_times_have_units(self):
+        for time in ("0.001", "0.001s", "1ms", "1000us", "0.00002min"):
+            self.run_program("bench", "big.json", "--cache", "hot", "--min-time", time)
+
+
+if __name__ == "__main__":
+    unittest.main()

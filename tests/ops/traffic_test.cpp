@@ -1,0 +1,135 @@
+// The bytes that each operator must move, counted by hand.
+
+#include "core/ops/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/case_name.h"
+
+namespace dmlop {
+namespace {
+
+using Numbers = std::vector<uint32_t>;
+
+TensorDesc Desc(DataType type, Numbers sizes, std::optional<Numbers> strides = std::nullopt) {
+  TensorDesc desc;
+  desc.data_type = type;
+  desc.sizes = std::move(sizes);
+  desc.strides = std::move(strides);
+  return desc;
+}
+
+Traffic TrafficFor(OperatorDesc desc) {
+  Complete(desc);
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+  for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(desc))) {
+    const TensorView view{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)};
+    if (slot.role == TensorRole::kInput) {
+      inputs.push_back(AsConst(view));
+    } else {
+      outputs.push_back(view);
+    }
+  }
+  return TrafficOf(desc, inputs, outputs);
+}
+
+OperatorDesc Identity(Numbers sizes, std::optional<Numbers> strides) {
+  IdentityDesc desc;
+  desc.input_tensor = Desc(DataType::kFloat32, std::move(sizes), std::move(strides));
+  return desc;
+}
+
+OperatorDesc JoinOf(Numbers first, Numbers second, uint32_t axis) {
+  JoinDesc desc;
+  desc.input_tensors = {Desc(DataType::kFloat16, std::move(first)),
+                        Desc(DataType::kFloat16, std::move(second))};
+  desc.axis = axis;
+  return desc;
+}
+
+OperatorDesc SplitOf(Numbers sizes, uint32_t axis, uint32_t parts) {
+  SplitDesc desc;
+  desc.input_tensor = Desc(DataType::kInt64, std::move(sizes));
+  desc.output_tensors.emplace(parts);
+  desc.axis = axis;
+  return desc;
+}
+
+OperatorDesc ReduceOf(ReduceFunction function, Numbers sizes, std::optional<Numbers> strides,
+                      Numbers axes) {
+  ReduceDesc desc;
+  desc.function = function;
+  desc.input_tensor = Desc(DataType::kFloat16, std::move(sizes), std::move(strides));
+  desc.axes = std::move(axes);
+  return desc;
+}
+
+// One channel of 10 positions.
+OperatorDesc UnfoldOf(uint32_t window, uint32_t stride, uint32_t dilation, uint32_t padding) {
+  UnfoldDesc desc;
+  desc.input_tensor = Desc(DataType::kUint8, {1, 1, 10});
+  desc.window_sizes = {window};
+  desc.strides = {stride};
+  desc.dilations = {dilation};
+  desc.start_padding = {padding};
+  desc.end_padding = {padding};
+  return desc;
+}
+
+struct TrafficCase {
+  const char* name;
+  OperatorDesc desc;
+  Traffic traffic;
+  Limit limit;
+};
+
+const TrafficCase kCases[] = {
+    // 24 elements of 4 bytes, there and back.
+    {"Identity", Identity({2, 3, 4}, std::nullopt), {96, 96}, Limit::kCopy},
+    {"Transpose", Identity({3, 4}, Numbers{1, 3}), {48, 48}, Limit::kCopy},
+    // One row of 4 is all there is to read.
+    {"BroadcastRows", Identity({3, 4}, Numbers{0, 1}), {16, 48}, Limit::kWrite},
+    {"BroadcastScalar", Identity({3, 4}, Numbers{0, 0}), {4, 48}, Limit::kWrite},
+    // Gaps are not read.
+    {"EveryOther", Identity({6}, Numbers{2}), {24, 24}, Limit::kCopy},
+    // Rows that overlap: elements 0 to 6 of memory.
+    {"Overlapping", Identity({4, 4}, Numbers{1, 1}), {28, 64}, Limit::kCopy},
+    // (2 x 3 + 2 x 5) elements of 2 bytes.
+    {"Join", JoinOf({2, 3}, {2, 5}, 1), {32, 32}, Limit::kCopy},
+    // 12 elements of 8 bytes.
+    {"Split", SplitOf({6, 2}, 0, 3), {96, 96}, Limit::kCopy},
+    // 32 elements of 2 bytes; 4 sums of 2 bytes.
+    {"Sum", ReduceOf(ReduceFunction::kSum, {4, 8}, std::nullopt, {1}), {64, 8}, Limit::kRead},
+    // 4 indices of 4 bytes.
+    {"ArgMax",
+     ReduceOf(ReduceFunction::kArgMax, {4, 8}, std::nullopt, {1}),
+     {64, 16},
+     Limit::kRead},
+    // One row of 8 elements, summed over its repetitions.
+    {"SumOfBroadcast",
+     ReduceOf(ReduceFunction::kSum, {4, 8}, Numbers{0, 1}, {0}),
+     {16, 16},
+     Limit::kCopy},
+    // 3 taps in 8 blocks of 1 byte; all 10 positions are read.
+    {"Unfold", UnfoldOf(3, 1, 1, 0), {10, 24}, Limit::kCopy},
+    {"UnfoldWide", UnfoldOf(5, 1, 1, 2), {10, 50}, Limit::kWrite},
+    // Blocks at 0, 3, 6: positions 2, 5, 8 and 9 are skipped.
+    {"UnfoldSkips", UnfoldOf(2, 3, 1, 0), {6, 6}, Limit::kCopy},
+    // Blocks at -1, 3, 7 with taps 2 apart: positions 1; 3, 5; 7, 9.
+    {"UnfoldDilated", UnfoldOf(2, 4, 2, 1), {5, 6}, Limit::kCopy},
+};
+
+class TrafficTest : public testing::TestWithParam<TrafficCase> {};
+
+TEST_P(TrafficTest, IsThatOfTheElements) {
+  const Traffic traffic = TrafficFor(GetParam().desc);
+  EXPECT_EQ(traffic.read_bytes, GetParam().traffic.read_bytes);
+  EXPECT_EQ(traffic.written_bytes, GetParam().traffic.written_bytes);
+  EXPECT_EQ(LimitOf(traffic), GetParam().limit);
+}
+
+INSTANTIATE_TEST_SUITE_P(, TrafficTest, testing::ValuesIn(kCases), CaseName<TrafficCase>);
+
+}  // namespace
+}  // namespace dmlop
