@@ -64,9 +64,9 @@ std::vector<std::string> WarningsAbout(const BenchRow& row) {
         RateOf(row) / 1e9, row.memory_rate / 1e9));
   }
   if (HasManyOutliers(row)) {
-    warnings.push_back(
-        fmt::format("has {} outliers among {} samples, up to {:.2f} times the median",
-                    row.time.outliers, row.samples.size(), row.time.maximum / row.time.median));
+    warnings.push_back(fmt::format("has outliers: {} of {} samples, up to {:.2f} times the median",
+                                   row.time.outliers, row.samples.size(),
+                                   row.time.maximum / row.time.median));
   }
   if (SpreadOf(row.time) > kWideSpread) {
     warnings.push_back(

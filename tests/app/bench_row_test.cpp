@@ -82,8 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WarningCase{"NotCold", kSteady, kSteady, 0.5e9, {"is not cold: 1 GB/s"}, false},
                     WarningCase{"Noisy", kNoisy, kSteady, 0, {"is noisy"}, true},
                     WarningCase{"NoisyLimit", kSteady, kNoisy, 0, {"has a noisy limit"}, true},
-                    WarningCase{
-                        "Outlier", kOneOutlierOfSix, kSteady, 0, {"1 outliers among 6"}, true}),
+                    WarningCase{"Outlier", kOneOutlierOfSix, kSteady, 0, {"1 of 6 samples"}, true}),
     CaseName<WarningCase>);
 
 TEST(BenchAdvice, NamesWhatDisturbs) {
