@@ -36,7 +36,8 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One line on the terminal that standard error is, overwritten again and again.
+// One line on the terminal that standard error is, overwritten again and again. What is too long
+// for it is cut off by the terminal, which does not wrap meanwhile.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
@@ -45,7 +46,7 @@ class ProgressLine {
   ~ProgressLine() { Show(""); }
 
   void Show(const std::string& text) const {
-    if (shown_) PrintMessage("\r\x1b[K" + text);
+    if (shown_) PrintMessage("\r\x1b[K\x1b[?7l" + text + "\x1b[?7h");
   }
 
  private:

@@ -66,8 +66,11 @@ size_t WidthOf(const std::vector<Column>& columns) {
 }
 
 std::vector<Column> ColumnsOf(const BenchReport& report) {
+  const bool differ = std::any_of(report.rows.begin(), report.rows.end(), [&](const BenchRow& row) {
+    return row.threads != report.rows[0].threads;
+  });
   std::vector<Column> columns = {{"operator", kNeeded, true},
-                                 {"threads", 7},
+                                 {"threads", differ ? kNeeded : 7},
                                  {"cache", kNeeded, true},
                                  {"median", kNeeded},
                                  {"min", 5},

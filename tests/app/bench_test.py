@@ -208,6 +208,8 @@ class BenchTest(BenchProgramTest):
                 self.assertIn(needed, header)
             self.assertEqual("p95" in header, columns == 200)
             self.assertTrue(row.startswith(name) or row.startswith("…"), row)
+        text = self.on_terminal(name, *QUICK, "-t", "1,2", columns=60)
+        self.assertIn("threads", text)  # which tells the rows apart
         text = self.on_terminal(name, *QUICK, "-t", "1", columns=60,
                                 environment={"COLUMNS": "200"})
         self.assertIn("p95", text)
