@@ -60,11 +60,7 @@ class CaseReader {
     OperatorCase files(document);
     files.Bind(TensorRole::kInput, options_.inputs);
     files.Bind(TensorRole::kOutput, {});
-    std::vector<std::string> paths;
-    for (const TensorSlot& slot : files.Slots(TensorRole::kInput)) {
-      paths.push_back(files.PathOf(slot));
-    }
-    RequireOneReader(argument, paths);
+    RequireOneReader(argument, files.InputPaths());
     if (!files.Check(options_.level, diagnostics)) return false;
     files.LoadInputs(diagnostics);
     if (diagnostics.has_errors()) return false;
