@@ -23,8 +23,16 @@ struct Excerpt {
 };
 
 Excerpt ExcerptAt(std::string_view text, size_t offset) {
-  const size_t line_begin = text.substr(0, offset).rfind('\n') + 1;
-  size_t line_end = std::min(text.find('\n', offset), text.size());
+  // No more of the line is looked at than may be shown.
+  const size_t from = offset - std::min(offset, kMaxLineBytes + 1);
+  const size_t newline = text.substr(from, offset - from).rfind('\n');
+  size_t line_begin = newline == std::string_view::npos ? from : from + newline + 1;
+  if (line_begin == 0 && text.substr(0, offset).starts_with(kByteOrderMark)) {
+    line_begin = kByteOrderMark.size();
+  }
+  const size_t length = text.substr(offset, kMaxLineBytes + 1).find('\n');
+  size_t line_end = std::min(
+      length == std::string_view::npos ? offset + kMaxLineBytes + 1 : offset + length, text.size());
   if (line_end > line_begin && text[line_end - 1] == '\r') --line_end;
   size_t begin = line_begin;
   size_t end = std::max(line_end, offset);
@@ -55,10 +63,8 @@ std::string Indent(const Excerpt& excerpt, size_t offset) {
   return indent;
 }
 
-}  // namespace
-
 std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
-                           std::string_view text, bool color) {
+                           std::string_view text, PositionFinder& positions, bool color) {
   const bool error = diagnostic.severity == Severity::kError;
   const std::string_view paint = !color ? "" : error ? "\x1b[1;31m" : "\x1b[1;35m";
   const std::string_view plain = color ? "\x1b[0m" : "";
@@ -69,7 +75,7 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
                                           Printable(diagnostic.message), diagnostic.code);
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
-  const TextPosition position = PositionOf(text, *diagnostic.offset);
+  const TextPosition position = positions.Find(*diagnostic.offset);
   const Excerpt excerpt = ExcerptAt(text, *diagnostic.offset);
   return fmt::format("{}:{}:{}: {}{:>5} | {}{}{}\n      | {}{}^{}\n", name, position.line,
                      position.column, message, position.line, excerpt.cut_before ? "..." : "",
@@ -77,10 +83,13 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
                      Indent(excerpt, *diagnostic.offset), paint, plain);
 }
 
+}  // namespace
+
 void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
                       bool color) {
+  PositionFinder positions(text);
   for (const Diagnostic& diagnostic : diagnostics.list()) {
-    PrintMessage(DiagnosticText(diagnostic, name, text, color));
+    PrintMessage(DiagnosticText(diagnostic, name, text, positions, color));
   }
   if (diagnostics.omitted() > 0) {
     PrintMessage(fmt::format("{}: and {} more\n", name, diagnostics.omitted()));

@@ -5,18 +5,13 @@
 //         |                 ^
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "core/base/diagnostic.h"
 
 namespace dmlop {
 
-// `name` is the document's, `text` what it says.
-std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
-                           std::string_view text, bool color);
-
-// Prints every diagnostic to standard error.
+// Prints every diagnostic to standard error. `name` is the document's, `text` what it says.
 void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
                       bool color);
 

@@ -117,12 +117,12 @@ std::string ValidText(const Verdict& verdict) {
                      BytesOf(verdict, TensorRole::kInput), BytesOf(verdict, TensorRole::kOutput));
 }
 
-Json DiagnosticJson(const Diagnostic& diagnostic, std::string_view text) {
+Json DiagnosticJson(const Diagnostic& diagnostic, PositionFinder& positions) {
   Json json = {{"severity", diagnostic.severity == Severity::kError ? "error" : "warning"},
                {"code", diagnostic.code},
                {"pointer", diagnostic.pointer}};
   if (diagnostic.offset) {
-    const TextPosition position = PositionOf(text, *diagnostic.offset);
+    const TextPosition position = positions.Find(*diagnostic.offset);
     json["line"] = position.line;
     json["column"] = position.column;
   }
@@ -140,8 +140,9 @@ std::string VerdictJson(const Verdict& verdict) {
     json["minimumFeatureLevel"] = nullptr;
   }
   json["diagnostics"] = Json::array();
+  PositionFinder positions(verdict.descriptor.text);
   for (const Diagnostic& diagnostic : verdict.diagnostics.list()) {
-    json["diagnostics"].push_back(DiagnosticJson(diagnostic, verdict.descriptor.text));
+    json["diagnostics"].push_back(DiagnosticJson(diagnostic, positions));
   }
   if (verdict.diagnostics.omitted() > 0) json["omitted"] = verdict.diagnostics.omitted();
   if (verdict.file_error) json["fileError"] = verdict.file_error->what();

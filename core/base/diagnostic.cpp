@@ -4,6 +4,23 @@
 #include <utility>
 
 namespace dmlop {
+namespace {
+
+bool ContinuesCharacter(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// The beginning and the end of a text that is too long to be read, in whole characters of UTF-8.
+std::string Shortened(std::string text) {
+  if (text.size() <= Diagnostics::kMaxTextBytes) return text;
+  size_t head = Diagnostics::kMaxTextBytes / 2;
+  size_t tail = text.size() - Diagnostics::kMaxTextBytes / 2;
+  while (head > 0 && ContinuesCharacter(text[head])) --head;
+  while (tail < text.size() && ContinuesCharacter(text[tail])) ++tail;
+  return text.substr(0, head) + "..." + text.substr(tail);
+}
+
+}  // namespace
 
 void Diagnostics::Error(std::string_view code, std::string_view pointer, std::string message,
                         std::optional<size_t> offset) {
@@ -15,15 +32,33 @@ void Diagnostics::Warning(std::string_view code, std::string_view pointer, std::
   Append({Severity::kWarning, std::string(code), std::string(pointer), std::move(message), offset});
 }
 
+void Diagnostics::FileError(ErrorKind kind, std::string_view code, std::string_view pointer,
+                            std::string message, size_t offset) {
+  Append({Severity::kError, std::string(code), std::string(pointer), std::move(message), offset,
+          kind});
+}
+
 void Diagnostics::Append(Diagnostic diagnostic) {
-  const bool first_error = diagnostic.severity == Severity::kError && !has_errors_;
-  has_errors_ |= first_error;
+  const bool is_error = diagnostic.severity == Severity::kError;
+  const bool is_first_error = is_error && !has_errors();
+  if (is_error && diagnostic.file_fault) {
+    file_fault_ = file_fault_.value_or(*diagnostic.file_fault);
+  } else {
+    document_is_wrong_ |= is_error;
+  }
+  diagnostic.message = Shortened(std::move(diagnostic.message));
+  diagnostic.pointer = Shortened(std::move(diagnostic.pointer));
   if (!full()) {
     list_.push_back(std::move(diagnostic));
     return;
   }
   ++omitted_;
-  if (first_error) list_.back() = std::move(diagnostic);  // not for a hundred warnings
+  if (is_first_error) list_.back() = std::move(diagnostic);  // not for a hundred warnings
+}
+
+void Diagnostics::AppendAll(const Diagnostics& others) {
+  for (const Diagnostic& diagnostic : others.list()) Append(diagnostic);
+  Omit(others.omitted());
 }
 
 void Diagnostics::SortByPlace() {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace dmlop {
 
 enum class Severity { kError, kWarning };
@@ -17,19 +19,28 @@ struct Diagnostic {
   std::string pointer;  // JSON pointer to the value; from a validator, relative to the operator
   std::string message;
   std::optional<size_t> offset;  // byte offset of the value in the document's text, once known
+  std::optional<ErrorKind> file_fault = std::nullopt;  // the fault of a file that the value names
 };
 
 // Keeps the first kMax and counts the others: past that nobody reads on, and a hostile document
-// could have millions.
+// could have millions. Texts of more than kMaxTextBytes lose their middle.
 class Diagnostics {
  public:
   static constexpr size_t kMax = 100;
+  static constexpr size_t kMaxTextBytes = 1000;
 
   void Error(std::string_view code, std::string_view pointer, std::string message,
              std::optional<size_t> offset = std::nullopt);
   void Warning(std::string_view code, std::string_view pointer, std::string message,
                std::optional<size_t> offset = std::nullopt);
+  // An error of the machine or of a file, at the value that asks for it.
+  void FileError(ErrorKind kind, std::string_view code, std::string_view pointer,
+                 std::string message, size_t offset);
   void Append(Diagnostic diagnostic);
+  void AppendAll(const Diagnostics& others);
+
+  // Counts diagnostics that nobody will read.
+  void Omit(size_t count) { omitted_ += count; }
 
   // True once only the count matters.
   bool full() const { return list_.size() >= kMax; }
@@ -38,14 +49,21 @@ class Diagnostics {
   // Reports come in the order of the checks; people read in the order of the text.
   void SortByPlace();
 
-  bool has_errors() const { return has_errors_; }
+  bool has_errors() const { return document_is_wrong_ || file_fault_; }
+
+  // The kind of the first error, where all errors are those of files.
+  std::optional<ErrorKind> only_file_fault() const {
+    return document_is_wrong_ ? std::nullopt : file_fault_;
+  }
+
   const std::vector<Diagnostic>& list() const { return list_; }
   std::vector<Diagnostic>& list() { return list_; }
 
  private:
   std::vector<Diagnostic> list_;
   size_t omitted_ = 0;
-  bool has_errors_ = false;
+  bool document_is_wrong_ = false;
+  std::optional<ErrorKind> file_fault_;
 };
 
 }  // namespace dmlop

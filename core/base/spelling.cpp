@@ -3,42 +3,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <vector>
 
 namespace dmlop {
 namespace {
 
-bool SameLetter(char a, char b) {
-  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+constexpr size_t kLongestName = 64;  // longer ones are no slip of the finger, and cost time
+
+std::string Lower(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) distance[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) distance[0][j] = j;
+// Insertions, deletions, replacements and swaps of neighbours that turn one into the other; `limit`
+// for that many or more. Neither name is longer than kLongestName.
+size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
+  const size_t difference = std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+  if (difference >= limit) return limit;
+  using Row = std::array<size_t, kLongestName + 1>;
+  Row two_before{}, before{}, row{};
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
+    two_before = before;
+    before = row;
+    row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = distance[i - 1][j - 1] + (SameLetter(a[i - 1], b[j - 1]) ? 0 : 1);
-      distance[i][j] = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
-      if (i > 1 && j > 1 && SameLetter(a[i - 1], b[j - 2]) && SameLetter(a[i - 2], b[j - 1])) {
-        distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
+      const size_t replaced = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, before[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], two_before[j - 2] + 1);
       }
     }
   }
-  return distance[a.size()][b.size()];
+  return std::min(row[b.size()], limit);
 }
 
 }  // namespace
 
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates) {
-  constexpr size_t kLongestName = 64;  // longer ones are no slip of the finger, and cost time
   if (name.size() > kLongestName) return "";
+  const std::string lower = Lower(name);
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
-  for (const std::string_view candidate : candidates) {
-    const size_t distance = EditDistance(name, candidate);
+  for (const std::string_view candidate :
+       candidates.first(std::min(candidates.size(), kMaxCandidates))) {
+    if (candidate.size() > kLongestName) continue;
+    const size_t distance = EditDistance(lower, Lower(candidate), best_distance);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

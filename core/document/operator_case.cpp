@@ -15,9 +15,6 @@
 namespace dmlop {
 namespace {
 
-// More entries than this of an array that was left out are not made up from a count alone.
-constexpr size_t kMaxLeftOutTensors = 1 << 16;
-
 struct NamedArray {
   std::string_view field;
   bool left_out = false;
@@ -96,7 +93,7 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
     const size_t bound = std::max(CountBound(document_.bindings(), array->field), arguments.size());
     const size_t count = array->stated_count ? *array->stated_count : bound;
     const bool known = array->stated_count || bound > 0;
-    if (known && count <= kMaxLeftOutTensors) document_.SizeLeftOutTensors(role, count);
+    if (known && count <= kMaxImpliedTensors) document_.SizeLeftOutTensors(role, count);
   }
   for (const FileArgument& file : Assign(role, arguments)) {
     document_.bindings()[file.name] = {file.path, std::nullopt};

@@ -94,6 +94,11 @@ OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_vi
   if (!op_) return;
   const auto desc = values.FindEither(object, "Desc", "desc");
   if (desc) fields_ = *desc;
+  const bool is_null = !desc && (object.Find("Desc") || object.Find("desc"));
+  if (is_null && values.dialect() == Dialect::kModel) {  // which is reported
+    op_.reset();
+    return;
+  }
   if (!values.Expect(fields_, JsonKind::kObject)) return;
   const FieldReader reader = VisitAllFields(*op_, FieldReader(fields_, values));
   std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
@@ -137,7 +142,8 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   const bool fields_are_wrong = diagnostics.has_errors() ||
                                 !std::all_of(found.list().begin(), found.list().end(), is_implied);
   // What cannot be read has been reported, and is not missing.
-  const std::vector<Diagnostic> unreadable = diagnostics.list();
+  std::vector<Diagnostic> unreadable = diagnostics.list();
+  std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
   for (Diagnostic& diagnostic : found.list()) {
     if (fields_are_wrong && is_implied(diagnostic)) continue;
     Locate(diagnostic);
@@ -149,6 +155,7 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
+  diagnostics.Omit(found.omitted());
 }
 
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a

@@ -176,6 +176,7 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
   const JsonCursor fields = TensorFields(value);
   if (!Expect(fields, JsonKind::kObject)) return desc;
   CheckKeys(value, kTensorKeys);
+  Find(value, "Desc");  // null is reported
   if (fields.offset() != value.offset()) CheckKeys(fields, kTensorKeys);
 
   if (const auto type = Find(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
@@ -243,7 +244,8 @@ std::optional<JsonCursor> ValueReader::Find(JsonCursor object, std::string_view 
 
 std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_view name) const {
   const std::optional<JsonCursor> member = Find(object, name);
-  if (!member && !object.Find(name)) {
+  const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // a null
+  if (!member && !is_reported) {
     Error(object, "JSON-2", fmt::format("'{}' is missing", name));
   }
   return member;

@@ -87,6 +87,12 @@ class ValueReader {
     diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
   }
 
+  // Reports the fault of a file that the value names.
+  void FileError(JsonCursor value, ErrorKind kind, std::string_view code,
+                 std::string message) const {
+    diagnostics_.FileError(kind, code, PointerTo(value), std::move(message), value.offset());
+  }
+
   Dialect dialect() const { return dialect_; }
 
  private:

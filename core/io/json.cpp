@@ -29,7 +29,7 @@ class JsonTreeBuilder {
     return Leaf(fraction ? JsonKind::kFraction : JsonKind::kInteger);
   }
   bool string(std::string& value) {
-    Leaf(JsonKind::kString);
+    if (!Leaf(JsonKind::kString)) return false;
     document_.nodes_.back().string = Keep(value);
     return true;
   }
@@ -47,7 +47,7 @@ class JsonTreeBuilder {
 
   std::optional<size_t> TrailingOffset() {
     const JsonScanner::Token token = scanner_.Next();
-    return token.first == '\0' ? std::nullopt : std::optional(token.begin);
+    return token.begin == token.end ? std::nullopt : std::optional(token.begin);
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
@@ -113,19 +113,31 @@ class JsonTreeBuilder {
     return node;
   }
 
+  // True where the document may have one more value.
+  bool HasRoom(const JsonScanner::Token& token) {
+    if (document_.nodes_.size() < JsonDocument::kMaxValues) return true;
+    return Refuse(token, fmt::format("more than {} values (bind a tensor file for that many)",
+                                     JsonDocument::kMaxValues));
+  }
+
+  bool Refuse(const JsonScanner::Token& token, std::string_view message) {
+    diagnostics_.Error("JSON-1", "", std::string(message), token.begin);
+    return false;
+  }
+
   bool Leaf(JsonKind kind) {
-    Append(kind, scanner_.NextValue());
+    const JsonScanner::Token token = scanner_.NextValue();
+    if (!HasRoom(token)) return false;
+    Append(kind, token);
     return true;
   }
 
   bool Open(JsonKind kind) {
     const JsonScanner::Token token = scanner_.NextValue();
     if (open_.size() == JsonDocument::kMaxDepth) {
-      diagnostics_.Error("JSON-1", "",
-                         fmt::format("nested more than {} deep", JsonDocument::kMaxDepth),
-                         token.begin);
-      return false;
+      return Refuse(token, fmt::format("nested more than {} deep", JsonDocument::kMaxDepth));
     }
+    if (!HasRoom(token)) return false;
     open_.push_back({Append(kind, token)});
     return true;
   }
@@ -229,38 +241,50 @@ std::string JsonCursor::pointer() const {
 std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& diagnostics) {
   if (text.size() > kMaxBytes) {
     diagnostics.Error("JSON-1", "",
-                      fmt::format("the document has {} bytes; at most {} are read (bind a tensor "
-                                  "file for values that many)",
-                                  text.size(), kMaxBytes));
-    return std::nullopt;
-  }
-  const size_t nul = text.find('\0');  // the parser would take it for the end
-  if (nul != std::string::npos) {
-    diagnostics.Error("JSON-1", "", "not well-formed JSON: a NUL byte", nul);
+                      fmt::format("the document has more than {} bytes (bind a tensor file for "
+                                  "values that many)",
+                                  kMaxBytes),
+                      kMaxBytes);
     return std::nullopt;
   }
   JsonDocument document;
   document.text_ = std::make_shared<const std::string>(std::move(text));
-  JsonTreeBuilder builder(document, diagnostics);
-  const bool well_formed = nlohmann::json::sax_parse(WithoutTrailingCommas(document.text()),
-                                                     &builder, nlohmann::json::input_format_t::json,
-                                                     /*strict=*/false, /*ignore_comments=*/true);
+  const size_t nul = document.text().find('\0');  // the parser takes it for the end
+  Diagnostics of_text;
+  JsonTreeBuilder builder(document, of_text);
+  const bool well_formed = nlohmann::json::sax_parse(
+      WithoutTrailingCommas(std::string_view(document.text()).substr(0, nul)), &builder,
+      nlohmann::json::input_format_t::json,
+      /*strict=*/false, /*ignore_comments=*/true);
+  if (!well_formed && nul != std::string::npos && of_text.list().front().offset >= nul) {
+    diagnostics.Error("JSON-1", "", "not well-formed JSON: a NUL byte", nul);
+  } else {
+    diagnostics.AppendAll(of_text);
+  }
   if (!well_formed) return std::nullopt;
   document.trailing_offset_ = builder.TrailingOffset();
+  if (!document.trailing_offset_ && nul != std::string::npos) document.trailing_offset_ = nul;
   return document;
 }
 
-TextPosition PositionOf(std::string_view text, size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  // Every byte but the continuation bytes of UTF-8 starts a character.
-  const auto starts_character = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  };
-  return {static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-          static_cast<size_t>(std::count_if(before.begin() + static_cast<ptrdiff_t>(line_start),
-                                            before.end(), starts_character)) +
-              1};
+PositionFinder::PositionFinder(std::string_view text)
+    : text_(text),
+      start_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0),
+      at_(start_) {}
+
+TextPosition PositionFinder::Find(size_t offset) {
+  if (offset < at_) {
+    at_ = start_;
+    position_ = {1, 1};
+  }
+  for (; at_ < std::min(offset, text_.size()); ++at_) {
+    if (text_[at_] == '\n') {
+      position_ = {position_.line + 1, 1};
+    } else if ((static_cast<unsigned char>(text_[at_]) & 0xC0) != 0x80) {
+      ++position_.column;  // every byte but the continuation bytes of UTF-8 starts a character
+    }
+  }
+  return position_;
 }
 
 }  // namespace dmlop

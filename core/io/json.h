@@ -58,6 +58,9 @@ class JsonCursor {
   uint32_t node_;
 };
 
+// What a text may begin with. It is not shown, and takes no column.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // Where a byte stands in a text, for people: both count from 1, columns in characters.
 struct TextPosition {
   size_t line;
@@ -69,9 +72,10 @@ class JsonDocument {
   // Longer texts are refused: what is that large belongs into a tensor file.
   static constexpr size_t kMaxBytes = size_t{64} << 20;
   static constexpr size_t kMaxDepth = 64;
+  static constexpr size_t kMaxValues = size_t{1} << 22;
 
   // Empty when the text is not well-formed, which is reported. What follows the document is not
-  // looked at.
+  // looked at, be it a NUL byte.
   static std::optional<JsonDocument> Parse(std::string text, Diagnostics& diagnostics);
 
   JsonCursor root() const { return JsonCursor(this, 0); }
@@ -100,6 +104,18 @@ class JsonDocument {
   std::optional<size_t> trailing_offset_;
 };
 
-TextPosition PositionOf(std::string_view text, size_t offset);
+// Finds positions in a text, quickly where they come in the order of the text.
+class PositionFinder {
+ public:
+  explicit PositionFinder(std::string_view text);
+
+  TextPosition Find(size_t offset);
+
+ private:
+  std::string_view text_;
+  size_t start_;  // behind a byte order mark
+  size_t at_;     // the last offset found, and its position
+  TextPosition position_{1, 1};
+};
 
 }  // namespace dmlop

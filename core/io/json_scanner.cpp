@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "core/io/json.h"
+
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kStructural = "{}[],:";
 
 // The end of the string that starts at `begin`, quotes included.

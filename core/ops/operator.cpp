@@ -51,6 +51,7 @@ struct CountFiller : FieldVisitor {
 // Reports fields that are still left out, and counts that are not those of their arrays.
 struct FieldChecker : FieldVisitor {
   Diagnostics& diagnostics;
+  std::optional<uint32_t> last_count;
 
   explicit FieldChecker(Diagnostics& list) : diagnostics(list) {}
 
@@ -65,7 +66,11 @@ struct FieldChecker : FieldVisitor {
   }
   template <typename A>
   void Tensors(std::string_view name, TensorRole, A& array) {
-    RequireField(name, array);
+    if (array || last_count.value_or(0) <= kMaxImpliedTensors) return RequireField(name, array);
+    diagnostics.Error("JSON-2", name,
+                      fmt::format("'{}' is missing; a count alone may stand for up to {} tensors, "
+                                  "not for {}",
+                                  name, kMaxImpliedTensors, *last_count));
   }
   template <typename N>
   void Number(std::string_view name, N& number) {
@@ -77,6 +82,7 @@ struct FieldChecker : FieldVisitor {
   }
   template <typename C, typename A>
   void Count(std::string_view name, C& count, A& array) {
+    last_count = count;
     if (!count || !array || *count == array->size()) return;
     diagnostics.Error(
         "DOC-3", name,
@@ -247,14 +253,8 @@ void Complete(OperatorDesc& desc) {
 void Validate(const OperatorDesc& desc, FeatureLevel level, Diagnostics& diagnostics) {
   VisitAllFields(desc, FieldChecker(diagnostics));
   const std::vector<TensorSlot> slots = TensorSlots(desc);
-  const bool inputs_complete = std::all_of(slots.begin(), slots.end(), [](const TensorSlot& slot) {
-    return slot.role == TensorRole::kOutput || slot.desc->complete();
-  });
   for (const TensorSlot& slot : slots) {
-    // What an output lacks follows from what the inputs lack.
-    if (slot.role == TensorRole::kInput || inputs_complete) {
-      CheckTensorIsComplete(slot, diagnostics);
-    }
+    if (slot.role == TensorRole::kInput) CheckTensorIsComplete(slot, diagnostics);
     if (!slot.desc->complete()) continue;
     const auto rule =
         std::visit([&](const auto& d) { return EmptyAxisRuleOf(d, slot.role); }, desc);
@@ -262,6 +262,10 @@ void Validate(const OperatorDesc& desc, FeatureLevel level, Diagnostics& diagnos
   }
   std::visit([&](const auto& d) { Validate(d, diagnostics); }, desc);
   ValidateSupport(desc, level, diagnostics);
+  if (diagnostics.has_errors()) return;  // what an output lacks follows from them
+  for (const TensorSlot& slot : slots) {
+    if (slot.role == TensorRole::kOutput) CheckTensorIsComplete(slot, diagnostics);
+  }
 }
 
 FeatureLevel MinimumFeatureLevel(const OperatorDesc& desc) {

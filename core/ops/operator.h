@@ -45,11 +45,15 @@ using MutableTensorSlot = BasicTensorSlot<TensorDesc>;
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& desc);
 std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& desc);
 
+// More tensors than this of an array that was left out are not made up from a count alone.
+inline constexpr size_t kMaxImpliedTensors = 1 << 16;
+
 // Fills in what was left out as far as the rest implies it: counts, and the outputs' types and
 // sizes.
 void Complete(OperatorDesc& desc);
 
-// Reports every rule that a completed desc breaks at `level`. Pointers are relative to the desc.
+// Reports every rule that a completed desc breaks at `level`, into a list that has no errors yet.
+// Pointers are relative to the desc.
 void Validate(const OperatorDesc& desc, FeatureLevel level, Diagnostics& diagnostics);
 
 // The lowest level at which a valid desc runs.

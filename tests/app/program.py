@@ -28,6 +28,16 @@ def start(arguments, stdin=b"", cwd=None, **options):
     return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
 
 
+def peak_memory(arguments, cwd):
+    """The exit status of a run whose output nobody reads, and its peak of memory in bytes. What the
+    test itself takes is the least that can be told."""
+    process = subprocess.Popen([DMLOP, *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss * 1024
+
+
 class ProgramTest(unittest.TestCase):
     maxDiff = None
 

@@ -1,0 +1,123 @@
+"""Documents that are out to harm: each is refused with a place, in bounded time and memory."""
+
+import json
+import re
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from program import ProgramTest, peak_memory, start
+
+DESCRIPTOR = b'{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [HOLE]}}'
+MODEL = b"""{"resources": {"x": {"initialValuesDataType": "INT8", "initialValues": [1],
+                    "sizeInBytes": HOLE}},
+ "dispatchables": {}, "commands": [{"type": "print", "resource": "x"}]}"""
+KINDS = {"descriptor": DESCRIPTOR, "model": MODEL}
+COMMANDS = [["validate"], ["run"], ["run", "--report", "report.json"]]
+
+# What stands in the place of a number, the code of its fault and a part of the message.
+HOSTILE = [
+    ("arrays nested 100000 deep", b"[" * 100000, "JSON-1", "nested more than 64 deep"),
+    ("closed arrays nested 100000 deep", b"[" * 100000 + b"]" * 100000, "JSON-1", "64 deep"),
+    ("objects nested 100000 deep", b'{"a":' * 100000, "JSON-1", "nested more than 64 deep"),
+    ("1e999", b"1e999", "DOC-2", "too large for any type"),
+    ("-1e999", b"-1e999", "DOC-2", "too large for any type"),
+    ("an integer of 20 digits", b"18446744073709551616", "DOC-2", "is out of range for UINT"),
+    ("a negative integer of 20 digits", b"-9999999999999999999", "DOC-2", "is out of range for UINT"),
+    ("an integer of 300 digits", b"9" * 300, "DOC-2", "is out of range for UINT"),
+    ("an integer of 1000000 digits", b"9" * 1000000, "DOC-2", "too large for any type"),
+    ("a fraction of 1000000 digits", b"0." + b"9" * 1000000, "DOC-1", "expected an integer"),
+    ("bytes that are not UTF-8", b'"\xff\xfe"', "JSON-1", "ill-formed UTF-8"),
+    ("a NUL byte", b"\0", "JSON-1", "a NUL byte"),
+    ("a NUL byte in a string", b'"a\0b"', "JSON-1", "a NUL byte"),
+    ("a string of 1000000 characters", b'"' + b"a" * 1000000 + b'"', "DOC-1", "expected an integer"),
+    ("4194305 values", b"[" + b"1," * 4194304 + b"1]", "JSON-1", "more than 4194304 values"),
+    ("the end of the file", None, "JSON-1", "not well-formed JSON"),
+]
+
+
+class HostileTest(ProgramTest):
+    def check(self, text, code, message):
+        self.write("d.json", text)
+        for command in COMMANDS:
+            with self.subTest(command):
+                done = start([command[0], "d.json", *command[1:]], cwd=self.folder)
+                errors = done.stderr.decode(errors="replace")
+                self.assertEqual((done.returncode, done.stdout), (3, b""), errors[:2000])
+                self.assertRegex(errors, rf"^d\.json:\d+:\d+: error: .*\[{code}\]\n +\d+ \| .*\n +\| +\^\n")
+                self.assertIn(message, errors)
+                self.assertLess(len(errors), 150 * 1500)
+                self.assertEqual(self.files(), ["d.json"])
+
+    def test_values(self):
+        for kind, skeleton in KINDS.items():
+            for name, hole, code, message in HOSTILE:
+                with self.subTest(f"{name} in a {kind}"):
+                    whole = skeleton.replace(b"HOLE", hole) if hole else skeleton.split(b"HOLE")[0]
+                    self.check(whole, code, message)
+
+    def test_files_without_a_document(self):
+        for text in (b"", b" \n", b"\xef\xbb\xbf", b"\0", b"\0" * 1000):
+            with self.subTest(text[:10]):
+                self.check(text, "JSON-1", "not well-formed JSON")
+
+    def test_an_array_longer_than_any_document(self):
+        before, after = MODEL.split(b"HOLE")
+        self.check(before + b"1, " * 25_000_000 + b"1" + after, "JSON-1",
+                   "has more than 67108864 bytes")
+        self.write("small.json", b"{")
+        _, small = peak_memory(["validate", "small.json"], self.folder)
+        _, large = peak_memory(["validate", "d.json"], self.folder)
+        self.assertLess(large - small, 400 << 20)
+
+    def test_keys_that_stand_twice(self):
+        twice = b'"Sizes": [1], ' * 100000
+        self.check(DESCRIPTOR.replace(b'"Sizes"', twice + b'"Sizes"').replace(b"HOLE", b"1"),
+                   "JSON-5", "'Sizes' stands twice")
+        twice = b'"sizeInBytes": 4, ' * 100000
+        self.write("m.json", MODEL.replace(b'"sizeInBytes"', twice + b'"sizeInBytes"')
+                   .replace(b"HOLE", b"4"))
+        for command in ("validate", "run"):  # as DxDispatch, which takes the first
+            errors = self.errors_of(command, "m.json")
+            self.assertIn("warning: /resources/x/sizeInBytes: 'sizeInBytes' stands twice; it is ignored", errors)
+            self.assertIn("m.json: and 99900 more\n", errors)
+
+    def test_names_that_take_long_to_search(self):
+        unknown = b"".join(b'"Size%05d": 1, ' % i for i in range(100000))
+        self.check(DESCRIPTOR.replace(b'"Sizes"', unknown + b'"Sizes"').replace(b"HOLE", b"1"),
+                   "JSON-3", "'Size00000' is not a known field")
+        long = b'"' + b"Sizes" * 400000 + b'": 1, '
+        self.check(DESCRIPTOR.replace(b'"Sizes"', long + b'"Sizes"').replace(b"HOLE", b"1"),
+                   "JSON-3", "Sizes' is not a known field")
+        resources = {f"{'resource' * 7}{i:06}": {"initialValuesDataType": "INT8",
+                                                 "initialValues": [1]} for i in range(100000)}
+        resources["x" * 1000000] = {}
+        commands = [{"type": "print", "resource": "resourec" * 8}] * 1000
+        self.check(json.dumps({"resources": resources, "dispatchables": {}, "commands": commands}).encode(),
+                   "RES-1|JSON-2|JSON-6", "there is no resource 'resourec")
+
+    def test_faults_below_a_long_name(self):
+        resource = {"initialValuesDataType": "INT8", "initialValues": ["x"] * 200}
+        self.check(json.dumps({"resources": {"n" * 1000000: resource}, "dispatchables": {},
+                               "commands": []}).encode(), "DOC-1", "expected an integer, found a string")
+
+
+class OmittedTest(ProgramTest):
+    def test_what_is_not_shown_is_counted(self):
+        bad = {"DataType": "INT8", "Sizes": [0]}
+        join = {"type": "JOIN", "desc": {"InputCount": 150, "InputTensors": [bad] * 150, "Axis": 0,
+                                         "OutputTensor": {"DataType": "INT8", "Sizes": [1]}}}
+        for document in (join, {"resources": {}, "dispatchables": {"join": join}, "commands": []}):
+            with self.subTest(list(document)):
+                self.write("d.json", document)
+                done = self.run_program("validate", "d.json", "--format", "json", status=3)
+                verdict = json.loads(done.stdout)
+                self.assertEqual(len(verdict["diagnostics"]), 100)
+                self.assertEqual({d["code"] for d in verdict["diagnostics"]}, {"JOIN-5"})
+                self.assertEqual(verdict["omitted"], 51)  # 50 inputs, and the output's size
+                shown = self.errors_of("validate", "d.json", status=3)
+                self.assertTrue(re.search(rf"and {verdict['omitted']} more\n$", shown), shown[-200:])
+
+
+if __name__ == "__main__":
+    unittest.main()
