@@ -259,11 +259,12 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
     baseline = ReadBaseline(options.baseline, report.machine, common);
     if (!baseline) return ExitStatus::kInvalidDocument;
   }
-  const auto cases = ReadBenchCases(options, common);
-  if (!cases) return ExitStatus::kInvalidDocument;
+  std::vector<BenchCase> cases;
+  const ExitStatus status = ReadBenchCases(options, common, cases);
+  if (status != ExitStatus::kSuccess) return status;
 
   const BenchLibrary& library = LoadBenchLibrary();
-  report.rows = Bench(options, common, library, *cases).Measure();
+  report.rows = Bench(options, common, library, cases).Measure();
   if (baseline) Compare(*baseline, report);
   PrintReport(report, options, common, library);
   if (!common.quiet) PrintWarnings(report, baseline);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "app/descriptor.h"
@@ -38,21 +39,22 @@ LoadedTensor CopyOf(const ConstTensorView& view) {
 
 class CaseReader {
  public:
-  CaseReader(const BenchOptions& options, const CommonOptions& common)
-      : options_(options), common_(common) {}
+  CaseReader(const BenchOptions& options, const CommonOptions& common,
+             std::vector<BenchCase>& cases)
+      : options_(options), common_(common), cases_(cases) {}
 
-  // False where the document has faults, which are printed.
-  bool Read(const std::string& argument) {
+  // Faults of the document are printed.
+  ExitStatus Read(const std::string& argument) {
     const Descriptor descriptor = ReadDescriptor(argument);
     Diagnostics diagnostics;
     Document document = ReadDocument(descriptor, options_.level, diagnostics);
-    if (document.model) return ReadModel(descriptor, *document.model, diagnostics);
-    if (document.op && ReadOperator(argument, *document.op, diagnostics)) return true;
-    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common_.color));
-    return false;
+    if (document.model) {
+      ReadModel(descriptor, *document.model, diagnostics);
+    } else if (!document.op || !ReadOperator(argument, *document.op, diagnostics)) {
+      PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common_.color));
+    }
+    return StatusOf(diagnostics);
   }
-
-  std::vector<BenchCase>& cases() { return cases_; }
 
  private:
   bool ReadOperator(const std::string& argument, OperatorDocument& document,
@@ -76,14 +78,14 @@ class CaseReader {
 
   // The dispatchables, in the order of the document, with the values that their first dispatch
   // finds.
-  bool ReadModel(const Descriptor& descriptor, const ModelDocument& model,
+  void ReadModel(const Descriptor& descriptor, const ModelDocument& model,
                  Diagnostics& diagnostics) {
     if (!options_.inputs.empty()) {
       throw Error(ErrorKind::kUsage,
                   "-i is for operator descriptors; a model binds its tensors itself");
     }
     std::optional<ModelInputs> files = BindModelInputs(model, "", descriptor, common_, diagnostics);
-    if (!files) return false;
+    if (!files) return;
     files->resources.Fill();
     ModelRun run(model, files->resources, std::move(files->bound));
     std::vector<std::vector<LoadedTensor>> inputs(model.dispatchables().size());
@@ -103,7 +105,6 @@ class CaseReader {
       Add(fmt::format("{}:{}", descriptor.name, dispatchable.name), desc,
           inputs[d].empty() ? EmptyInputs(desc) : std::move(inputs[d]));
     }
-    return true;
   }
 
   void Add(const std::string& name, const OperatorDesc& desc, std::vector<LoadedTensor> inputs) {
@@ -116,7 +117,7 @@ class CaseReader {
 
   const BenchOptions& options_;
   const CommonOptions& common_;
-  std::vector<BenchCase> cases_;
+  std::vector<BenchCase>& cases_;
   std::set<std::string> names_;
 };
 
@@ -136,14 +137,15 @@ void RequireOneUseOfStandardInput(const BenchOptions& options) {
 
 }  // namespace
 
-std::optional<std::vector<BenchCase>> ReadBenchCases(const BenchOptions& options,
-                                                     const CommonOptions& common) {
+ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
+                          std::vector<BenchCase>& cases) {
   RequireOneUseOfStandardInput(options);
-  CaseReader reader(options, common);
-  bool valid = true;
-  for (const std::string& argument : options.descriptors) valid &= reader.Read(argument);
-  if (!valid) return std::nullopt;
-  return std::move(reader.cases());
+  CaseReader reader(options, common, cases);
+  ExitStatus status = ExitStatus::kSuccess;
+  for (const std::string& argument : options.descriptors) {
+    status = std::max(status, reader.Read(argument));
+  }
+  return status;
 }
 
 }  // namespace dmlop

@@ -1,10 +1,10 @@
 // What bench measures: operators with the inputs that they are timed on.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/exit_status.h"
 #include "app/options.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
@@ -17,8 +17,8 @@ struct BenchCase {
   std::vector<LoadedTensor> inputs;  // without data where values are to be made up
 };
 
-// The operators of all documents, in order. Faults are printed; empty where there are any.
-std::optional<std::vector<BenchCase>> ReadBenchCases(const BenchOptions& options,
-                                                     const CommonOptions& common);
+// Appends the operators of all documents, in order. Faults are printed, and the status is theirs.
+ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
+                          std::vector<BenchCase>& cases);
 
 }  // namespace dmlop

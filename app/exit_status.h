@@ -1,6 +1,9 @@
 // What the program's exit status means to scripts.
 #pragma once
 
+#include "core/base/diagnostic.h"
+#include "core/base/error.h"
+
 namespace dmlop {
 
 enum class ExitStatus {
@@ -12,5 +15,10 @@ enum class ExitStatus {
   kFileSystem = 5,       // a file cannot be read or written
   kInternal = 70,        // a bug in dmlop
 };
+
+ExitStatus StatusOf(ErrorKind kind);
+
+// Of a document, whose own faults come before those of the files that it names.
+ExitStatus StatusOf(const Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -21,18 +21,6 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
-ExitStatus StatusOf(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-      return ExitStatus::kUsage;
-    case ErrorKind::kTensorFile:
-      return ExitStatus::kTensorFile;
-    case ErrorKind::kFileSystem:
-      return ExitStatus::kFileSystem;
-  }
-  return ExitStatus::kInternal;
-}
-
 // Splits what is a number at its front; the rest is its unit. Empty where there is no number, or
 // one that is negative or infinite.
 std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
@@ -153,6 +141,12 @@ class CommandLine {
               {{"text", TextFormat::kText}, {"json", TextFormat::kJson}});
   }
 
+  static void AddInputPath(CLI::App* sub, std::string& folder) {
+    sub->add_option("--input-path", folder,
+                    "Folder of a model's input files (default: the model's)")
+        ->type_name("DIR");
+  }
+
   static void AddTolerance(CLI::App* sub, Tolerance& tolerance) {
     const CLI::Validator not_negative(
         [](std::string& text) {
@@ -232,9 +226,7 @@ class CommandLine {
         ->type_name("NAME");
     sub->add_flag("--full", run_.full, "Print long tensors whole");
     sub->add_option("--report", run_.report, "Write a JSON record of the run")->type_name("FILE");
-    sub->add_option("--input-path", run_.input_folder,
-                    "Folder of a model's input files (default: the model's)")
-        ->type_name("DIR");
+    AddInputPath(sub, run_.input_folder);
     sub->add_option("--output-path", run_.output_folder,
                     "Folder for the files that a model writes (default: the current one)")
         ->type_name("DIR");
@@ -251,6 +243,7 @@ class CommandLine {
         ->type_name("DESCRIPTOR");
     AddLevel(sub, [this](FeatureLevel level) { validate_.level = level; });
     AddFormat(sub, validate_.format);
+    AddInputPath(sub, validate_.input_folder);
     sub->add_flag("--print-complete", validate_.print_complete,
                   "Print the descriptor, or a model's, with everything filled in")
         ->excludes("--format");

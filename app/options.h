@@ -39,6 +39,7 @@ struct ValidateOptions {
   std::vector<std::string> descriptors;
   FeatureLevel level = kHighestFeatureLevel;
   TextFormat format = TextFormat::kText;
+  std::string input_folder;  // as for run
   bool print_complete = false;
   bool to_model = false;
 };

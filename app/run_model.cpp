@@ -102,7 +102,7 @@ class ModelExecution {
   void Carry(size_t number, ModelRun& run) {
     const auto& what = model_.commands()[number].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
-      PrintResult(run.Print(*print));
+      run.Print(*print, PrintResult);
     } else if (const auto* write = std::get_if<WriteFileCommand>(&what)) {
       files_.Write(model_.resources()[write->resource].name, write->target_path, run.Write(*write));
     } else {
@@ -145,7 +145,7 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
   RefuseBindings(options);
   std::optional<ModelInputs> inputs =
       BindModelInputs(model, options.input_folder, descriptor, common, diagnostics);
-  if (!inputs) return ExitStatus::kInvalidDocument;
+  if (!inputs) return StatusOf(diagnostics);
   ModelExecution(options, common, model).Execute(inputs->resources, std::move(inputs->bound));
   return ExitStatus::kSuccess;
 }

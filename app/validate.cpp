@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
+#include "core/model/model_memory.h"
 #include "core/model/model_text.h"
 
 namespace dmlop {
@@ -40,10 +41,8 @@ struct Verdict {
   }
 
   ExitStatus status() const {
-    if (diagnostics.has_errors()) return ExitStatus::kInvalidDocument;
-    if (!file_error) return ExitStatus::kSuccess;
-    return file_error->kind() == ErrorKind::kFileSystem ? ExitStatus::kFileSystem
-                                                        : ExitStatus::kTensorFile;
+    if (diagnostics.has_errors() || !file_error) return StatusOf(diagnostics);
+    return StatusOf(file_error->kind());
   }
 };
 
@@ -55,19 +54,24 @@ void JudgeOperator(FeatureLevel level, Verdict& verdict) {
   verdict.document.op->Check(level, verdict.diagnostics);
 }
 
-void JudgeModel(Verdict& verdict) {
-  verdict.resources.emplace(*verdict.document.model, verdict.descriptor.folder,
-                            verdict.diagnostics);
-  verdict.bound = BindModel(*verdict.document.model, *verdict.resources, verdict.diagnostics);
+void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
+  const ModelDocument& model = *verdict.document.model;
+  const std::string& folder =
+      options.input_folder.empty() ? verdict.descriptor.folder : options.input_folder;
+  verdict.resources.emplace(model, folder, verdict.diagnostics);
+  verdict.bound = BindModel(model, *verdict.resources, verdict.diagnostics);
+  if (options.print_complete && !verdict.diagnostics.has_errors()) {
+    CheckMemory(model, *verdict.resources, verdict.bound, verdict.diagnostics);
+  }
 }
 
-void Judge(const std::string& argument, FeatureLevel level, Verdict& verdict) {
+void Judge(const std::string& argument, const ValidateOptions& options, Verdict& verdict) {
   verdict.descriptor.name = argument;
   try {
     verdict.descriptor = ReadDescriptor(argument);
-    verdict.document = ReadDocument(verdict.descriptor, level, verdict.diagnostics);
-    if (verdict.document.op) JudgeOperator(level, verdict);
-    if (verdict.document.model) JudgeModel(verdict);
+    verdict.document = ReadDocument(verdict.descriptor, options.level, verdict.diagnostics);
+    if (verdict.document.op) JudgeOperator(options.level, verdict);
+    if (verdict.document.model) JudgeModel(options, verdict);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) throw;
     verdict.file_error = error;
@@ -150,10 +154,11 @@ std::string VerdictJson(const Verdict& verdict) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string CompleteText(Verdict& verdict) {
-  if (!verdict.document.model) return CompleteText(*verdict.document.op);
+void PrintComplete(Verdict& verdict) {
+  if (!verdict.document.model) return PrintResult(CompleteText(*verdict.document.op));
   verdict.resources->Fill();
-  return DescriptorsText(*verdict.document.model, *verdict.resources, verdict.bound);
+  ModelRun run(*verdict.document.model, *verdict.resources, std::move(verdict.bound));
+  WriteDescriptors(*verdict.document.model, run, PrintResult);
 }
 
 // Prints the descriptor as a model, for which its inputs are read.
@@ -185,7 +190,7 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
   }
   if (!verdict.valid() || options.to_model) return;
   if (options.print_complete) {
-    PrintResult(CompleteText(verdict));
+    PrintComplete(verdict);
   } else if (options.format == TextFormat::kText && !common.quiet) {
     PrintResult(ValidText(verdict));
   }
@@ -200,7 +205,7 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
     Verdict verdict;
-    Judge(argument, options.level, verdict);
+    Judge(argument, options, verdict);
     Report(verdict, options, common);
     status = std::max(status, verdict.status());
     if (verdict.valid() && options.to_model) {

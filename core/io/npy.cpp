@@ -137,6 +137,7 @@ class DictionaryParser {
     for (const TypeCode& known : kTypeCodes) {
       if (known.code != code) continue;
       header_.type = known.type;
+      header_.is_bool = code == "b1";
       header_.big_endian = order == '>' && ByteWidth(known.type) > 1;
       return;
     }

@@ -21,6 +21,7 @@ struct NpyHeader {
   DataType type;
   bool big_endian;
   bool fortran_order;
+  bool is_bool;       // NumPy's, one byte each; the type is then UINT8
   Dims shape;         // may be empty (a scalar) or have zeros
   size_t data_begin;  // bytes before the data
 

@@ -132,8 +132,7 @@ class InitialValuesReader {
     const auto member = values_.Require(source, "sourcePath");
     const auto path = member ? values_.FileName(*member) : std::nullopt;
     if (!path) return std::nullopt;
-    const std::string extension = LowerExtension(*path);
-    if (extension == ".jpg" || extension == ".jpeg" || extension == ".png") {
+    if (IsImage(*path)) {
       values_.Error(*member, "RES-4", "images are no tensors; expected a .npy file or raw bytes");
       return std::nullopt;
     }
@@ -161,6 +160,11 @@ class InitialValuesReader {
 
 bool IsNpy(const std::string& path) {
   return LowerExtension(path) == ".npy";
+}
+
+bool IsImage(const std::string& path) {
+  const std::string extension = LowerExtension(path);
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values) {

@@ -38,7 +38,9 @@ struct InitialValues {
 // Reads both fields of a resource. Faults are reported.
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values);
 
-// True for a file that holds an array with its type, by its extension; others are raw bytes.
+// What DxDispatch takes a file for, by its extension in any case: an array with its type, or an
+// image. Others are raw bytes.
 bool IsNpy(const std::string& path);
+bool IsImage(const std::string& path);
 
 }  // namespace dmlop

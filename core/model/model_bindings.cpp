@@ -95,6 +95,7 @@ class Binder {
     const ModelResources::Shape& shape = resources_.shape(binding.resource);
     uint64_t width = binding.element_size;
     if (width == 0 && shape.type != DataType::kUnknown) width = ByteWidth(shape.type);
+    if (width == 0 && !shape.is_known && binding.element_offset != 0) return std::nullopt;
     const CheckedU64 offset = CheckedMul(binding.element_offset, width);
     if (!CheckRange(slot, binding, offset)) return std::nullopt;
     const BoundTensor bound{binding.resource, *offset};
@@ -103,14 +104,18 @@ class Binder {
   }
 
   bool CheckRange(const TensorSlot& slot, const ModelBinding& binding, CheckedU64 offset) const {
-    const uint64_t size = resources_.shape(binding.resource).size;
     const uint64_t needed = SizeInBytes(*slot.desc);
     const CheckedU64 end = CheckedAdd(offset, needed);
-    if (!end || *end > size) {
+    if (!end) {
+      values_.Error(binding.place, "BIND-2", "the offset is beyond any resource");
+      return false;
+    }
+    const std::optional<uint64_t> size = resources_.shape(binding.resource).size;
+    if (size && *end > *size) {
       values_.Error(
           binding.place, "BIND-2",
           fmt::format("{} needs {} bytes{}; the resource has {}", DisplayName(slot.path), needed,
-                      offset == 0u ? "" : fmt::format(" from byte {}", *offset), size));
+                      offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size));
       return false;
     }
     const uint64_t alignment =
@@ -201,7 +206,8 @@ class CommandChecker {
 
  private:
   void CheckTyped(const ModelCommand& command, size_t resource, std::string_view what) const {
-    if (resources_.shape(resource).type != DataType::kUnknown) return;
+    const ModelResources::Shape& shape = resources_.shape(resource);
+    if (shape.type != DataType::kUnknown || !shape.is_known) return;
     values_.Error(*command.place.Find("resource"), "CMD-1",
                   fmt::format("'{}' has values of several types and cannot be {}",
                               model_.resources()[resource].name, what));
@@ -223,13 +229,14 @@ class CommandChecker {
       return;
     }
     const ModelResources::Shape& shape = resources_.shape(write.resource);
+    if (!shape.size || write.dimensions.empty()) return;
     CheckedU64 bytes = ByteWidth(shape.type);
     for (const uint32_t size : write.dimensions) bytes = CheckedMul(bytes, std::max(size, 1u));
-    if (!write.dimensions.empty() && (!bytes || *bytes > shape.size)) {
+    if (!bytes || *bytes > *shape.size) {
       values_.Error(
           *dimensions, "CMD-1",
           fmt::format("{} of {} do not fit into the {} bytes of '{}'", ToString(write.dimensions),
-                      Name(shape.type), shape.size, model_.resources()[write.resource].name));
+                      Name(shape.type), *shape.size, model_.resources()[write.resource].name));
     }
   }
 

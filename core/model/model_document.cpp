@@ -139,7 +139,7 @@ class ModelReader {
     Diagnostics of_operator;
     OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
     if (object.has_operator()) object.Check(level_, of_operator);
-    for (const Diagnostic& diagnostic : of_operator.list()) diagnostics_.Append(diagnostic);
+    diagnostics_.AppendAll(of_operator);
     if (!object.has_operator()) return;
     ReadCompileType(value);
     ReadExecutionFlags(value);
@@ -244,9 +244,10 @@ class ModelReader {
     if (!values_.Expect(name, JsonKind::kString)) return kUnreadable;
     const auto found = names.find(name.string());
     if (found != names.end()) return found->second;
-    std::vector<std::string_view> candidates;  // none once nobody reads on
-    if (!diagnostics_.full()) {
-      for (const auto& [candidate, number] : names) candidates.push_back(candidate);
+    std::vector<std::string_view> candidates;
+    for (const auto& [candidate, number] : names) {
+      if (diagnostics_.full() || candidates.size() == kMaxCandidates) break;
+      candidates.push_back(candidate);
     }
     values_.Error(name, "JSON-6",
                   fmt::format("there is no {} '{}'{}", kind, name.string(),
@@ -297,11 +298,18 @@ class ModelReader {
     values_.CheckKeys(value, kKeys);
     const auto path_value = values_.Require(value, "targetPath");
     const auto path = path_value ? values_.FileName(*path_value) : std::nullopt;
+    const bool is_image = path && IsImage(*path);
+    if (is_image)
+      values_.Error(
+          *path_value, "CMD-1",
+          fmt::format("'{}' would be an image; expected a .npy file, or another name for raw bytes",
+                      *path));
     const auto dimensions_value = values_.Find(value, "dimensions");
     const auto dimensions =
         dimensions_value ? values_.Uint32Array(*dimensions_value) : std::vector<uint32_t>();
     const auto resource = ReadTarget(value);
-    if (path && dimensions && resource) Add(value, WriteFileCommand{*resource, *path, *dimensions});
+    if (path && !is_image && dimensions && resource)
+      Add(value, WriteFileCommand{*resource, *path, *dimensions});
   }
 
   std::optional<size_t> ReadTarget(JsonCursor value) const {
@@ -327,7 +335,9 @@ class ModelReader {
 };
 
 bool ModelDocument::IsModel(const JsonDocument& json) {
-  return json.root().Find("dispatchables").has_value();
+  const auto has = [&](std::string_view name) { return json.root().Find(name).has_value(); };
+  if (has("dispatchables")) return true;
+  return (has("resources") || has("commands")) && !has("type") && !has("Type");
 }
 
 ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, Diagnostics& diagnostics)

@@ -75,7 +75,8 @@ class ModelDocument {
   // In place of the number of a resource that could not be read.
   static constexpr size_t kUnreadable = static_cast<size_t>(-1);
 
-  // True for a document that is to be read as a model.
+  // True for a document that is to be read as a model: it has dispatchables, or something else of
+  // a model and no operator.
   static bool IsModel(const JsonDocument& json);
 
   // Reads a document that is well-formed, as far as it can be read, and validates its operators at

@@ -1,11 +1,9 @@
 #include "core/model/model_resources.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
@@ -51,14 +49,19 @@ ModelResources::ModelResources(const ModelDocument& model, const std::string& fo
 void ModelResources::Open(size_t resource, const InitialValues::File& source,
                           const std::string& folder, const ValueReader& values) {
   const std::string path = Resolve(source.source_path, folder);
-  SourceFile file{resource, path, InputFile::Open(path), 0, false};
   Shape& shape = shapes_[resource];
-  if (IsNpy(path)) {
-    OpenNpy(file, shape, source.place, values);
-  } else {
-    shape.initial_bytes = file.file.bytes().size();
+  try {
+    SourceFile file{resource, path, InputFile::Open(path), 0, false};
+    if (IsNpy(path)) {
+      OpenNpy(file, shape, source.place, values);
+    } else {
+      shape.initial_bytes = file.file.bytes().size();
+    }
+    files_.push_back(std::move(file));
+  } catch (const Error& error) {
+    values.FileError(source.place, error.kind(), "RES-6", error.what());
+    shape.is_known = false;
   }
-  files_.push_back(std::move(file));
 }
 
 void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
@@ -90,27 +93,20 @@ void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
 void ModelResources::SetSize(size_t resource, const ValueReader& values) {
   const ModelResource& of = model_.resources()[resource];
   Shape& shape = shapes_[resource];
-  shape.size = of.size_in_bytes.value_or(RoundedUpTo4(shape.initial_bytes));
+  shape.size = of.size_in_bytes;
+  if (!shape.is_known) return;
+  if (!shape.size) shape.size = RoundedUpTo4(shape.initial_bytes);
   const CheckedU64 needed = CheckedAdd(of.initial_values_offset_in_bytes, shape.initial_bytes);
-  if (needed && *needed <= shape.size) return;
+  if (needed && *needed <= *shape.size) return;
   const auto size = of.place.Find("sizeInBytes");
   values.Error(size.value_or(of.place), "RES-3",
                fmt::format("{} bytes of initial values at offset {} do not fit into {} bytes",
-                           shape.initial_bytes, of.initial_values_offset_in_bytes, shape.size));
+                           shape.initial_bytes, of.initial_values_offset_in_bytes, *shape.size));
 }
 
 void ModelResources::Fill() {
-  CheckedU64 total = 0;
-  for (const Shape& shape : shapes_) total = CheckedAdd(total, shape.size);
-  const uint64_t memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (!total || *total > memory) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("the resources need {} bytes of memory; the machine has {}",
-                            total.value_or(std::numeric_limits<uint64_t>::max()), memory));
-  }
   for (size_t i = 0; i < shapes_.size(); ++i) {
-    buffers_.emplace_back(shapes_[i].size);
+    buffers_.emplace_back(*shapes_[i].size);
     const InitialValues& initial = model_.resources()[i].initial_values;
     if (const auto* list = std::get_if<InitialValues::List>(&initial.source)) {
       std::copy(list->bytes.begin(), list->bytes.end(), buffers_[i].data());

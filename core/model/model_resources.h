@@ -2,6 +2,7 @@
 //
 //   RES-3   the initial values do not fit into sizeInBytes
 //   RES-5   a .npy file has less data than its shape needs; the rest is zero
+//   RES-6   a file cannot be read, or does not hold what the resource asks for
 #pragma once
 
 #include <span>
@@ -19,7 +20,8 @@ class ModelResources {
   struct Shape {
     DataType type = DataType::kUnknown;  // of a list of mixed types
     uint64_t initial_bytes = 0;
-    uint64_t size = 0;  // bytes of the buffer
+    std::optional<uint64_t> size;  // bytes of the buffer
+    bool is_known = true;          // false where its file cannot be used; the size may be stated
     size_t element_count() const {
       return type == DataType::kUnknown ? 0 : initial_bytes / ByteWidth(type);
     }
@@ -34,15 +36,13 @@ class ModelResources {
   };
 
   // Opens the files that resources begin with, relative to `folder` or else to the current
-  // directory. Sizes that do not fit are reported; files that cannot be used are Errors of kind
-  // kFileSystem or kTensorFile.
+  // directory. Files that cannot be used are reported as such, and sizes that do not fit.
   ModelResources(const ModelDocument& model, const std::string& folder, Diagnostics& diagnostics);
 
   const Shape& shape(size_t resource) const { return shapes_[resource]; }
   const std::vector<SourceFile>& files() const { return files_; }
 
-  // Makes the buffers with their initial values. Throws an Error of kind kFileSystem where the
-  // machine has not the memory for them.
+  // Makes the buffers with their initial values, of a model without faults.
   void Fill();
 
   // Of a buffer that has been filled; 64-byte aligned.

@@ -13,14 +13,17 @@ namespace {
 
 // As C++ streams print: six significant digits.
 template <typename T>
-std::string StreamText(T value) {
+void AppendStreamed(T value, fmt::memory_buffer& text) {
   if constexpr (std::is_same_v<T, Half>) {
-    return StreamText(ToFloat(value));
+    AppendStreamed(ToFloat(value), text);
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (value != value) return "nan";
-    return fmt::format("{:g}", value);
+    if (value != value) {
+      text.append(std::string_view("nan"));
+    } else {
+      fmt::format_to(fmt::appender(text), "{:g}", value);
+    }
   } else {
-    return fmt::format("{}", value);
+    fmt::format_to(fmt::appender(text), "{}", value);
   }
 }
 
@@ -80,10 +83,14 @@ void ModelRun::Dispatch(size_t command) {
   dmlop::Run(model_.dispatchables()[dispatchable].object.op(), tensors.inputs, tensors.outputs);
 }
 
-std::string ModelRun::Print(const PrintCommand& command) const {
+void ModelRun::Print(const PrintCommand& command,
+                     const std::function<void(std::string_view)>& write) const {
+  constexpr size_t kPiece = 1 << 16;
   const ModelResources::Shape& shape = resources_.shape(command.resource);
   const std::byte* data = resources_.bytes(command.resource).data();
-  std::string text = fmt::format("Resource '{}':", model_.resources()[command.resource].name);
+  fmt::memory_buffer text;
+  const auto append = fmt::appender(text);
+  fmt::format_to(append, "Resource '{}':", model_.resources()[command.resource].name);
   const size_t count = shape.element_count();
   const size_t index_width = fmt::formatted_size("{}", count);
   VisitDataType(AllTypes(), shape.type, [&]<typename T>() {
@@ -91,12 +98,21 @@ std::string ModelRun::Print(const PrintCommand& command) const {
       const std::byte* element = data + i * sizeof(T);
       T value;
       std::memcpy(&value, element, sizeof(T));
-      text += command.verbose ? fmt::format("\n[{:>{}}] {} (0x{})", i, index_width,
-                                            StreamText(value), HexText<T>(element))
-                              : fmt::format("{} {}", i == 0 ? "" : ",", StreamText(value));
+      if (command.verbose) {
+        fmt::format_to(append, "\n[{:>{}}] ", i, index_width);
+        AppendStreamed(value, text);
+        fmt::format_to(append, " (0x{})", HexText<T>(element));
+      } else {
+        text.append(std::string_view(i == 0 ? " " : ", "));
+        AppendStreamed(value, text);
+      }
+      if (text.size() < kPiece) continue;
+      write({text.data(), text.size()});
+      text.clear();
     }
   });
-  return text + "\n";
+  text.push_back('\n');
+  write({text.data(), text.size()});
 }
 
 ModelRun::FileContent ModelRun::Write(const WriteFileCommand& command) const {

@@ -1,7 +1,9 @@
 // The commands of a model at work on its buffers.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/io/file.h"
@@ -24,8 +26,8 @@ class ModelRun {
 
   void Dispatch(size_t command);
 
-  // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element.
-  std::string Print(const PrintCommand& command) const;
+  // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element, piece by piece.
+  void Print(const PrintCommand& command, const std::function<void(std::string_view)>& write) const;
 
   // The bytes of the file that the command writes, as one piece after another.
   struct FileContent {

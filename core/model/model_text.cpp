@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/document/document_json.h"
+#include "core/io/npy.h"
 #include "core/ops/checks.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -133,7 +134,13 @@ class ModelWriter {
   }
 
   static bool IsBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
-    return IsPacked(tensor.view.layout) && IsPacked(LayoutOf(desc)) && IsMapped(tensor);
+    return IsPacked(tensor.view.layout) && IsPacked(LayoutOf(desc)) && IsMapped(tensor) &&
+           !HoldsBool(tensor);
+  }
+
+  // DxDispatch takes NumPy's bool for INT8.
+  static bool HoldsBool(const LoadedTensor& tensor) {
+    return ParseNpyHeader(tensor.file_bytes, "").is_bool;
   }
 
   // The elements lie in the file as they are used: they are in the machine's byte order.
@@ -228,64 +235,81 @@ class ModelWriter {
 
 class DescriptorsWriter {
  public:
-  DescriptorsWriter(const ModelDocument& model, ModelResources& resources, const BoundModel& bound)
-      : model_(model), resources_(resources), bound_(bound) {}
+  DescriptorsWriter(const ModelDocument& model, ModelRun& run,
+                    const std::function<void(std::string_view)>& write)
+      : model_(model), run_(run), write_(write) {}
 
-  std::string Write() {
-    std::vector<Json> bindings(model_.dispatchables().size(), Json::object());
-    std::set<size_t> dispatched;
+  void Write() {
+    std::vector<bool> is_written(model_.dispatchables().size());
     for (size_t i = 0; i < model_.commands().size(); ++i) {
       const auto* dispatch = std::get_if<DispatchCommand>(&model_.commands()[i].what);
       if (dispatch == nullptr) continue;
-      const size_t number = dispatch->dispatchable;
-      if (dispatched.insert(number).second) bindings[number] = BindingsOf(number, i);
-      MarkWritten(number, bound_.dispatches[i]);
+      if (!is_written[dispatch->dispatchable]) {
+        WriteOne(dispatch->dispatchable, BindingsOf(dispatch->dispatchable, i));
+        is_written[dispatch->dispatchable] = true;
+      }
+      run_.Dispatch(i);
     }
-    std::string text;
-    for (size_t d = 0; d < bindings.size(); ++d) {
-      Json descriptor = OperatorJson(model_.dispatchables()[d].object.op());
-      if (!bindings[d].empty()) descriptor["bindings"] = bindings[d];
-      text += Pretty(descriptor) + "\n";
+    for (size_t d = 0; d < is_written.size(); ++d) {
+      if (!is_written[d]) WriteOne(d, Json::object());
     }
-    return text;
   }
 
  private:
-  std::vector<TensorSlot> SlotsOf(size_t dispatchable) const {
-    return TensorSlots(model_.dispatchables()[dispatchable].object.op());
+  // Further values of a descriptor belong into tensor files.
+  static constexpr int64_t kMostValues = 1 << 20;
+
+  void WriteOne(size_t dispatchable, const Json& bindings) const {
+    Json descriptor = OperatorJson(OpOf(dispatchable));
+    if (!bindings.empty()) descriptor["bindings"] = bindings;
+    write_(Pretty(descriptor) + "\n");
   }
 
+  const OperatorDesc& OpOf(size_t dispatchable) const {
+    return model_.dispatchables()[dispatchable].object.op();
+  }
+
+  // The inputs with the values that they have now. A field is left out where one of its tensors
+  // cannot be written.
   Json BindingsOf(size_t dispatchable, size_t command) const {
     Json bindings = Json::object();
-    const std::vector<TensorSlot> slots = SlotsOf(dispatchable);
+    std::set<std::string> left_out;
+    std::vector<TensorSlot> slots = TensorSlots(OpOf(dispatchable));
+    std::erase_if(slots, [](const TensorSlot& slot) { return slot.role == TensorRole::kOutput; });
+    const std::vector<ConstTensorView> tensors = run_.TensorsOf(command).inputs;
+    int64_t room = kMostValues;
     for (size_t i = 0; i < slots.size(); ++i) {
-      const bool owned = slots[i].desc->owned_by_dml;
-      const auto& bound =
-          owned ? bound_.initialization[dispatchable][i] : bound_.dispatches[command][i];
-      const Json value = slots[i].role == TensorRole::kInput ? InputJson(slots[i], *bound, owned)
-                                                             : TargetJson(bound->resource, command);
-      AddBinding(slots[i].path, value, bindings);
+      const std::string field = slots[i].path.substr(0, slots[i].path.find('/'));
+      const bool is_array = field != slots[i].path;
+      room -= tensors[i].layout.element_count();
+      if (room < 0 || !SurvivesAsNumbers(tensors[i])) {
+        left_out.insert(field);
+      } else if (is_array) {
+        bindings[field].push_back(NestedJson(tensors[i]));
+      } else {
+        bindings[field] = NestedJson(tensors[i]);
+      }
     }
+    for (const std::string& field : left_out) bindings.erase(field);
     return bindings;
   }
 
-  static void AddBinding(const std::string& path, const Json& value, Json& bindings) {
-    const size_t slash = path.find('/');
-    if (slash != std::string::npos) {
-      bindings[path.substr(0, slash)].push_back(value);
-    } else if (!value.is_null()) {
-      bindings[path] = value;
-    }
+  static bool SurvivesAsNumbers(const ConstTensorView& tensor) {
+    bool survives = true;
+    VisitDataType(AllTypes(), tensor.type, [&]<typename T>() {
+      const LoopNest<1> nest{tensor.layout.sizes, {tensor.layout.strides}};
+      Walk<1> walk(nest, 0);
+      for (int64_t i = tensor.layout.element_count(); i > 0; --i, walk.Next()) {
+        survives &= SurvivesAsNumber(tensor.elements<T>()[walk.offset(0)]);
+      }
+    });
+    return survives;
   }
 
-  // The values that the tensor begins with; nothing where an earlier dispatch has made them.
-  Json InputJson(const TensorSlot& slot, const BoundTensor& bound, bool owned) const {
-    if (!owned && written_.contains(bound.resource)) return nullptr;
-    const Layout layout = LayoutOf(*slot.desc);
-    const std::byte* data = resources_.bytes(bound.resource).data() + bound.offset;
+  static Json NestedJson(const ConstTensorView& tensor) {
     Json values;
-    VisitDataType(AllTypes(), *slot.desc->data_type,
-                  [&]<typename T>() { values = NestedJson<T>(data, layout, 0); });
+    VisitDataType(AllTypes(), tensor.type,
+                  [&]<typename T>() { values = NestedJson<T>(tensor.data, tensor.layout, 0); });
     return values;
   }
 
@@ -300,28 +324,9 @@ class DescriptorsWriter {
     return array;
   }
 
-  // The .npy file that the resource is written to next.
-  Json TargetJson(size_t resource, size_t command) const {
-    for (size_t i = command + 1; i < model_.commands().size(); ++i) {
-      const auto* write = std::get_if<WriteFileCommand>(&model_.commands()[i].what);
-      if (write != nullptr && write->resource == resource && IsNpy(write->target_path)) {
-        return write->target_path;
-      }
-    }
-    return nullptr;
-  }
-
-  void MarkWritten(size_t dispatchable, const BoundTensors& bound) {
-    const std::vector<TensorSlot> slots = SlotsOf(dispatchable);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role == TensorRole::kOutput) written_.insert(bound[i]->resource);
-    }
-  }
-
   const ModelDocument& model_;
-  ModelResources& resources_;
-  const BoundModel& bound_;
-  std::set<size_t> written_;  // resources that a dispatch has changed
+  ModelRun& run_;
+  const std::function<void(std::string_view)>& write_;
 };
 
 }  // namespace
@@ -330,9 +335,9 @@ std::string ModelText(const OperatorCase& files) {
   return ModelWriter(files).Write();
 }
 
-std::string DescriptorsText(const ModelDocument& model, ModelResources& resources,
-                            const BoundModel& bound) {
-  return DescriptorsWriter(model, resources, bound).Write();
+void WriteDescriptors(const ModelDocument& model, ModelRun& run,
+                      const std::function<void(std::string_view)>& write) {
+  DescriptorsWriter(model, run, write).Write();
 }
 
 }  // namespace dmlop

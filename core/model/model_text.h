@@ -2,10 +2,12 @@
 // dispatchables as operator descriptors.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/document/operator_case.h"
-#include "core/model/model_bindings.h"
+#include "core/model/model_run.h"
 
 namespace dmlop {
 
@@ -13,9 +15,11 @@ namespace dmlop {
 // Outputs are printed, or written to the files that they are bound to.
 std::string ModelText(const OperatorCase& files);
 
-// A complete operator descriptor for each dispatchable of a valid model. A tensor of the first
-// dispatch is bound to the values that its resource begins with, or to the file that is written.
-std::string DescriptorsText(const ModelDocument& model, ModelResources& resources,
-                            const BoundModel& bound);
+// Writes a complete operator descriptor for each dispatchable of a valid model, in the order of
+// their first dispatches, which are run. Inputs are bound to the values that they have at that
+// dispatch; a field stays unbound where these are too many, or where a NaN has a payload, which no
+// number tells. Outputs stay unbound.
+void WriteDescriptors(const ModelDocument& model, ModelRun& run,
+                      const std::function<void(std::string_view)>& write);
 
 }  // namespace dmlop

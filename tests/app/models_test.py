@@ -6,12 +6,14 @@ models/MODEL.json runs and prints MODEL.txt; MODEL.err, where it exists, are its
 import json
 import os
 import random
+import re
+import resource
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 import numpy as np
-from program import ROOT, ProgramTest, start
+from program import ROOT, ProgramTest, peak_memory, start
 
 MODELS = ROOT / "testdata/models"
 TYPES = ["f4", "f2", "i4", "u1", "i8"]
@@ -119,15 +121,42 @@ class ModelFilesTest(ProgramTest):
         np.save(self.folder / "fortran.npy", np.asfortranarray(np.ones((2, 3), "f4")))
         np.save(self.folder / "int.npy", np.ones(4, "i4"))
         (self.folder / "text.npy").write_text("no magic")
-        for resource, status, message in (
-                (source("fortran.npy"), 4, "fortran.npy: is in Fortran order"),
-                (source("int.npy", "FLOAT32"), 4, "int.npy: holds INT32; resource 'x' has the type"),
-                (source("text.npy"), 4, "text.npy: is not a .npy file"),
-                (source("missing.npy"), 5, "missing.npy: cannot be opened: No such file")):
+        whole = (self.folder / "int.npy").read_bytes()
+        (self.folder / "cut.npy").write_bytes(whole[:40])
+        unreadable = [
+            (source("fortran.npy"), 4, "fortran.npy: is in Fortran order, which DxDispatch does not read"),
+            (source("int.npy", "FLOAT32"), 4, "int.npy: holds INT32; resource 'x' has the type FLOAT32"),
+            (source("text.npy"), 4, "text.npy: is not a .npy file"),
+            (source("cut.npy"), 4, "cut.npy: "),
+            (source("missing.npy"), 5, "missing.npy: cannot be opened: No such file or directory"),
+            (source(".", "INT8"), 5, ".: cannot be read: Is a directory")]
+        for resource, status, message in unreadable:
             with self.subTest(message):
-                self.write("model.json", copy_model({"x": resource}, PRINT_X))
-                self.assertIn(message, self.errors_of("run", "model.json", status=status))
-                self.assertIn(message, self.errors_of("validate", "model.json", status=status))
+                model = copy_model({"x": resource}, PRINT_X)
+                self.write("model.json", model)
+                column = json.dumps(model).index('"' + resource["initialValues"]["sourcePath"]) + 1
+                place = f"model.json:1:{column}: error: /resources/x/initialValues/sourcePath: {message}"
+                for command in (["run"], ["validate"], ["validate", "--print-complete"]):
+                    errors = self.errors_of(*command, "model.json", status=status)
+                    self.assertIn(place, errors)
+                    self.assertEqual(len(errors.splitlines()), 3, errors)
+                    self.assertIn("[RES-6]", errors.splitlines()[0])
+                    line, caret = errors.splitlines()[1:]
+                    self.assertTrue(line[caret.index("^"):].startswith('"' + resource["initialValues"]["sourcePath"]))
+                done = self.run_program("validate", "model.json", "--format", "json", status=status)
+                (fault,) = json.loads(done.stdout)["diagnostics"]
+                self.assertEqual((fault["code"], fault["column"]), ("RES-6", column))
+
+    def test_a_file_that_is_unreadable_hides_no_other_fault(self):
+        np.save(self.folder / "int.npy", np.ones(4, "i4"))
+        resources = {"x": source("int.npy", "FLOAT32"), "y": source("missing.npy")}
+        for commands, status, codes in (
+                (PRINT_X, 4, ["RES-6", "RES-6"]),  # the first one's fault
+                ([{"type": "print", "resource": "z"}], 3, ["RES-6", "RES-6", "JSON-6"])):
+            self.write("model.json", copy_model(resources, commands))
+            for command in ("validate", "run"):
+                errors = self.errors_of(command, "model.json", status=status)
+                self.assertEqual(re.findall(r"\[([A-Z]+-[0-9]+)\]", errors), codes)
 
     def test_writes_npy_files_with_and_without_dimensions(self):
         x = numbers([1, 2, 3, 4, 5, 6]) | {"sizeInBytes": 64}
@@ -179,16 +208,65 @@ class ModelFilesTest(ProgramTest):
         huge = {"initialValuesDataType": "FLOAT64",
                 "initialValues": {"valueCount": 4294967295, "value": 0},
                 "sizeInBytes": 1 << 60}
-        self.write("model.json", copy_model({"x": huge}, PRINT_X))
-        self.assertIn("bytes of memory", self.errors_of("run", "model.json", status=5))
+        self.write("model.json", copy_model({"x": numbers([1]), "y": huge, "z": huge}, PRINT_X))
+        for command in (["run"], ["validate", "--print-complete"]):
+            errors = self.errors_of(*command, "model.json", status=5)
+            self.assertRegex(errors, rf"model.json:1:\d+: error: /resources/y/sizeInBytes: "
+                                     rf"needs {1 << 60} bytes of memory; \d+ are left \[RES-7\]\n.*\n +\| +\^\n"
+                                     r"model.json:1:\d+: error: /resources/z/sizeInBytes: ")
         self.text_of("validate", "model.json")
+
+    def test_what_is_owned_by_dml_takes_memory_twice(self):
+        count = 1 << 28
+        x = {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": count, "value": 0}}
+        model = copy_model({"x": x}, [], count, "UINT8")
+        tensor = {"DataType": "UINT8", "Sizes": [count], "Flags": "OWNED_BY_DML"}
+        model["dispatchables"]["copy"]["desc"]["InputTensor"] = tensor
+        model["dispatchables"]["copy"]["bindings"] = {"InputTensor": "x"}
+        self.write("model.json", model)
+        limit = count * 3 // 2
+        done = start(["run", "model.json", "-t", "1"], cwd=self.folder, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_AS, (limit, limit)))
+        self.assertRegex(done.stderr.decode(), r"error: /dispatchables/copy/bindings: needs 268435456 bytes of memory; \d+ are left \[RES-7\]")
+        self.assertEqual(done.returncode, 5)
+
+    def test_prints_a_large_resource_in_pieces(self):
+        def model(count):
+            x = {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": count, "value": 255}}
+            return copy_model({"x": x}, [{"type": "print", "resource": "x", "verbose": True}])
+
+        count = 1 << 22
+        text = self.printed(model(count))
+        self.assertTrue(text.startswith("Resource 'x':\n[      0] 255 (0xFF)\n"))
+        self.assertTrue(text.endswith("\n[4194303] 255 (0xFF)\n"))
+        self.assertEqual(len(text), len("Resource 'x':\n") + count * len("[      0] 255 (0xFF)\n"))
+        peaks = []
+        for c in (1, count):
+            self.write("model.json", model(c))
+            status, peak = peak_memory(["run", "model.json"], self.folder)
+            self.assertEqual(status, 0)
+            peaks.append(peak)
+        self.assertLess(peaks[1] - peaks[0], len(text) // 2)
+
+    def test_validate_looks_where_run_does(self):
+        (self.folder / "inputs").mkdir()
+        np.save(self.folder / "inputs/x.npy", np.array([3], "f4"))
+        self.write("model.json", copy_model({"x": source("x.npy")}, PRINT_X))
+        self.errors_of("validate", "model.json", status=5)
+        self.text_of("validate", "model.json", "--input-path", "inputs")
 
     def test_reads_standard_input_and_inline_text(self):
         text = json.dumps(copy_model({"x": numbers([7])}, PRINT_X))
         self.assertEqual(self.text_of("run", "-", stdin=text.encode()), "Resource 'x': 7\n")
         self.assertEqual(self.text_of("run", text), "Resource 'x': 7\n")
-        done = self.run_program("run", "-", stdin=text.encode() + b" rest")
-        self.assertIn(b"warning: text after the document is ignored [JSON-1]", done.stderr)
+        for rest in (b" rest", b"\0", b" // rest\0", b"\0\xff {"):
+            for command in ("run", "validate"):
+                with self.subTest((command, rest)):
+                    done = self.run_program(command, "-", stdin=text.encode() + rest)
+                    self.assertIn(b"warning: text after the document is ignored [JSON-1]", done.stderr)
+        for nul in (text.replace("{", "{\0", 1), text.replace("[7]", "[7\0]")):
+            done = self.run_program("run", "-", stdin=nul.encode(), status=3)
+            self.assertIn(b"error: not well-formed JSON: a NUL byte [JSON-1]", done.stderr)
 
 
 class RoundTripTest(ProgramTest):
@@ -271,19 +349,121 @@ class RoundTripTest(ProgramTest):
                 self.run_program("run", "model.json")
                 self.assertEqual(self.files(paths), expected, descriptor)
 
-    def test_models_come_back_as_descriptors(self):
-        for name in ("element_wise_identity", "join", "reduce", "split", "unfold", "strides",
-                     "owned_by_dml"):
-            with self.subTest(name):
-                model = str(MODELS / f"{name}.json")
-                text = self.run_program("validate", model, "--print-complete").stdout.decode()
-                descriptor, _ = json.JSONDecoder().raw_decode(text)
-                self.write("op.json", descriptor)
-                printed = self.text_of("run", "op.json")
-                values = printed.replace("[", "").replace("]", "").split("\n")[1::2]
-                lines = (MODELS / f"{name}.txt").read_text().splitlines()
-                for line in values:
-                    self.assertIn(line.strip(), " | ".join(lines))
+    def test_bool_files_are_written_out(self):
+        """DxDispatch takes NumPy's bool for INT8, and a descriptor for UINT8."""
+        np.save(self.folder / "x.npy", np.array([True, False, True]))
+        self.write("op.json", {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": "x.npy"}})
+        model = json.loads(self.text_of("validate", "op.json", "--to-model"))
+        self.assertEqual(model["resources"]["InputTensor"],
+                         {"initialValuesDataType": "UINT8", "initialValues": [1, 0, 1],
+                          "sizeInBytes": 4})
+        self.assertEqual(self.text_of("run", json.dumps(model)), "Resource 'OutputTensor': 1, 0, 1\n")
+
+
+class DescriptorsTest(ProgramTest):
+    """validate --print-complete of a model: what it prints computes what the dispatches do."""
+
+    def descriptors(self, model):
+        text = self.text_of("validate", model, "--print-complete")
+        all, at = [], 0
+        while text[at:].strip():
+            descriptor, end = json.JSONDecoder().raw_decode(text[at:])
+            all.append(descriptor)
+            at += end + 1
+        return all
+
+    def results(self, descriptor):
+        """What the descriptor prints, an array an output."""
+        lines = self.text_of("run", json.dumps(descriptor), "--full")
+        return [np.array(json.loads(values)).reshape(-1).tolist()
+                for values in re.split(r"Output.*\n", lines)[1:]]
+
+    def bytes_after_first_dispatches(self, model):
+        """The operators by the order of their first dispatches, with what each output's resource
+        holds from its offset on right after."""
+        seen, shortened = [], dict(model, commands=[])
+        for command in model["commands"]:
+            if command["type"].lower() != "dispatch":
+                continue
+            shortened["commands"].append(command)
+            if command["dispatchable"] in seen:
+                continue
+            seen.append(command["dispatchable"])
+            operator = model["dispatchables"][command["dispatchable"]]
+            outputs = [b for field, bound in command["bindings"].items()
+                       if field.startswith("Output") and field in operator.get("desc", operator)
+                       for b in (bound if isinstance(bound, list) else [bound])]
+            writes = [{"type": "writeFile", "resource": b["name"] if isinstance(b, dict) else b,
+                       "targetPath": f"out{i}.bin"} for i, b in enumerate(outputs)]
+            self.write("short.json", dict(shortened, commands=shortened["commands"] + writes))
+            self.run_program("run", "short.json", "-q")
+            yield command["dispatchable"], [
+                (self.folder / f"out{i}.bin").read_bytes()[
+                    4 * b.get("elementOffset", 0) if isinstance(b, dict) else 0:]
+                for i, b in enumerate(outputs)]
+
+    def test_published_models(self):
+        for path in sorted(MODELS.glob("*.json")):
+            with self.subTest(path.name):
+                model = json.loads(path.read_text())
+                expected = list(self.bytes_after_first_dispatches(model))
+                descriptors = self.descriptors(path)
+                self.assertEqual(len(descriptors), len(model["dispatchables"]))
+                for descriptor, (_, outputs) in zip(descriptors, expected):
+                    names = []
+                    for i in range(len(outputs)):
+                        names += ["-o", f"copy{i}.bin"]
+                    self.run_program("run", json.dumps(descriptor), *names)
+                    for i, output in enumerate(outputs):
+                        copy = (self.folder / f"copy{i}.bin").read_bytes()
+                        self.assertEqual(copy, output[:len(copy)], descriptor)
+
+    def test_inputs_are_those_of_the_first_dispatch(self):
+        model = copy_model({"x": numbers([1, 2, 3, 4]), "y": numbers([0] * 4), "z": numbers([0] * 8)}, [])
+        tensor = {"DataType": "FLOAT32", "Sizes": [4]}
+        model["dispatchables"] |= {
+            "double": {"type": "ELEMENT_WISE_IDENTITY", "desc": {
+                "InputTensor": tensor, "OutputTensor": tensor, "ScaleBias": {"Scale": 2, "Bias": 0}}},
+            "join": {"type": "JOIN", "desc": {
+                "InputCount": 2, "InputTensors": [tensor, tensor], "Axis": 0,
+                "OutputTensor": {"DataType": "FLOAT32", "Sizes": [8]}}}}
+        bind = {"InputTensor": "x", "OutputTensor": "x"}
+        write = {"type": "writeFile", "resource": "z", "targetPath": "z.npy"}
+        model["commands"] = [
+            {"type": "dispatch", "dispatchable": "double", "bindings": bind},
+            {"type": "dispatch", "dispatchable": "double", "bindings": bind},
+            {"type": "dispatch", "dispatchable": "join",
+             "bindings": {"InputTensors": ["x", "y"], "OutputTensor": "z"}},
+            write]
+        double, join, copy = self.descriptors(json.dumps(model))
+        self.assertEqual(double["bindings"], {"InputTensor": [1, 2, 3, 4]})
+        self.assertEqual(join["bindings"], {"InputTensors": [[4, 8, 12, 16], [0, 0, 0, 0]]})
+        self.assertNotIn("bindings", copy)  # which is never dispatched
+        self.assertEqual(self.results(double), [[2, 4, 6, 8]])
+        self.assertEqual(self.results(join), [[4, 8, 12, 16, 0, 0, 0, 0]])
+
+    def test_what_no_number_tells_stays_unbound(self):
+        quiet, payload, default = 0x7FC00001, 0x7F800001, 0x7FC00000
+        for bits, bound in (([default, 1 << 31], {"InputTensor": ["nan", -0.0]}),
+                            ([quiet, 0], None), ([payload, 0], None)):
+            with self.subTest(bits):
+                dispatch = {"type": "dispatch", "dispatchable": "copy",
+                            "bindings": {"InputTensor": "x", "OutputTensor": "y"}}
+                model = copy_model({"x": numbers(bits, "UINT32"), "y": numbers([0, 0])}, [dispatch], 2)
+                (descriptor,) = self.descriptors(json.dumps(model))
+                self.assertEqual(descriptor.get("bindings"), bound)
+                if bound is None:
+                    self.assertIn("InputTensor is bound to nothing",
+                                  self.errors_of("run", json.dumps(descriptor), status=2))
+
+    def test_many_values_stay_unbound(self):
+        count = (1 << 20) + 1
+        dispatch = {"type": "dispatch", "dispatchable": "copy",
+                    "bindings": {"InputTensor": "x", "OutputTensor": "y"}}
+        x = numbers({"valueCount": count, "value": 1}, "INT8")
+        model = copy_model({"x": x, "y": x}, [dispatch], count, "INT8")
+        (descriptor,) = self.descriptors(json.dumps(model))
+        self.assertNotIn("bindings", descriptor)
 
 
 if __name__ == "__main__":
