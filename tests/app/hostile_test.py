@@ -31,15 +31,14 @@ HOSTILE = [
     ("a NUL byte", b"\0", "JSON-1", "a NUL byte"),
     ("a NUL byte in a string", b'"a\0b"', "JSON-1", "a NUL byte"),
     ("a string of 1000000 characters", b'"' + b"a" * 1000000 + b'"', "DOC-1", "expected an integer"),
-    ("4194305 values", b"[" + b"1," * 4194304 + b"1]", "JSON-1", "more than 4194304 values"),
     ("the end of the file", None, "JSON-1", "not well-formed JSON"),
 ]
 
 
 class HostileTest(ProgramTest):
-    def check(self, text, code, message):
+    def check(self, text, code, message, commands=COMMANDS):
         self.write("d.json", text)
-        for command in COMMANDS:
+        for command in commands:
             with self.subTest(command):
                 done = start([command[0], "d.json", *command[1:]], cwd=self.folder)
                 errors = done.stderr.decode(errors="replace")
@@ -61,10 +60,14 @@ class HostileTest(ProgramTest):
             with self.subTest(text[:10]):
                 self.check(text, "JSON-1", "not well-formed JSON")
 
+    def test_an_array_of_more_values_than_are_read(self):
+        self.check(DESCRIPTOR.replace(b"HOLE", b"1," * 4194304 + b"1"), "JSON-1",
+                   "more than 4194304 values", [["validate"]])
+
     def test_an_array_longer_than_any_document(self):
         before, after = MODEL.split(b"HOLE")
         self.check(before + b"1, " * 25_000_000 + b"1" + after, "JSON-1",
-                   "has more than 67108864 bytes")
+                   "has more than 67108864 bytes", [["run"]])
         self.write("small.json", b"{")
         _, small = peak_memory(["validate", "small.json"], self.folder)
         _, large = peak_memory(["validate", "d.json"], self.folder)
@@ -90,15 +93,15 @@ class HostileTest(ProgramTest):
         self.check(DESCRIPTOR.replace(b'"Sizes"', long + b'"Sizes"').replace(b"HOLE", b"1"),
                    "JSON-3", "Sizes' is not a known field")
         resources = {f"{'resource' * 7}{i:06}": {"initialValuesDataType": "INT8",
-                                                 "initialValues": [1]} for i in range(100000)}
-        resources["x" * 1000000] = {}
+                                                 "initialValues": [1]} for i in range(20000)}
+        resources["x" * 100000] = {}
         commands = [{"type": "print", "resource": "resourec" * 8}] * 1000
         self.check(json.dumps({"resources": resources, "dispatchables": {}, "commands": commands}).encode(),
                    "RES-1|JSON-2|JSON-6", "there is no resource 'resourec")
 
     def test_faults_below_a_long_name(self):
         resource = {"initialValuesDataType": "INT8", "initialValues": ["x"] * 200}
-        self.check(json.dumps({"resources": {"n" * 1000000: resource}, "dispatchables": {},
+        self.check(json.dumps({"resources": {"n" * 100000: resource}, "dispatchables": {},
                                "commands": []}).encode(), "DOC-1", "expected an integer, found a string")
 
 

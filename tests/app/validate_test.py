@@ -13,6 +13,52 @@ from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, start
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
 CASES = ROOT / "testdata/cases"
 
+LONG = 1_000_000  # characters of two bytes each
+
+# Where a fault stands: a document, and all that is said of it.
+PLACES = [
+    ("the first line", '{"typ": 1, "type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}}',
+     """1:2: error: /typ: 'typ' is not a known field (did you mean 'type'?) [JSON-3]
+    1 | {"typ": 1, "type": "ELEMENT_WISE_IDENTITY",
+      |  ^
+"""),
+    ("the last line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}\n, "last": 1}',
+     """3:3: error: /last: 'last' is not a known field [JSON-3]
+    3 | , "last": 1}
+      |   ^
+"""),
+    ("nested arrays", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [2, 2]},\n'
+                      ' "bindings": {"InputTensor": [[1, 2], [3, 400]]}}',
+     """2:43: error: /bindings/InputTensor/1/1: 400 is out of range for INT8 [-128, 127] [DOC-2]
+    2 |  "bindings": {"InputTensor": [[1, 2], [3, 400]]}}
+      |                                           ^
+"""),
+    ("tabs", '{"type": "ELEMENT_WISE_IDENTITY",\n\t"InputTensor":\t{"DataType": "INT8", "Sizes": [0]}}',
+     """2:48: error: /InputTensor/Sizes/0: a size of 0 is not allowed; sizes start at 1 [BUF-3]
+    2 | \t"InputTensor":\t{"DataType": "INT8", "Sizes": [0]}}
+      | \t              \t                               ^
+"""),
+    ("characters of two, three and four bytes", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
+                                                '/* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}',
+     """2:11: error: /\u00f6: '\u00f6' is not a known field [JSON-3]
+    2 | /* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}
+      |           ^
+"""),
+    ("two faults in one line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT9", "Sizes": [1, -1]}}',
+     """2:30: error: /InputTensor/DataType: 'INT9' is not a known name (did you mean 'INT8'?) [JSON-3]
+    2 |  "InputTensor": {"DataType": "INT9", "Sizes": [1, -1]}}
+      |                              ^
+2:51: error: /InputTensor/Sizes/1: -1 is out of range for UINT32 [0, 4294967295] [DOC-2]
+    2 |  "InputTensor": {"DataType": "INT9", "Sizes": [1, -1]}}
+      |                                                   ^
+"""),
+    ("a line of two megabytes", '{"type": "ELEMENT_WISE_IDENTITY", /*' + "\u00e9" * LONG + '*/ "InputTensor": {"DataType": "INT8", "Sizes": [0]}}',
+     f"""1:{LONG + 86}: error: /InputTensor/Sizes/0: a size of 0 is not allowed; sizes start at 1 [BUF-3]
+    1 | ...{"é" * 15}*/ "InputTensor": {{"DataType": "INT8", "Sizes": [0]}}}}
+      |    {" " * 64}^
+"""),
+]
+
 # Text that is no JSON document, and the line where that shows.
 NOT_JSON = [
     ("empty", b"", 1),
@@ -141,6 +187,20 @@ class ValidateTest(ProgramTest):
         lines = errors.splitlines()
         caret = next(i for i, line in enumerate(lines) if "^" in line)
         self.assertEqual(lines[caret].index("^"), lines[caret - 1].index('"é"'))
+
+    def test_places(self):
+        for name, document, expected in PLACES:
+            if len(document) < 100_000:  # as much as one argument may have
+                self.check_places(name, document, "<command line>", expected)
+            self.write("d.json", document)
+            self.check_places(name, "d.json", "d.json", expected)
+            self.check_places(name, "-", "<standard input>", expected, stdin=document.encode())
+
+    def check_places(self, name, argument, shown, expected, **options):
+        with self.subTest(f"{name}, {shown}"):
+            expected = re.sub("^(?=[0-9])", f"{shown}:", expected, flags=re.M)
+            for command in ("validate", "run"):
+                self.assertEqual(self.errors_of(command, argument, status=3, **options), expected)
 
     def test_line_ends_of_windows_and_a_byte_order_mark(self):
         self.write("d.json", b"\xef\xbb\xbf" + VALID.replace(",", ",\r\n").encode())
