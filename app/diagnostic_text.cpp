@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/output.h"
+#include "core/base/utf8.h"
 #include "core/io/json.h"
 
 namespace dmlop {
@@ -10,10 +11,6 @@ namespace {
 
 constexpr size_t kMaxLineBytes =
     160;  // of the offending line; longer ones are cut around the place
-
-bool ContinuesCharacter(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
 
 // The line that has `offset`, cut to a readable length, and the offset of its first byte.
 struct Excerpt {

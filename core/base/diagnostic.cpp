@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/utf8.h"
+
 namespace dmlop {
 namespace {
-
-bool ContinuesCharacter(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
 
 // The beginning and the end of a text that is too long to be read, in whole characters of UTF-8.
 std::string Shortened(std::string text) {

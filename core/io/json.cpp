@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/base/utf8.h"
 #include "core/io/json_scanner.h"
 
 namespace dmlop {
@@ -280,8 +281,8 @@ TextPosition PositionFinder::Find(size_t offset) {
   for (; at_ < std::min(offset, text_.size()); ++at_) {
     if (text_[at_] == '\n') {
       position_ = {position_.line + 1, 1};
-    } else if ((static_cast<unsigned char>(text_[at_]) & 0xC0) != 0x80) {
-      ++position_.column;  // every byte but the continuation bytes of UTF-8 starts a character
+    } else if (!ContinuesCharacter(text_[at_])) {
+      ++position_.column;
     }
   }
   return position_;
