@@ -52,6 +52,42 @@ HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int
   ForEachLine(x, rows, row_stride, columns, lanes, vectors, single);
 }
 
+// Rows are worked on in blocks, which are read as a few streams: the first rows of each are taken
+// together, then the second ones, and so on. Where rows are contiguous, a stream runs through
+// memory without a jump, however short they are, and the streams are far apart, so that the
+// processor tells them from each other and reads ahead in each.
+constexpr int64_t kStreams = 8;
+constexpr int64_t kRowsOfStream = 8;
+
+// Rows that are taken together: `count` of them, at most kStreams, `stride` elements apart.
+template <typename T>
+struct FewRows {
+  const T* first;
+  int64_t count;
+  int64_t stride;
+};
+
+// Which part of a block some rows are. A block that is taken at once is its own last part.
+enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
+
+// Calls body(rows, part) for all rows, a few at a time.
+template <typename T, typename Body>
+HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Body&& body) {
+  for (int64_t row = 0; row < rows;) {
+    const T* first = x + row * row_stride;
+    const int64_t turns = std::min(kRowsOfStream, (rows - row) / kStreams);
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      const BlockPart part = turns == 1         ? BlockPart::kWhole
+                             : turn == 0        ? BlockPart::kFirst
+                             : turn < turns - 1 ? BlockPart::kMiddle
+                                                : BlockPart::kLast;
+      body(FewRows<T>{first + turn * row_stride, kStreams, turns * row_stride}, part);
+    }
+    if (turns == 0) body(FewRows<T>{first, rows - row, row_stride}, BlockPart::kWhole);
+    row += turns == 0 ? rows - row : turns * kStreams;
+  }
+}
+
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

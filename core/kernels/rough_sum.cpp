@@ -19,7 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-constexpr int64_t kUnroll = 8;  // terms added pairwise before a TwoSum takes their sum
+constexpr int64_t kUnroll = kStreams;  // terms added pairwise
+static_assert(kUnroll == 8);
 
 // The running state of one vector of groups (or of lanes of one group).
 template <SumTerm kTerm, bool kPeak>
@@ -48,14 +49,14 @@ struct Accumulator {
     head = sum;
   }
 
-  // Adds kUnroll vectors of elements, `step` elements apart.
+  // The sum of the terms of kUnroll vectors of elements, `step` elements apart.
   template <typename T>
-  HWY_INLINE void AddEight(const T* x, int64_t step) {
+  HWY_INLINE WideVec SumOfEight(const T* x, int64_t step) {
     const WideVec a = hn::Add(Term(LoadNarrow(x)), Term(LoadNarrow(x + step)));
     const WideVec b = hn::Add(Term(LoadNarrow(x + 2 * step)), Term(LoadNarrow(x + 3 * step)));
     const WideVec c = hn::Add(Term(LoadNarrow(x + 4 * step)), Term(LoadNarrow(x + 5 * step)));
     const WideVec d = hn::Add(Term(LoadNarrow(x + 6 * step)), Term(LoadNarrow(x + 7 * step)));
-    Add(hn::Add(hn::Add(a, b), hn::Add(c, d)));
+    return hn::Add(hn::Add(a, b), hn::Add(c, d));
   }
 };
 
@@ -106,7 +107,9 @@ void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   if (count >= lanes) {
     Accumulator<kTerm, kHasPeak<T, kTerm>> accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide()),
                                                        hn::Zero(NarrowBits())};
-    for (; i + kUnroll * lanes <= count; i += kUnroll * lanes) accumulator.AddEight(x + i, lanes);
+    for (; i + kUnroll * lanes <= count; i += kUnroll * lanes) {
+      accumulator.Add(accumulator.SumOfEight(x + i, lanes));
+    }
     for (; i + lanes <= count; i += lanes) accumulator.Add(accumulator.Term(LoadNarrow(x + i)));
     Collect(accumulator, sums);
   }
@@ -115,51 +118,97 @@ void AddRow(const T* x, int64_t count, const RoughSums& sums) {
 
 // Raises the peaks of `columns` groups, whole vectors of D.
 template <class D>
-HWY_INLINE void RaisePeaks(D d, const float* x, int64_t rows, int64_t row_stride, int64_t columns,
+HWY_INLINE void RaisePeaks(D d, const float* x, int64_t rows, int64_t stride, int64_t columns,
                            uint32_t* peaks) {
   const hn::RebindToUnsigned<D> bits;
   for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {
     auto peak = hn::LoadU(bits, peaks + c);
     for (int64_t row = 0; row < rows; ++row) {
-      peak = hn::Max(peak, hn::BitCast(bits, hn::Abs(hn::LoadU(d, x + row * row_stride + c))));
+      const auto values = hn::LoadU(d, x + row * stride + c);
+      peak = hn::Max(peak, hn::BitCast(bits, hn::Abs(values)));
     }
     hn::StoreU(peak, bits, peaks + c);
+  }
+}
+
+// The terms of a vector of columns, added up. Rounds three times where there are eight rows, and
+// less often than the rows of a block are added up otherwise.
+template <SumTerm kTerm, BlockPart kPart, typename T>
+HWY_INLINE WideVec SumOf(const T* x, int64_t rows, int64_t stride) {
+  Accumulator<kTerm, false> terms;
+  if (kPart != BlockPart::kWhole || rows == kStreams) return terms.SumOfEight(x, stride);
+  WideVec sum = terms.Term(LoadNarrow(x));
+  for (int64_t row = 1; row < rows; ++row) {
+    sum = hn::Add(sum, terms.Term(LoadNarrow(x + row * stride)));
+  }
+  return sum;
+}
+
+// What the rows of a block add up to gathers in `block` until its last part is there.
+template <SumTerm kTerm, BlockPart kPart>
+HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
+  const Wide d;
+  if constexpr (kPart == BlockPart::kMiddle || kPart == BlockPart::kLast) {
+    sum = hn::Add(hn::LoadU(d, block), sum);
+  }
+  if constexpr (kPart == BlockPart::kFirst || kPart == BlockPart::kMiddle) {
+    hn::StoreU(sum, d, block);
+  } else {
+    Accumulator<kTerm, false> accumulator{hn::LoadU(d, head), hn::LoadU(d, tail),
+                                          hn::Zero(NarrowBits())};
+    accumulator.Add(sum);
+    hn::StoreU(accumulator.head, d, head);
+    hn::StoreU(accumulator.tail, d, tail);
+  }
+}
+
+// Without lambdas and references, which would have the compiler load all of this again and again.
+template <SumTerm kTerm, BlockPart kPart, typename T>
+void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t rows = kPart == BlockPart::kWhole ? few.count : kStreams;
+  const int64_t stride = few.stride;
+  const T* x = few.first;
+  int64_t c = 0;
+  for (; c + kLine <= columns; c += kLine) {
+    for (int64_t k = c; k < c + kLine; k += lanes) {
+      AddVector<kTerm, kPart>(SumOf<kTerm, kPart>(x + k, rows, stride), sums.head + k,
+                              sums.tail + k, sums.block + k);
+    }
+    if constexpr (kHasPeak<T, kTerm>) {
+      RaisePeaks(hn::ScalableTag<float>(), x + c, rows, stride, kLine, sums.peak + c);
+    }
+  }
+  for (; c + lanes <= columns; c += lanes) {
+    AddVector<kTerm, kPart>(SumOf<kTerm, kPart>(x + c, rows, stride), sums.head + c, sums.tail + c,
+                            sums.block + c);
+    if constexpr (kHasPeak<T, kTerm>) {
+      RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
+    }
+  }
+  for (; c < columns; ++c) {
+    for (int64_t row = 0; row < rows; ++row) {
+      AddElement<kTerm>(x[row * stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
+    }
   }
 }
 
 template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const RoughSums& sums) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    Accumulator<kTerm, false> accumulator{hn::LoadU(Wide(), sums.head + c),
-                                          hn::LoadU(Wide(), sums.tail + c), hn::Zero(NarrowBits())};
-    int64_t row = 0;
-    for (; row + kUnroll <= count; row += kUnroll) {
-      accumulator.AddEight(from + row * row_stride, row_stride);
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart part) HWY_ATTR {
+    switch (part) {
+      case BlockPart::kFirst:
+        return AddFewRows<kTerm, BlockPart::kFirst>(few, columns, sums);
+      case BlockPart::kMiddle:
+        return AddFewRows<kTerm, BlockPart::kMiddle>(few, columns, sums);
+      case BlockPart::kLast:
+        return AddFewRows<kTerm, BlockPart::kLast>(few, columns, sums);
+      case BlockPart::kWhole:
+        return AddFewRows<kTerm, BlockPart::kWhole>(few, columns, sums);
     }
-    for (; row < count; ++row) {
-      accumulator.Add(accumulator.Term(LoadNarrow(from + row * row_stride)));
-    }
-    hn::StoreU(accumulator.head, Wide(), sums.head + c);
-    hn::StoreU(accumulator.tail, Wide(), sums.tail + c);
-  };
-  const auto vectors = [&](const T* from, int64_t count, int64_t c, int64_t width) HWY_ATTR {
-    for (int64_t k = 0; k < width; k += lanes) vector(from + k, count, c + k);
-    if constexpr (kHasPeak<T, kTerm>) {
-      if (width == lanes) {
-        RaisePeaks(Narrow(), from, count, row_stride, width, sums.peak + c);
-      } else {
-        RaisePeaks(hn::ScalableTag<float>(), from, count, row_stride, width, sums.peak + c);
-      }
-    }
-  };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) {
-      AddElement<kTerm>(from[row * row_stride], {sums.head + c, sums.tail + c, sums.peak + c});
-    }
-  };
-  ForEachLine(x, rows, row_stride, columns, lanes, vectors, single);
+  });
 }
 
 template <typename T>

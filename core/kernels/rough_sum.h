@@ -13,17 +13,19 @@ namespace dmlop {
 // kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
 // |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
 struct RoughSums {
-  double* head;    // starts at -0, so that a sum of only -0 is -0
-  double* tail;    // starts at 0
-  uint32_t* peak;  // bits of the largest |x| as binary32, where kHasPeak; starts at 0
+  double* head;             // starts at -0, so that a sum of only -0 is -0
+  double* tail;             // starts at 0
+  uint32_t* peak;           // bits of the largest |x| as binary32, where kHasPeak; starts at 0
+  double* block = nullptr;  // room for add_columns
 };
 
-// Eight terms are added pairwise with three roundings, 2^-53 each; what follows keeps its own
-// rounding errors. The rest is room for the errors of the errors.
+// At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
+// are added pairwise, and seven for eight such sums. What follows keeps its own rounding errors.
+// The rest is room for the errors of the errors.
 template <typename T, SumTerm kTerm>
-inline constexpr double kRelativeBound = 0x1p-50;
+inline constexpr double kRelativeBound = 0x1p-49;
 
-// FLOAT16 values are multiples of 2^-24 below 2^16. Eight of them need 43 bits, and the rounding
+// FLOAT16 values are multiples of 2^-24 below 2^16. 64 of them need 46 bits, and the rounding
 // errors of 2^33 terms in all, each at most 2^-4, add up to less than 2^53 such multiples.
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;

@@ -21,13 +21,14 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 2048;  // 40 KiB of states
+  static constexpr int64_t kColumns = 8192;  // 224 KiB of states, for the second-level cache
 
   explicit RoughSumTile(int64_t capacity)
       : kernels_(RoughSumKernelsFor<T>(kTerm)),
         heads_(static_cast<size_t>(capacity)),
         tails_(static_cast<size_t>(capacity)),
-        peaks_(static_cast<size_t>(capacity)) {}
+        peaks_(static_cast<size_t>(capacity)),
+        blocks_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count, const double*, int64_t) {
     std::fill_n(heads_.begin(), count, -0.0);
@@ -70,12 +71,15 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   }
 
  private:
-  RoughSums Sums(int64_t o) { return {heads_.data() + o, tails_.data() + o, peaks_.data() + o}; }
+  RoughSums Sums(int64_t o) {
+    return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, blocks_.data() + o};
+  }
 
   RoughSumKernels<T> kernels_;
   std::vector<double> heads_;
   std::vector<double> tails_;
   std::vector<uint32_t> peaks_;
+  std::vector<double> blocks_;
 };
 
 // Exact sums, for the groups that RoughSumTile leaves undecided. Groups of zeros only, or with

@@ -39,12 +39,14 @@ void Add(Real& sum, double value) {
 
 // The state of a few groups.
 struct Groups {
-  explicit Groups(size_t count) : head(count, -0.0), tail(count, 0.0), peak(count, 0) {}
+  explicit Groups(size_t count)
+      : head(count, -0.0), tail(count, 0.0), peak(count, 0), block(count) {}
 
-  RoughSums sums() { return {head.data(), tail.data(), peak.data()}; }
+  RoughSums sums() { return {head.data(), tail.data(), peak.data(), block.data()}; }
 
   std::vector<double> head, tail;
   std::vector<uint32_t> peak;
+  std::vector<double> block;
 };
 
 // Group `i` against the elements that were added to it.
@@ -86,7 +88,9 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
       if (columns > 33) return;
-      const int64_t rows = UniformInt(engine, 1, 50);
+      // Less than a block of 64 rows, and a few of them.
+      const int64_t rows =
+          OneIn(engine, 2) ? UniformInt(engine, 1, 64) : UniformInt(engine, 65, 210);
       const int64_t stride = columns + kGap;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
       for (const SumTerm term : kTerms) {
