@@ -80,11 +80,18 @@ class ReduceLoop {
  private:
   static constexpr int64_t kParallelElements = 1 << 17;  // fewer are done before threads wake
 
+  static constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
+
   // Where a tile's outputs are.
   struct Place {
     int64_t count;                 // outputs
     int64_t first;                 // number of the first
     int64_t input, output, shift;  // offsets of the first
+  };
+
+  // Some of a tile's.
+  struct Outputs {
+    int64_t begin, end;
   };
 
   int64_t Stride(ReducePlan::KeptOperand operand) const {
@@ -132,7 +139,7 @@ class ReduceLoop {
         }
         const Place place = PlaceAt(*walk, number);
         Accumulate(place, 0, plan_.turns(), tile);
-        Finish(place, tile);
+        Finish(place, {0, place.count}, tile);
       }
     });
   }
@@ -140,29 +147,32 @@ class ReduceLoop {
   // Groups that are long enough to share: every block has states of its own, merged in order.
   void RunInBlocks(int64_t count, const TileAt& tile_at) {
     const int64_t blocks = plan_.block_count();
-    std::vector<Tile> states(static_cast<size_t>(count * blocks), NewTile());
+    std::vector<std::optional<Tile>> states(static_cast<size_t>(count * blocks));
     const int64_t elements = plan_.tile * plan_.fold.count * plan_.block;
     ParallelFor(count * blocks, kParallelElements / elements + 1, [&](int64_t begin, int64_t end) {
       for (int64_t work = begin; work < end; ++work) {
         const int64_t block = work % blocks;
+        Tile& tile = states[static_cast<size_t>(work)].emplace(NewTile());
         Accumulate(PlaceOf(tile_at(work / blocks)), block * plan_.block,
-                   std::min(plan_.turns(), (block + 1) * plan_.block),
-                   states[static_cast<size_t>(work)]);
+                   std::min(plan_.turns(), (block + 1) * plan_.block), tile);
       }
     });
-    ParallelFor(count, kParallelElements / (blocks * plan_.tile) + 1,
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) {
-                    const Place place = PlaceOf(tile_at(i));
-                    Tile* of_tile = &states[static_cast<size_t>(i * blocks)];
-                    for (int64_t b = 1; b < blocks; ++b) MergeTile(place, of_tile[b], of_tile[0]);
-                    Finish(place, of_tile[0]);
-                  }
-                });
+    const int64_t parts = (plan_.tile + kMergedOutputs - 1) / kMergedOutputs;
+    const int64_t merged = std::min(plan_.tile, kMergedOutputs) * blocks;
+    ParallelFor(count * parts, kParallelElements / merged + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t work = begin; work < end; ++work) {
+        const Place place = PlaceOf(tile_at(work / parts));
+        const int64_t first = work % parts * kMergedOutputs;
+        const Outputs outputs{first, std::min(first + kMergedOutputs, place.count)};
+        const auto of_tile = states.begin() + work / parts * blocks;
+        for (int64_t b = 1; b < blocks; ++b) MergeTile(outputs, *of_tile[b], **of_tile);
+        Finish(place, outputs, **of_tile);
+      }
+    });
   }
 
-  void MergeTile(const Place& place, Tile& from, Tile& to) const {
-    for (int64_t o = 0; o < place.count; ++o) {
+  void MergeTile(const Outputs& outputs, Tile& from, Tile& to) const {
+    for (int64_t o = outputs.begin; o < outputs.end; ++o) {
       const int64_t state = o * plan_.fold.output_step;
       to.Merge(state, from, state, 0);
     }
@@ -236,8 +246,8 @@ class ReduceLoop {
     }
   }
 
-  void Finish(const Place& place, Tile& tile) {
-    for (int64_t o = 0; o < place.count; ++o) {
+  void Finish(const Place& place, const Outputs& outputs, Tile& tile) {
+    for (int64_t o = outputs.begin; o < outputs.end; ++o) {
       Output& result = output_[place.output + o * Stride(ReducePlan::kOutput)];
       if (tile.Finish(o * plan_.fold.output_step, plan_.group_size, result)) continue;
       const std::lock_guard lock(undecided_mutex_);

@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kBlock = 1 << 16;       // elements of a group that are worked on as one
 constexpr int64_t kWork = 1 << 18;        // elements that are worth a piece of work
 constexpr int64_t kEnoughPieces = 32;     // of work, for the threads to share
+constexpr int64_t kTurnsPerMerge = 1024;  // that make up for merging the states of a block
+constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
 constexpr int64_t kTileOfRows = 64;       // outputs
 constexpr int64_t kShortRow = 64;         // elements
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
@@ -103,7 +105,9 @@ int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
   int64_t block = std::min(turns, kBlock);
   // Where their order matters, the parts of a group depend on its size alone.
   if (!traits.any_order) return block;
-  const int64_t for_pieces = turns / std::max(kEnoughPieces / plan.tile_count(), int64_t{1}) + 1;
+  const int64_t merged = std::max(turns / kTurnsPerMerge, kFewBlocks);
+  const int64_t blocks = std::clamp(kEnoughPieces / plan.tile_count(), int64_t{1}, merged);
+  const int64_t for_pieces = (turns + blocks - 1) / blocks;
   const int64_t for_work = kWork / (plan.tile * plan.fold.count) + 1;
   return std::min(block, std::max(for_pieces, for_work));
 }
