@@ -9,6 +9,7 @@ ExitStatus StatusOf(ErrorKind kind) {
     case ErrorKind::kTensorFile:
       return ExitStatus::kTensorFile;
     case ErrorKind::kFileSystem:
+    case ErrorKind::kClosedPipe:
       return ExitStatus::kFileSystem;
   }
   return ExitStatus::kInternal;

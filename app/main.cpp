@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "app/commands.h"
+#include "core/io/signals.h"
 
 namespace {
 
@@ -22,5 +23,6 @@ int main(int argc, char** argv) {
   // with temporary files left behind.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  dmlop::HandleSignals(static_cast<int>(dmlop::ExitStatus::kFileSystem));
   return static_cast<int>(dmlop::Main(argc, argv));
 }

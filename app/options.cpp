@@ -399,7 +399,9 @@ ExitStatus Main(int argc, char** argv) {
   try {
     return CommandLine().Run(argc, argv);
   } catch (const Error& error) {
-    PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));
+    if (error.kind() != ErrorKind::kClosedPipe) {
+      PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));
+    }
     return StatusOf(error.kind());
   } catch (const std::bad_alloc&) {
     PrintMessage("dmlop: there is not enough memory for this\n");

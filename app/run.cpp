@@ -17,6 +17,7 @@
 #include "core/document/operator_case.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
+#include "core/io/signals.h"
 #include "core/kernels/isa.h"
 #include "core/ops/checks.h"
 #include "core/ops/hardware_tolerance.h"
@@ -59,8 +60,11 @@ class OperatorRun {
     if (!options_.report.empty()) report.emplace(options_.report, Report());
     PrintUnbound();
     for (Output& output : outputs_) output.tensor.Flush();
+    const SignalsHeld held;  // all outputs together
     for (Output& output : outputs_) output.tensor.Publish();
     if (report) report->Publish();
+    for (Output& output : outputs_) output.tensor.Keep();
+    if (report) report->Keep();
     return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 

@@ -50,6 +50,10 @@ class ModelFiles {
     for (OutputFile& file : files_) file.Publish();
   }
 
+  void Keep() {
+    for (OutputFile& file : files_) file.Keep();
+  }
+
   const std::vector<ReportedFile>& written() const { return written_; }
 
  private:
@@ -90,8 +94,11 @@ class ModelExecution {
     for (size_t i = 0; i < model_.commands().size(); ++i) Carry(i, run);
     std::optional<ReportFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
+    const SignalsHeld held;  // all files together
     files_.Publish();
     if (report) report->Publish();
+    files_.Keep();
+    if (report) report->Keep();
   }
 
  private:

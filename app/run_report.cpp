@@ -81,4 +81,8 @@ void ReportFile::Publish() {
   if (file_) file_->Publish();
 }
 
+void ReportFile::Keep() {
+  if (file_) file_->Keep();
+}
+
 }  // namespace dmlop

@@ -45,6 +45,7 @@ class ReportFile {
   ReportFile(const std::string& path, const std::string& text);
 
   void Publish();
+  void Keep();
 
  private:
   std::optional<OutputFile> file_;

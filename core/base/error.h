@@ -12,6 +12,7 @@ enum class ErrorKind {
   kUsage,       // the request itself is wrong: an unknown tensor name, an unknown file extension
   kTensorFile,  // a file does not hold the tensor that is asked for
   kFileSystem,  // a file cannot be read or written
+  kClosedPipe,  // whoever read standard output has gone, and needs no message
 };
 
 class Error : public std::runtime_error {

@@ -99,6 +99,32 @@ std::string FollowLinks(const std::string& path) {
 
 }  // namespace
 
+// Memory that shows a file.
+class MappedFile {
+ public:
+  MappedFile(int descriptor, size_t size, int protection, int flags, const std::string& name)
+      : address_(Map(descriptor, size, protection, flags, name)),
+        size_(size),
+        range_(address_, size, name) {}
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() { munmap(address_, size_); }
+
+  std::span<std::byte> bytes() const { return {static_cast<std::byte*>(address_), size_}; }
+
+ private:
+  static void* Map(int descriptor, size_t size, int protection, int flags,
+                   const std::string& name) {
+    void* address = mmap(nullptr, size, protection, flags, descriptor, 0);
+    if (address == MAP_FAILED) Fail(name, "cannot be mapped", errno);
+    return address;
+  }
+
+  void* address_;
+  size_t size_;
+  MappedRange range_;
+};
+
 InputFile InputFile::Open(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(path, "cannot be opened", errno);
@@ -109,11 +135,9 @@ InputFile InputFile::Open(const std::string& path) {
   }
   const size_t size = static_cast<size_t>(status.st_size);
   if (size == 0) return InputFile({}, nullptr);
-  void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (mapped == MAP_FAILED) Fail(path, "cannot be mapped", errno);
-  std::shared_ptr<const void> owner(
-      mapped, [size](const void* address) { munmap(const_cast<void*>(address), size); });
-  return InputFile({static_cast<const std::byte*>(mapped), size}, std::move(owner));
+  const auto mapping =
+      std::make_shared<const MappedFile>(file.get(), size, PROT_READ, MAP_PRIVATE, path);
+  return InputFile(mapping->bytes(), mapping);
 }
 
 std::string ReadText(const std::string& path, size_t limit) {
@@ -132,7 +156,11 @@ size_t ReadStandardInput(std::span<std::byte> bytes) {
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
   WriteFully(bytes.size(), name, [&](size_t done) {
-    return write(descriptor, bytes.data() + done, bytes.size() - done);
+    const ssize_t count = write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EPIPE && descriptor == STDOUT_FILENO) {
+      throw Error(ErrorKind::kClosedPipe, name + ": nobody reads it");
+    }
+    return count;
   });
 }
 
@@ -171,29 +199,37 @@ OutputFile::OutputFile(const std::string& path, size_t size)
   if (fs::is_directory(target_, ignored)) Fail(name_, "cannot be written", EISDIR);
   // Unpredictable enough for two runs side by side; O_EXCL refuses what is there already.
   const fs::path target(target_);
+  const SignalsHeld held;
   for (unsigned attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ =
+    const std::string temporary =
         (target.parent_path() / fmt::format(".dmlop-{}-{}.tmp", getpid(), attempt)).string();
-    descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) {
-      temporary_.clear();
-      Fail(name_, "cannot be created", errno);
-    }
+    descriptor_ = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) temporary_ = std::make_unique<TemporaryPath>(temporary);
+    if (descriptor_ < 0 && errno != EEXIST) Fail(name_, "cannot be created", errno);
   }
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : name_(std::move(other.name_)),
       target_(std::move(other.target_)),
-      temporary_(std::exchange(other.temporary_, {})),
+      temporary_(std::move(other.temporary_)),
+      state_(other.state_),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      data_(std::exchange(other.data_, nullptr)),
+      mapping_(std::move(other.mapping_)),
       size_(other.size_) {}
 
 OutputFile::~OutputFile() {
-  Unmap();
   if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (!temporary_) return;
+  const SignalsHeld held;
+  if (state_ == State::kCreated) unlink(target_.c_str());
+  if (state_ == State::kExchanged && !Exchange()) return;  // better twice than lost
+  unlink(temporary_->get().c_str());
+}
+
+bool OutputFile::Exchange() const {
+  return renameat2(AT_FDCWD, temporary_->get().c_str(), AT_FDCWD, target_.c_str(),
+                   RENAME_EXCHANGE) == 0;
 }
 
 void OutputFile::Reserve() {
@@ -209,26 +245,39 @@ void OutputFile::Write(size_t begin, std::span<const std::byte> bytes) {
 }
 
 std::span<std::byte> OutputFile::bytes() {
-  if (data_ == nullptr) {
-    void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-    if (mapped == MAP_FAILED) Fail(name_, "cannot be mapped", errno);
-    data_ = static_cast<std::byte*>(mapped);
+  if (!mapping_) {
+    mapping_ =
+        std::make_unique<MappedFile>(descriptor_, size_, PROT_READ | PROT_WRITE, MAP_SHARED, name_);
   }
-  return {data_, size_};
-}
-
-void OutputFile::Unmap() {
-  if (data_ != nullptr) munmap(std::exchange(data_, nullptr), size_);
+  return mapping_->bytes();
 }
 
 void OutputFile::Close() {
-  Unmap();
+  mapping_.reset();
   if (close(std::exchange(descriptor_, -1)) != 0) Fail(name_, "cannot be written", errno);
 }
 
 void OutputFile::Publish() {
-  if (rename(temporary_.c_str(), target_.c_str()) != 0) Fail(name_, "cannot be replaced", errno);
-  temporary_.clear();
+  const SignalsHeld held;
+  if (Exchange()) {
+    state_ = State::kExchanged;
+    return;
+  }
+  // There is nothing to exchange it with, or the file system cannot.
+  const bool is_new = errno == ENOENT;
+  if (rename(temporary_->get().c_str(), target_.c_str()) != 0) {
+    Fail(name_, "cannot be replaced", errno);
+  }
+  if (is_new) {
+    state_ = State::kCreated;
+  } else {
+    temporary_.reset();
+  }
+}
+
+void OutputFile::Keep() {
+  if (state_ == State::kExchanged) unlink(temporary_->get().c_str());
+  temporary_.reset();
 }
 
 }  // namespace dmlop

@@ -8,10 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/signals.h"
+
 namespace dmlop {
 
 // Standard input or output, where a file is expected.
 inline constexpr std::string_view kStandardStream = "-";
+
+class MappedFile;
 
 // The bytes of a file, for as long as the object lives. All failures are Errors of kind
 // kFileSystem.
@@ -53,7 +57,7 @@ std::string IdentityOf(const std::string& path);
 void WriteStream(const std::string& path, std::span<const std::byte> bytes);
 
 // A file that appears complete or not at all: the bytes go to a temporary file beside the target,
-// which takes the target's place at Publish and is removed without it.
+// which takes the target's place at Publish. Without Keep after it, all is put back as it was.
 class OutputFile {
  public:
   // A symbolic link is followed: the file that it names is the target.
@@ -78,17 +82,24 @@ class OutputFile {
   // Ends writing. What the file system reports late is reported here.
   void Close();
 
-  // Renames the closed file into place.
+  // Puts the closed file in its place.
   void Publish();
 
+  // Ends what Publish began; nothing fails from here on.
+  void Keep();
+
  private:
-  void Unmap();
+  // Of the temporary file with the target.
+  bool Exchange() const;
 
   std::string name_;  // as the user gave it
   std::string target_;
-  std::string temporary_;  // empty once published
+  enum class State { kTemporary, kCreated, kExchanged };
+
+  std::unique_ptr<TemporaryPath> temporary_;  // once exchanged, the file that was replaced
+  State state_ = State::kTemporary;
   int descriptor_ = -1;
-  std::byte* data_ = nullptr;
+  std::unique_ptr<MappedFile> mapping_;
   size_t size_;
 };
 

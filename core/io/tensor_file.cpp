@@ -276,4 +276,8 @@ void OutputTensor::Publish() {
   if (storage_->file) storage_->file->Publish();
 }
 
+void OutputTensor::Keep() {
+  if (storage_->file) storage_->file->Keep();
+}
+
 }  // namespace dmlop

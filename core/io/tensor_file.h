@@ -67,9 +67,11 @@ class OutputTensor {
   // The file's bytes, complete once all elements are written.
   std::span<const std::byte> bytes() const;
 
-  // In this order: all outputs are flushed (streams are written), then all are published.
+  // In this order: all outputs are flushed (streams are written), then all are published, then all
+  // are kept. A fault before that leaves every target as it was.
   void Flush();
   void Publish();
+  void Keep();
 
  private:
   struct Storage;

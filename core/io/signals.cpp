@@ -1,0 +1,137 @@
+#include "core/io/signals.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+namespace dmlop {
+
+struct SignalLists {
+  std::list<std::string> temporaries;
+  std::list<MappedRange::Entry> ranges;
+};
+
+namespace {
+
+constexpr int kEndings[] = {SIGHUP, SIGINT, SIGTERM};
+
+// Never destroyed: a signal may come at any time.
+SignalLists& Lists() {
+  static SignalLists& lists = *new SignalLists;
+  return lists;
+}
+
+// Guards the lists. A handler may wait for it, because who holds it has the signals blocked in its
+// own thread and touches no mapped file meanwhile.
+std::atomic_flag is_locked = ATOMIC_FLAG_INIT;
+
+void Lock() {
+  while (is_locked.test_and_set(std::memory_order_acquire)) sched_yield();
+}
+
+void Unlock() {
+  is_locked.clear(std::memory_order_release);
+}
+
+sigset_t Endings() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kEndings) sigaddset(&set, signal);
+  return set;
+}
+
+thread_local int held_count = 0;
+thread_local sigset_t mask_before;
+
+void RemoveTemporaries() {
+  for (const std::string& path : Lists().temporaries) unlink(path.c_str());
+}
+
+void Say(std::string_view text) {
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) {
+    // nobody to tell
+  }
+}
+
+// The lock stays taken in both handlers: the process ends.
+void End(int signal) {
+  Lock();
+  RemoveTemporaries();
+  ::signal(signal, SIG_DFL);
+  raise(signal);  // comes once the handler has returned
+}
+
+int bus_exit_status = 0;
+
+void EndByBus(int signal, siginfo_t* info, void*) {
+  Lock();
+  const std::byte* address = static_cast<const std::byte*>(info->si_addr);
+  for (const auto& range : Lists().ranges) {
+    if (address < range.begin || address >= range.begin + range.size) continue;
+    Say("dmlop: ");
+    Say(range.name);
+    Say(": became shorter while it was in use, or its disk failed\n");
+    RemoveTemporaries();
+    _exit(bus_exit_status);
+  }
+  ::signal(signal, SIG_DFL);  // and the same access ends the process
+}
+
+}  // namespace
+
+void HandleSignals(int bus_status) {
+  bus_exit_status = bus_status;
+  Lists();
+  struct sigaction action = {};
+  action.sa_handler = End;
+  action.sa_mask = Endings();
+  for (const int signal : kEndings) {
+    struct sigaction before;
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup ignores SIGHUP
+  }
+  struct sigaction bus = {};
+  bus.sa_sigaction = EndByBus;
+  bus.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &bus, nullptr);
+}
+
+SignalsHeld::SignalsHeld() {
+  if (held_count++ > 0) return;
+  const sigset_t endings = Endings();
+  pthread_sigmask(SIG_BLOCK, &endings, &mask_before);
+  Lock();
+}
+
+SignalsHeld::~SignalsHeld() {
+  if (--held_count > 0) return;
+  Unlock();
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+}
+
+TemporaryPath::TemporaryPath(std::string path) {
+  const SignalsHeld held;
+  entry_ = Lists().temporaries.insert(Lists().temporaries.end(), std::move(path));
+}
+
+TemporaryPath::~TemporaryPath() {
+  const SignalsHeld held;
+  Lists().temporaries.erase(entry_);
+}
+
+MappedRange::MappedRange(const void* address, size_t size, std::string name) {
+  const SignalsHeld held;
+  entry_ = Lists().ranges.insert(Lists().ranges.end(),
+                                 {static_cast<const std::byte*>(address), size, std::move(name)});
+}
+
+MappedRange::~MappedRange() {
+  const SignalsHeld held;
+  Lists().ranges.erase(entry_);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,58 @@
+// What must be undone or said when a signal ends the process. Without HandleSignals, signals do
+// what they always do and the classes below only keep a list.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string>
+
+namespace dmlop {
+
+// SIGHUP, SIGINT and SIGTERM remove the temporary files before they end the process. SIGBUS in a
+// mapped file, which another process has made shorter or whose disk has failed, is told as such and
+// ends the process with `bus_status`.
+void HandleSignals(int bus_status);
+
+// Holds back SIGHUP, SIGINT and SIGTERM for as long as it lives, in every thread.
+class SignalsHeld {
+ public:
+  SignalsHeld();
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~SignalsHeld();
+};
+
+// A file that a signal removes.
+class TemporaryPath {
+ public:
+  explicit TemporaryPath(std::string path);
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+  ~TemporaryPath();
+
+  const std::string& get() const { return *entry_; }
+
+ private:
+  std::list<std::string>::iterator entry_;
+};
+
+// Memory that shows a file; `name` is what the file is called in messages.
+class MappedRange {
+ public:
+  MappedRange(const void* address, size_t size, std::string name);
+  MappedRange(const MappedRange&) = delete;
+  MappedRange& operator=(const MappedRange&) = delete;
+  ~MappedRange();
+
+ private:
+  struct Entry {
+    const std::byte* begin;
+    size_t size;
+    std::string name;
+  };
+  friend struct SignalLists;
+
+  std::list<Entry>::iterator entry_;
+};
+
+}  // namespace dmlop
