@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "app/commands.h"
 #include "app/output.h"
@@ -53,7 +54,7 @@ double ParsePercent(const std::string& text) {
                              fmt::format("'{}' is not a percentage such as 5%", text));
 }
 
-// Declares the options of every command. Parsing fills the structs; the chosen command then runs.
+// Declares the options. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
   CommandLine() {
@@ -61,18 +62,11 @@ class CommandLine {
     app_.set_version_flag("--version", VersionText);
     app_.get_formatter()->column_width(34);
     app_.footer("Each command has a --help of its own, with examples.\n");
-    DeclareRun();
-    DeclareValidate();
-    DeclareBench();
-    DeclareCompare();
-    DeclareShow();
-    DeclareExplain();
-    DeclareOps();
-    DeclareSchema();
   }
 
   ExitStatus Run(int argc, char** argv) {
     CheckCommandName(argc, argv);
+    DeclareCommands(argc, argv);
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -84,9 +78,42 @@ class CommandLine {
  private:
   using Command = std::function<ExitStatus()>;
 
-  CLI::App* Declare(const std::string& name, const std::string& summary,
-                    const std::string& examples, Command command) {
-    CLI::App* sub = app_.add_subcommand(name, summary);
+  struct CommandEntry {
+    const char* name;
+    const char* summary;
+    void (CommandLine::*declare)(CLI::App* sub);
+  };
+
+  // In the order in which --help lists them.
+  static std::span<const CommandEntry> Commands() {
+    static constexpr CommandEntry commands[] = {
+        {"run", "Run an operator, or a DxDispatch model", &CommandLine::DeclareRun},
+        {"validate", "Report every fault of a document", &CommandLine::DeclareValidate},
+        {"bench", "Time operators, beside what memory allows", &CommandLine::DeclareBench},
+        {"compare", "Compare two tensor files", &CommandLine::DeclareCompare},
+        {"show", "Print tensor files", &CommandLine::DeclareShow},
+        {"explain", "Say what feeds an output element, or what an input reaches",
+         &CommandLine::DeclareExplain},
+        {"ops", "List the operators, their fields, rules and types", &CommandLine::DeclareOps},
+        {"schema", "Print the JSON Schema of all documents", &CommandLine::DeclareSchema},
+    };
+    return commands;
+  }
+
+  // The command that is named alone: declaring the options of all takes as long as a small
+  // operator. Where none is named, --help or an error lists them.
+  void DeclareCommands(int argc, char** argv) {
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    const auto is_named = [&](const CommandEntry& command) { return command.name == first; };
+    const auto commands = Commands();
+    const bool any = std::any_of(commands.begin(), commands.end(), is_named);
+    for (const CommandEntry& command : commands) {
+      if (any && !is_named(command)) continue;
+      (this->*command.declare)(app_.add_subcommand(command.name, command.summary));
+    }
+  }
+
+  void AddCommon(CLI::App* sub, const std::string& examples, Command command) {
     sub->footer("Examples:\n" + examples);
     sub->add_flag("-q,--quiet", common_.quiet, "Print no messages but errors");
     sub->add_flag("-v,--verbose", common_.verbose, "Say what is done");
@@ -94,7 +121,6 @@ class CommandLine {
         sub, "--color", "auto, always or never", "WHEN", common_.color,
         {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}});
     sub->callback([this, command = std::move(command)] { command_ = command; });
-    return sub;
   }
 
   static void AddLevel(CLI::App* sub, const std::function<void(FeatureLevel)>& store) {
@@ -167,7 +193,7 @@ class CommandLine {
   }
 
   // The library would only say that a command is required.
-  void CheckCommandName(int argc, char** argv) const {
+  static void CheckCommandName(int argc, char** argv) {
     if (argc < 2) return;
     const std::string_view first = argv[1];
     if (first == "-h" || first == "--help" || first == "--version") return;
@@ -175,13 +201,12 @@ class CommandLine {
       throw Error(ErrorKind::kUsage,
                   fmt::format("there is no option '{}' before the command", first));
     }
-    std::vector<std::string> names;
-    for (const CLI::App* sub : app_.get_subcommands(nullptr)) names.push_back(sub->get_name());
-    if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
-    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    std::vector<std::string_view> names;
+    for (const CommandEntry& command : Commands()) names.push_back(command.name);
+    if (std::find(names.begin(), names.end(), first) != names.end()) return;
     throw Error(ErrorKind::kUsage,
-                fmt::format("there is no command '{}'{}; the commands are {}", argv[1],
-                            DidYouMean(argv[1], candidates), fmt::join(names, ", ")));
+                fmt::format("there is no command '{}'{}; the commands are {}", first,
+                            DidYouMean(first, names), fmt::join(names, ", ")));
   }
 
   static void AddBits(CLI::App* sub, Tolerance& tolerance) {
@@ -189,9 +214,9 @@ class CommandLine {
     for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
   }
 
-  void DeclareRun() {
-    CLI::App* sub = Declare(
-        "run", "Run an operator, or a DxDispatch model",
+  void DeclareRun(CLI::App* sub) {
+    AddCommon(
+        sub,
         "  dmlop run reduce.json                         # files as the descriptor binds them\n"
         "  dmlop run reduce.json -i x.npy -o sum.npy     # files as the command line binds them\n"
         "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
@@ -232,12 +257,12 @@ class CommandLine {
         ->type_name("DIR");
   }
 
-  void DeclareValidate() {
-    CLI::App* sub = Declare("validate", "Report every fault of a document",
-                            "  dmlop validate *.json\n"
-                            "  dmlop validate reduce.json -L 3_0 --format json\n"
-                            "  dmlop validate reduce.json --print-complete > complete.json\n",
-                            [this] { return ValidateCommand(validate_, common_); });
+  void DeclareValidate(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop validate *.json\n"
+              "  dmlop validate reduce.json -L 3_0 --format json\n"
+              "  dmlop validate reduce.json --print-complete > complete.json\n",
+              [this] { return ValidateCommand(validate_, common_); });
     sub->add_option("descriptor", validate_.descriptors, "Paths, - or JSON text")
         ->required()
         ->type_name("DESCRIPTOR");
@@ -252,12 +277,12 @@ class CommandLine {
         ->excludes("--print-complete");
   }
 
-  void DeclareBench() {
-    CLI::App* sub = Declare("bench", "Time operators, beside what memory allows",
-                            "  dmlop bench sum.json max.json -t 1,2\n"
-                            "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
-                            "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n",
-                            [this] { return BenchCommand(bench_, common_); });
+  void DeclareBench(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop bench sum.json max.json -t 1,2\n"
+              "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
+              "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n",
+              [this] { return BenchCommand(bench_, common_); });
     sub->add_option("descriptor", bench_.descriptors, "Paths, - or JSON text; models too")
         ->required()
         ->type_name("DESCRIPTOR");
@@ -305,11 +330,11 @@ class CommandLine {
               "FORMAT", bench_.format, formats);
   }
 
-  void DeclareCompare() {
-    CLI::App* sub = Declare("compare", "Compare two tensor files",
-                            "  dmlop compare actual.npy expected.npy\n"
-                            "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n",
-                            [this] { return CompareCommand(compare_, common_); });
+  void DeclareCompare(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop compare actual.npy expected.npy\n"
+              "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n",
+              [this] { return CompareCommand(compare_, common_); });
     sub->add_option("actual", compare_.actual, "A .npy file or -")->required()->type_name("ACTUAL");
     sub->add_option("expected", compare_.expected, "A .npy file or -")
         ->required()
@@ -319,22 +344,22 @@ class CommandLine {
     AddFormat(sub, compare_.format);
   }
 
-  void DeclareShow() {
-    CLI::App* sub = Declare("show", "Print tensor files",
-                            "  dmlop show x.npy\n"
-                            "  dmlop show x.npy --stats --full\n",
-                            [this] { return ShowCommand(show_); });
+  void DeclareShow(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop show x.npy\n"
+              "  dmlop show x.npy --stats --full\n",
+              [this] { return ShowCommand(show_); });
     sub->add_option("file", show_.files, "A .npy file or -")->required()->type_name("FILE");
     sub->add_flag("--stats", show_.statistics, "Minimum, maximum, mean and histogram");
     sub->add_flag("--full", show_.full, "Print long tensors whole");
   }
 
-  void DeclareExplain() {
-    CLI::App* sub = Declare("explain", "Say what feeds an output element, or what an input reaches",
-                            "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
-                            "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
-                            "  dmlop explain join.json 'InputTensors[1][0,-1]'\n",
-                            [this] { return ExplainCommand(explain_, common_); });
+  void DeclareExplain(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
+              "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
+              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n",
+              [this] { return ExplainCommand(explain_, common_); });
     sub->add_option("descriptor", explain_.descriptor, "Path, - or JSON text")
         ->required()
         ->type_name("DESCRIPTOR");
@@ -348,21 +373,21 @@ class CommandLine {
     sub->add_flag("--full", explain_.full, "Print long lists and numbers whole");
   }
 
-  void DeclareOps() {
-    CLI::App* sub = Declare("ops", "List the operators, their fields, rules and types",
-                            "  dmlop ops\n"
-                            "  dmlop ops REDUCE -L 2_1\n",
-                            [this] { return OpsCommand(ops_); });
+  void DeclareOps(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop ops\n"
+              "  dmlop ops REDUCE -L 2_1\n",
+              [this] { return OpsCommand(ops_); });
     sub->add_option("operator", ops_.name, "Describe this operator")->type_name("OPERATOR");
     AddLevel(sub, [this](FeatureLevel level) { ops_.level = level; });
     AddFormat(sub, ops_.format);
   }
 
-  void DeclareSchema() {
-    Declare("schema", "Print the JSON Schema of all documents",
-            "  dmlop schema > dmlop.schema.json\n"
-            "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n",
-            [] { return SchemaCommand(); });
+  void DeclareSchema(CLI::App* sub) {
+    AddCommon(sub,
+              "  dmlop schema > dmlop.schema.json\n"
+              "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n",
+              [] { return SchemaCommand(); });
   }
 
   ExitStatus Explain(const CLI::ParseError& error) const {
