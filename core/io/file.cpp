@@ -67,7 +67,7 @@ void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
 
 std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name,
                                  size_t limit = std::numeric_limits<size_t>::max()) {
-  constexpr size_t kChunk = 1 << 16;
+  constexpr size_t kChunk = 1 << 12;  // most documents are short, and fresh pages are not free
   std::vector<std::byte> bytes;
   while (true) {
     const size_t size = bytes.size();
