@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <utility>
 #include <vector>
 
 #include "core/ops/operator.h"
@@ -18,29 +19,45 @@ inline TensorDesc Desc(DataType type, std::vector<uint32_t> sizes) {
   return desc;
 }
 
-// Runs the operator again and again on buffers of its own; reports the bytes that it moves.
-inline void RunRepeatedly(benchmark::State& state, OperatorDesc desc) {
-  Complete(desc);
-  std::vector<Buffer> buffers;
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
-  size_t bytes = 0;
-  for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(desc))) {
-    buffers.emplace_back(SizeInBytes(*slot.desc));
-    const TensorView view{buffers.back().data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
-    bytes += static_cast<size_t>(view.layout.element_count()) * ByteWidth(view.type);
-    if (slot.role == TensorRole::kInput) {
-      FillWithSampleValues(view.type, {buffers.back().data(), buffers.back().size()});
-      inputs.push_back(AsConst(view));
-    } else {
-      outputs.push_back(view);
+// An operator on buffers of its own.
+class Workload {
+ public:
+  explicit Workload(OperatorDesc desc) : desc_(std::move(desc)) {
+    Complete(desc_);
+    for (const TensorSlot& slot : TensorSlots(std::as_const(desc_))) {
+      buffers_.emplace_back(SizeInBytes(*slot.desc));
+      const TensorView view{buffers_.back().data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
+      bytes_ += view.layout.element_count() * static_cast<int64_t>(ByteWidth(view.type));
+      if (slot.role == TensorRole::kInput) {
+        FillWithSampleValues(view.type, {buffers_.back().data(), buffers_.back().size()});
+        inputs_.push_back(AsConst(view));
+      } else {
+        outputs_.push_back(view);
+      }
     }
   }
-  for (auto _ : state) {
-    Run(desc, inputs, outputs);
+
+  void Run() {
+    dmlop::Run(desc_, inputs_, outputs_);
     benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bytes));
+
+  // Of all its tensors.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  OperatorDesc desc_;
+  std::vector<Buffer> buffers_;
+  std::vector<ConstTensorView> inputs_;
+  std::vector<TensorView> outputs_;
+  int64_t bytes_ = 0;
+};
+
+// Runs the operator again and again; reports the bytes that it moves.
+inline void RunRepeatedly(benchmark::State& state, const OperatorDesc& desc) {
+  Workload workload(desc);
+  for (auto _ : state) workload.Run();
+  state.SetBytesProcessed(state.iterations() * workload.bytes());
 }
 
 }  // namespace dmlop
