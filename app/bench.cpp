@@ -13,7 +13,6 @@
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/output.h"
-#include "app/run_report.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/io/file.h"
@@ -204,8 +203,9 @@ void PrintReport(const BenchReport& report, const BenchOptions& options,
                  const CommonOptions& common, const BenchLibrary& library) {
   const BenchFormat format = FormatFor(options);
   if (options.output.empty()) return PrintResult(Text(report, format, library, TerminalWidth()));
-  ReportFile file(options.output, Text(report, format, library, std::nullopt));
+  ResultFile file(options.output, Text(report, format, library, std::nullopt));
   file.Publish();
+  file.Keep();
   if (!common.quiet && !IsDevice(options.output)) PrintResult(TableText(report, TerminalWidth()));
 }
 

@@ -13,7 +13,7 @@ ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common);
 ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& common);
 ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common);
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
-ExitStatus ShowCommand(const ShowOptions& options);
+ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);
 ExitStatus OpsCommand(const OpsOptions& options);
 ExitStatus SchemaCommand();

@@ -2,7 +2,9 @@
 
 #include "app/commands.h"
 #include "app/comparison_text.h"
+#include "app/map_text.h"
 #include "app/output.h"
+#include "app/picture.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
@@ -10,32 +12,93 @@
 namespace dmlop {
 namespace {
 
+constexpr MapLimits kJsonMap = {32, 64};  // whatever the screen
+
 LoadedTensor Load(const std::string& path) {
   if (FormatOf(path) == FileFormat::kNpy) return LoadNpy(path);
   throw Error(ErrorKind::kTensorFile, path + ": a raw file does not say its type and shape");
 }
 
-}  // namespace
+class CompareFiles {
+ public:
+  CompareFiles(const CompareOptions& options, const CommonOptions& common)
+      : options_(options),
+        common_(common),
+        style_(StyleOf(common.color)),
+        actual_(Load(options.actual)),
+        expected_(Load(options.expected)) {}
 
-ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
-  const LoadedTensor actual = Load(options.actual);
-  const LoadedTensor expected = Load(options.expected);
-  const bool json = options.format == TextFormat::kJson;
-  const std::string mismatch = MismatchText(actual.view, expected.view);
-  if (!mismatch.empty()) {
-    if (!common.quiet) {
-      PrintResult(json ? nlohmann::ordered_json{{"equal", false}, {"mismatch", mismatch}}.dump() +
-                             "\n"
-                       : mismatch);
+  ExitStatus Execute() {
+    const std::string mismatch = MismatchText(actual_.view, expected_.view);
+    if (!mismatch.empty()) return ReportMismatch(mismatch);
+    if (draws()) RequireElements(options_.expected, expected_.view);
+    PrepareMaps();
+    const Comparison comparison = Compare(actual_.view, expected_.view, options_.tolerance, maps_);
+    std::optional<Picture> picture;
+    std::optional<ResultFile> file;
+    if (!options_.picture.empty()) {
+      picture = PictureOf(maps_.back());
+      file.emplace(options_.picture, PngBytes(*picture));
+    }
+    if (!common_.quiet) PrintResult(is_json() ? Json(comparison) : Text(comparison, picture));
+    if (file) {
+      file->Publish();
+      file->Keep();
+    }
+    return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  bool is_json() const { return options_.format == TextFormat::kJson; }
+  bool draws() const { return options_.map || !options_.picture.empty(); }
+  const Dims& sizes() const { return expected_.view.layout.sizes; }
+
+  ExitStatus ReportMismatch(const std::string& mismatch) const {
+    if (!common_.quiet) {
+      const nlohmann::ordered_json json = {{"equal", false}, {"mismatch", mismatch}};
+      PrintResult(is_json() ? json.dump() + "\n" : mismatch);
+    }
+    if (draws()) {
+      PrintMessage("dmlop: there is no map of tensors of different types or shapes\n");
     }
     return ExitStatus::kDifferent;
   }
-  const Comparison comparison = Compare(actual.view, expected.view, options.tolerance);
-  if (!common.quiet) {
-    PrintResult(json ? ComparisonJson(comparison, actual.view)
-                     : ComparisonText(comparison, actual.view, options.tolerance.bits));
+
+  // The map to print, then that of the picture.
+  void PrepareMaps() {
+    if (options_.map) {
+      const MapLimits limits = is_json() ? kJsonMap : MapLimitsOf(sizes(), style_);
+      maps_.emplace_back(sizes(), limits.rows, limits.columns);
+    }
+    if (!options_.picture.empty()) {
+      maps_.emplace_back(sizes(), kMostPictureCells, kMostPictureCells);
+    }
   }
-  return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+
+  std::string Json(const Comparison& comparison) const {
+    return ComparisonJson(comparison, actual_.view, options_.map ? &maps_.front() : nullptr);
+  }
+
+  std::string Text(const Comparison& comparison, const std::optional<Picture>& picture) const {
+    std::string text = ComparisonText(comparison, actual_.view, options_.tolerance.bits);
+    if (options_.map) text += MapText(maps_.front(), sizes(), style_);
+    if (picture) text += PictureText(options_.picture, *picture, maps_.back(), sizes(), style_);
+    return text;
+  }
+
+  const CompareOptions& options_;
+  const CommonOptions& common_;
+  const MapStyle style_;
+  const LoadedTensor actual_;
+  const LoadedTensor expected_;
+  std::vector<DifferenceMap> maps_;
+};
+
+}  // namespace
+
+ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
+  if (!options.picture.empty()) CheckPicturePath(options.picture);
+  return CompareFiles(options, common).Execute();
 }
 
 }  // namespace dmlop

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/histogram_text.h"
 #include "app/tensor_text.h"
 
 namespace dmlop {
@@ -19,10 +21,6 @@ const std::byte* BytesOf(const uint64_t& bits) {
 
 std::string ValueText(DataType type, uint64_t bits) {
   return ElementText(type, BytesOf(bits));
-}
-
-std::string BitsText(DataType type, uint64_t bits) {
-  return fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
 }
 
 std::string UlpText(const Difference& difference) {
@@ -67,6 +65,61 @@ Json DifferenceJson(const std::optional<Difference>& difference, const ConstTens
   return json;
 }
 
+bool HasUlpErrors(const Comparison& comparison) {
+  return std::any_of(comparison.ulp_histogram.begin() + 1, comparison.ulp_histogram.end(),
+                     [](int64_t count) { return count > 0; });
+}
+
+// "0", "1", "3-4", ... "513-1024"; then "2^10-2^11", which begins above 2^10.
+std::string UlpBinText(size_t bin) {
+  constexpr size_t kFirstPower = 12;
+  const uint64_t least = LeastUlp(bin);
+  const uint64_t most = MostUlp(bin);
+  if (bin >= kFirstPower) return fmt::format("2^{}-2^{}", bin - 2, bin - 1);
+  return least == most ? fmt::format("{}", least) : fmt::format("{}-{}", least, most);
+}
+
+// The bins that have elements.
+std::string UlpHistogramText(const Comparison& comparison) {
+  std::vector<HistogramRow> rows;
+  for (size_t bin = 0; bin < comparison.ulp_histogram.size(); ++bin) {
+    const int64_t count = comparison.ulp_histogram[bin];
+    if (count == 0) continue;
+    rows.push_back({UlpBinText(bin), count});
+  }
+  const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
+  if (mismatches > 0) rows.push_back({"mismatch", mismatches});
+  return "elements by ULP error:\n" + HistogramText(rows);
+}
+
+Json UlpHistogramJson(const Comparison& comparison) {
+  Json json = Json::array();
+  for (size_t bin = 0; bin < comparison.ulp_histogram.size(); ++bin) {
+    const int64_t count = comparison.ulp_histogram[bin];
+    if (count == 0) continue;
+    json.push_back({{"leastUlp", LeastUlp(bin)}, {"mostUlp", MostUlp(bin)}, {"count", count}});
+  }
+  return json;
+}
+
+Json MapJson(const DifferenceMap& map) {
+  const auto dimension = [](std::optional<size_t> d) { return d ? Json(*d) : Json(nullptr); };
+  const MapGrid& grid = map.grid();
+  Json counts = Json::array();
+  for (int64_t row = 0; row < grid.rows.cells; ++row) {
+    Json line = Json::array();
+    for (int64_t column = 0; column < grid.columns.cells; ++column) {
+      line.push_back(map.count(row, column));
+    }
+    counts.push_back(std::move(line));
+  }
+  return {{"rowDimension", dimension(map.plane().row_dimension)},
+          {"columnDimension", dimension(map.plane().column_dimension)},
+          {"rows", grid.rows.size},
+          {"columns", grid.columns.size},
+          {"differenceCounts", std::move(counts)}};
+}
+
 }  // namespace
 
 std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& expected) {
@@ -89,6 +142,7 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
   if (comparison.worst && comparison.worst->index != comparison.first->index) {
     text += DifferenceRow("worst", *comparison.worst, tensor);
   }
+  if (HasUlpErrors(comparison)) text += UlpHistogramText(comparison);
   if (comparison.passes()) return text;
   text += fmt::format(
       "largest errors of finite elements: absolute {:.6g}, relative {:.6g}, ULP {}\n",
@@ -104,7 +158,8 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
   return text;
 }
 
-std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor) {
+std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+                           const DifferenceMap* map) {
   Json json = {{"equal", comparison.passes()},
                {"elementCount", comparison.element_count},
                {"differenceCount", comparison.difference_count},
@@ -117,6 +172,8 @@ std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& 
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
   json["first"] = DifferenceJson(comparison.first, tensor);
   json["worst"] = DifferenceJson(comparison.worst, tensor);
+  json["ulpHistogram"] = UlpHistogramJson(comparison);
+  if (map != nullptr) json["map"] = MapJson(*map);
   return json.dump() + "\n";
 }
 

@@ -13,6 +13,9 @@ std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& e
 
 // `bits`: the comparison demanded equal bits, which no tolerance replaces.
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits);
-std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor);
+
+// One line of JSON; with the map, where there is one.
+std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+                           const DifferenceMap* map);
 
 }  // namespace dmlop

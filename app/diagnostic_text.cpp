@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxLineBytes =
     160;  // of the offending line; longer ones are cut around the place
+constexpr std::string_view kPlain = "\x1b[0m";
 
 // The line that has `offset`, cut to a readable length, and the offset of its first byte.
 struct Excerpt {
@@ -60,11 +61,23 @@ std::string Indent(const Excerpt& excerpt, size_t offset) {
   return indent;
 }
 
+}  // namespace
+
+std::string CaretText(std::string_view text, size_t offset, std::string_view margin,
+                      std::string_view caret_margin, std::string_view paint) {
+  const Excerpt excerpt = ExcerptAt(text, offset);
+  return fmt::format("{}{}{}{}\n{}{}{}^{}\n", margin, excerpt.cut_before ? "..." : "",
+                     WithoutControls(excerpt.line), excerpt.cut_after ? "..." : "", caret_margin,
+                     Indent(excerpt, offset), paint, paint.empty() ? "" : kPlain);
+}
+
+namespace {
+
 std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
                            std::string_view text, PositionFinder& positions, bool color) {
   const bool error = diagnostic.severity == Severity::kError;
-  const std::string_view paint = !color ? "" : error ? "\x1b[1;31m" : "\x1b[1;35m";
-  const std::string_view plain = color ? "\x1b[0m" : "";
+  const std::string_view paint = !color ? "" : error ? kErrorPaint : "\x1b[1;35m";
+  const std::string_view plain = color ? kPlain : "";
   const std::string severity = fmt::format("{}{}:{}", paint, error ? "error" : "warning", plain);
   const std::string pointer =
       diagnostic.pointer.empty() ? "" : Printable(diagnostic.pointer) + ": ";
@@ -73,11 +86,9 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
   const TextPosition position = positions.Find(*diagnostic.offset);
-  const Excerpt excerpt = ExcerptAt(text, *diagnostic.offset);
-  return fmt::format("{}:{}:{}: {}{:>5} | {}{}{}\n      | {}{}^{}\n", name, position.line,
-                     position.column, message, position.line, excerpt.cut_before ? "..." : "",
-                     WithoutControls(excerpt.line), excerpt.cut_after ? "..." : "",
-                     Indent(excerpt, *diagnostic.offset), paint, plain);
+  return fmt::format("{}:{}:{}: {}{}", name, position.line, position.column, message,
+                     CaretText(text, *diagnostic.offset, fmt::format("{:>5} | ", position.line),
+                               "      | ", paint));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class CommandLine {
     CheckCommandName(argc, argv);
     DeclareCommands(argc, argv);
     try {
-      app_.parse(argc, argv);
+      app_.parse(Arguments(argc, argv));
     } catch (const CLI::ParseError& error) {
       return Explain(error);
     }
@@ -190,6 +190,17 @@ class CommandLine {
     sub->add_option("--ulp", tolerance.ulp, "Let pass up to N units in the last place")
         ->check(not_negative)
         ->type_name("N");
+  }
+
+  // From the last to the first, as the library takes them. It would take "[0, 1]" apart as a list,
+  // but not with a space behind.
+  static std::vector<std::string> Arguments(int argc, char** argv) {
+    std::vector<std::string> arguments;
+    for (int i = argc - 1; i > 0; --i) {
+      arguments.emplace_back(argv[i]);
+      if (arguments.back().starts_with('[')) arguments.back() += ' ';
+    }
+    return arguments;
   }
 
   // The library would only say that a command is required.
@@ -330,10 +341,15 @@ class CommandLine {
               "FORMAT", bench_.format, formats);
   }
 
+  static void AddPicture(CLI::App* sub, std::string& path) {
+    sub->add_option("-o,--output", path, "Draw the map into a .png file")->type_name("FILE");
+  }
+
   void DeclareCompare(CLI::App* sub) {
     AddCommon(sub,
               "  dmlop compare actual.npy expected.npy\n"
-              "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n",
+              "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n"
+              "  dmlop compare gpu.npy cpu.npy --map -o differences.png\n",
               [this] { return CompareCommand(compare_, common_); });
     sub->add_option("actual", compare_.actual, "A .npy file or -")->required()->type_name("ACTUAL");
     sub->add_option("expected", compare_.expected, "A .npy file or -")
@@ -341,17 +357,28 @@ class CommandLine {
         ->type_name("EXPECTED");
     AddTolerance(sub, compare_.tolerance);
     AddBits(sub, compare_.tolerance);
+    sub->add_flag("--map", compare_.map, "Draw where the differences are");
+    AddPicture(sub, compare_.picture);
     AddFormat(sub, compare_.format);
   }
 
   void DeclareShow(CLI::App* sub) {
     AddCommon(sub,
               "  dmlop show x.npy\n"
-              "  dmlop show x.npy --stats --full\n",
-              [this] { return ShowCommand(show_); });
-    sub->add_option("file", show_.files, "A .npy file or -")->required()->type_name("FILE");
+              "  dmlop show x.npy --stats --full\n"
+              "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
+              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n",
+              [this] { return ShowCommand(show_, common_); });
+    sub->add_option("file", show_.files, "A .npy file or -, then slices of it")
+        ->required()
+        ->type_name("FILE [SLICE]");
     sub->add_flag("--stats", show_.statistics, "Minimum, maximum, mean and histogram");
     sub->add_flag("--full", show_.full, "Print long tensors whole");
+    sub->add_flag("--hex", show_.bits, "Print the bits in hexadecimal");
+    CLI::Option* map =
+        sub->add_flag("--map", show_.map, "Draw the values instead of printing them");
+    for (const char* other : {"--full", "--hex"}) map->excludes(other);
+    AddPicture(sub, show_.picture);
   }
 
   void DeclareExplain(CLI::App* sub) {

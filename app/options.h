@@ -65,13 +65,18 @@ struct CompareOptions {
   std::string actual;
   std::string expected;
   Tolerance tolerance;
+  bool map = false;
+  std::string picture;  // empty: none
   TextFormat format = TextFormat::kText;
 };
 
 struct ShowOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files;  // slices, which begin with '[', after the file that they are of
   bool statistics = false;
   bool full = false;
+  bool bits = false;
+  bool map = false;
+  std::string picture;  // empty: none
 };
 
 struct ExplainOptions {

@@ -2,14 +2,36 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/io/file.h"
-
 namespace dmlop {
+namespace {
+
+constexpr size_t kDefaultColumns = 80;
+
+// The value of a variable; empty where there is none.
+std::string_view Environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+// What COLUMNS says.
+std::optional<size_t> StatedColumns() {
+  const std::string_view text = Environment("COLUMNS");
+  size_t columns = 0;
+  std::from_chars(text.data(), text.data() + text.size(), columns);
+  return columns > 0 ? std::optional(columns) : std::nullopt;
+}
+
+char LowerCase(char c) {
+  return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
 
 void PrintResult(std::string_view text) {
   WriteAll(STDOUT_FILENO, std::as_bytes(std::span(text)), "standard output");
@@ -34,18 +56,57 @@ std::string Printable(std::string_view text) {
 
 std::optional<size_t> TerminalWidth() {
   if (isatty(STDOUT_FILENO) == 0) return std::nullopt;
-  const char* columns = std::getenv("COLUMNS");
-  const long stated = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
-  if (stated > 0) return static_cast<size_t>(stated);
+  if (const std::optional<size_t> columns = StatedColumns()) return columns;
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
+  return known ? size.ws_col : kDefaultColumns;
 }
 
-bool UseColor(ColorMode mode) {
+size_t TextWidth() {
+  constexpr size_t kLeast = 20;
+  constexpr size_t kMost = 1000;
+  const std::optional<size_t> stated = StatedColumns();
+  return std::clamp(stated ? *stated : TerminalWidth().value_or(kDefaultColumns), kLeast, kMost);
+}
+
+bool UseColor(ColorMode mode, int descriptor) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
-  const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDERR_FILENO) != 0;
+  return Environment("NO_COLOR").empty() && isatty(descriptor) != 0;
+}
+
+bool UseUnicode() {
+  std::string locale;
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    locale = Environment(variable);
+    if (!locale.empty()) break;
+  }
+  std::transform(locale.begin(), locale.end(), locale.begin(), LowerCase);
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
+
+bool IsDevice(const std::string& path) {
+  return path == kStandardStream || path == "/dev/stdout" || IsStream(path);
+}
+
+ResultFile::ResultFile(const std::string& path, const std::string& content) {
+  const auto bytes = std::as_bytes(std::span(content));
+  if (path == kStandardStream || path == "/dev/stdout") {
+    PrintResult(content);
+  } else if (IsStream(path)) {
+    WriteStream(path, bytes);
+  } else {
+    file_.emplace(path, content.size());
+    file_->Write(0, bytes);
+    file_->Close();
+  }
+}
+
+void ResultFile::Publish() {
+  if (file_) file_->Publish();
+}
+
+void ResultFile::Keep() {
+  if (file_) file_->Keep();
 }
 
 }  // namespace dmlop

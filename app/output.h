@@ -1,11 +1,14 @@
 // What the program prints: results to standard output, messages to standard error.
 #pragma once
 
+#include <unistd.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/options.h"
+#include "core/io/file.h"
 
 namespace dmlop {
 
@@ -23,7 +26,30 @@ std::string Printable(std::string_view text);
 // standard output is no terminal.
 std::optional<size_t> TerminalWidth();
 
-// Whether standard error should be coloured.
-bool UseColor(ColorMode mode);
+// Whether an open file should be coloured.
+bool UseColor(ColorMode mode, int descriptor = STDERR_FILENO);
+
+// The columns that text on standard output may take: what COLUMNS says, else the terminal's width,
+// else 80; at least 20.
+size_t TextWidth();
+
+// Whether the locale's characters are UTF-8.
+bool UseUnicode();
+
+// True for standard output and for devices, which take results as they come.
+bool IsDevice(const std::string& path);
+
+// A file with a result, such as a report, that appears with the other outputs, or at once on a
+// device.
+class ResultFile {
+ public:
+  ResultFile(const std::string& path, const std::string& content);
+
+  void Publish();
+  void Keep();
+
+ private:
+  std::optional<OutputFile> file_;
+};
 
 }  // namespace dmlop

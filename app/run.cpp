@@ -56,7 +56,7 @@ class OperatorRun {
 
     Compute();
     const bool as_expected = CompareWithExpected();
-    std::optional<ReportFile> report;
+    std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report());
     PrintUnbound();
     for (Output& output : outputs_) output.tensor.Flush();
@@ -192,8 +192,8 @@ class OperatorRun {
   void PrintUnbound() const {
     for (const Output& output : outputs_) {
       if (!output.path.empty() || !output.expected.empty()) continue;
-      PrintResult(
-          TensorText(DisplayName(output.slot.path), AsConst(output.tensor.view()), options_.full));
+      WriteTensor(DisplayName(output.slot.path), AsConst(output.tensor.view()),
+                  {.full = options_.full}, PrintResult);
     }
   }
 

@@ -92,7 +92,7 @@ class ModelExecution {
     ModelRun run(model_, resources, std::move(bound));
     times_.load_seconds = SecondsSince(start);
     for (size_t i = 0; i < model_.commands().size(); ++i) Carry(i, run);
-    std::optional<ReportFile> report;
+    std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
     const SignalsHeld held;  // all files together
     files_.Publish();

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/output.h"
 #include "core/base/parallel.h"
 #include "core/document/document_json.h"
 #include "core/kernels/isa.h"
@@ -58,31 +57,6 @@ std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
     dispatchables[dispatchable.name] = OperatorJson(dispatchable.object.op());
   }
   return Text({{"dispatchables", dispatchables}}, files, times);
-}
-
-bool IsDevice(const std::string& path) {
-  return path == kStandardStream || path == "/dev/stdout" || IsStream(path);
-}
-
-ReportFile::ReportFile(const std::string& path, const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  if (path == kStandardStream || path == "/dev/stdout") {
-    PrintResult(text);
-  } else if (IsStream(path)) {
-    WriteStream(path, bytes);
-  } else {
-    file_.emplace(path, text.size());
-    file_->Write(0, bytes);
-    file_->Close();
-  }
-}
-
-void ReportFile::Publish() {
-  if (file_) file_->Publish();
-}
-
-void ReportFile::Keep() {
-  if (file_) file_->Keep();
 }
 
 }  // namespace dmlop

@@ -1,13 +1,11 @@
 // The JSON record of a run (run --report).
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/document/operator_case.h"
-#include "core/io/file.h"
 #include "core/model/model_document.h"
 
 namespace dmlop {
@@ -35,20 +33,5 @@ std::string ReportText(const OperatorDocument& document, const ReportedFiles& fi
                        const RunTimes& times);
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
                        const RunTimes& times);
-
-// True for standard output and for devices, which take text as it comes.
-bool IsDevice(const std::string& path);
-
-// A report that appears with the other outputs, or at once on a device.
-class ReportFile {
- public:
-  ReportFile(const std::string& path, const std::string& text);
-
-  void Publish();
-  void Keep();
-
- private:
-  std::optional<OutputFile> file_;
-};
 
 }  // namespace dmlop

@@ -3,51 +3,51 @@
 #include <algorithm>
 
 #include "app/commands.h"
+#include "app/diagnostic_text.h"
+#include "app/histogram_text.h"
+#include "app/map_text.h"
 #include "app/output.h"
 #include "app/tensor_text.h"
 #include "core/base/error.h"
 #include "core/compare/statistics.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
+#include "core/tensor/slice.h"
 
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBarWidth = 40;  // columns of the longest bar
-
-std::string NumberText(const Number& number) {
-  return std::visit([](auto value) { return fmt::format("{}", value); }, number);
+std::string ExtremeText(DataType type, const Number& number) {
+  const double* value = std::get_if<double>(&number);
+  if (value != nullptr) return NumberText(type, *value);
+  return std::visit([](auto integer) { return fmt::format("{}", integer); }, number);
 }
 
 double ToDouble(const Number& number) {
   return std::visit([](auto value) { return static_cast<double>(value); }, number);
 }
 
-std::string HistogramText(const FiniteStatistics& finite) {
-  const int64_t most = *std::max_element(finite.histogram.begin(), finite.histogram.end());
+std::string ValueHistogramText(const FiniteStatistics& finite) {
   const double low = ToDouble(finite.min);
   const double high = ToDouble(finite.max);
-  std::string text;
+  std::vector<HistogramRow> rows;
   for (size_t bin = 0; bin < finite.histogram.size(); ++bin) {
     // Weighted ends instead of a width, which could overflow.
     const double part = static_cast<double>(bin) / static_cast<double>(finite.histogram.size());
-    const int64_t count = finite.histogram[bin];
-    const int64_t bar = (count * kBarWidth + most - 1) / most;
-    text += fmt::format("  {:>12.5g} {:>12} {}\n", low * (1 - part) + high * part, count,
-                        std::string(static_cast<size_t>(bar), '#'));
+    rows.push_back({fmt::format("{:.5g}", low * (1 - part) + high * part), finite.histogram[bin]});
   }
-  return text;
+  return HistogramText(rows);
 }
 
-std::string StatisticsText(const Statistics& statistics) {
+std::string StatisticsText(DataType type, const Statistics& statistics) {
   std::string text = fmt::format(
       "count {}, zero {}, nan {}, inf {}, -inf {}\n", statistics.count, statistics.zero_count,
       statistics.nan_count, statistics.positive_infinity_count, statistics.negative_infinity_count);
   if (!statistics.finite) return text;
   const FiniteStatistics& finite = *statistics.finite;
-  text += fmt::format("min {}, max {}, mean {}\n", NumberText(finite.min), NumberText(finite.max),
-                      finite.mean);
-  return text + HistogramText(finite);
+  text += fmt::format("min {}, max {}, mean {}\n", ExtremeText(type, finite.min),
+                      ExtremeText(type, finite.max), finite.mean);
+  return text + ValueHistogramText(finite);
 }
 
 std::string OrderText(const Layout& layout) {
@@ -55,21 +55,114 @@ std::string OrderText(const Layout& layout) {
   return layout.strides == FortranStrides(layout.sizes) ? "Fortran" : "strided";
 }
 
+// A file of the command line with the slices after it.
+struct ShownFile {
+  std::string path;
+  std::vector<std::string> slices;
+};
+
+std::vector<ShownFile> FilesOf(const std::vector<std::string>& arguments) {
+  std::vector<ShownFile> files;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with('[')) {
+      files.push_back({argument, {}});
+      continue;
+    }
+    const std::string slice = argument.substr(0, argument.find_last_not_of(' ') + 1);
+    if (files.empty()) {
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("the slice {0} has no file before it; a file of that name is ./{0}", slice));
+    }
+    files.back().slices.push_back(slice);
+  }
+  return files;
+}
+
+class Show {
+ public:
+  Show(const ShowOptions& options, const CommonOptions& common)
+      : options_(options), common_(common), style_(StyleOf(common.color)) {}
+
+  ExitStatus Execute() {
+    const std::vector<ShownFile> files = FilesOf(options_.files);
+    if (!options_.picture.empty()) CheckPicture(files);
+    for (const ShownFile& file : files) {
+      if (!ShowFile(file)) return ExitStatus::kUsage;
+    }
+    return ExitStatus::kSuccess;
+  }
+
+ private:
+  void CheckPicture(const std::vector<ShownFile>& files) const {
+    CheckPicturePath(options_.picture);
+    if (files.size() == 1 && files[0].slices.size() <= 1) return;
+    throw Error(ErrorKind::kUsage,
+                options_.picture + ": a picture shows one tensor; there are several");
+  }
+
+  // False where a slice does not fit.
+  bool ShowFile(const ShownFile& file) const {
+    if (FormatOf(file.path) == FileFormat::kRaw) {
+      throw Error(ErrorKind::kTensorFile,
+                  file.path + ": a raw file does not say its type and shape");
+    }
+    const LoadedTensor tensor = LoadNpy(file.path);
+    if (file.slices.empty()) ShowTensor(file.path, tensor.view);
+    for (const std::string& slice : file.slices) {
+      try {
+        ShowTensor(file.path + slice, Select(tensor.view, slice));
+      } catch (const SliceError& error) {
+        PrintSliceError(file.path, slice, error);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void PrintSliceError(const std::string& path, const std::string& slice,
+                       const SliceError& error) const {
+    const std::string_view paint = UseColor(common_.color) ? kErrorPaint : "";
+    PrintMessage(fmt::format("dmlop: {}: {}\n{}", Printable(path), error.what(),
+                             CaretText(slice, error.offset(), "  ", "  ", paint)));
+  }
+
+  void ShowTensor(const std::string& name, const ConstTensorView& tensor) const {
+    PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", name,
+                            SizesText(tensor.layout.sizes), Name(tensor.type),
+                            OrderText(tensor.layout)));
+    const bool draws = options_.map || !options_.picture.empty();
+    if (draws) RequireElements(name, tensor);
+    if (options_.map) Draw(tensor);
+    if (!options_.picture.empty()) DrawPicture(tensor);
+    if (!draws) WriteValues(tensor, {.full = options_.full, .bits = options_.bits}, PrintResult);
+    if (options_.statistics) PrintResult(StatisticsText(tensor.type, ComputeStatistics(tensor)));
+  }
+
+  void Draw(const ConstTensorView& tensor) const {
+    const Dims& sizes = tensor.layout.sizes;
+    const MapLimits limits = MapLimitsOf(sizes, style_);
+    PrintResult(MapText(ComputeValueMap(tensor, limits.rows, limits.columns), sizes, style_));
+  }
+
+  void DrawPicture(const ConstTensorView& tensor) const {
+    const ValueMap map = ComputeValueMap(tensor, kMostPictureCells, kMostPictureCells);
+    const Picture picture = PictureOf(map);
+    ResultFile file(options_.picture, PngBytes(picture));
+    PrintResult(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));
+    file.Publish();
+    file.Keep();
+  }
+
+  const ShowOptions& options_;
+  const CommonOptions& common_;
+  const MapStyle style_;
+};
+
 }  // namespace
 
-ExitStatus ShowCommand(const ShowOptions& options) {
-  for (const std::string& path : options.files) {
-    if (FormatOf(path) == FileFormat::kRaw) {
-      throw Error(ErrorKind::kTensorFile, path + ": a raw file does not say its type and shape");
-    }
-    const LoadedTensor tensor = LoadNpy(path);
-    PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", path,
-                            SizesText(tensor.view.layout.sizes), Name(tensor.view.type),
-                            OrderText(tensor.view.layout)));
-    PrintResult(ValuesText(tensor.view, options.full));
-    if (options.statistics) PrintResult(StatisticsText(ComputeStatistics(tensor.view)));
-  }
-  return ExitStatus::kSuccess;
+ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common) {
+  return Show(options, common).Execute();
 }
 
 }  // namespace dmlop

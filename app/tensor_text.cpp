@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/compare/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int64_t kMaxUnabridged = 1000;  // elements
 constexpr int64_t kEdge = 3;              // entries shown at each end of an abridged dimension
+constexpr size_t kPieceBytes = 1 << 16;   // of text that is passed on at once
 
 template <typename T>
 std::string FloatText(T value) {
@@ -34,47 +36,75 @@ std::string HalfText(Half half) {
   return FloatText(shortest);
 }
 
+template <typename T>
+std::string TextOf(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return HalfText(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return FloatText(value);
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+template <typename T>
 class ValuesWriter {
  public:
-  ValuesWriter(const ConstTensorView& tensor, bool full)
-      : tensor_(tensor),
-        width_(static_cast<int64_t>(ByteWidth(tensor.type))),
-        abridged_(!full && tensor.layout.element_count() > kMaxUnabridged) {}
+  ValuesWriter(const ConstTensorView& tensor, const ValuesForm& form, const TextSink& sink)
+      : data_(tensor.elements<T>()),
+        layout_(tensor.layout),
+        abridged_(!form.full && tensor.layout.element_count() > kMaxUnabridged),
+        bits_(form.bits),
+        sink_(sink) {}
 
-  std::string Write() {
-    if (tensor_.layout.rank() == 0) return ElementText(tensor_.type, tensor_.data) + "\n";
-    if (tensor_.layout.element_count() == 0) return "[]\n";
-    WriteDimension(0, 0);
-    return text_ + "\n";
+  void Write() {
+    if (layout_.rank() == 0) {
+      WriteElement(0);
+    } else if (layout_.element_count() == 0) {
+      text_ += "[]";
+    } else {
+      WriteDimension(0, 0);
+    }
+    text_ += '\n';
+    sink_(text_);
   }
 
  private:
   void WriteDimension(size_t d, int64_t offset) {
-    const bool innermost = d + 1 == tensor_.layout.rank();
+    const bool innermost = d + 1 == layout_.rank();
     // Rows stand below one another, behind the brackets that stay open.
     const std::string separator = innermost ? ", " : ",\n" + std::string(d + 1, ' ');
-    const int64_t size = tensor_.layout.sizes[d];
+    const int64_t size = layout_.sizes[d];
     text_ += '[';
     for (int64_t i = 0; i < size; ++i) {
       if (i != 0) text_ += separator;
       if (abridged_ && size > 2 * kEdge && i == kEdge) {
-        text_ += "...";
+        text_ += fmt::format("... {}:{} ...", kEdge, size - kEdge);
         i = size - kEdge - 1;
         continue;
       }
-      const int64_t place = offset + i * tensor_.layout.strides[d];
-      if (innermost) {
-        text_ += ElementText(tensor_.type, tensor_.data + place * width_);
-      } else {
-        WriteDimension(d + 1, place);
-      }
+      const int64_t place = offset + i * layout_.strides[d];
+      innermost ? WriteElement(place) : WriteDimension(d + 1, place);
     }
     text_ += ']';
   }
 
-  const ConstTensorView& tensor_;
-  int64_t width_;
-  bool abridged_;
+  void WriteElement(int64_t place) {
+    if (bits_) {
+      text_ += "0x" + BitsText(kDataTypeOf<T>, ElementBits(data_[place]));
+    } else {
+      text_ += TextOf(data_[place]);
+    }
+    if (text_.size() < kPieceBytes) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  const T* data_;
+  const Layout& layout_;
+  const bool abridged_;
+  const bool bits_;
+  const TextSink& sink_;
   std::string text_;
 };
 
@@ -85,13 +115,7 @@ std::string ElementText(DataType type, const std::byte* element) {
   VisitDataType(AllTypes(), type, [&]<typename T>() {
     T value;
     std::memcpy(&value, element, sizeof(T));
-    if constexpr (std::is_same_v<T, Half>) {
-      text = HalfText(value);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      text = FloatText(value);
-    } else {
-      text = fmt::format("{}", value);
-    }
+    text = TextOf(value);
   });
   return text;
 }
@@ -107,6 +131,16 @@ std::string NumberText(double value) {
   return FloatText(value);
 }
 
+std::string NumberText(DataType type, double value) {
+  if (type == DataType::kFloat32) return FloatText(static_cast<float>(value));
+  if (type == DataType::kFloat16) return HalfText(ToHalf(value));
+  return FloatText(value);
+}
+
+std::string BitsText(DataType type, uint64_t bits) {
+  return fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
+}
+
 std::string SizesText(const Dims& sizes) {
   return fmt::format("{{{}}}", fmt::join(sizes, ", "));
 }
@@ -115,13 +149,16 @@ std::string IndexText(const Dims& sizes, int64_t linear) {
   return fmt::format("[{}]", fmt::join(IndexOf(sizes, linear), ", "));
 }
 
-std::string ValuesText(const ConstTensorView& tensor, bool full) {
-  return ValuesWriter(tensor, full).Write();
+void WriteValues(const ConstTensorView& tensor, const ValuesForm& form, const TextSink& sink) {
+  VisitDataType(AllTypes(), tensor.type,
+                [&]<typename T>() { ValuesWriter<T>(tensor, form, sink).Write(); });
 }
 
-std::string TensorText(std::string_view name, const ConstTensorView& tensor, bool full) {
-  return fmt::format("{}: (Sizes:{}, DataType:{})\n{}", name, SizesText(tensor.layout.sizes),
-                     Name(tensor.type), ValuesText(tensor, full));
+void WriteTensor(std::string_view name, const ConstTensorView& tensor, const ValuesForm& form,
+                 const TextSink& sink) {
+  sink(fmt::format("{}: (Sizes:{}, DataType:{})\n", name, SizesText(tensor.layout.sizes),
+                   Name(tensor.type)));
+  WriteValues(tensor, form, sink);
 }
 
 }  // namespace dmlop

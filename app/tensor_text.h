@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,17 +22,32 @@ std::string ElementJson(DataType type, const std::byte* element);
 // A number in the same form.
 std::string NumberText(double value);
 
+// A number that is, or is near, one of a type, in the digits that an element takes.
+std::string NumberText(DataType type, double value);
+
+// The bits of an element of this type in hexadecimal: "3F800000".
+std::string BitsText(DataType type, uint64_t bits);
+
 // "{1, 3}"
 std::string SizesText(const Dims& sizes);
 
 // "[0, 2]": the index of the element with row-major number `linear`.
 std::string IndexText(const Dims& sizes, int64_t linear);
 
+struct ValuesForm {
+  bool full = false;  // else a long tensor is abridged
+  bool bits = false;  // in hexadecimal, as 0x3F800000
+};
+
+// Takes a long text in pieces.
+using TextSink = std::function<void(std::string_view piece)>;
+
 // The values, one innermost row a line. A long tensor is abridged to the first and last three
-// entries of each dimension, unless `full`.
-std::string ValuesText(const ConstTensorView& tensor, bool full);
+// entries of each dimension; "... 3:97 ..." stands for the entries 3 to 96.
+void WriteValues(const ConstTensorView& tensor, const ValuesForm& form, const TextSink& sink);
 
 // Both lines of the example above.
-std::string TensorText(std::string_view name, const ConstTensorView& tensor, bool full);
+void WriteTensor(std::string_view name, const ConstTensorView& tensor, const ValuesForm& form,
+                 const TextSink& sink);
 
 }  // namespace dmlop

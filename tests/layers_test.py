@@ -27,6 +27,7 @@ LIBRARIES = {
     "nlohmann/": r"core/(io/json|document/document_json|model/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options\.cpp",
     "benchmark/": r"app/bench_module\.cpp",
+    "png.h": r"app/picture\.cpp",
     "nettle/": r"app/run_report\.cpp",
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 #include <type_traits>
+#include <vector>
 
 #include "core/base/parallel.h"
 #include "core/compare/element.h"
@@ -71,7 +72,8 @@ constexpr Errors kMismatch = {true, kInfinity, kInfinity, Difference::kMismatchU
 template <typename T>
 class Comparer {
  public:
-  explicit Comparer(const Tolerance& tolerance) : tolerance_(tolerance) {}
+  Comparer(const Tolerance& tolerance, std::span<DifferenceMap> maps)
+      : tolerance_(tolerance), writers_(maps.begin(), maps.end()) {}
 
   const Comparison& result() const { return result_; }
 
@@ -81,18 +83,134 @@ class Comparer {
     if (stride[kActual] != 1 || stride[kExpected] != 1) {
       return CompareElements(actual, expected, index, stride, count);
     }
-    constexpr int64_t kBlock = kBlockBytes / static_cast<int64_t>(sizeof(T));
-    for (int64_t i = 0; i < count; i += kBlock) {
-      const int64_t size = std::min(kBlock, count - i);
+    constexpr int64_t kStep = kBlock;
+    for (int64_t i = 0; i < count; i += kStep) {
+      const int64_t size = std::min(kStep, count - i);
       if (std::memcmp(actual + i, expected + i, static_cast<size_t>(size) * sizeof(T)) == 0) {
         result_.ulp_histogram[0] += size;
-      } else {
+      } else if (!CountBlock(actual + i, expected + i, index + i * stride[kIndex], stride, size)) {
         CompareElements(actual + i, expected + i, index + i * stride[kIndex], stride, size);
       }
     }
   }
 
  private:
+  using Ulp = WideUnsigned<T>;
+  static constexpr size_t kBlock = kBlockBytes / sizeof(T);
+
+  // Counts the differences of a block in which nothing has to be written down: all that differs is
+  // finite and neither the first difference nor a worse one than before. Else does nothing and
+  // returns false.
+  bool CountBlock(const T* actual, const T* expected, int64_t index, const Offsets& stride,
+                  int64_t count) {
+    if (tolerance_.bits || !writers_.empty() || stride[kIndex] != 1) return false;
+    if (!result_.first || index < result_.first->index || index < result_.worst->index)
+      return false;
+    const size_t size = static_cast<size_t>(count);
+    std::array<Ulp, kBlock> ulps;
+    Ulp most = 0;
+    Ulp special = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const Ulp ulp = UlpDistance(actual[i], expected[i]);
+      ulps[i] = ulp;
+      most = std::max(most, ulp);
+      special |= SpecialDifference(actual[i], expected[i]);
+    }
+    if (special != 0 || most > result_.worst->ulp_error) return false;
+    CountUlps(ulps.data(), size);
+    result_.max_ulp_error = std::max(result_.max_ulp_error, uint64_t{most});
+    TakeMaxima(ulps.data(), actual, expected, size);
+    CountDifferences(ulps.data(), actual, expected, size);
+    return true;
+  }
+
+  // Not 0 where unequal bits are those of a NaN or an infinity.
+  static Ulp SpecialDifference(T a, T e) {
+    if constexpr (std::is_integral_v<T>) {
+      return 0;
+    } else {
+      using Signed = WideSigned<T>;
+      constexpr Signed kInfinityBits = sizeof(T) == 2   ? Signed{0x7C00}
+                                       : sizeof(T) == 4 ? Signed{0x7F800000}
+                                                        : static_cast<Signed>(0x7FF0000000000000);
+      constexpr Ulp kMagnitude = (Ulp{1} << (8 * sizeof(T) - 1)) - 1;
+      const Ulp actual = static_cast<Ulp>(ElementBits(a));
+      const Ulp expected = static_cast<Ulp>(ElementBits(e));
+      const auto reaches_infinity = [](Ulp bits) {
+        return static_cast<Ulp>(static_cast<Signed>(bits & kMagnitude) >= kInfinityBits);
+      };
+      return (reaches_infinity(actual) | reaches_infinity(expected)) &
+             static_cast<Ulp>(actual != expected);
+    }
+  }
+
+  // UlpBin without a jump, which is a matter of luck where errors of 0 and 1 mix.
+  static size_t BinOf(Ulp ulp) {
+    if constexpr (sizeof(Ulp) == 8) {
+      return UlpBin(ulp);
+    } else {
+      const uint64_t twice = 2 * uint64_t{ulp} - (ulp != 0);
+      return static_cast<size_t>(63 - std::countl_zero(2 * twice | 1));
+    }
+  }
+
+  void CountUlps(const Ulp* ulps, size_t size) {
+    // Several tables, because the next error often has the bin of the last.
+    constexpr size_t kTables = 4;
+    std::array<UlpHistogram, kTables> tables{};
+    size_t i = 0;
+    for (; i + kTables <= size; i += kTables) {
+      for (size_t k = 0; k < kTables; ++k) ++tables[k][BinOf(ulps[i + k])];
+    }
+    for (; i < size; ++i) ++tables[0][BinOf(ulps[i])];
+    for (const UlpHistogram& table : tables) {
+      for (size_t bin = 0; bin < table.size(); ++bin) result_.ulp_histogram[bin] += table[bin];
+    }
+  }
+
+  // Four maxima side by side, for vectors. What equal infinities and NaN give is NaN, which is no
+  // maximum.
+  void TakeMaxima(const Ulp* ulps, const T* actual, const T* expected, size_t size) {
+    constexpr size_t kLanes = 4;
+    std::array<double, kLanes> most_absolute{};
+    std::array<double, kLanes> most_relative{};
+    const auto take = [&](size_t i, size_t lane) {
+      const double e = AsDouble(expected[i]);
+      const double absolute = AbsoluteError(ulps[i], AsDouble(actual[i]), e);
+      const double relative = absolute / std::abs(e);
+      most_absolute[lane] = std::max(most_absolute[lane], absolute);
+      most_relative[lane] = std::max(most_relative[lane], relative);
+    };
+    size_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+    }
+    for (; i < size; ++i) take(i, 0);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      result_.max_absolute_error = std::max(result_.max_absolute_error, most_absolute[lane]);
+      result_.max_relative_error = std::max(result_.max_relative_error, most_relative[lane]);
+    }
+  }
+
+  void CountDifferences(const Ulp* ulps, const T* actual, const T* expected, size_t size) {
+    const bool only_ulp = tolerance_.absolute == 0 && tolerance_.relative == 0;
+    Ulp most_not_close = 0;
+    int64_t difference_count = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const double e = AsDouble(expected[i]);
+      const bool close =
+          only_ulp ? ulps[i] == 0 : IsClose(ErrorsOf(ulps[i], AsDouble(actual[i]), e), std::abs(e));
+      const Ulp not_close = ulps[i] & (Ulp{close} - 1);
+      most_not_close = std::max(most_not_close, not_close);
+      difference_count += not_close > tolerance_.ulp;
+    }
+    result_.difference_count += difference_count;
+    if (result_.smallest_passing_ulp) {
+      result_.smallest_passing_ulp =
+          std::max(*result_.smallest_passing_ulp, uint64_t{most_not_close});
+    }
+  }
+
   void CompareElements(const T* actual, const T* expected, int64_t index, const Offsets& stride,
                        int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -123,6 +241,7 @@ class Comparer {
     }
     if (passes && !tolerance_.bits) return;
     ++result_.difference_count;
+    for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
     // Few differences are the first or the worst so far; the others need not be written down.
     if (IsFirst(index, result_) || IsWorst(errors.ulp, index, result_)) {
       Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
@@ -131,10 +250,18 @@ class Comparer {
     }
   }
 
+  static uint8_t Badness(const Errors& errors) {
+    return errors.is_mismatch ? DifferenceMap::kMismatch
+                              : static_cast<uint8_t>(1 + UlpBin(errors.ulp));
+  }
+
+  static double AbsoluteError(uint64_t ulp, double actual, double expected) {
+    return std::is_integral_v<T> ? static_cast<double>(ulp) : std::abs(actual - expected);
+  }
+
   static Errors ErrorsOf(uint64_t ulp, double actual, double expected) {
     if (ulp == 0) return {};
-    const double absolute =
-        std::is_integral_v<T> ? static_cast<double>(ulp) : std::abs(actual - expected);
+    const double absolute = AbsoluteError(ulp, actual, expected);
     return {false, absolute, absolute / std::abs(expected), ulp};
   }
 
@@ -171,6 +298,7 @@ class Comparer {
 
   const Tolerance tolerance_;
   Comparison result_;
+  std::vector<DifferenceMap::Writer> writers_;
 };
 
 // Visits `expected` in the order of its memory; the third operand is the row-major number.
@@ -182,12 +310,12 @@ LoopNest<kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
 
 template <typename T>
 void CompareAll(const ConstTensorView& actual, const ConstTensorView& expected,
-                const Tolerance& tolerance, Comparison& total) {
+                const Tolerance& tolerance, std::span<DifferenceMap> maps, Comparison& total) {
   const LoopNest<kOperands> nest = PlanLoops(actual.layout, expected.layout);
   const Offsets stride = nest.Step(nest.rank() - 1);
   std::mutex mutex;
   ParallelFor(total.element_count, kParallelElements, [&](int64_t begin, int64_t end) {
-    Comparer<T> comparer(tolerance);
+    Comparer<T> comparer(tolerance, maps);
     ForEachRun(nest, begin, end, [&](const Offsets& offset, int64_t count) {
       comparer.CompareRun(actual.elements<T>() + offset[kActual],
                           expected.elements<T>() + offset[kExpected], offset[kIndex], stride,
@@ -204,13 +332,23 @@ size_t UlpBin(uint64_t ulp_error) {
   return ulp_error == 0 ? 0 : 1 + static_cast<size_t>(std::bit_width(ulp_error - 1));
 }
 
+uint64_t LeastUlp(size_t bin) {
+  return bin < 2 ? bin : (uint64_t{1} << (bin - 2)) + 1;
+}
+
+uint64_t MostUlp(size_t bin) {
+  constexpr size_t kLastBin = std::tuple_size_v<UlpHistogram> - 1;
+  if (bin == kLastBin) return std::numeric_limits<uint64_t>::max();
+  return bin == 0 ? 0 : uint64_t{1} << (bin - 1);
+}
+
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance) {
+                   const Tolerance& tolerance, std::span<DifferenceMap> maps) {
   assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
   Comparison total;
   total.element_count = expected.layout.element_count();
   VisitDataType(AllTypes{}, expected.type,
-                [&]<typename T>() { CompareAll<T>(actual, expected, tolerance, total); });
+                [&]<typename T>() { CompareAll<T>(actual, expected, tolerance, maps, total); });
   return total;
 }
 

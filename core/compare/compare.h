@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
+#include "core/compare/difference_map.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -45,6 +47,10 @@ struct Difference {
 using UlpHistogram = std::array<int64_t, 66>;
 size_t UlpBin(uint64_t ulp_error);
 
+// The least and the largest error of a bin.
+uint64_t LeastUlp(size_t bin);
+uint64_t MostUlp(size_t bin);
+
 struct Comparison {
   int64_t element_count = 0;
   int64_t difference_count = 0;  // elements that do not pass
@@ -63,8 +69,9 @@ struct Comparison {
   bool passes() const { return difference_count == 0; }
 };
 
-// Views of equal types and sizes, laid out in any way. The type is at least a byte wide.
+// Views of equal types and sizes, laid out in any way. The type is at least a byte wide. The maps,
+// which are of the same sizes, are filled with the elements that do not pass.
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance);
+                   const Tolerance& tolerance, std::span<DifferenceMap> maps = {});
 
 }  // namespace dmlop

@@ -33,31 +33,40 @@ double AsDouble(T x) {
   return static_cast<double>(x);
 }
 
+// The integers in which places and distances of T are counted: wide enough, and no wider, so that a
+// loop over many is quick.
+template <typename T>
+using WideSigned = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+template <typename T>
+using WideUnsigned = std::make_unsigned_t<WideSigned<T>>;
+
 // Neighbouring values have neighbouring ordinals; -0 and +0 have the same one. Not for NaN.
 template <typename T>
-int64_t Ordinal(T x) {
+WideSigned<T> Ordinal(T x) {
+  using Bits = WideUnsigned<T>;
   constexpr int kMagnitudeBits = 8 * sizeof(T) - 1;
-  const uint64_t bits = ElementBits(x);
-  const int64_t magnitude = static_cast<int64_t>(bits & ((uint64_t{1} << kMagnitudeBits) - 1));
-  const int64_t sign = -static_cast<int64_t>(bits >> kMagnitudeBits);
+  const Bits bits = static_cast<Bits>(ElementBits(x));
+  const auto magnitude = static_cast<WideSigned<T>>(bits & ((Bits{1} << kMagnitudeBits) - 1));
+  const auto sign = -static_cast<WideSigned<T>>(bits >> kMagnitudeBits);
   return (magnitude ^ sign) - sign;  // negates where the sign is -1
 }
 template <std::signed_integral T>
-int64_t Ordinal(T x) {
+WideSigned<T> Ordinal(T x) {
   return x;
 }
 template <std::unsigned_integral T>
-uint64_t Ordinal(T x) {
+WideUnsigned<T> Ordinal(T x) {
   return x;
 }
 
 // How many representable values apart `a` and `b` are: the difference, for integers.
 template <typename T>
-uint64_t UlpDistance(T a, T b) {
+WideUnsigned<T> UlpDistance(T a, T b) {
+  using Distance = WideUnsigned<T>;
   const auto from = Ordinal(a);
   const auto to = Ordinal(b);
-  const uint64_t rise = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  return from <= to ? rise : -rise;
+  const Distance rise = static_cast<Distance>(to) - static_cast<Distance>(from);
+  return from <= to ? rise : Distance{0} - rise;
 }
 
 }  // namespace dmlop

@@ -66,7 +66,7 @@ class TensorTextTest(ProgramTest):
         abridged = self.printed(array)
         self.assertIn("...", abridged)
         self.assertLess(len(abridged), 500)
-        self.assertTrue(abridged.startswith("[[0, 1, 2, ..., 97, 98, 99],\n"))
+        self.assertTrue(abridged.startswith("[[0, 1, 2, ... 3:97 ..., 97, 98, 99],\n"))
         full = self.printed(array, "--full")
         self.assertEqual(json.loads(full), array.tolist())
         self.assertEqual(len(full.splitlines()), 20)

@@ -1,0 +1,38 @@
+// Maps as PNG pictures.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/compare/difference_map.h"
+#include "core/compare/value_map.h"
+
+namespace dmlop {
+
+// The most cells in each direction of a picture's map.
+inline constexpr int64_t kMostPictureCells = 2048;
+
+struct Picture {
+  int64_t width;
+  int64_t height;
+  int64_t cell_width;  // in pixels
+  int64_t cell_height;
+  std::vector<std::array<uint8_t, 3>> palette;  // red, green, blue
+  std::vector<uint8_t> pixels;                  // row by row, indices into the palette
+};
+
+// Light gray where all elements of a cell pass; else from yellow to dark red by the worst one's ULP
+// error, or violet for a mismatch.
+Picture PictureOf(const DifferenceMap& map);
+
+// From black at the minimum to white at the maximum; NaN is red, inf orange, -inf blue.
+Picture PictureOf(const ValueMap& map);
+
+std::string PngBytes(const Picture& picture);
+
+// Throws an Error of kind kUsage for a path that does not say that it takes a picture.
+void CheckPicturePath(const std::string& path);
+
+}  // namespace dmlop

@@ -1,0 +1,79 @@
+// Where two tensors differ: a grid over one plane of them, with the other dimensions laid over one
+// another.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/compare/map_plane.h"
+#include "core/tensor/dims.h"
+
+namespace dmlop {
+
+class DifferenceMap {
+ public:
+  // How bad a cell's worst element is: 0 where all pass, 1 + its UlpBin, or a mismatch.
+  static constexpr uint8_t kPasses = 0;
+  static constexpr uint8_t kMismatch = 67;
+
+  // `sizes`, which have no 0, are the tensors'.
+  DifferenceMap(const Dims& sizes, int64_t most_rows, int64_t most_columns);
+
+  const MapGrid& grid() const { return grid_; }
+  const MapPlane& plane() const { return plane_; }
+
+  // Elements that do not pass.
+  int64_t count(int64_t row, int64_t column) const { return At(row, column).count; }
+  uint8_t worst(int64_t row, int64_t column) const { return At(row, column).worst; }
+
+  // The share of a cell's elements that do not pass.
+  double share(int64_t row, int64_t column) const;
+
+  // Adds elements from one thread. Neighbours are collected before the map is touched.
+  class Writer {
+   public:
+    explicit Writer(DifferenceMap& map) : map_(&map) {}
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    Writer(Writer&& other) noexcept;
+    ~Writer() { Flush(); }
+
+    // `index` is the element's row-major number.
+    void Add(int64_t index, uint8_t badness) {
+      if (index < begin_ || index >= end_) MoveTo(index);
+      ++count_;
+      worst_ = std::max(worst_, badness);
+    }
+
+   private:
+    void MoveTo(int64_t index);
+    void Flush();
+
+    DifferenceMap* map_;
+    int64_t begin_ = 0;  // the elements of the cell's row that is collected
+    int64_t end_ = 0;
+    size_t cell_ = 0;
+    int64_t count_ = 0;
+    uint8_t worst_ = kPasses;
+  };
+
+ private:
+  struct Cell {
+    std::atomic<int64_t> count = 0;
+    std::atomic<uint8_t> worst = kPasses;
+  };
+
+  const Cell& At(int64_t row, int64_t column) const {
+    return cells_[static_cast<size_t>(row * grid_.columns.cells + column)];
+  }
+
+  MapPlane plane_;
+  MapGrid grid_;
+  int64_t row_stride_;  // in the row-major order of all elements; that of columns is 1
+  int64_t layers_;      // coordinates of all other dimensions
+  std::unique_ptr<Cell[]> cells_;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,58 @@
+// The plane of a tensor that a map shows, and how it is cut into cells.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/tensor/dims.h"
+
+namespace dmlop {
+
+// The last two dimensions with more than one coordinate; there may be fewer.
+struct MapPlane {
+  std::optional<size_t> row_dimension;
+  std::optional<size_t> column_dimension;
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+inline MapPlane PlaneOf(const Dims& sizes) {
+  MapPlane plane;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (!plane.column_dimension) {
+      plane.column_dimension = d;
+      plane.columns = sizes[d];
+    } else {
+      plane.row_dimension = d;
+      plane.rows = sizes[d];
+      break;
+    }
+  }
+  return plane;
+}
+
+// `size` coordinates cut into `cells`, at most as many: cell i has [Begin(i), Begin(i + 1)).
+struct MapAxis {
+  int64_t size;
+  int64_t cells;
+
+  int64_t Begin(int64_t cell) const { return cell * size / cells; }
+  int64_t CellOf(int64_t coordinate) const { return ((coordinate + 1) * cells - 1) / size; }
+};
+
+struct MapGrid {
+  MapAxis rows;
+  MapAxis columns;
+
+  size_t cell_count() const { return static_cast<size_t>(rows.cells * columns.cells); }
+};
+
+// The plane in as many cells as it has elements, or as the limits allow.
+inline MapGrid GridOf(const MapPlane& plane, int64_t most_rows, int64_t most_columns) {
+  return {{plane.rows, std::min(plane.rows, most_rows)},
+          {plane.columns, std::min(plane.columns, most_columns)}};
+}
+
+}  // namespace dmlop

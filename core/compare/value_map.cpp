@@ -1,0 +1,125 @@
+#include "core/compare/value_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "core/base/parallel.h"
+#include "core/compare/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A row of cells, while its rows of elements come by.
+template <typename T>
+class CellRow {
+ public:
+  CellRow(const MapAxis& columns, int64_t row_count) : columns_(columns) {
+    for (int64_t i = 0; i < columns.cells; ++i) {
+      const int64_t count = row_count * (columns.Begin(i + 1) - columns.Begin(i));
+      cells_.push_back({.part = 1.0 / static_cast<double>(count), .count = count});
+    }
+  }
+
+  void AddElements(const T* row, int64_t stride) {
+    int64_t begin = 0;
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      const int64_t end = columns_.Begin(static_cast<int64_t>(i) + 1);
+      for (int64_t at = begin; at < end; ++at) cells_[i].Add(AsDouble(row[at * stride]));
+      begin = end;
+    }
+  }
+
+  // Writes the cells from `out` on, and widens the range to theirs.
+  void Finish(ValueCell* out, ValueRange& range) const {
+    for (const Cell& cell : cells_) {
+      range.min = std::min(range.min, cell.min);
+      range.max = std::max(range.max, cell.max);
+      *out++ = cell.Finished();
+    }
+  }
+
+ private:
+  struct Cell {
+    double part;    // that one element is of the cell
+    int64_t count;  // of elements
+    // Shares of the elements are added, so that the sum cannot overflow.
+    double sum = 0.0;
+    double min = kInfinity;
+    double max = -kInfinity;
+    int64_t special_count = 0;
+    ValueCell special = {};
+
+    void Add(double value) {
+      if (!std::isfinite(value)) return AddSpecial(value);
+      sum += value * part;
+      min = std::min(min, value);
+      max = std::max(max, value);
+    }
+    void AddSpecial(double value) {
+      ++special_count;
+      special.has_nan |= std::isnan(value);
+      special.has_positive_infinity |= value > 0;
+      special.has_negative_infinity |= value < 0;
+    }
+    ValueCell Finished() const {
+      ValueCell finished = special;
+      finished.has_finite = special_count < count;
+      if (!finished.has_finite) return finished;
+      const double scale = static_cast<double>(count) / static_cast<double>(count - special_count);
+      finished.mean = std::clamp(sum * scale, min, max);
+      return finished;
+    }
+  };
+
+  const MapAxis columns_;
+  std::vector<Cell> cells_;
+};
+
+template <typename T>
+void MapValues(const T* data, int64_t row_stride, int64_t column_stride, ValueMap& map) {
+  ValueRange range{kInfinity, -kInfinity};
+  std::mutex mutex;
+  const MapGrid& grid = map.grid;
+  ParallelFor(grid.rows.cells, 1, [&](int64_t begin, int64_t end) {
+    ValueRange part{kInfinity, -kInfinity};
+    for (int64_t cell = begin; cell < end; ++cell) {
+      const int64_t first = grid.rows.Begin(cell);
+      const int64_t last = grid.rows.Begin(cell + 1);
+      CellRow<T> cells(grid.columns, last - first);
+      for (int64_t row = first; row < last; ++row) {
+        cells.AddElements(data + row * row_stride, column_stride);
+      }
+      cells.Finish(&map.cells[static_cast<size_t>(cell * grid.columns.cells)], part);
+    }
+    const std::lock_guard lock(mutex);
+    range.min = std::min(range.min, part.min);
+    range.max = std::max(range.max, part.max);
+  });
+  if (range.min <= range.max) map.range = range;
+}
+
+}  // namespace
+
+double ValueRange::Position(double value) const {
+  if (min == max) return 0.5;
+  // Halves, because the difference of two doubles can overflow.
+  return std::clamp((value / 2 - min / 2) / (max / 2 - min / 2), 0.0, 1.0);
+}
+
+ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t most_columns) {
+  const MapPlane plane = PlaneOf(view.layout.sizes);
+  const auto stride = [&](std::optional<size_t> d) { return d ? view.layout.strides[*d] : 0; };
+  ValueMap map{view.type, GridOf(plane, most_rows, most_columns), {}, {}};
+  map.cells.resize(map.grid.cell_count());
+  VisitDataType(AllTypes{}, view.type, [&]<typename T>() {
+    MapValues(view.elements<T>(), stride(plane.row_dimension), stride(plane.column_dimension), map);
+  });
+  return map;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,380 @@
+"""Maps of differences and of values: on the screen, in JSON and as pictures, against NumPy."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+import zlib
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import DMLOP, X, ProgramTest
+
+SEED = int(os.environ.get("SEED", np.random.SeedSequence().entropy % 2**32))
+UNICODE = {**os.environ, "LC_ALL": "C.UTF-8"}
+PLAIN = {**os.environ, "LC_ALL": "C"}
+SHADES = {"unicode": "·░▒▓█", "plain": ".-+*#"}
+MISMATCH = 67  # the palette's entry
+
+
+def decode_png(data):
+    """The pixels of an 8-bit palette PNG as (palette, indices), by the format's own rules."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, chunks = 8, {}
+    while at < len(data):
+        size, name = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + size]
+        (crc,) = struct.unpack(">I", data[at + 8 + size : at + 12 + size])
+        assert zlib.crc32(name + body) == crc
+        chunks[name] = chunks.get(name, b"") + body
+        at += 12 + size
+    width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    assert (depth, color, interlaced) == (8, 3, 0)
+    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), "u1").reshape(height, width + 1)
+    rows = np.zeros((height, width), "u1")
+    for y, line in enumerate(lines):
+        above = rows[y - 1] if y else np.zeros(width, "u1")
+        rows[y] = unfiltered(line[0], line[1:], above)
+    return np.frombuffer(chunks[b"PLTE"], "u1").reshape(-1, 3), rows
+
+
+def unfiltered(kind, line, above):
+    if kind == 0:
+        return line
+    if kind == 1:
+        return np.cumsum(line, dtype="u1")
+    if kind == 2:
+        return line + above
+    assert kind in (3, 4)
+    row, left, corner = [], 0, 0
+    for value, up in zip(line.tolist(), above.tolist()):
+        if kind == 3:
+            guess = (left + up) // 2
+        else:
+            near = {n: abs(left + up - corner - n) for n in (corner, up, left)}
+            guess = min((left, up, corner), key=near.get)
+        left, corner = (value + guess) % 256, up
+        row.append(left)
+    return np.array(row, "u1")
+
+
+def edges(size, most):
+    cells = min(size, most)
+    return [i * size // cells for i in range(cells + 1)]
+
+
+def plane_of(shape):
+    """The last two axes that are longer than 1."""
+    return tuple(axis for axis in range(len(shape)) if shape[axis] > 1)[-2:]
+
+
+def folded(array):
+    """Sums a tensor over all but its plane."""
+    plane = plane_of(array.shape)
+    sums = array.sum(axis=tuple(axis for axis in range(array.ndim) if axis not in plane))
+    return sums.reshape((1,) * (2 - sums.ndim) + sums.shape)
+
+
+def cells_of(plane, most_rows, most_columns, combine):
+    rows, columns = edges(plane.shape[0], most_rows), edges(plane.shape[1], most_columns)
+    return [[combine(plane[a:b, c:d]) for c, d in zip(columns, columns[1:])] for a, b in zip(rows, rows[1:])]
+
+
+def ordinals(array):
+    """Neighbours in value are neighbours here; both zeros are 0."""
+    if array.dtype.kind != "f":
+        return array.astype(object)
+    bits = array.view(f"i{array.itemsize}").astype(object)
+    least = -(1 << (8 * array.itemsize - 1))
+    return np.where(bits < 0, least - bits, bits)
+
+
+def badness(a, b):
+    """What each pixel should be: 0 equal, 1 + the bin of the ULP error, or a mismatch."""
+    result = np.zeros(a.shape, int)
+    nan_a, nan_b = np.isnan(a), np.isnan(b)
+    for index in np.argwhere(~((a == b) | (nan_a & nan_b))):
+        at = tuple(index)
+        if np.isfinite(a[at]) and np.isfinite(b[at]):
+            ulp = abs(int(ordinals(a[at].reshape(1))[0]) - int(ordinals(b[at].reshape(1))[0]))
+            result[at] = 1 + (0 if ulp == 0 else 1 + (ulp - 1).bit_length())
+        else:
+            result[at] = MISMATCH
+    return result
+
+
+class MapTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        print(f"SEED={SEED}", file=sys.stderr)
+
+    def random_pair(self, random, shape, dtype):
+        """Two tensors that differ here and there, with special values among the floats."""
+        if np.dtype(dtype).kind == "f":
+            a = random.standard_normal(shape).astype(dtype)
+            flat = a.reshape(-1)
+            for value in (np.nan, np.inf, -np.inf, 0.0, -0.0):
+                flat[random.integers(0, a.size, 1 + a.size // 50)] = value
+        else:
+            info = np.iinfo(dtype)
+            a = random.integers(info.min, info.max, shape, dtype, endpoint=True)
+        b = a.copy()
+        where = random.random(shape) < random.choice([0.002, 0.05, 0.6])
+        other = random.permutation(a.reshape(-1)).reshape(shape)
+        near = (a.view(f"u{a.itemsize}") ^ random.integers(0, 8, shape).astype(f"u{a.itemsize}")).view(a.dtype)
+        b[where] = np.where(random.random(shape) < 0.5, other, near)[where]
+        return a, b
+
+    def lines_of(self, text):
+        """The cells that a map draws, line by line."""
+        return [match[1] for match in re.finditer(r"^ *\d+ \|(.*)\|$", text, re.M)]
+
+
+class DifferenceMapTest(MapTest):
+    def test_cells_are_numpys_counts(self):
+        random = np.random.default_rng(SEED)
+        shapes = [(5, 7), (33, 65), (1000, 3), (3, 1000), (2, 3, 40, 70), (4, 1, 9, 1), (17,), (1,), (100, 1), (2,) * 6]
+        dtypes = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+        for number in range(22):
+            shape, dtype = shapes[number % len(shapes)], dtypes[number % len(dtypes)]
+            with self.subTest(seed=SEED, shape=shape, dtype=dtype):
+                a, b = self.random_pair(random, shape, dtype)
+                if random.random() < 0.3:
+                    a = np.asfortranarray(a)
+                self.save(a=a, b=b)
+                bad = badness(a, b)
+                compare = ["compare", "a.npy", "b.npy", "--map", "-o", "d.png"]
+                status = int(bad.any())
+                verdict = json.loads(self.text_of(*compare, "--format", "json", status=status))
+                counts = folded((bad > 0).astype(int))
+                self.assertEqual(verdict["map"]["differenceCounts"], cells_of(counts, 32, 64, lambda c: int(c.sum())))
+                self.assertEqual([verdict["map"]["rows"], verdict["map"]["columns"]], list(counts.shape))
+                axes = [verdict["map"][f"{name}Dimension"] for name in ("row", "column")]
+                self.assertEqual([axis for axis in axes if axis is not None], list(plane_of(shape)))
+                self.check_histogram(verdict, a, b, bad)
+                self.check_picture(bad)
+                for name, environment in (("unicode", UNICODE), ("plain", PLAIN)):
+                    text = self.text_of(*compare[:-2], status=status, env={**environment, "COLUMNS": "70"})
+                    self.check_drawing(text, bad, SHADES[name], 70)
+
+    def check_histogram(self, verdict, a, b, bad):
+        bins = np.where(bad == MISMATCH, -1, np.maximum(bad - 1, 0)).reshape(-1)
+        for row in verdict["ulpHistogram"]:
+            least, most, count = row["leastUlp"], row["mostUlp"], row["count"]
+            number = 0 if most == 0 else 1 + (most - 1).bit_length()
+            self.assertEqual(least, 0 if number == 0 else 1 if number == 1 else 2 ** (number - 2) + 1)
+            self.assertEqual(count, int((bins == number).sum()))
+        in_bins = sum(row["count"] for row in verdict["ulpHistogram"])
+        self.assertEqual(in_bins, int((bins >= 0).sum()))
+        self.assertEqual(verdict["nanMismatches"] + verdict["infinityMismatches"], int((bins < 0).sum()))
+
+    def check_picture(self, bad):
+        palette, pixels = decode_png((self.folder / "d.png").read_bytes())
+        plane = plane_of(bad.shape)
+        worst = bad.max(axis=tuple(axis for axis in range(bad.ndim) if axis not in plane))
+        worst = worst.reshape((1,) * (2 - worst.ndim) + worst.shape)
+        height, width = pixels.shape[0] // worst.shape[0], pixels.shape[1] // worst.shape[1]
+        np.testing.assert_array_equal(pixels, np.kron(worst, np.ones((height, width), int)))
+        self.assertEqual(len(palette), MISMATCH + 1)
+        self.assertEqual(len({tuple(color) for color in palette[[0, 1, 10, 25, MISMATCH]]}), 5)
+
+    def check_drawing(self, text, bad, shades, width):
+        self.assertLessEqual(max(map(len, text[text.index("map of") :].splitlines())), width)
+        lines = self.lines_of(text)
+        counts, mismatches = folded((bad > 0).astype(int)), folded((bad == MISMATCH).astype(int))
+        layers = bad.size // counts.size
+        columns = width - len(str(counts.shape[0] - 1)) - 3
+        shares = cells_of(counts, 32, columns, lambda c: c.sum() / (c.size * layers))
+        marked = cells_of(mismatches, 32, columns, lambda c: c.any())
+        for line, line_shares, line_marked in zip(lines, shares, marked, strict=True):
+            expected = "".join(
+                "!" if mark else shades[0] if share == 0 else shades[1 + np.searchsorted([0.01, 0.1, 0.5], share, "right")]
+                for share, mark in zip(line_shares, line_marked))
+            self.assertEqual(line, expected)
+
+    def test_a_wrong_last_column_and_a_wrong_tile_are_seen(self):
+        a = np.random.default_rng(SEED).standard_normal((2, 96, 600)).astype("f4")
+        b = a.copy()
+        b[0, :, -1] += 1
+        b[1, 30:33, 100:120] += 1
+        self.save(a=a, b=b)
+        text = self.text_of("compare", "a.npy", "b.npy", "--map", status=1, env={**PLAIN, "COLUMNS": "65"})
+        lines = self.lines_of(text)
+        self.assertEqual({line[-1] for line in lines}, {"-"} if lines[0][-1] == "-" else {"+"})
+        tile = [(y, x) for y, line in enumerate(lines) for x, cell in enumerate(line[:-1]) if cell != "."]
+        self.assertEqual(tile, [(10, 10), (10, 11)])
+        self.assertIn("all of dimension 0 laid over one another", text)
+
+    def test_tolerated_elements_are_not_on_the_map(self):
+        self.save(a=X, b=np.nextafter(X, np.float32(9)))
+        done = self.text_of("compare", "a.npy", "b.npy", "--map", "--ulp", "1", env=PLAIN)
+        self.assertEqual(self.lines_of(done), ["..."] * 3)
+        self.assertRegex(done, r"elements by ULP error:\n +1 +9 #{40}\n")
+
+    def test_bits_show_zeros_of_both_signs(self):
+        self.save(a=np.array([[0.0, 1]], "f4"), b=np.array([[-0.0, 1]], "f4"))
+        text = self.text_of("compare", "a.npy", "b.npy", "--map", "--bits", "-o", "d.png", status=1, env=PLAIN)
+        self.assertEqual(self.lines_of(text), ["#."])
+        pixels = decode_png((self.folder / "d.png").read_bytes())[1]
+        self.assertEqual(pixels[0, 0], 1)
+
+    def test_nothing_to_draw(self):
+        self.save(x=X, flat=X.ravel(), empty=np.zeros((0, 3), "f4"))
+        for draw in (["--map"], ["-o", "d.png"]):
+            done = self.run_program("compare", "x.npy", "flat.npy", *draw, status=1)
+            self.assertIn(b"shapes differ", done.stdout)
+            self.assertIn(b"no map", done.stderr)
+            self.assertIn("no elements", self.errors_of("compare", "empty.npy", "empty.npy", *draw, status=4))
+            self.assertIn("no elements", self.errors_of("show", "empty.npy", *draw, status=4))
+            self.assertIn("no elements", self.errors_of("show", "x.npy", "[3:]", *draw, status=4))
+        self.assertNotIn("d.png", self.files())
+
+
+class ValueMapTest(MapTest):
+    def expected_cells(self, plane, most_rows, most_columns):
+        """Each cell as a position between the least and the largest finite value, or as what is not finite."""
+        finite = plane[np.isfinite(plane)].astype("f8")
+        low, high = finite.min(), finite.max()
+
+        def cell(values):
+            values = values.astype("f8")
+            for mark, marked in (("N", np.isnan(values)), (">", values == np.inf), ("<", values == -np.inf)):
+                if marked.any():
+                    return mark
+            return 0.5 if low == high else (values.mean() - low) / (high - low)
+
+        return cells_of(plane, most_rows, most_columns, cell)
+
+    def test_drawings_and_pictures_are_numpys_means(self):
+        random = np.random.default_rng(SEED)
+        cases = [((9, 30), "f4"), ((60, 133), "f2"), ((3, 40, 20), "i8"), ((2500, 3), "f8"), ((50,), "u1"), ((1, 1), "f4")]
+        for number, (shape, dtype) in enumerate(cases):
+            with self.subTest(seed=SEED, shape=shape, dtype=dtype):
+                array, _ = self.random_pair(random, shape, dtype)
+                if array.size == 1:
+                    array[:] = 7
+                self.save(x=np.asfortranarray(array) if number % 2 else array)
+                plane = array[(0,) * max(array.ndim - 2, 0)]
+                plane = plane.reshape((1,) * (2 - plane.ndim) + plane.shape)
+                columns = 66 - len(str(plane.shape[0] - 1)) - 3
+                cells = self.expected_cells(plane, 32, columns)
+                for shades, environment in ((" ░▒▓█", UNICODE), (" .:-=+*#%@", PLAIN)):
+                    text = self.text_of("show", "x.npy", "--map", env={**environment, "COLUMNS": "66"})
+                    for line, row in zip(self.lines_of(text), cells, strict=True):
+                        for character, cell in zip(line, row, strict=True):
+                            self.assertIn(character, self.possible(cell, shades))
+                self.text_of("show", "x.npy", "-o", "x.png")
+                self.check_picture(plane)
+
+    def possible(self, cell, shades):
+        """The shades that a position may have where its last bits are in doubt."""
+        if isinstance(cell, str):
+            return cell
+        near = [min(len(shades) - 1, int(max(0, cell + slack) * len(shades))) for slack in (-1e-9, 1e-9)]
+        return shades[min(near) : max(near) + 1]
+
+    def check_picture(self, plane):
+        palette, pixels = decode_png((self.folder / "x.png").read_bytes())
+        cells = self.expected_cells(plane, 2048, 2048)
+        height, width = pixels.shape[0] // len(cells), pixels.shape[1] // len(cells[0])
+        np.testing.assert_array_equal(pixels, np.kron(pixels[::height, ::width], np.ones((height, width), int)))
+        special = {"N": (230, 0, 0), ">": (255, 150, 0), "<": (0, 90, 255)}
+        for row, colors in zip(cells, palette[pixels[::height, ::width]], strict=True):
+            for cell, color in zip(row, colors, strict=True):
+                if isinstance(cell, str):
+                    self.assertEqual(tuple(color), special[cell])
+                else:
+                    self.assertEqual(len(set(color)), 1)
+                    self.assertLessEqual(abs(int(color[0]) - 255 * cell), 1.01)
+
+    def test_extremes_do_not_overflow(self):
+        most = np.finfo("f8").max
+        self.save(x=np.array([[-most] * 3, [0] * 3, [most] * 3]))
+        lines = self.lines_of(self.text_of("show", "x.npy", "--map", env=PLAIN))
+        self.assertEqual(lines, ["   ", "+++", "@@@"])
+
+    def test_nothing_finite(self):
+        self.save(x=np.array([[np.nan, np.inf, -np.inf]], "f4"))
+        self.assertEqual(self.lines_of(self.text_of("show", "x.npy", "--map", "-o", "x.png")), ["N><"])
+
+
+class ScreenTest(MapTest):
+    def on_terminal(self, columns, *arguments, **environment):
+        """What a terminal of so many columns receives."""
+        terminal, end = pty.openpty()
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        clean = {name: value for name, value in UNICODE.items() if name not in ("COLUMNS", "NO_COLOR")}
+        text = b""
+        with subprocess.Popen([DMLOP, *arguments], cwd=self.folder, stdout=end, env={**clean, **environment}):
+            os.close(end)
+            try:
+                while piece := os.read(terminal, 1 << 16):
+                    text += piece
+            except OSError:
+                pass  # Linux's way to say that the other end is closed
+        os.close(terminal)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_lines_fit_the_screen(self):
+        a = np.random.default_rng(SEED).standard_normal((500, 500)).astype("f4")
+        self.save(a=a, b=a + np.float32(1e-3))
+        for columns in (40, 80, 120):
+            for command in (["show", "a.npy", "--map", "--stats"], ["compare", "a.npy", "b.npy", "--map"]):
+                text = self.on_terminal(columns, *command)
+                self.assertIn("\x1b[", text)
+                plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+                drawn = plain[plain.index("map of") :].split("count ")[0].splitlines()
+                bars = [line for line in plain.splitlines() if line.endswith("#")]
+                self.assertTrue(bars)
+                self.assertLessEqual(max(map(len, drawn + bars)), columns)
+                self.assertEqual(len(self.lines_of(plain)[0]), columns - 6)
+                # COLUMNS wins over the terminal; the drawing is the same without color.
+                forced = self.on_terminal(columns + 9, *command, COLUMNS=str(columns), NO_COLOR="1")
+                self.assertNotIn("\x1b[", forced)
+                if command[0] == "compare":
+                    self.assertEqual(forced, plain)
+
+    def test_color_is_for_terminals(self):
+        self.save(a=X, b=X + 1)
+        for command in (["show", "a.npy", "--map"], ["compare", "a.npy", "b.npy", "--map"]):
+            status = int(command[0] == "compare")
+            self.assertNotIn("\x1b[", self.text_of(*command, status=status))
+            self.assertIn("\x1b[", self.text_of(*command, "--color", "always", status=status))
+            self.assertNotIn("\x1b[", self.on_terminal(80, *command, "--color", "never"))
+
+
+class PictureFileTest(MapTest):
+    def test_a_picture_replaces_what_was_there_whole(self):
+        self.save(a=X, b=X + 1)
+        for command in (["show", "a.npy"], ["compare", "a.npy", "b.npy"]):
+            status = int(command[0] == "compare")
+            self.write("old.png", "old")
+            os.chmod(self.folder / "old.png", 0o644)
+            self.text_of(*command, "-o", "old.png", status=status)
+            decode_png((self.folder / "old.png").read_bytes())
+            self.assertEqual([name for name in self.files() if "tmp" in name], [])
+            self.write("old.png", "old")
+            with open("/dev/full", "wb") as full:
+                self.run_program(*command, "-o", "old.png", status=5, stdout=full)
+            self.assertEqual((self.folder / "old.png").read_bytes(), b"old")
+
+    def test_only_png_files_take_pictures(self):
+        self.save(a=X)
+        self.write("t.npy", "keep")
+        for path in ("t.npy", "-", "picture"):
+            self.assertIn(".png", self.errors_of("show", "a.npy", "-o", path, status=2))
+            self.assertIn(".png", self.errors_of("compare", "a.npy", "a.npy", "-o", path, status=2))
+        self.assertIn("several", self.errors_of("show", "a.npy", "a.npy", "-o", "x.png", status=2))
+        self.assertIn("none", self.errors_of("show", "a.npy", "-o", "none/x.png", status=5))
+        self.assertEqual((self.folder / "t.npy").read_bytes(), b"keep")
+
+
+if __name__ == "__main__":
+    unittest.main()
