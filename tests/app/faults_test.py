@@ -63,7 +63,7 @@ class InjectedTest(FaultTest):
                             '"Strides": [8000000, 1]}}'), "-i", "large.npy", "-o", "c.raw"]
         for arguments, fault, name in [
             (thirds, "open:EACCES:1:1", "old.npy"),
-            (thirds, "open:EROFS:3:1", "c.npy"),
+            (thirds, "open:EROFS:4:1", "c.npy"),
             (thirds, "pwrite:ENOSPC:1:1", "old.npy"),
             (thirds, "pwrite:ENOSPC:2:1", "new.npy"),
             (thirds, "pwrite:EIO:3:1", "c.npy"),
