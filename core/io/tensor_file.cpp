@@ -20,7 +20,6 @@ namespace dmlop {
 namespace {
 
 constexpr std::string_view kNpyExtension = ".npy";
-constexpr std::array<std::string_view, 3> kRawExtensions = {".bin", ".dat", ".raw"};
 
 [[noreturn]] void Fail(const std::string& name, const std::string& message) {
   throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));

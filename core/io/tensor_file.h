@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
@@ -17,6 +18,8 @@
 namespace dmlop {
 
 enum class FileFormat { kNpy, kRaw };
+
+inline constexpr std::string_view kRawExtensions[] = {".bin", ".dat", ".raw"};
 
 // Throws an Error of kind kUsage for an extension that is not in the list.
 FileFormat FormatOf(const std::string& path);

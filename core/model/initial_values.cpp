@@ -77,7 +77,7 @@ class InitialValuesReader {
     const auto type = values_.Enum(*type_name, kDataTypePrefix, DataTypeNames());
     if (!type) return false;
     const DataType data_type = static_cast<DataType>(*type);
-    if (ByteWidth(data_type) == 0 || data_type == DataType::kFloat16) {
+    if (!CanBeMixed(data_type)) {
       values_.Error(*type_name, "RES-2",
                     fmt::format("{} cannot stand in a list of mixed types", Name(data_type)));
       return false;
@@ -158,13 +158,16 @@ class InitialValuesReader {
 
 }  // namespace
 
+bool CanBeMixed(DataType type) {
+  return ByteWidth(type) > 0 && type != DataType::kFloat16;
+}
+
 bool IsNpy(const std::string& path) {
   return LowerExtension(path) == ".npy";
 }
 
 bool IsImage(const std::string& path) {
-  const std::string extension = LowerExtension(path);
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+  return std::ranges::count(kImageExtensions, LowerExtension(path)) > 0;
 }
 
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values) {

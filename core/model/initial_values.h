@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
+
+inline constexpr std::string_view kImageExtensions[] = {".jpg", ".jpeg", ".png"};
 
 struct InitialValues {
   // [1, 2.5], or a mixed list such as [{"type": "UINT32", "value": 6}].
@@ -34,6 +37,9 @@ struct InitialValues {
   DataType type = DataType::kUnknown;  // of a mixed list, or for the .npy file to say
   std::variant<List, Sequence, File> source;
 };
+
+// False for what cannot stand in a list of mixed types.
+bool CanBeMixed(DataType type);
 
 // Reads both fields of a resource. Faults are reported.
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values);

@@ -95,9 +95,7 @@ class ModelReader {
                                                        "sizeInBytes", "initialValuesOffsetInBytes"};
     resource_names_[value.key()] = kUnreadable;
     if (!values_.Expect(value, JsonKind::kObject)) return;
-    for (const std::string_view ignored : {"resampleSize", "resampleMode"})
-      WarnIgnored(value, ignored);
-    CheckKeysBesides(value, kKeys, {"resampleSize", "resampleMode"});
+    CheckKeys(value, kKeys, kIgnoredResourceKeys);
     auto initial_values = ReadInitialValues(value, values_);
     const auto size = OptionalUint64(value, "sizeInBytes");
     const uint64_t offset = OptionalUint64(value, "initialValuesOffsetInBytes").value_or(0);
@@ -115,17 +113,16 @@ class ModelReader {
     return member ? values_.Uint64(*member) : std::nullopt;
   }
 
-  void WarnIgnored(JsonCursor object, std::string_view name) const {
-    if (const auto member = values_.Find(object, name)) {
-      values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
+  // Warns of members that are ignored, and of those that are not known.
+  void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
+                 std::span<const std::string_view> ignored) const {
+    for (const std::string_view name : ignored) {
+      if (const auto member = values_.Find(object, name)) {
+        values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
+      }
     }
-  }
-
-  // CheckKeys with names that have been warned of.
-  void CheckKeysBesides(JsonCursor object, std::span<const std::string_view> known,
-                        std::initializer_list<std::string_view> ignored) const {
     std::vector<std::string_view> all(known.begin(), known.end());
-    all.insert(all.end(), ignored);
+    all.insert(all.end(), ignored.begin(), ignored.end());
     values_.CheckKeys(object, all);
   }
 
@@ -165,21 +162,16 @@ class ModelReader {
     return false;
   }
 
-  // Both ways of compiling give the same numbers.
   void ReadCompileType(JsonCursor value) const {
-    constexpr std::array<std::string_view, 2> kTypes = {"DmlCompileOp", "DmlCompileGraph"};
-    if (const auto type = values_.Find(value, "dmlCompileType")) values_.Enum(*type, "", kTypes);
+    const auto type = values_.Find(value, "dmlCompileType");
+    if (type) values_.Enum(*type, "", kDmlCompileTypes);
   }
 
-  // Flags permit what dmlop never does.
   void ReadExecutionFlags(JsonCursor value) const {
-    constexpr std::array<std::string_view, 4> kFlags = {"NONE", "ALLOW_HALF_PRECISION_COMPUTATION",
-                                                        "DISABLE_META_COMMANDS",
-                                                        "DESCRIPTORS_VOLATILE"};
     const auto flags = values_.Find(value, "executionFlags");
     if (!flags) return;
     for (const JsonCursor flag : flags->is_array() ? flags->children() : std::vector{*flags}) {
-      values_.Enum(flag, "DML_EXECUTION_FLAG_", kFlags);
+      values_.Enum(flag, kExecutionFlagPrefix, kExecutionFlags);
     }
   }
 
@@ -227,10 +219,7 @@ class ModelReader {
                       Describe(value.kind())));
       return binding;
     }
-    const auto ignored = {"elementCount", "format", "counter", "counterOffsetBytes", "shape"};
-    for (const std::string_view name : ignored) WarnIgnored(value, name);
-    CheckKeysBesides(value, kKeys,
-                     {"elementCount", "format", "counter", "counterOffsetBytes", "shape"});
+    CheckKeys(value, kKeys, kIgnoredBindingKeys);
     if (const auto name = values_.Require(value, "name")) binding.resource = ResourceCalled(*name);
     binding.element_offset = OptionalUint64(value, "elementOffset").value_or(0);
     binding.element_size = OptionalUint64(value, "elementSizeInBytes").value_or(0);
@@ -273,8 +262,7 @@ class ModelReader {
 
   void ReadDispatch(JsonCursor value) {
     constexpr std::array<std::string_view, 3> kKeys = {"type", "dispatchable", "bindings"};
-    WarnIgnored(value, "threadGroupCount");
-    CheckKeysBesides(value, kKeys, {"threadGroupCount"});
+    CheckKeys(value, kKeys, kIgnoredDispatchKeys);
     const auto name = values_.Require(value, "dispatchable");
     const auto bindings = values_.Require(value, "bindings");
     if (!name || !bindings) return;

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,18 @@
 #include "core/model/initial_values.h"
 
 namespace dmlop {
+
+// Both ways of compiling give the same numbers, and the flags permit what dmlop never does.
+inline constexpr std::string_view kDmlCompileTypes[] = {"DmlCompileOp", "DmlCompileGraph"};
+inline constexpr std::string_view kExecutionFlagPrefix = "DML_EXECUTION_FLAG_";
+inline constexpr std::string_view kExecutionFlags[] = {
+    "NONE", "ALLOW_HALF_PRECISION_COMPUTATION", "DISABLE_META_COMMANDS", "DESCRIPTORS_VOLATILE"};
+
+// Members that DxDispatch reads, but that change nothing for tensors in buffers.
+inline constexpr std::string_view kIgnoredResourceKeys[] = {"resampleSize", "resampleMode"};
+inline constexpr std::string_view kIgnoredBindingKeys[] = {"elementCount", "format", "counter",
+                                                           "counterOffsetBytes", "shape"};
+inline constexpr std::string_view kIgnoredDispatchKeys[] = {"threadGroupCount"};
 
 struct ModelResource {
   std::string name;

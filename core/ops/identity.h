@@ -24,6 +24,7 @@ struct IdentityDesc {
       Rule{"ID-1", "input and output agree in DataType, DimensionCount and Sizes"},
       Rule{"ID-6", "no ScaleBias for 64-bit types"},
   };
+  static constexpr std::array<FieldLimits, 0> kLimits = {};
 
   TensorDesc input_tensor;
   TensorDesc output_tensor;

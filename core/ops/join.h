@@ -25,6 +25,10 @@ struct JoinDesc {
            "Axis is a dimension; Sizes agree but on Axis, where the output has the inputs' sum"},
       Rule{"JOIN-5", "no input is empty along Axis"},
   };
+  static constexpr std::array kLimits = {
+      FieldLimits{.field = "InputTensors", .min_count = 1},
+      FieldLimits{.field = "Axis", .max = kMaxRank - 1},
+  };
   static constexpr std::string_view kEmptyAxisCode = "JOIN-5";
 
   std::optional<uint32_t> input_count;

@@ -229,6 +229,14 @@ std::span<const Rule> Rules(const OperatorDesc& desc) {
       [](const auto& d) { return std::span<const Rule>(std::decay_t<decltype(d)>::kRules); }, desc);
 }
 
+std::span<const FieldLimits> Limits(const OperatorDesc& desc) {
+  return std::visit(
+      [](const auto& d) {
+        return std::span<const FieldLimits>(std::decay_t<decltype(d)>::kLimits);
+      },
+      desc);
+}
+
 std::optional<OperatorDesc> MakeOperator(std::string_view name) {
   if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
   for (size_t i = 0; i < kNames.size(); ++i) {

@@ -27,6 +27,7 @@ std::span<const std::string_view> OperatorNames();  // "ELEMENT_WISE_IDENTITY", 
 std::string_view Name(const OperatorDesc& desc);
 std::string_view Summary(const OperatorDesc& desc);
 std::span<const Rule> Rules(const OperatorDesc& desc);  // besides those of tensors alone
+std::span<const FieldLimits> Limits(const OperatorDesc& desc);
 
 // An operator with nothing filled in, by a name with or without its prefix.
 std::optional<OperatorDesc> MakeOperator(std::string_view name);

@@ -60,6 +60,9 @@ struct ReduceDesc {
       Rule{"RED-3", "Axes lie in [0, DimensionCount - 1]"},
       Rule{"RED-4", "no axis is listed twice"},
   };
+  static constexpr std::array kLimits = {
+      FieldLimits{.field = "Axes", .max_count = kMaxRank, .max = kMaxRank - 1, .distinct = true},
+  };
 
   std::optional<ReduceFunction> function;
   TensorDesc input_tensor;

@@ -24,6 +24,10 @@ struct SplitDesc {
            "Axis is a dimension; Sizes agree but on Axis, where the outputs add up to the input"},
       Rule{"SPLIT-4", "no output is empty along Axis"},
   };
+  static constexpr std::array kLimits = {
+      FieldLimits{.field = "OutputTensors", .min_count = 1},
+      FieldLimits{.field = "Axis", .max = kMaxRank - 1},
+  };
   static constexpr std::string_view kEmptyAxisCode = "SPLIT-4";
 
   TensorDesc input_tensor;

@@ -10,4 +10,11 @@ const SupportRow* RowAt(const SupportTable& table, FeatureLevel level) {
   return in_force;
 }
 
+FieldLimits LimitsOf(std::string_view field, std::span<const FieldLimits> limits) {
+  for (const FieldLimits& entry : limits) {
+    if (entry.field == field) return entry;
+  }
+  return {field};
+}
+
 }  // namespace dmlop

@@ -2,6 +2,7 @@
 // pages as data, shared by the validator, the listings and the tests.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,6 +17,19 @@ struct Rule {
   std::string_view code;
   std::string_view text;
 };
+
+// What a field may hold whatever the others say; where there is nothing to say, there is no entry.
+struct FieldLimits {
+  std::string_view field;
+  uint32_t min_count = 0;  // entries of an array
+  uint32_t max_count = UINT32_MAX;
+  uint32_t min = 0;  // of each number
+  uint32_t max = UINT32_MAX;
+  bool distinct = false;  // no number stands twice
+};
+
+// The entry of a field, or one without limits.
+FieldLimits LimitsOf(std::string_view field, std::span<const FieldLimits> limits);
 
 // Holds from its level until the next row of the same table.
 struct SupportRow {

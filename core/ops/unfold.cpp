@@ -10,8 +10,6 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMaxSpatialRank = 6;
-
 constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, types::kAll, {}}};
 constexpr SupportTable kTables[] = {{"", kRows}};
 
@@ -111,7 +109,7 @@ void CheckNoZeros(const UnfoldDesc& desc, Diagnostics& diagnostics) {
         NamedArray{"Dilations", desc.dilations}}) {
     if (!array.values) continue;
     for (size_t d = 0; d < array.values->size(); ++d) {
-      if ((*array.values)[d] != 0) continue;
+      if ((*array.values)[d] >= LimitsOf(array.name, UnfoldDesc::kLimits).min) continue;
       diagnostics.Error("UNF-11", fmt::format("{}/{}", array.name, d), "0 is not allowed");
     }
   }

@@ -23,6 +23,8 @@
 
 namespace dmlop {
 
+inline constexpr uint32_t kMaxSpatialRank = kMaxRank - 2;
+
 struct UnfoldDesc {
   static constexpr std::string_view kName = "UNFOLD";
   static constexpr std::string_view kSummary = "copies sliding windows into columns (im2col)";
@@ -36,6 +38,13 @@ struct UnfoldDesc {
       Rule{"UNF-10", "the padded input holds at least one window"},
       Rule{"UNF-11", "WindowSizes, Strides and Dilations are not 0"},
       Rule{"UNF-14", "exists from feature level 6_4"},
+  };
+  static constexpr std::array kLimits = {
+      FieldLimits{.field = "WindowSizes", .min_count = 1, .max_count = kMaxSpatialRank, .min = 1},
+      FieldLimits{.field = "Strides", .min_count = 1, .max_count = kMaxSpatialRank, .min = 1},
+      FieldLimits{.field = "Dilations", .min_count = 1, .max_count = kMaxSpatialRank, .min = 1},
+      FieldLimits{.field = "StartPadding", .min_count = 1, .max_count = kMaxSpatialRank},
+      FieldLimits{.field = "EndPadding", .min_count = 1, .max_count = kMaxSpatialRank},
   };
 
   TensorDesc input_tensor;
