@@ -25,6 +25,8 @@ constexpr std::string_view kTensorKeys[] = {"Type",
                                             "Strides",
                                             "TotalTensorSizeInBytes",
                                             "GuaranteedBaseOffsetAlignment"};
+constexpr auto kTensorLevelKeys = std::span(kTensorKeys).first<2>();
+constexpr auto kTensorFieldKeys = std::span(kTensorKeys).subspan<2>();
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -175,9 +177,13 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
   if (!Expect(value, JsonKind::kObject)) return desc;
   const JsonCursor fields = TensorFields(value);
   if (!Expect(fields, JsonKind::kObject)) return desc;
-  CheckKeys(value, kTensorKeys);
   Find(value, "Desc");  // null is reported
-  if (fields.offset() != value.offset()) CheckKeys(fields, kTensorKeys);
+  if (fields.offset() == value.offset()) {
+    CheckKeys(value, kTensorKeys);
+  } else {
+    CheckKeys(value, kTensorLevelKeys);
+    CheckKeys(fields, kTensorFieldKeys);
+  }
 
   if (const auto type = Find(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
   if (const auto type = FindField(fields, "DataType")) {
