@@ -1,0 +1,29 @@
+// The schema of what a descriptor binds to its tensors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/schema_parts.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+struct TensorField {
+  std::string name;
+  TensorRole role;
+  bool is_array;
+};
+
+std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc);
+
+// "input-binding" and "output-binding", and what the rules need. DefineValues comes first.
+void DefineBindings(Json& definitions);
+
+// The value of "bindings".
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<TensorField>& fields);
+
+// What must hold between the inputs of a descriptor and their bindings.
+Json BindingRules(const std::vector<TensorField>& fields);
+
+}  // namespace dmlop

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/io/tensor_file.h"
+#include "core/model/schema_bindings.h"
+#include "core/model/schema_tensor.h"
+#include "core/ops/field_visitor.h"
+
+namespace dmlop {
+namespace {
+
+struct TensorFieldLister : FieldVisitor {
+  std::vector<TensorField> fields;
+
+  template <typename T>
+  void Tensor(std::string_view name, TensorRole role, T&) {
+    fields.push_back({std::string(name), role, false});
+  }
+  template <typename T>
+  void Tensors(std::string_view name, TensorRole role, T&) {
+    fields.push_back({std::string(name), role, true});
+  }
+};
+
+// Arrays of values or again of arrays, and initializers.
+void DefineInlineValues(const std::string& value, Json& definitions) {
+  const std::string array = value + "-array";
+  const SchemaDialect strict(Dialect::kDescriptor);
+  const Json count = {{"valueCount", Ref("uint32")}};
+  Json constant = {{"value", Ref(value)}};
+  Json sequence = {{"valueStart", Ref(value)}, {"valueDelta", Ref(value)}};
+  constant.update(count);
+  sequence.update(count);
+  definitions[array] = {{"type", "array"},
+                        {"minItems", 1},
+                        {"if", {{"contains", {{"type", "array"}}}}},
+                        {"then", {{"items", Ref(array)}}},
+                        {"else", {{"items", Ref(value)}}}};
+  definitions[value + "-initializer"] = {
+      {"if", {{"required", {"value"}}}},
+      {"then", strict.Object(constant, {"value"})},
+      {"else", strict.Object(sequence, {"valueStart", "valueDelta"})}};
+  definitions[value + "-binding"] = {{"allOf",
+                                      {IfThen({{"type", "array"}}, Ref(array)),
+                                       IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};
+}
+
+// A condition on a field of a descriptor's operator, wherever its fields stand.
+Json HasField(const std::string& name, const Json& schema) {
+  const Json has = Has(name, schema);
+  return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
+}
+
+// What is bound to the inputs must go with their types: values in the document are of the type,
+// and only .npy files tell it. The inputs of an array are all of one type.
+Json RulesOf(const TensorField& input) {
+  const auto one_of = [&](const Json& schema) {
+    return input.is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
+  };
+  const auto binding = [&](const Json& schema) -> Json {
+    return {{"properties", {{"bindings", {{"properties", {{input.name, schema}}}}}}}};
+  };
+  Json rules = Json::array();
+  rules.push_back(IfThen(Has("bindings", Has(input.name, one_of(Ref("untyped-binding")))),
+                         HasField(input.name, one_of(Ref("complete-tensor")))));
+  for (const DataType type : ElementTypes()) {
+    if (IsFloat(type)) continue;
+    const Json typed = Ref(ValueDefinition(type) + "-binding");
+    rules.push_back(IfThen(HasField(input.name, one_of(Ref(fmt::format("{}-tensor", Name(type))))),
+                           binding(input.is_array ? Json{{"items", typed}} : typed)));
+  }
+  return rules;
+}
+
+}  // namespace
+
+std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc) {
+  return VisitAllFields(desc, TensorFieldLister()).fields;
+}
+
+void DefineBindings(Json& definitions) {
+  definitions["complete-tensor"] = CompleteTensor();
+  definitions["untyped-binding"] = {
+      {"anyOf",
+       {{{"type", {"array", "object"}}},
+        {{"type", "string"}, {"pattern", HasExtension(kRawExtensions)}}}}};
+  DefineInlineValues("number", definitions);
+  for (const DataType type : ElementTypes()) {
+    if (IsFloat(type)) continue;
+    definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);
+    DefineInlineValues(ValueDefinition(type), definitions);
+  }
+  Json input = Ref("number-binding");
+  input["type"] = {"string", "array", "object", "null"};
+  input["pattern"] = definitions["file-name"]["pattern"];
+  definitions["input-binding"] = input;
+  definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
+}
+
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<TensorField>& fields) {
+  Json properties = Json::object();
+  for (const TensorField& field : fields) {
+    const Json one = Ref(field.role == TensorRole::kInput ? "input-binding" : "output-binding");
+    properties[field.name] = field.is_array ? dialect.Optional(ArrayOf(one)) : one;
+  }
+  return dialect.Optional(dialect.Object(properties, Json::array()));
+}
+
+Json BindingRules(const std::vector<TensorField>& fields) {
+  Json rules = Json::array();
+  for (const TensorField& field : fields) {
+    if (field.role != TensorRole::kInput) continue;
+    for (const Json& rule : RulesOf(field)) rules.push_back(rule);
+  }
+  return rules;
+}
+
+}  // namespace dmlop
