@@ -28,25 +28,6 @@ struct TensorsSizer : FieldVisitor {
   }
 };
 
-// The names of the tensor fields, and the numbers of entries of those that are arrays.
-struct TensorFieldLister : FieldVisitor {
-  struct Entry {
-    std::string_view name;
-    TensorRole role;
-    bool is_array;
-  };
-  std::vector<Entry> entries;
-
-  template <typename T>
-  void Tensor(std::string_view name, TensorRole role, T&) {
-    entries.push_back({name, role, false});
-  }
-  template <typename T>
-  void Tensors(std::string_view name, TensorRole role, T&) {
-    entries.push_back({name, role, true});
-  }
-};
-
 }  // namespace
 
 OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagnostics& diagnostics)
@@ -66,7 +47,7 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
 void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics) {
   const ValueReader values(diagnostics);
   if (!values.Expect(object, JsonKind::kObject)) return;
-  const auto fields = VisitAllFields(op(), TensorFieldLister()).entries;
+  const auto fields = TensorFieldsOf(op());
   std::vector<std::string_view> names;
   for (const auto& field : fields) names.push_back(field.name);
   values.CheckKeys(object, names);

@@ -8,7 +8,6 @@
 #include <cctype>
 
 #include "core/base/spelling.h"
-#include "core/ops/field_visitor.h"
 
 namespace dmlop {
 namespace {
@@ -30,19 +29,6 @@ std::string WhatElse(std::string_view type) {
   if (lower == "dmlserializedgraph") return "a serialized graph";
   return MakeOperator(type) ? "" : fmt::format("the operator {}", type);
 }
-
-struct BindPointLister : FieldVisitor {
-  std::vector<std::string_view> names;
-
-  template <typename T>
-  void Tensor(std::string_view name, TensorRole, T&) {
-    names.push_back(name);
-  }
-  template <typename T>
-  void Tensors(std::string_view name, TensorRole, T&) {
-    names.push_back(name);
-  }
-};
 
 }  // namespace
 
@@ -180,7 +166,8 @@ class ModelReader {
   ModelBindings ReadBindings(JsonCursor value, const OperatorDesc& op) const {
     ModelBindings bindings{value, {}};
     if (!values_.Expect(value, JsonKind::kObject)) return bindings;
-    const auto known = VisitAllFields(op, BindPointLister()).names;
+    std::vector<std::string_view> known;
+    for (const TensorField& bind_point : TensorFieldsOf(op)) known.push_back(bind_point.name);
     for (auto member = value.first_child(); member; member = member->next()) {
       const std::string& field = member->key();
       if (std::find(known.begin(), known.end(), field) == known.end()) {

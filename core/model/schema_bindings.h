@@ -1,21 +1,12 @@
 // The schema of what a descriptor binds to its tensors.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/model/schema_parts.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
-
-struct TensorField {
-  std::string name;
-  TensorRole role;
-  bool is_array;
-};
-
-std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc);
 
 // "input-binding" and "output-binding", and what the rules need. DefineValues comes first.
 void DefineBindings(Json& definitions);

@@ -5,23 +5,9 @@
 #include "core/io/tensor_file.h"
 #include "core/model/schema_bindings.h"
 #include "core/model/schema_tensor.h"
-#include "core/ops/field_visitor.h"
 
 namespace dmlop {
 namespace {
-
-struct TensorFieldLister : FieldVisitor {
-  std::vector<TensorField> fields;
-
-  template <typename T>
-  void Tensor(std::string_view name, TensorRole role, T&) {
-    fields.push_back({std::string(name), role, false});
-  }
-  template <typename T>
-  void Tensors(std::string_view name, TensorRole role, T&) {
-    fields.push_back({std::string(name), role, true});
-  }
-};
 
 // Arrays of values or again of arrays, and initializers.
 void DefineInlineValues(const std::string& value, Json& definitions) {
@@ -47,7 +33,7 @@ void DefineInlineValues(const std::string& value, Json& definitions) {
 }
 
 // A condition on a field of a descriptor's operator, wherever its fields stand.
-Json HasField(const std::string& name, const Json& schema) {
+Json HasField(std::string_view name, const Json& schema) {
   const Json has = Has(name, schema);
   return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
 }
@@ -59,7 +45,7 @@ Json RulesOf(const TensorField& input) {
     return input.is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
   };
   const auto binding = [&](const Json& schema) -> Json {
-    return {{"properties", {{"bindings", {{"properties", {{input.name, schema}}}}}}}};
+    return {{"properties", {{"bindings", {{"properties", {{std::string(input.name), schema}}}}}}}};
   };
   Json rules = Json::array();
   rules.push_back(IfThen(Has("bindings", Has(input.name, one_of(Ref("untyped-binding")))),
@@ -74,10 +60,6 @@ Json RulesOf(const TensorField& input) {
 }
 
 }  // namespace
-
-std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc) {
-  return VisitAllFields(desc, TensorFieldLister()).fields;
-}
 
 void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
@@ -102,7 +84,7 @@ Json BindingsSchema(const SchemaDialect& dialect, const std::vector<TensorField>
   Json properties = Json::object();
   for (const TensorField& field : fields) {
     const Json one = Ref(field.role == TensorRole::kInput ? "input-binding" : "output-binding");
-    properties[field.name] = field.is_array ? dialect.Optional(ArrayOf(one)) : one;
+    properties[std::string(field.name)] = field.is_array ? dialect.Optional(ArrayOf(one)) : one;
   }
   return dialect.Optional(dialect.Object(properties, Json::array()));
 }

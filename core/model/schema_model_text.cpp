@@ -124,7 +124,7 @@ Json BindPointRules() {
   std::map<std::string, std::vector<std::string_view>> operators;
   for (const std::string_view name : OperatorNames()) {
     for (const TensorField& field : TensorFieldsOf(*MakeOperator(name))) {
-      operators[field.name].push_back(name);
+      operators[std::string(field.name)].push_back(name);
     }
   }
   Json rules = Json::array();

@@ -128,7 +128,7 @@ void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<Tensor
 
 void AddDispatchableMembers(const std::vector<TensorField>& fields, Json& around) {
   Json bind_points = Json::object();
-  for (const TensorField& field : fields) bind_points[field.name] = Ref("bind-point");
+  for (const TensorField& field : fields) bind_points[std::string(field.name)] = Ref("bind-point");
   around["bindings"] = {{"type", "object"}, {"properties", bind_points}};
   around["dmlCompileType"] = Names("", kDmlCompileTypes);
   around["executionFlags"] = ItemOrArray(Names(kExecutionFlagPrefix, kExecutionFlags));

@@ -24,6 +24,19 @@ OperatorDesc MakeByIndex(size_t index, std::index_sequence<kIndices...>) {
   return desc;
 }
 
+struct TensorFieldLister : FieldVisitor {
+  std::vector<TensorField> fields;
+
+  template <typename T>
+  void Tensor(std::string_view name, TensorRole role, T&) {
+    fields.push_back({name, role, false});
+  }
+  template <typename T>
+  void Tensors(std::string_view name, TensorRole role, T&) {
+    fields.push_back({name, role, true});
+  }
+};
+
 template <typename Slot>
 struct SlotCollector : FieldVisitor {
   std::vector<Slot> slots;
@@ -243,6 +256,10 @@ std::optional<OperatorDesc> MakeOperator(std::string_view name) {
     if (kNames[i] == name) return MakeByIndex(i, std::make_index_sequence<kNames.size()>());
   }
   return std::nullopt;
+}
+
+std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc) {
+  return VisitAllFields(desc, TensorFieldLister()).fields;
 }
 
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& desc) {

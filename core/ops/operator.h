@@ -32,6 +32,14 @@ std::span<const FieldLimits> Limits(const OperatorDesc& desc);
 // An operator with nothing filled in, by a name with or without its prefix.
 std::optional<OperatorDesc> MakeOperator(std::string_view name);
 
+// A field that is a tensor, or an array of them.
+struct TensorField {
+  std::string_view name;
+  TensorRole role;
+  bool is_array;
+};
+std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc);
+
 // A tensor of an operator, by its path: "InputTensor", "OutputTensors/1".
 template <typename Desc>
 struct BasicTensorSlot {
