@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/progress.h"
+
 namespace dmlop {
 namespace {
 
@@ -37,6 +39,15 @@ class InBody {
   bool before_;
 };
 
+void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
+  if (count <= grain || is_in_body || ThreadCount() == 1) return body(0, count);
+  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+                    [&](const tbb::blocked_range<int64_t>& range) {
+                      const InBody in_body;
+                      body(range.begin(), range.end());
+                    });
+}
+
 }  // namespace
 
 void SetThreadCount(int count) {
@@ -49,15 +60,23 @@ int ThreadCount() {
   return ThreadLimit().count;
 }
 
-void ParallelFor(int64_t count, int64_t grain,
-                 const std::function<void(int64_t begin, int64_t end)>& body) {
+void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body) {
   if (count <= 0) return;
-  if (count <= grain || is_in_body || ThreadCount() == 1) return body(0, count);
-  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
-                    [&](const tbb::blocked_range<int64_t>& range) {
-                      const InBody in_body;
-                      body(range.begin(), range.end());
-                    });
+  if (bytes == 0 || !IsWatched()) return RunRanges(count, grain, body);
+  // Ranges are large, so those of a loop that is watched are gone through in steps.
+  FindWork(bytes);
+  const int64_t step = std::max(grain, count / (bytes / kStepBytes + 1));
+  const auto done_at = [&](int64_t turn) {
+    return static_cast<int64_t>(static_cast<double>(bytes) / static_cast<double>(count) *
+                                static_cast<double>(turn));
+  };
+  RunRanges(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += step) {
+      const int64_t next = std::min(at + step, end);
+      body(at, next);
+      AddDone(done_at(next) - done_at(at));
+    }
+  });
 }
 
 }  // namespace dmlop

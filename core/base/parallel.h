@@ -10,9 +10,12 @@ namespace dmlop {
 void SetThreadCount(int count);
 int ThreadCount();
 
+using RangeBody = std::function<void(int64_t begin, int64_t end)>;
+
 // Calls body(begin, end) on disjoint ranges that cover [0, count), at least `grain` long but for
 // the last. The calling thread runs loops of one grain, and those within a parallel loop's body.
-void ParallelFor(int64_t count, int64_t grain,
-                 const std::function<void(int64_t begin, int64_t end)>& body);
+// `bytes` are what the whole loop goes through, for its progress; 0 where loops within the body
+// say that, or where it is not worth to be told.
+void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body);
 
 }  // namespace dmlop

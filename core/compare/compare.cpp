@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/compare/element.h"
 #include "core/compare/row_walk.h"
 #include "core/tensor/visit_data_type.h"
@@ -314,16 +315,17 @@ void CompareAll(const ConstTensorView& actual, const ConstTensorView& expected,
   const LoopNest<kOperands> nest = PlanLoops(actual.layout, expected.layout);
   const Offsets stride = nest.Step(nest.rank() - 1);
   std::mutex mutex;
-  ParallelFor(total.element_count, kParallelElements, [&](int64_t begin, int64_t end) {
-    Comparer<T> comparer(tolerance, maps);
-    ForEachRun(nest, begin, end, [&](const Offsets& offset, int64_t count) {
-      comparer.CompareRun(actual.elements<T>() + offset[kActual],
-                          expected.elements<T>() + offset[kExpected], offset[kIndex], stride,
-                          count);
-    });
-    const std::lock_guard lock(mutex);
-    Merge(comparer.result(), total);
-  });
+  ParallelFor(total.element_count, kParallelElements, expected.element_bytes(),
+              [&](int64_t begin, int64_t end) {
+                Comparer<T> comparer(tolerance, maps);
+                ForEachRun(nest, begin, end, [&](const Offsets& offset, int64_t count) {
+                  comparer.CompareRun(actual.elements<T>() + offset[kActual],
+                                      expected.elements<T>() + offset[kExpected], offset[kIndex],
+                                      stride, count);
+                });
+                const std::lock_guard lock(mutex);
+                Merge(comparer.result(), total);
+              });
 }
 
 }  // namespace
@@ -347,6 +349,7 @@ Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expecte
   assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
   Comparison total;
   total.element_count = expected.layout.element_count();
+  const Work work("comparing", expected.element_bytes());
   VisitDataType(AllTypes{}, expected.type,
                 [&]<typename T>() { CompareAll<T>(actual, expected, tolerance, maps, total); });
   return total;

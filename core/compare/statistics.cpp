@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/compare/element.h"
 #include "core/compare/row_walk.h"
 #include "core/exact/error_free.h"
@@ -18,6 +19,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kChunk = 1 << 16;  // elements that are summed alone; also a thread's least work
+constexpr int64_t kLooks = 2;        // at each element
 
 // A sum that carries its rounding errors along, about as good as twice the precision of double.
 class CompensatedSum {
@@ -82,6 +84,7 @@ class Elements {
         nest_(WithARow(Merged(LoopNest<1>{view.layout.sizes, {view.layout.strides}}))) {}
 
   int64_t count() const { return count_; }
+  int64_t bytes() const { return count_ * static_cast<int64_t>(sizeof(T)); }
 
   // Calls visit(value) for the elements [begin, end).
   template <typename Visit>
@@ -132,7 +135,7 @@ Survey<T> SurveyOf(const Elements<T>& elements) {
   Survey<T> total;
   total.counts.count = elements.count();
   std::mutex mutex;
-  ParallelFor(elements.count(), kChunk, [&](int64_t begin, int64_t end) {
+  ParallelFor(elements.count(), kChunk, elements.bytes(), [&](int64_t begin, int64_t end) {
     Survey<T> part;
     elements.ForEach(begin, end, [&](Wide<T> value) { part.Add(value); });
     const std::lock_guard lock(mutex);
@@ -185,12 +188,13 @@ class Distribution {
         empty_(min, max),
         histogram_(empty_),
         sums_(static_cast<size_t>((elements.count() + kChunk - 1) / kChunk)) {
-    ParallelFor(static_cast<int64_t>(sums_.size()), 1, [&](int64_t begin, int64_t end) {
-      Histogram part = empty_;
-      for (int64_t chunk = begin; chunk < end; ++chunk) AddChunk(chunk, part);
-      const std::lock_guard lock(mutex_);
-      histogram_.Add(part);
-    });
+    ParallelFor(static_cast<int64_t>(sums_.size()), 1, elements.bytes(),
+                [&](int64_t begin, int64_t end) {
+                  Histogram part = empty_;
+                  for (int64_t chunk = begin; chunk < end; ++chunk) AddChunk(chunk, part);
+                  const std::lock_guard lock(mutex_);
+                  histogram_.Add(part);
+                });
   }
 
   const std::array<int64_t, Histogram::kBinCount>& histogram() const { return histogram_.counts(); }
@@ -243,6 +247,7 @@ Statistics StatisticsOf(const Elements<T>& elements) {
 
 Statistics ComputeStatistics(const ConstTensorView& view) {
   Statistics statistics;
+  const Work work("statistics", kLooks * view.element_bytes());
   VisitDataType(AllTypes{}, view.type,
                 [&]<typename T>() { statistics = StatisticsOf(Elements<T>(view)); });
   return statistics;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/compare/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -81,11 +82,12 @@ class CellRow {
 };
 
 template <typename T>
-void MapValues(const T* data, int64_t row_stride, int64_t column_stride, ValueMap& map) {
+void MapValues(const T* data, int64_t row_stride, int64_t column_stride, int64_t bytes,
+               ValueMap& map) {
   ValueRange range{kInfinity, -kInfinity};
   std::mutex mutex;
   const MapGrid& grid = map.grid;
-  ParallelFor(grid.rows.cells, 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(grid.rows.cells, 1, bytes, [&](int64_t begin, int64_t end) {
     ValueRange part{kInfinity, -kInfinity};
     for (int64_t cell = begin; cell < end; ++cell) {
       const int64_t first = grid.rows.Begin(cell);
@@ -116,8 +118,11 @@ ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t
   const auto stride = [&](std::optional<size_t> d) { return d ? view.layout.strides[*d] : 0; };
   ValueMap map{view.type, GridOf(plane, most_rows, most_columns), {}, {}};
   map.cells.resize(map.grid.cell_count());
+  const int64_t bytes = plane.rows * plane.columns * ByteWidth(view.type);
+  const Work work("drawing", bytes);
   VisitDataType(AllTypes{}, view.type, [&]<typename T>() {
-    MapValues(view.elements<T>(), stride(plane.row_dimension), stride(plane.column_dimension), map);
+    MapValues(view.elements<T>(), stride(plane.row_dimension), stride(plane.column_dimension),
+              bytes, map);
   });
   return map;
 }

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/ops/pieces.h"
+#include "core/ops/traffic.h"
 
 namespace dmlop {
 namespace {
@@ -27,13 +29,14 @@ void RunInPieces(const OperatorDesc& desc, std::span<const ConstTensorView> inpu
       }
     }
   };
-  ParallelFor(std::min<int64_t>(ThreadCount(), pieces.count()), 1, work);
+  ParallelFor(std::min<int64_t>(ThreadCount(), pieces.count()), 1, /*bytes=*/0, work);
 }
 
 }  // namespace
 
 void RunInto(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
              std::span<OutputTensor* const> outputs) {
+  const Work work(std::string(Name(desc)), WorkBytes(desc));
   const bool all_packed = std::all_of(outputs.begin(), outputs.end(),
                                       [](const OutputTensor* o) { return IsPacked(o->layout()); });
   const bool any_large = std::any_of(outputs.begin(), outputs.end(),

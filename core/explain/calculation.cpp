@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/progress.h"
 #include "core/explain/calculate_reduce.h"
 #include "core/explain/rounding_choice.h"
 #include "core/tensor/visit_data_type.h"
@@ -139,6 +140,7 @@ Outcome Calculate(const OperatorDesc& desc, const ElementBox& sources, const Con
                   DataType output_type) {
   Outcome outcome;
   if (const auto* reduce = std::get_if<ReduceDesc>(&desc)) {
+    const Work work("explaining");  // how often elements are looked at depends on them
     outcome.value = RunOn(desc, view, output_type);
     outcome.calculation = ExplainReduce(*reduce->function, {sources, view}, outcome.value);
     return outcome;

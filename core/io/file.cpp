@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/progress.h"
 
 namespace dmlop {
 namespace {
@@ -49,6 +50,7 @@ size_t ReadFully(int descriptor, std::byte* bytes, size_t size, const std::strin
     if (count < 0) Fail(name, "cannot be read", errno);
     if (count == 0) break;
     done += static_cast<size_t>(count);
+    AddDone(count);
   }
   return done;
 }
@@ -68,6 +70,7 @@ void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
 std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name,
                                  size_t limit = std::numeric_limits<size_t>::max()) {
   constexpr size_t kChunk = 1 << 12;  // most documents are short, and fresh pages are not free
+  const Work work("reading " + name);
   std::vector<std::byte> bytes;
   while (true) {
     const size_t size = bytes.size();
@@ -156,10 +159,12 @@ size_t ReadStandardInput(std::span<std::byte> bytes) {
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
   WriteFully(bytes.size(), name, [&](size_t done) {
-    const ssize_t count = write(descriptor, bytes.data() + done, bytes.size() - done);
+    const size_t step = std::min<size_t>(kStepBytes, bytes.size() - done);
+    const ssize_t count = write(descriptor, bytes.data() + done, step);
     if (count < 0 && errno == EPIPE && descriptor == STDOUT_FILENO) {
       throw Error(ErrorKind::kClosedPipe, name + ": nobody reads it");
     }
+    if (count > 0) AddDone(count);
     return count;
   });
 }
@@ -189,6 +194,7 @@ std::string IdentityOf(const std::string& path) {
 void WriteStream(const std::string& path, std::span<const std::byte> bytes) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(path, "cannot be opened for writing", errno);
+  const Work work("writing " + path, static_cast<int64_t>(bytes.size()));
   WriteAll(file.get(), bytes, path);
   if (close(file.Release()) != 0) Fail(path, "cannot be written", errno);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/tensor/loop_nest.h"
@@ -49,8 +50,12 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
   if (header.big_endian || !aligned) {
     auto copy = std::make_shared<Buffer>(header.data_size());
-    std::copy_n(data, header.data_size(), copy->data());
-    if (header.big_endian) SwapByteOrder(header.type, {copy->data(), header.data_size()});
+    const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
+    ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
+      std::byte* step = copy->data() + begin;
+      std::copy_n(data + begin, size, step);
+      if (header.big_endian) SwapByteOrder(header.type, {step, size});
+    });
     data = copy->data();
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
         std::move(owner), std::move(copy));
@@ -62,6 +67,7 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
 // with what a header claims.
 void ReadOn(std::vector<std::byte>& bytes, size_t size) {
   constexpr size_t kChunk = size_t{64} << 20;
+  const Work work("reading standard input", static_cast<int64_t>(size - bytes.size()));
   while (bytes.size() < size) {
     const size_t begin = bytes.size();
     bytes.resize(std::min(size, begin + std::max(kChunk, begin)));
@@ -265,6 +271,7 @@ void OutputTensor::Flush() {
     if (storage.buffer) storage.file->Write(0, storage.buffer->bytes());
     storage.file->Close();
   } else if (storage.path == kStandardStream) {
+    const Work work("writing standard output", static_cast<int64_t>(storage.span().size()));
     WriteAll(STDOUT_FILENO, storage.span(), "standard output");
   } else if (!storage.path.empty()) {
     WriteStream(storage.path, storage.span());

@@ -7,6 +7,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/io/npy.h"
 
 namespace dmlop {
@@ -120,8 +121,12 @@ void ModelResources::Fill() {
 void ModelResources::FillFromFile(const SourceFile& file) {
   const auto data = file.file.bytes().subspan(file.data_begin);
   const auto to = bytes(file.resource);
-  std::copy(data.begin(), data.end(), to.begin());
-  if (file.big_endian) SwapByteOrder(shapes_[file.resource].type, to.first(data.size()));
+  const Work work("reading " + file.path, static_cast<int64_t>(data.size()));
+  ForEachStep(data.size(), [&](size_t begin, size_t size) {
+    const auto step = to.subspan(begin, size);
+    std::copy_n(data.begin() + static_cast<ptrdiff_t>(begin), size, step.begin());
+    if (file.big_endian) SwapByteOrder(shapes_[file.resource].type, step);
+  });
 }
 
 }  // namespace dmlop

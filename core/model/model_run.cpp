@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/progress.h"
 #include "core/io/npy.h"
+#include "core/ops/traffic.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -79,8 +81,12 @@ ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
 void ModelRun::Dispatch(size_t command) {
   const size_t dispatchable =
       std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
+  const ModelDispatchable& what = model_.dispatchables()[dispatchable];
+  const OperatorDesc& desc = what.object.op();
   const Tensors tensors = TensorsOf(command);
-  dmlop::Run(model_.dispatchables()[dispatchable].object.op(), tensors.inputs, tensors.outputs);
+  const Work work(fmt::format("[{}/{}] {}", command + 1, model_.commands().size(), what.name),
+                  WorkBytes(desc));
+  dmlop::Run(desc, tensors.inputs, tensors.outputs);
 }
 
 void ModelRun::Print(const PrintCommand& command,

@@ -20,7 +20,7 @@ constexpr int64_t kRow = 1 << 12;
 template <typename Body>
 void ForParts(size_t bytes, Body&& body) {
   const int64_t size = static_cast<int64_t>(bytes);
-  ParallelFor((size + kChunk - 1) / kChunk, kParallelBytes / kChunk,
+  ParallelFor((size + kChunk - 1) / kChunk, kParallelBytes / kChunk, size,
               [&](int64_t begin, int64_t end) {
                 body(begin * kChunk, std::min(end * kChunk, size) - begin * kChunk);
               });

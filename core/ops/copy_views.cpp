@@ -44,14 +44,13 @@ class ShortRowsLoop {
  public:
   ShortRowsLoop(std::span<const RowsCopy> copies, int64_t width)
       : rows_(copies.front().rows), groups_(GroupsOf(copies, width)) {
-    int64_t row_bytes = 0;
     int64_t shortest = copies.front().row_bytes;
     for (const RowsCopy& copy : copies) {
-      row_bytes += copy.row_bytes;
+      row_bytes_ += copy.row_bytes;
       shortest = std::min(shortest, copy.row_bytes);
     }
-    block_rows_ = std::max<int64_t>(1, kBlockBytes / row_bytes);
-    if (rows_ * row_bytes < kStreamBytes) return;
+    block_rows_ = std::max<int64_t>(1, kBlockBytes / row_bytes_);
+    if (rows_ * row_bytes_ < kStreamBytes) return;
     if (shortest >= kStreamedRowBytes) {
       streaming_ = Streaming::kRows;
       block_rows_ = 1;  // measured: reading on in order is worth twice as much as longer blocks
@@ -62,7 +61,7 @@ class ShortRowsLoop {
 
   void Run() const {
     ParallelFor((rows_ + block_rows_ - 1) / block_rows_, kParallelBytes / kBlockBytes,
-                [&](int64_t begin, int64_t end) {
+                rows_ * row_bytes_, [&](int64_t begin, int64_t end) {
                   const int64_t end_row = std::min(end * block_rows_, rows_);
                   if (streaming_ == Streaming::kBlocks) {
                     StreamBlocks(begin * block_rows_, end_row);
@@ -116,6 +115,7 @@ class ShortRowsLoop {
   }
 
   int64_t rows_;
+  int64_t row_bytes_ = 0;  // of all copies
   std::vector<RowGroup> groups_;
   int64_t block_rows_;
   Streaming streaming_ = Streaming::kNone;

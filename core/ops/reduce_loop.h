@@ -123,11 +123,19 @@ class ReduceLoop {
     return std::move(undecided_);
   }
 
+  // Of the elements that go into so many tiles, about.
+  int64_t BytesOf(int64_t tiles) const {
+    const double elements = static_cast<double>(plan_.output_count * plan_.group_size);
+    const double part = static_cast<double>(tiles) / static_cast<double>(plan_.tile_count());
+    return static_cast<int64_t>(elements * part) * static_cast<int64_t>(sizeof(Input));
+  }
+
   Tile NewTile() const { return Tile(plan_.tile * plan_.fold.count); }
 
   void RunWholeGroups(int64_t count, const TileAt& tile_at) {
     const int64_t elements = plan_.tile * plan_.group_size;
-    ParallelFor(count, kParallelElements / elements + 1, [&](int64_t begin, int64_t end) {
+    const int64_t grain = kParallelElements / elements + 1;
+    ParallelFor(count, grain, BytesOf(count), [&](int64_t begin, int64_t end) {
       Tile tile = NewTile();
       std::optional<TileWalk> walk;
       for (int64_t i = begin; i < end; ++i) {
@@ -149,7 +157,8 @@ class ReduceLoop {
     const int64_t blocks = plan_.block_count();
     std::vector<std::optional<Tile>> states(static_cast<size_t>(count * blocks));
     const int64_t elements = plan_.tile * plan_.fold.count * plan_.block;
-    ParallelFor(count * blocks, kParallelElements / elements + 1, [&](int64_t begin, int64_t end) {
+    const int64_t grain = kParallelElements / elements + 1;
+    ParallelFor(count * blocks, grain, BytesOf(count), [&](int64_t begin, int64_t end) {
       for (int64_t work = begin; work < end; ++work) {
         const int64_t block = work % blocks;
         Tile& tile = states[static_cast<size_t>(work)].emplace(NewTile());
@@ -159,16 +168,17 @@ class ReduceLoop {
     });
     const int64_t parts = (plan_.tile + kMergedOutputs - 1) / kMergedOutputs;
     const int64_t merged = std::min(plan_.tile, kMergedOutputs) * blocks;
-    ParallelFor(count * parts, kParallelElements / merged + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t work = begin; work < end; ++work) {
-        const Place place = PlaceOf(tile_at(work / parts));
-        const int64_t first = work % parts * kMergedOutputs;
-        const Outputs outputs{first, std::min(first + kMergedOutputs, place.count)};
-        const auto of_tile = states.begin() + work / parts * blocks;
-        for (int64_t b = 1; b < blocks; ++b) MergeTile(outputs, *of_tile[b], **of_tile);
-        Finish(place, outputs, **of_tile);
-      }
-    });
+    ParallelFor(count * parts, kParallelElements / merged + 1, /*bytes=*/0,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t work = begin; work < end; ++work) {
+                    const Place place = PlaceOf(tile_at(work / parts));
+                    const int64_t first = work % parts * kMergedOutputs;
+                    const Outputs outputs{first, std::min(first + kMergedOutputs, place.count)};
+                    const auto of_tile = states.begin() + work / parts * blocks;
+                    for (int64_t b = 1; b < blocks; ++b) MergeTile(outputs, *of_tile[b], **of_tile);
+                    Finish(place, outputs, **of_tile);
+                  }
+                });
   }
 
   void MergeTile(const Outputs& outputs, Tile& from, Tile& to) const {

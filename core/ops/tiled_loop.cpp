@@ -21,6 +21,7 @@ class TiledLoop {
         from_(from.data),
         to_(to.data),
         width_(static_cast<int64_t>(ByteWidth(to.type))),
+        bytes_(to.element_bytes()),
         row_(row) {
     const TileWork copy = CopyTileFor(ByteWidth(to.type));
     const TileWork write = plan_.streams ? StreamRows() : copy;
@@ -32,7 +33,7 @@ class TiledLoop {
   void Run() const {
     if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_);
     const int64_t tile_bytes = plan_.shapes.front().elements * width_;
-    ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1,
+    ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1, bytes_,
                 [&](int64_t begin, int64_t end) {
                   Walk<4> place(plan_.grid, begin);
                   for (int64_t i = begin; i < end; ++i, place.Next()) {
@@ -84,6 +85,7 @@ class TiledLoop {
   const std::byte* from_;
   std::byte* to_;
   int64_t width_;  // bytes of an element
+  int64_t bytes_;  // of all elements
   const RowWork* row_;
   TileWork in_;   // the first move of a tile
   TileWork out_;  // the second, from the buffer

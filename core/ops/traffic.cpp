@@ -46,10 +46,19 @@ Traffic TrafficOf(const OperatorDesc& desc, std::span<const ConstTensorView> inp
     traffic.read_bytes += DistinctElements(layout) * static_cast<int64_t>(ByteWidth(input.type));
   }
   for (const TensorView& output : outputs) {
-    traffic.written_bytes +=
-        output.layout.element_count() * static_cast<int64_t>(ByteWidth(output.type));
+    traffic.written_bytes += output.element_bytes();
   }
   return traffic;
+}
+
+int64_t WorkBytes(const OperatorDesc& desc) {
+  const bool is_reduce = std::holds_alternative<ReduceDesc>(desc);
+  int64_t bytes = 0;
+  for (const TensorSlot& slot : TensorSlots(desc)) {
+    if ((slot.role == TensorRole::kInput) != is_reduce) continue;
+    bytes += ConstTensorView{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)}.element_bytes();
+  }
+  return bytes;
 }
 
 Limit LimitOf(const Traffic& traffic) {

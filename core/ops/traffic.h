@@ -22,6 +22,10 @@ struct Traffic {
 Traffic TrafficOf(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                   std::span<const TensorView> outputs);
 
+// Bytes that the loops of a valid desc go through at least: elements of the input of REDUCE, of the
+// outputs of the others.
+int64_t WorkBytes(const OperatorDesc& desc);
+
 // Copy, unless one direction has at least three times the bytes of the other.
 Limit LimitOf(const Traffic& traffic);
 

@@ -81,17 +81,18 @@ class UnfoldLoop {
   void Run() const {
     constexpr int64_t kParallelBytes = 1 << 16;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
-    const int64_t bytes = output_.layout.element_count() * width_;
+    const int64_t bytes = output_.element_bytes();
     const bool packed = IsPacked(output_.layout);
-    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, [&](int64_t begin, int64_t end) {
-      if (packed && bytes >= kStreamBytes) {
-        StreamPieces(begin, end);
-      } else if (packed) {
-        WriteConsecutively(begin, end);
-      } else {
-        WritePieces(begin, end);
-      }
-    });
+    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, bytes,
+                [&](int64_t begin, int64_t end) {
+                  if (packed && bytes >= kStreamBytes) {
+                    StreamPieces(begin, end);
+                  } else if (packed) {
+                    WriteConsecutively(begin, end);
+                  } else {
+                    WritePieces(begin, end);
+                  }
+                });
   }
 
  private:

@@ -28,6 +28,11 @@ struct BasicTensorView {
     }
   }
 
+  // Bytes of all elements, without what lies between them.
+  int64_t element_bytes() const {
+    return layout.element_count() * static_cast<int64_t>(ByteWidth(type));
+  }
+
   // The part whose coordinate along `axis` lies in [start, start + size).
   BasicTensorView Slice(size_t axis, int64_t start, int64_t size) const {
     BasicTensorView slice = *this;
