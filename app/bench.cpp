@@ -35,23 +35,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One line on the terminal that standard error is, overwritten again and again. What is too long
-// for it is cut off by the terminal, which does not wrap meanwhile.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() { Show(""); }
-
-  void Show(const std::string& text) const {
-    if (shown_) PrintMessage("\r\x1b[K\x1b[?7l" + text + "\x1b[?7h");
-  }
-
- private:
-  bool shown_;
-};
-
 // Calls the function until it has run long enough to be warm. Returns the seconds of a call.
 double WarmUp(const std::function<void()>& function, double min_seconds) {
   const double enough = std::min(kMaxWarmUpSeconds, min_seconds / 5);
@@ -68,7 +51,7 @@ class Bench {
  public:
   Bench(const BenchOptions& options, const CommonOptions& common, const BenchLibrary& library,
         const std::vector<BenchCase>& cases)
-      : options_(options), library_(library), cases_(cases), progress_(common.quiet) {
+      : options_(options), library_(library), cases_(cases), quiet_(common.quiet) {
     const int64_t known = library.LastLevelCacheBytes();
     cold_bytes_ = kCacheFills * (known > 0 ? known : kUsualCacheBytes);
     threads_ = options.threads;
@@ -81,7 +64,7 @@ class Bench {
   std::vector<BenchRow> Measure() {
     for (const BenchCase& of : cases_) RequireMemoryFor(of);
     for (const BenchCase& of : cases_) {
-      progress_.Show(fmt::format("{}: filling memory", of.name));
+      Show(fmt::format("{}: filling memory", of.name));
       OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)));
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
@@ -93,6 +76,10 @@ class Bench {
   }
 
  private:
+  void Show(const std::string& text) const {
+    if (!quiet_) ShowProgressLine(Printable(text));
+  }
+
   int64_t CopiesOf(int64_t bytes) const {
     const bool any_cold = options_.caches != BenchCaches::kHot;
     return any_cold ? std::max<int64_t>(1, (cold_bytes_ + bytes - 1) / bytes) : 1;
@@ -113,9 +100,9 @@ class Bench {
     for (const int threads : threads_) {
       SetThreadCount(threads);
       for (const CacheState cache : caches_) {
-        progress_.Show(fmt::format("[{}/{}] {}, {} thread{}, {} caches", rows_.size() + 1,
-                                   cases_.size() * threads_.size() * caches_.size(), of.name,
-                                   threads, threads == 1 ? "" : "s", Name(cache)));
+        Show(fmt::format("[{}/{}] {}, {} thread{}, {} caches", rows_.size() + 1,
+                         cases_.size() * threads_.size() * caches_.size(), of.name, threads,
+                         threads == 1 ? "" : "s", Name(cache)));
         BenchRow row;
         row.name = of.name;
         row.threads = threads;
@@ -167,7 +154,7 @@ class Bench {
   const BenchOptions& options_;
   const BenchLibrary& library_;
   const std::vector<BenchCase>& cases_;
-  ProgressLine progress_;
+  const bool quiet_;
   int64_t cold_bytes_;  // no cache holds as much
   std::vector<int> threads_;
   std::vector<CacheState> caches_;
@@ -202,11 +189,12 @@ std::string Text(const BenchReport& report, BenchFormat format, const BenchLibra
 void PrintReport(const BenchReport& report, const BenchOptions& options,
                  const CommonOptions& common, const BenchLibrary& library) {
   const BenchFormat format = FormatFor(options);
-  if (options.output.empty()) return PrintResult(Text(report, format, library, TerminalWidth()));
+  const std::optional<size_t> width = TerminalWidth(STDOUT_FILENO);
+  if (options.output.empty()) return PrintResult(Text(report, format, library, width));
   ResultFile file(options.output, Text(report, format, library, std::nullopt));
   file.Publish();
   file.Keep();
-  if (!common.quiet && !IsDevice(options.output)) PrintResult(TableText(report, TerminalWidth()));
+  if (!common.quiet && !IsDevice(options.output)) PrintResult(TableText(report, width));
 }
 
 // Found before the time is spent. Devices take what they are given.

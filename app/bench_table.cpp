@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "app/bench_report.h"
+#include "app/text_width.h"
 
 namespace dmlop {
 namespace {
@@ -47,15 +48,9 @@ std::string CacheText(const BenchRow& row) {
   return IsAsCold(row) ? std::string(Name(row.cache)) : "not cold";
 }
 
-// Code points, which is columns for the scripts that file names are mostly in.
-size_t WidthOf(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 size_t WidthOf(const Column& column) {
-  size_t width = WidthOf(column.header);
-  for (const std::string& cell : column.cells) width = std::max(width, WidthOf(cell));
+  size_t width = TextWidth(column.header);
+  for (const std::string& cell : column.cells) width = std::max(width, TextWidth(cell));
   return width;
 }
 
@@ -115,8 +110,8 @@ void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
 // Shortens the names, from their front: they end with what tells them apart.
 void ShortenNames(Column& names, size_t width) {
   for (std::string& name : names.cells) {
-    if (WidthOf(name) <= width) continue;
-    size_t surplus = WidthOf(name) - width + 1;
+    if (TextWidth(name) <= width) continue;
+    size_t surplus = TextWidth(name) - width + 1;
     size_t begin = 0;
     while (surplus > 0 || (begin < name.size() && (name[begin] & 0xC0) == 0x80)) {
       if ((name[begin] & 0xC0) != 0x80) --surplus;
@@ -137,7 +132,7 @@ std::string BarText(double share, size_t width) {
 }
 
 std::string Padded(const std::string& cell, const Column& column, size_t width) {
-  const std::string blanks(width - std::min(width, WidthOf(cell)), ' ');
+  const std::string blanks(width - std::min(width, TextWidth(cell)), ' ');
   return column.is_text ? cell + blanks : blanks + cell;
 }
 

@@ -290,7 +290,7 @@ std::string PictureTextOf(const std::string& path, const Picture& picture, const
 }  // namespace
 
 MapStyle StyleOf(ColorMode mode) {
-  return {TextWidth(), UseUnicode(), UseColor(mode, STDOUT_FILENO)};
+  return {OutputWidth(), UseUnicode(), UseColor(mode, STDOUT_FILENO)};
 }
 
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style) {

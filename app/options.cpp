@@ -9,6 +9,7 @@
 
 #include "app/commands.h"
 #include "app/output.h"
+#include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/kernels/isa.h"
@@ -72,6 +73,7 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       return Explain(error);
     }
+    const ProgressDisplay progress(common_.quiet);
     return command_();
   }
 

@@ -7,11 +7,20 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+
+#include "app/text_width.h"
 
 namespace dmlop {
 namespace {
 
 constexpr size_t kDefaultColumns = 80;
+
+bool progress_is_shown = false;
+
+void Write(std::string_view message) {
+  std::fwrite(message.data(), 1, message.size(), stderr);
+}
 
 // The value of a variable; empty where there is none.
 std::string_view Environment(const char* variable) {
@@ -34,11 +43,25 @@ char LowerCase(char c) {
 }  // namespace
 
 void PrintResult(std::string_view text) {
+  EraseProgressLine();
   WriteAll(STDOUT_FILENO, std::as_bytes(std::span(text)), "standard output");
 }
 
 void PrintMessage(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  EraseProgressLine();
+  Write(text);
+}
+
+void ShowProgressLine(std::string_view text) {
+  const std::optional<size_t> width = TerminalWidth(STDERR_FILENO);
+  if (!width) return;
+  // The terminal does not wrap meanwhile, whatever the width of the characters.
+  Write(fmt::format("\r\x1b[K\x1b[?7l{}\x1b[?7h", CutTo(*width, text)));
+  progress_is_shown = true;
+}
+
+void EraseProgressLine() {
+  if (std::exchange(progress_is_shown, false)) Write("\r\x1b[K");
 }
 
 std::string Printable(std::string_view text) {
@@ -54,19 +77,19 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-std::optional<size_t> TerminalWidth() {
-  if (isatty(STDOUT_FILENO) == 0) return std::nullopt;
+std::optional<size_t> TerminalWidth(int descriptor) {
+  if (isatty(descriptor) == 0) return std::nullopt;
   if (const std::optional<size_t> columns = StatedColumns()) return columns;
   winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : kDefaultColumns;
 }
 
-size_t TextWidth() {
+size_t OutputWidth() {
   constexpr size_t kLeast = 20;
   constexpr size_t kMost = 1000;
   const std::optional<size_t> stated = StatedColumns();
-  return std::clamp(stated ? *stated : TerminalWidth().value_or(kDefaultColumns), kLeast, kMost);
+  return std::clamp(stated ? *stated : TerminalWidth(STDOUT_FILENO).value_or(kDefaultColumns), kLeast, kMost);
 }
 
 bool UseColor(ColorMode mode, int descriptor) {

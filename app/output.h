@@ -15,23 +15,28 @@ namespace dmlop {
 // Throws an Error of kind kFileSystem when standard output does not take the text.
 void PrintResult(std::string_view text);
 
-// Failures to print a message have nobody to tell.
+// Both erase the line of progress first. Failures to print a message have nobody to tell.
 void PrintMessage(std::string_view text);
 
 // The text with control characters spelled out, so that what a message quotes cannot drive the
 // terminal.
 std::string Printable(std::string_view text);
 
-// Columns of the terminal that is standard output: COLUMNS, or what the terminal says. Empty where
-// standard output is no terminal.
-std::optional<size_t> TerminalWidth();
+// A line on the terminal that standard error is, in place of the last one; nothing elsewhere. What
+// is too long for it is cut off.
+void ShowProgressLine(std::string_view text);
+void EraseProgressLine();
+
+// Columns of the terminal that a standard stream is: COLUMNS, or what the terminal says. Empty
+// where it is no terminal.
+std::optional<size_t> TerminalWidth(int descriptor);
 
 // Whether an open file should be coloured.
 bool UseColor(ColorMode mode, int descriptor = STDERR_FILENO);
 
 // The columns that text on standard output may take: what COLUMNS says, else the terminal's width,
 // else 80; at least 20.
-size_t TextWidth();
+size_t OutputWidth();
 
 // Whether the locale's characters are UTF-8.
 bool UseUnicode();

@@ -11,6 +11,7 @@
 #include "app/output.h"
 #include "app/run_report.h"
 #include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {
@@ -39,8 +40,7 @@ class ModelFiles {
     if (IsStream(path)) return WriteToStream(path, content);
     CreateFolderOf(path);
     OutputFile file(path, content.header.size() + content.data.size());
-    file.Write(0, std::as_bytes(std::span(content.header)));
-    file.Write(content.header.size(), content.data);
+    WriteContent(content, path, file);
     if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
     file.Close();
     files_.push_back(std::move(file));
@@ -57,6 +57,15 @@ class ModelFiles {
   const std::vector<ReportedFile>& written() const { return written_; }
 
  private:
+  static void WriteContent(const ModelRun::FileContent& content, const std::string& path,
+                           OutputFile& file) {
+    const Work work("writing " + path, static_cast<int64_t>(content.data.size()));
+    file.Write(0, std::as_bytes(std::span(content.header)));
+    ForEachStep(content.data.size(), [&](size_t begin, size_t size) {
+      file.Write(content.header.size() + begin, content.data.subspan(begin, size));
+    });
+  }
+
   static void WriteToStream(const std::string& path, const ModelRun::FileContent& content) {
     std::vector<std::byte> bytes(content.header.size());
     std::memcpy(bytes.data(), content.header.data(), bytes.size());

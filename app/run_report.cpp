@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/document/document_json.h"
 #include "core/kernels/isa.h"
 
@@ -37,7 +38,10 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
 std::string Sha256(std::span<const std::byte> bytes) {
   sha256_ctx context;
   sha256_init(&context);
-  sha256_update(&context, bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data()));
+  const Work work("hashing", static_cast<int64_t>(bytes.size()));
+  ForEachStep(bytes.size(), [&](size_t begin, size_t size) {
+    sha256_update(&context, size, reinterpret_cast<const uint8_t*>(bytes.data()) + begin);
+  });
   std::array<uint8_t, SHA256_DIGEST_SIZE> digest;
   sha256_digest(&context, digest.size(), digest.data());
   std::string text;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/progress.h"
 #include "core/compare/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -63,6 +64,7 @@ class ValuesWriter {
     } else if (layout_.element_count() == 0) {
       text_ += "[]";
     } else {
+      const Work work("printing", abridged_ ? 0 : kBytes * layout_.element_count());
       WriteDimension(0, 0);
     }
     text_ += '\n';
@@ -70,6 +72,8 @@ class ValuesWriter {
   }
 
  private:
+  static constexpr int64_t kBytes = sizeof(T);
+
   void WriteDimension(size_t d, int64_t offset) {
     const bool innermost = d + 1 == layout_.rank();
     // Rows stand below one another, behind the brackets that stay open.
@@ -87,6 +91,7 @@ class ValuesWriter {
       innermost ? WriteElement(place) : WriteDimension(d + 1, place);
     }
     text_ += ']';
+    if (innermost) AddDone(size * kBytes);
   }
 
   void WriteElement(int64_t place) {

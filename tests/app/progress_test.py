@@ -1,0 +1,117 @@
+"""The line of progress on a terminal: work is slow here because its input is."""
+
+import concurrent.futures
+import fcntl
+import io
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import DMLOP, SUM, ProgramTest
+
+PIECES = 12
+PAUSE = 0.15  # seconds after each
+CLEAR = "\r\x1b[K"
+KNOWN = re.compile(r"reading standard input: \d+%  \d\.\d of 3\.\d MB  \d+\.\d [kM]B/s  \d+ s left")
+
+
+def array_bytes():
+    file = io.BytesIO()
+    np.save(file, np.zeros((3, 1 << 18), "f4"))
+    return file.getvalue()
+
+
+def feed(stream, data, pause):
+    """Each piece is more than a pipe holds, so that the reader's start is waited for."""
+    size = len(data) // PIECES + 1
+    with stream:
+        for begin in range(0, len(data), size):
+            stream.write(data[begin:begin + size])
+            stream.flush()
+            time.sleep(pause)
+
+
+class ProgressTest(ProgramTest):
+    def run_fed(self, *arguments, data=None, pause=PAUSE, columns=80, fifo=None, status=0, terminal=True, **environment):
+        """What standard error gets while standard input or a FIFO gives `data` piece by piece."""
+        kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | environment
+        screen, end = pty.openpty() if terminal else os.pipe()
+        if terminal:
+            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([DMLOP, *arguments], cwd=self.folder, env=kept,
+                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=end)
+        os.close(end)
+
+        def give():
+            if fifo:
+                process.stdin.close()
+            stream = open(self.folder / fifo, "wb") if fifo else process.stdin
+            feed(stream, array_bytes() if data is None else data, pause)
+
+        feeder = threading.Thread(target=give)
+        feeder.start()
+        text = b""
+        try:
+            while part := os.read(screen, 1 << 16):
+                text += part
+        except OSError:
+            pass  # the end of a terminal, as Linux tells it
+        os.close(screen)
+        feeder.join()
+        self.assertEqual(process.wait(), status, text)
+        return text.decode()
+
+    def lines(self, text):
+        """What was drawn, line by line; the last has to be erased."""
+        drawn = text.split(CLEAR)
+        self.assertEqual((drawn[0], drawn[-1]), ("", ""), text)
+        return [line.removeprefix("\x1b[?7l").removesuffix("\x1b[?7h") for line in drawn[1:-1]]
+
+    def test_slow_work_is_shown_on_a_terminal_only(self):
+        run = ["run", SUM, "-i", "-", "-o", "y.npy"]
+        os.mkfifo(self.folder / "slow")
+        np.save(self.folder / "x.npy", np.zeros((3, 1 << 18), "f4"))
+        cut = array_bytes()[:-100]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            start = lambda *arguments, **options: pool.submit(self.run_fed, *arguments, **options)
+            wide = start(*run)
+            narrow = start("compare", "-", "x.npy", columns=40)
+            stated = start("show", "-", "--stats", COLUMNS="30")
+            unknown = start("show", "slow", fifo="slow")
+            quiet = start(*run, "-q")
+            piped = start(*run, terminal=False)
+            short = start(*run, pause=0)
+            broken = start(*run, data=cut, status=4)
+
+        lines = self.lines(wide.result())
+        self.assertGreater(len(lines), 1)
+        self.assertRegex(lines[0], KNOWN)
+        shares = [int(re.search(r"(\d+)%", line)[1]) for line in lines if line.startswith("reading")]
+        self.assertEqual(shares, sorted(set(shares)))
+
+        self.assertRegex(self.lines(narrow.result())[0], r"^reading standard input: \d+%  \d\.\d of 3\.\d MB$|^reading standard input: \d+%$")
+        self.assertLessEqual(max(map(len, self.lines(narrow.result()))), 40)
+        self.assertRegex(self.lines(stated.result())[0], r"^reading standard input: \d+%$")
+        self.assertLessEqual(max(map(len, self.lines(stated.result()))), 30)
+        self.assertRegex(self.lines(unknown.result())[0], r"^reading slow: \d\.\d MB  \d+\.\d [kM]B/s$")
+
+        for nothing in (quiet, piped, short):
+            self.assertEqual(nothing.result(), "")
+
+        *drawn, message = broken.result().split(CLEAR)
+        self.assertGreater(len(drawn), 1)
+        self.assertRegex(message, r"^dmlop: standard input: is truncated.*\r\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
