@@ -124,6 +124,25 @@ class ExpectTest(ProgramTest):
         self.save(g=np.array([[3, 4, np.nextafter(F32(4), F32(5))]], "f4"))
         self.run_program("run", largest, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=1)
 
+    def test_tolerance_webnn_of_each_function(self):
+        """As the WebNN conformance suite grants them, of N = 3 ones with a last place of 2^-23 or 2^-24."""
+        allowed = {"MIN": 0, "MAX": 0, "SUM": 3, "L1": 3, "MULTIPLY": 3, "SUM_SQUARE": 6, "AVERAGE": 5, "L2": 7,
+                   "LOG_SUM": 21, "LOG_SUM_EXP": 24}
+        self.save(x=np.ones((3, 1), "f4"))
+        for function, ulp in allowed.items():
+            document = SUM.replace("SUM", function)
+            self.run_program("run", document, "-i", "x.npy", "-o", "y.npy")
+            for steps, status in ((ulp, 0), (-ulp, 0), (ulp + 1, 1), (-ulp - 1, 1)):
+                with self.subTest(function, steps=steps):
+                    self.save(g=(self.load("y").view("i4") + np.int32(steps)).view("f4"))
+                    self.run_program("run", document, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=status)
+
+    def test_tolerance_webnn_of_what_is_exact(self):
+        self.save(whole=np.ones((3, 1), "i4"), sum=np.array([[4]], "i4"), index=np.array([[1]], "u4"))
+        for function, golden in (("SUM", "sum.npy"), ("ARGMAX", "index.npy")):
+            document = SUM.replace("SUM", function)
+            self.run_program("run", document, "-i", "whole.npy", "-e", golden, "--tolerance", "webnn", status=1)
+
     def test_a_raw_golden_file_is_the_buffer(self):
         self.write("good.bin", COLUMN_SUMS.tobytes())
         self.run_program("run", SUM, "-i", "x.npy", "-e", "good.bin")

@@ -171,6 +171,19 @@ class ReportTest(ProgramTest):
         self.assertEqual(desc["OutputTensor"]["Sizes"], [1, 3])
         self.assertEqual(desc["AxisCount"], 1)
 
+    def test_report_says_what_ran_how_long(self):
+        version, instruction_sets = self.text_of("--version").splitlines()
+        isa = instruction_sets.removeprefix("instruction sets: ").split(", ")[-1]
+        arguments = ["run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "r.json", "--isa", isa, "-t", "3"]
+        self.run_program(*arguments)
+        report = self.report()
+        self.assertEqual(list(report), ["dmlop", "descriptor", "inputs", "outputs", "threads", "isa", "seconds"])
+        self.assertEqual((f"dmlop {report['dmlop']}", report["threads"], report["isa"]), (version, 3, isa))
+        for part in ("load", "run"):
+            self.assertGreater(report["seconds"][part], 0)
+        self.assertEqual([(f["tensor"], f["path"]) for f in report["inputs"] + report["outputs"]],
+                         [("InputTensor", "x.npy"), ("OutputTensor", "y.npy")])
+
     def test_report_hashes_what_was_read_from_a_pipe(self):
         x = (self.folder / "x.npy").read_bytes()
         self.run_program("run", SUM, "-i", "/dev/stdin", "-o", "y.npy", "--report", "r.json", stdin=x)
