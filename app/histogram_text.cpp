@@ -24,7 +24,7 @@ std::string HistogramText(const std::vector<HistogramRow>& rows) {
   }
   const size_t count_width = fmt::formatted_size("{}", most);
   const size_t before_bar = 2 + label_width + 2 + count_width + 1;
-  const size_t width = TextWidth();
+  const size_t width = OutputWidth();
   const size_t bar_width =
       std::clamp(width > before_bar ? width - before_bar : 0, kLeastBar, kMostBar);
   std::string text;
