@@ -33,10 +33,28 @@ struct TypeCode {
 };
 
 constexpr TypeCode kTypeCodes[] = {
-    {"f8", DataType::kFloat64}, {"f4", DataType::kFloat32}, {"f2", DataType::kFloat16},
-    {"i8", DataType::kInt64},   {"i4", DataType::kInt32},   {"i2", DataType::kInt16},
-    {"i1", DataType::kInt8},    {"u8", DataType::kUint64},  {"u4", DataType::kUint32},
-    {"u2", DataType::kUint16},  {"u1", DataType::kUint8},   {"b1", DataType::kUint8},
+    {"f8", DataType::kFloat64},
+    {"f4", DataType::kFloat32},
+    {"f2", DataType::kFloat16},
+    {"i8", DataType::kInt64},
+    {"i4", DataType::kInt32},
+    {"i2", DataType::kInt16},
+    {"i1", DataType::kInt8},
+    {"u8", DataType::kUint64},
+    {"u4", DataType::kUint32},
+    {"u2", DataType::kUint16},
+    {"u1", DataType::kUint8},
+    {"b1", DataType::kUint8},
+    // NumPy never writes these, but others do, and DxDispatch reads them.
+    {"d", DataType::kFloat64},
+    {"f", DataType::kFloat32},
+    {"i", DataType::kInt32},
+    {"u", DataType::kUint32},
+    {"h", DataType::kInt16},
+    {"H", DataType::kUint16},
+    {"b", DataType::kInt8},
+    {"B", DataType::kUint8},
+    {"?", DataType::kUint8},
 };
 
 // The header's text: a Python dictionary of a string, a boolean and a tuple.

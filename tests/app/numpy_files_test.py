@@ -123,6 +123,18 @@ class ReadTest(ProgramTest):
                 self.write("a.npy", with_header(text, ONES))  # data that is aligned to nothing
                 self.assertIn("[1, 1, 1]", self.text_of("run", COPY, "-i", "a.npy"))
 
+    def test_type_codes_without_a_width(self):
+        for code in "dfihHbB?":  # what NumPy takes them for
+            dtype = np.uint8 if code == "?" else np.dtype(code)
+            for text in (code, "<" + code):
+                with self.subTest(text):
+                    data = np.array([0, 1, 1], dtype)
+                    self.write("a.npy", with_header(header(descr=f"'{text}'"), data.tobytes()))
+                    self.run_program("run", COPY, "-i", "a.npy", "-o", "b.npy")
+                    self.assert_same(self.load("b"), data)
+        self.write("a.npy", with_header(header(descr="'u'"), ONES))
+        self.assertIn("UINT32", self.text_of("run", COPY, "-i", "a.npy"))
+
     def test_bytes_after_the_array_are_accepted(self):
         self.write("a.npy", npy_bytes(X) + b"and more")
         self.run_program("run", COPY, "-i", "a.npy", "-o", "b.npy")
