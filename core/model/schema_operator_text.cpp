@@ -45,6 +45,9 @@ class FieldSchemas : public FieldVisitor {
     const FieldLimits limits = LimitsOf(name, limits_);
     Imply(name, ArrayWithin(limits, dialect_.Optional(Ref(TensorDefinition(dialect_, role)))));
     Imply(count_, Integer(limits.min_count, limits.max_count));
+    if (dialect_.is_model()) return;
+    const Json few = dialect_.Optional(Integer(limits.min_count, kMaxImpliedTensors));
+    rules_.push_back({{"anyOf", {dialect_.Present(name), {{"properties", {{count_, few}}}}}}});
   }
   template <typename C, typename A>
   void Count(std::string_view name, C&, A&) {

@@ -48,6 +48,10 @@ def reduced(**fields):
     return {"type": "REDUCE", "Function": "SUM", "InputTensor": tensor(Sizes=[2, 3])} | fields
 
 
+def split(**fields):
+    return {"type": "SPLIT", "Axis": 0, "InputTensor": tensor(Sizes=[65536])} | fields
+
+
 def unfolded(**fields):
     return {"type": "UNFOLD", "InputTensor": tensor(Sizes=[1, 1, 3, 3]), "WindowSizes": [2, 2],
             "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0],
@@ -108,6 +112,7 @@ ACCEPTED = {
     "eight dimensions": copy_of(Sizes=[1] * 8, Strides=[1] * 8, DimensionCount=8),
     "no strides": copy_of(Strides=[]),
     "no axes by their count": reduced(AxisCount=0),
+    "as many parts as a count may stand for": split(OutputCount=65536),
     "bindings of null": {"type": "JOIN", "Axis": 0, "InputTensors": [tensor()],
                          "bindings": {"InputTensors": None, "OutputTensor": None}},
     "values of the tensor's type": copy_of([0, 255], DataType="UINT8"),
@@ -199,6 +204,8 @@ REFUSED = {
          "Desc": {"InputTensor": tensor()}},
     ],
     "JSON-2": [
+        split(OutputCount=65537),
+        {"type": "JOIN", "Axis": 0, "InputCount": 65537, "InputTensors": None},
         copy_of([1, 2], DataType=None),
         copy_of({"value": 1}, Sizes=None),
         copy_of("x.raw", DataType=None),
