@@ -21,7 +21,7 @@ namespace {
 enum Operand : size_t { kActual, kExpected, kIndex, kOperands };
 using Offsets = std::array<int64_t, kOperands>;
 
-constexpr int64_t kBlockBytes = 1 << 12;        // compared as bytes before it is looked into
+constexpr int64_t kBlockBytes = 1 << 9;         // compared as bytes before it is looked into
 constexpr int64_t kParallelElements = 1 << 16;  // fewer are not worth a second thread
 
 bool IsFirst(int64_t index, const Comparison& comparison) {
@@ -118,10 +118,14 @@ class Comparer {
       special |= SpecialDifference(actual[i], expected[i]);
     }
     if (special != 0 || most > result_.worst->ulp_error) return false;
-    CountUlps(ulps.data(), size);
+    CountUlps(ulps.data(), size, most);
     result_.max_ulp_error = std::max(result_.max_ulp_error, uint64_t{most});
     TakeMaxima(ulps.data(), actual, expected, size);
-    CountDifferences(ulps.data(), actual, expected, size);
+    if (tolerance_.absolute == 0 && tolerance_.relative == 0) {
+      TakeDifferences(most, CountAbove(tolerance_.ulp, ulps.data(), size));
+    } else {
+      CountDifferences(ulps.data(), actual, expected, size);
+    }
     return true;
   }
 
@@ -155,7 +159,28 @@ class Comparer {
     }
   }
 
-  void CountUlps(const Ulp* ulps, size_t size) {
+  static int64_t CountAbove(uint64_t limit, const Ulp* ulps, size_t size) {
+    if (limit > std::numeric_limits<Ulp>::max()) return 0;
+    const Ulp most = static_cast<Ulp>(limit);
+    Ulp count = 0;  // of the elements' width, for vectors; a block is not too long for it
+    for (size_t i = 0; i < size; ++i) count += ulps[i] > most;
+    return static_cast<int64_t>(count);
+  }
+
+  void CountUlps(const Ulp* ulps, size_t size, Ulp most) {
+    constexpr size_t kFewBins = 6;
+    const size_t bins = BinOf(most) + 1;
+    if (bins > kFewBins) return CountUlpsOneByOne(ulps, size, bins);
+    int64_t above = static_cast<int64_t>(size);  // what the bin before has at most
+    for (size_t bin = 0; bin < bins; ++bin) {
+      const uint64_t greatest = bin == 0 ? 0 : uint64_t{1} << (bin - 1);
+      const int64_t count = CountAbove(greatest, ulps, size);
+      result_.ulp_histogram[bin] += above - count;
+      above = count;
+    }
+  }
+
+  void CountUlpsOneByOne(const Ulp* ulps, size_t size, size_t bins) {
     // Several tables, because the next error often has the bin of the last.
     constexpr size_t kTables = 4;
     std::array<UlpHistogram, kTables> tables{};
@@ -165,7 +190,7 @@ class Comparer {
     }
     for (; i < size; ++i) ++tables[0][BinOf(ulps[i])];
     for (const UlpHistogram& table : tables) {
-      for (size_t bin = 0; bin < table.size(); ++bin) result_.ulp_histogram[bin] += table[bin];
+      for (size_t bin = 0; bin < bins; ++bin) result_.ulp_histogram[bin] += table[bin];
     }
   }
 
@@ -194,17 +219,19 @@ class Comparer {
   }
 
   void CountDifferences(const Ulp* ulps, const T* actual, const T* expected, size_t size) {
-    const bool only_ulp = tolerance_.absolute == 0 && tolerance_.relative == 0;
     Ulp most_not_close = 0;
     int64_t difference_count = 0;
     for (size_t i = 0; i < size; ++i) {
       const double e = AsDouble(expected[i]);
-      const bool close =
-          only_ulp ? ulps[i] == 0 : IsClose(ErrorsOf(ulps[i], AsDouble(actual[i]), e), std::abs(e));
+      const bool close = IsClose(ErrorsOf(ulps[i], AsDouble(actual[i]), e), std::abs(e));
       const Ulp not_close = ulps[i] & (Ulp{close} - 1);
       most_not_close = std::max(most_not_close, not_close);
       difference_count += not_close > tolerance_.ulp;
     }
+    TakeDifferences(most_not_close, difference_count);
+  }
+
+  void TakeDifferences(Ulp most_not_close, int64_t difference_count) {
     result_.difference_count += difference_count;
     if (result_.smallest_passing_ulp) {
       result_.smallest_passing_ulp =
