@@ -118,7 +118,7 @@ ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t
   const auto stride = [&](std::optional<size_t> d) { return d ? view.layout.strides[*d] : 0; };
   ValueMap map{view.type, GridOf(plane, most_rows, most_columns), {}, {}};
   map.cells.resize(map.grid.cell_count());
-  const int64_t bytes = plane.rows * plane.columns * ByteWidth(view.type);
+  const int64_t bytes = plane.rows * plane.columns * static_cast<int64_t>(ByteWidth(view.type));
   const Work work("drawing", bytes);
   VisitDataType(AllTypes{}, view.type, [&]<typename T>() {
     MapValues(view.elements<T>(), stride(plane.row_dimension), stride(plane.column_dimension),
