@@ -1,0 +1,108 @@
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+namespace {
+
+// Splits what is a number at its front; the rest is its unit. Empty where there is no number, or
+// one that is negative or infinite.
+std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
+  return std::pair(number, std::string(end));
+}
+
+double ParseSeconds(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}};
+  const auto quantity = ParseQuantity(text);
+  for (const auto& [unit, seconds] : kUnits) {
+    if (quantity && quantity->first > 0 && quantity->second == unit) {
+      return quantity->first * seconds;
+    }
+  }
+  throw CLI::ValidationError(
+      "--min-time", fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min", text));
+}
+
+// As a fraction.
+double ParsePercent(const std::string& text) {
+  const auto quantity = ParseQuantity(text);
+  if (quantity && (quantity->second == "%" || quantity->second.empty())) {
+    return quantity->first / 100;
+  }
+  throw CLI::ValidationError("--fail-over",
+                             fmt::format("'{}' is not a percentage such as 5%", text));
+}
+
+void AddRows(CLI::App& command, BenchOptions& options) {
+  command.add_option("-t,--threads", options.threads, "Numbers of threads (default: all cores)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(ThreadRange())
+      ->type_name("N,...");
+  AddChoice(
+      command, "--cache", "The state of the caches (default: both)", options.caches,
+      {{"both", BenchCaches::kBoth}, {"hot", BenchCaches::kHot}, {"cold", BenchCaches::kCold}});
+  command
+      .add_option_function<std::string>(
+          "--min-time",
+          [&options](const std::string& text) { options.min_seconds = ParseSeconds(text); },
+          "Time each row at least this long, such as 2s or 500ms (default: 0.5s)")
+      ->type_name("TIME");
+}
+
+void AddResults(CLI::App& command, BenchOptions& options) {
+  const std::vector<std::pair<std::string, BenchFormat>> formats = {
+      {"table", BenchFormat::kTable},
+      {"json", BenchFormat::kJson},
+      {"csv", BenchFormat::kCsv},
+      {"markdown", BenchFormat::kMarkdown}};
+  AddChoice(command, "--format", "Of the results (default: by the name of FILE)", options.format,
+            formats);
+  command.add_option("-o,--output", options.output, "Write the results to a file")
+      ->type_name("FILE");
+}
+
+void AddBaseline(CLI::App& command, BenchOptions& options) {
+  CLI::Option* baseline = command.add_option("--baseline", options.baseline,
+                                             "Compare with what bench -o FILE.json wrote before");
+  baseline->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--fail-over",
+          [&options](const std::string& text) { options.fail_over = ParsePercent(text); },
+          "Status 1 where a row is slower than the baseline by more, such as 5%")
+      ->needs(baseline)
+      ->type_name("PERCENT");
+}
+
+}  // namespace
+
+Command DeclareBench(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<BenchOptions>();
+  AddExamples(command,
+              "  dmlop bench sum.json max.json -t 1,2\n"
+              "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
+              "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n");
+  command.add_option("descriptor", options->descriptors, "Paths, - or JSON text; models too")
+      ->required()
+      ->type_name("DESCRIPTOR");
+  AddFiles(command, "-i,--input",
+           "Bind the next (or the named) input to a file (default: values made up)",
+           options->inputs);
+  AddRows(command, *options);
+  AddResults(command, *options);
+  AddBaseline(command, *options);
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddIsa(command, options->isa);
+  return [options, &common] { return BenchCommand(*options, common); };
+}
+
+}  // namespace dmlop

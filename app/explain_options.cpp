@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ExplainOptions>();
+  AddExamples(command,
+              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
+              "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
+              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n");
+  AddDescriptor(command, options->descriptor);
+  command.add_option("element", options->element, "A tensor and an index, as OutputTensor[0,2,5]")
+      ->required()
+      ->type_name("ELEMENT");
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddFormat(command, options->format);
+  command.add_flag("--full", options->full, "Print long lists and numbers whole");
+  return [options, &common] { return ExplainCommand(*options, common); };
+}
+
+}  // namespace dmlop

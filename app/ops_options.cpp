@@ -1,0 +1,20 @@
+#include <memory>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareOps(CLI::App& command, const CommonOptions&) {
+  const auto options = std::make_shared<OpsOptions>();
+  AddExamples(command,
+              "  dmlop ops\n"
+              "  dmlop ops REDUCE -L 2_1\n");
+  command.add_option("operator", options->name, "Describe this operator")->type_name("OPERATOR");
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddFormat(command, options->format);
+  return [options] { return OpsCommand(*options); };
+}
+
+}  // namespace dmlop

@@ -1,0 +1,60 @@
+// Options that several commands share, and kinds of options.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options.h"
+
+namespace dmlop {
+
+// What every command has.
+void AddCommon(CLI::App& command, CommonOptions& options);
+
+// Lines that --help ends with.
+void AddExamples(CLI::App& command, const std::string& lines);
+
+// One of several words, which the option's type lists: "text|json".
+template <typename T, typename Choice = T>
+CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::string& description,
+                       T& value, const std::vector<std::pair<std::string, Choice>>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [choice, meaning] : choices) names.push_back(choice);
+  const auto store = [name, names, choices, &value](const std::string& text) {
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) {
+      throw CLI::ValidationError(
+          name, fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+    }
+    value = choices[static_cast<size_t>(found - names.begin())].second;
+  };
+  return command.add_option_function<std::string>(name, store, description)
+      ->type_name(fmt::format("{}", fmt::join(names, "|")));
+}
+
+// [NAME=]FILE, any number of times.
+CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
+                      std::vector<std::string>& files);
+
+void AddBits(CLI::App& command, Tolerance& tolerance);
+void AddDescriptor(CLI::App& command, std::string& descriptor);
+void AddFormat(CLI::App& command, TextFormat& format);
+void AddInputPath(CLI::App& command, std::string& folder);
+void AddIsa(CLI::App& command, std::string& isa);
+void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
+void AddPicture(CLI::App& command, std::string& path);
+void AddThreads(CLI::App& command, std::optional<int>& threads);
+void AddTolerance(CLI::App& command, Tolerance& tolerance);
+void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance);
+
+// What threads must lie in.
+CLI::Validator ThreadRange();
+
+}  // namespace dmlop

@@ -1,0 +1,40 @@
+#include <memory>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareRun(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<RunOptions>();
+  AddExamples(
+      command,
+      "  dmlop run reduce.json                         # files as the descriptor binds them\n"
+      "  dmlop run reduce.json -i x.npy -o sum.npy     # files as the command line binds them\n"
+      "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
+      "  dmlop run reduce.json -i x.npy -e gpu.npy --ulp 2\n"
+      "  dmlop run model.json --output-path results\n");
+  AddDescriptor(command, options->descriptor);
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddFiles(command, "-o,--output", "Bind the next (or the named) output to a file",
+           options->outputs);
+  AddFiles(command, "-e,--expect", "Compare an output with a golden file", options->expected);
+  AddTolerance(command, options->tolerance);
+  AddBits(command, options->tolerance);
+  AddWebnnTolerance(command, options->webnn_tolerance);
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddThreads(command, options->threads);
+  AddIsa(command, options->isa);
+  command.add_flag("--full", options->full, "Print long tensors whole");
+  command.add_option("--report", options->report, "Write a JSON record of the run")
+      ->type_name("FILE");
+  AddInputPath(command, options->input_folder);
+  command
+      .add_option("--output-path", options->output_folder,
+                  "Folder for the files that a model writes (default: the current one)")
+      ->type_name("DIR");
+  return [options, &common] { return RunCommand(*options, common); };
+}
+
+}  // namespace dmlop

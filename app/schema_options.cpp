@@ -1,0 +1,14 @@
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareSchema(CLI::App& command, const CommonOptions&) {
+  AddExamples(command,
+              "  dmlop schema > dmlop.schema.json\n"
+              "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n");
+  return SchemaCommand;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,29 @@
+#include <memory>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareShow(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ShowOptions>();
+  AddExamples(command,
+              "  dmlop show x.npy\n"
+              "  dmlop show x.npy --stats --full\n"
+              "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
+              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n");
+  command.add_option("file", options->files, "A .npy file or -, then slices of it")
+      ->required()
+      ->type_name("FILE [SLICE]");
+  command.add_flag("--stats", options->statistics, "Minimum, maximum, mean and histogram");
+  command.add_flag("--full", options->full, "Print long tensors whole");
+  command.add_flag("--hex", options->bits, "Print the bits in hexadecimal");
+  CLI::Option* map =
+      command.add_flag("--map", options->map, "Draw the values instead of printing them");
+  for (const char* other : {"--full", "--hex"}) map->excludes(other);
+  AddPicture(command, options->picture);
+  return [options, &common] { return ShowCommand(*options, common); };
+}
+
+}  // namespace dmlop

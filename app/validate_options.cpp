@@ -1,0 +1,31 @@
+#include <memory>
+
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/option_kinds.h"
+
+namespace dmlop {
+
+Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ValidateOptions>();
+  AddExamples(command,
+              "  dmlop validate *.json\n"
+              "  dmlop validate reduce.json -L 3_0 --format json\n"
+              "  dmlop validate reduce.json --print-complete > complete.json\n");
+  command.add_option("descriptor", options->descriptors, "Paths, - or JSON text")
+      ->required()
+      ->type_name("DESCRIPTOR");
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddFormat(command, options->format);
+  AddInputPath(command, options->input_folder);
+  command
+      .add_flag("--print-complete", options->print_complete,
+                "Print the descriptor, or a model's, with everything filled in")
+      ->excludes("--format");
+  command.add_flag("--to-model", options->to_model, "Print the descriptor as a DxDispatch model")
+      ->excludes("--format")
+      ->excludes("--print-complete");
+  return [options, &common] { return ValidateCommand(*options, common); };
+}
+
+}  // namespace dmlop
