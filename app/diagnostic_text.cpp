@@ -1,74 +1,111 @@
 #include "app/diagnostic_text.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "app/output.h"
+#include "app/text_width.h"
 #include "core/base/utf8.h"
 #include "core/io/json.h"
 
 namespace dmlop {
 namespace {
 
-constexpr size_t kMaxLineBytes =
-    160;  // of the offending line; longer ones are cut around the place
+constexpr size_t kUsualCells = 160;  // of an excerpt that no terminal shows
+constexpr size_t kTabCells = 8;      // at most
+constexpr std::string_view kCut = "...";
 constexpr std::string_view kPlain = "\x1b[0m";
 
-// The line that has `offset`, cut to a readable length, and the offset of its first byte.
+// A part of the line that has a place.
 struct Excerpt {
-  std::string_view line;
-  size_t begin;
+  size_t begin, end;  // bytes of the text
   bool cut_before, cut_after;
 };
 
-Excerpt ExcerptAt(std::string_view text, size_t offset) {
-  // No more of the line is looked at than may be shown.
-  const size_t from = offset - std::min(offset, kMaxLineBytes + 1);
-  const size_t newline = text.substr(from, offset - from).rfind('\n');
-  size_t line_begin = newline == std::string_view::npos ? from : from + newline + 1;
-  if (line_begin == 0 && text.substr(0, offset).starts_with(kByteOrderMark)) {
-    line_begin = kByteOrderMark.size();
-  }
-  const size_t length = text.substr(offset, kMaxLineBytes + 1).find('\n');
-  size_t line_end = std::min(
-      length == std::string_view::npos ? offset + kMaxLineBytes + 1 : offset + length, text.size());
-  if (line_end > line_begin && text[line_end - 1] == '\r') --line_end;
-  size_t begin = line_begin;
-  size_t end = std::max(line_end, offset);
-  if (end - begin > kMaxLineBytes) {
-    if (offset - begin > kMaxLineBytes / 2) begin = offset - kMaxLineBytes / 2;
-    while (begin < offset && ContinuesCharacter(text[begin])) ++begin;
-    end = std::min(end, begin + kMaxLineBytes);
-    while (end < line_end && ContinuesCharacter(text[end])) ++end;
-  }
-  return {text.substr(begin, end - begin), begin, begin != line_begin, end < line_end};
+size_t CellsAt(std::string_view text, size_t at) {
+  return text[at] == '\t' ? kTabCells : GlyphAt(text, at).cells;
 }
 
-// One character for each, so that columns stay.
-std::string WithoutControls(std::string_view line) {
-  std::string clean(line);
-  for (char& c : clean) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
+// Walks back from `begin` to where the line begins, or `cells` before. Returns how many it went.
+size_t WalkBack(std::string_view text, size_t cells, size_t& begin) {
+  const size_t line = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  size_t walked = 0;
+  while (begin > line && text[begin - 1] != '\n') {
+    size_t at = begin - 1;
+    while (at > line && begin - at < 4 && ContinuesCharacter(text[at])) --at;
+    if (at + GlyphAt(text, at).bytes != begin) at = begin - 1;  // no character
+    walked += CellsAt(text, at);
+    if (walked > cells) return walked;
+    begin = at;
   }
-  return clean;
+  return walked;
 }
 
-// As many columns as the line has up to `offset`; tabs stay tabs, so that the caret lines up.
-std::string Indent(const Excerpt& excerpt, size_t offset) {
-  std::string indent(excerpt.cut_before ? 3 : 0, ' ');
-  for (const char c : excerpt.line.substr(0, offset - excerpt.begin)) {
-    if (!ContinuesCharacter(c)) indent += c == '\t' ? '\t' : ' ';
+// The same onwards.
+size_t Walk(std::string_view text, size_t cells, size_t& end) {
+  size_t walked = 0;
+  while (end < text.size() && text[end] != '\n' && !text.substr(end).starts_with("\r\n")) {
+    walked += CellsAt(text, end);
+    if (walked > cells) return walked;
+    end += GlyphAt(text, end).bytes;
   }
-  return indent;
+  return walked;
+}
+
+// The line that has `offset`, or as many cells of it around that place. No more of it is looked at.
+Excerpt ExcerptAt(std::string_view text, size_t offset, size_t cells) {
+  Excerpt excerpt{offset, offset, false, false};
+  size_t before = WalkBack(text, cells, excerpt.begin);
+  size_t after = Walk(text, cells, excerpt.end);
+  if (before + after <= cells) return excerpt;
+  if (before > cells / 2) {
+    excerpt.begin = offset;
+    before = std::min(WalkBack(text, cells / 2, excerpt.begin), cells / 2);
+    excerpt.cut_before = true;
+  }
+  excerpt.end = offset;
+  excerpt.cut_after = Walk(text, cells - before, excerpt.end) > cells - before;
+  return excerpt;
+}
+
+// One character for each that a terminal would act upon or cannot show.
+std::string Shown(std::string_view line) {
+  std::string shown;
+  for (size_t at = 0; at < line.size();) {
+    const Glyph glyph = GlyphAt(line, at);
+    const bool as_it_is = glyph.is_printable || line[at] == '\t';
+    shown += as_it_is ? line.substr(at, glyph.bytes) : "?";
+    at += glyph.bytes;
+  }
+  return shown;
+}
+
+// Blanks as wide as the text; tabs stay tabs, so that what follows lines up.
+std::string Blanks(std::string_view text) {
+  std::string blanks;
+  for (size_t at = 0; at < text.size();) {
+    const Glyph glyph = GlyphAt(text, at);
+    text[at] == '\t' ? blanks += '\t' : blanks.append(glyph.cells, ' ');
+    at += glyph.bytes;
+  }
+  return blanks;
 }
 
 }  // namespace
 
 std::string CaretText(std::string_view text, size_t offset, std::string_view margin,
                       std::string_view caret_margin, std::string_view paint) {
-  const Excerpt excerpt = ExcerptAt(text, offset);
-  return fmt::format("{}{}{}{}\n{}{}{}^{}\n", margin, excerpt.cut_before ? "..." : "",
-                     WithoutControls(excerpt.line), excerpt.cut_after ? "..." : "", caret_margin,
-                     Indent(excerpt, offset), paint, paint.empty() ? "" : kPlain);
+  const size_t around = margin.size() + 2 * kCut.size();
+  const size_t columns = OutputWidth(STDERR_FILENO, kUsualCells + around);
+  const Excerpt excerpt = ExcerptAt(text, offset, columns - std::min(columns, around));
+  const std::string_view line = text.substr(excerpt.begin, excerpt.end - excerpt.begin);
+  const std::string_view before = excerpt.cut_before ? kCut : "";
+  return fmt::format("{}{}{}{}\n{}{}{}{}^{}\n", margin, before, Shown(line),
+                     excerpt.cut_after ? kCut : "", caret_margin, Blanks(before),
+                     Blanks(line.substr(0, offset - excerpt.begin)), paint,
+                     paint.empty() ? "" : kPlain);
 }
 
 namespace {
@@ -86,9 +123,10 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
   const TextPosition position = positions.Find(*diagnostic.offset);
+  const std::string margin = fmt::format("{:>5} | ", position.line);
+  const std::string caret_margin = fmt::format("{:>{}}", "| ", margin.size());
   return fmt::format("{}:{}:{}: {}{}", name, position.line, position.column, message,
-                     CaretText(text, *diagnostic.offset, fmt::format("{:>5} | ", position.line),
-                               "      | ", paint));
+                     CaretText(text, *diagnostic.offset, margin, caret_margin, paint));
 }
 
 }  // namespace

@@ -14,8 +14,6 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kDefaultColumns = 80;
-
 bool progress_is_shown = false;
 
 void Write(std::string_view message) {
@@ -85,11 +83,12 @@ std::optional<size_t> TerminalWidth(int descriptor) {
   return known ? size.ws_col : kDefaultColumns;
 }
 
-size_t OutputWidth() {
+size_t OutputWidth(int descriptor, size_t otherwise) {
   constexpr size_t kLeast = 20;
   constexpr size_t kMost = 1000;
   const std::optional<size_t> stated = StatedColumns();
-  return std::clamp(stated ? *stated : TerminalWidth(STDOUT_FILENO).value_or(kDefaultColumns), kLeast, kMost);
+  return std::clamp(stated ? *stated : TerminalWidth(descriptor).value_or(otherwise), kLeast,
+                    kMost);
 }
 
 bool UseColor(ColorMode mode, int descriptor) {

@@ -34,9 +34,11 @@ std::optional<size_t> TerminalWidth(int descriptor);
 // Whether an open file should be coloured.
 bool UseColor(ColorMode mode, int descriptor = STDERR_FILENO);
 
-// The columns that text on standard output may take: what COLUMNS says, else the terminal's width,
-// else 80; at least 20.
-size_t OutputWidth();
+inline constexpr size_t kDefaultColumns = 80;
+
+// The columns that text on a standard stream may take: what COLUMNS says, else the terminal's
+// width, else `otherwise`; at least 20.
+size_t OutputWidth(int descriptor = STDOUT_FILENO, size_t otherwise = kDefaultColumns);
 
 // Whether the locale's characters are UTF-8.
 bool UseUnicode();

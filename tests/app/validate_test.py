@@ -1,6 +1,7 @@
 """dmlop validate: every fault, its place, the verdict as JSON, and the completed descriptor."""
 
 import json
+import os
 import re
 import sys
 import unittest
@@ -42,7 +43,13 @@ PLACES = [
                                                 '/* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}',
      """2:11: error: /\u00f6: '\u00f6' is not a known field [JSON-3]
     2 | /* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}
-      |           ^
+      |            ^
+"""),
+    ("wide characters and one that combines", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
+                                              '/* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}',
+     """2:14: error: /x: 'x' is not a known field [JSON-3]
+    2 | /* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}
+      |                ^
 """),
     ("two faults in one line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT9", "Sizes": [1, -1]}}',
      """2:30: error: /InputTensor/DataType: 'INT9' is not a known name (did you mean 'INT8'?) [JSON-3]
@@ -54,8 +61,8 @@ PLACES = [
 """),
     ("a line of two megabytes", '{"type": "ELEMENT_WISE_IDENTITY", /*' + "\u00e9" * LONG + '*/ "InputTensor": {"DataType": "INT8", "Sizes": [0]}}',
      f"""1:{LONG + 86}: error: /InputTensor/Sizes/0: a size of 0 is not allowed; sizes start at 1 [BUF-3]
-    1 | ...{"é" * 15}*/ "InputTensor": {{"DataType": "INT8", "Sizes": [0]}}}}
-      |    {" " * 64}^
+    1 | ...{"é" * 31}*/ "InputTensor": {{"DataType": "INT8", "Sizes": [0]}}}}
+      |    {" " * 80}^
 """),
 ]
 
@@ -85,10 +92,33 @@ NOT_JSON = [
     ("a NUL byte after the document", VALID.encode() + b"\n\0", 2),
     ("a byte that is not UTF-8", b'{\n "type": "\xff" }', 2),
     ("an overlong encoding", b'{\n "type": "\xc0\xaf" }', 2),
+    ("a byte in a comment that is not UTF-8", b'{\n /* \xc3\xa9 \xed\xa0\x80 */ "type": "JOIN" }', 2),
+    ("a cut character in a comment", VALID.encode() + b"\n// \xe2\x82", 2),
     ("the wrong bracket", b'{\n "type": [1} }', 2),
     ("arrays nested 100000 deep", b"[" * 100000, 1),
     ("objects nested 100000 deep", b'{"a":' * 100000, 1),
     ("UTF-16", '{"type": "JOIN"}'.encode("utf-16"), 1),
+]
+
+
+# The last of these documents' lines and its caret at a width of the terminal.
+WIDTHS = [
+    (40, '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "INT9"}], "OutputTensor": {}}',
+     """    1 | ...{"DataType": "INT9"}], "Ou...
+      |                 ^
+"""),
+    (40, '{"type":' + "\t" * 20 + '"JOI"}',
+     """    1 | ...\t"JOI"}
+      |    \t^
+"""),
+    (40, '{"type": "JOI", "' + "\u65e5" * 99 + '": 0}',
+     """    1 | {"type": "JOI", "\u65e5\u65e5\u65e5\u65e5...
+      |          ^
+"""),
+    (30, '{"type": "JOI", "' + "\u65e5" * 99 + '": 0}',
+     """    1 | ..."type": "JOI", "...
+      |            ^
+"""),
 ]
 
 
@@ -110,10 +140,23 @@ class ValidateTest(ProgramTest):
                 self.assertEqual((fault["code"], fault["pointer"]), ("JSON-1", ""))
                 self.assertEqual(fault["line"], line or fault["line"])
 
-    def test_a_number_too_large_for_any_field(self):
-        document = SUM.replace("[0]", "[1e999]")
-        (verdict,) = self.verdicts(document, status=3)
-        self.assertIn(verdict["diagnostics"][0]["code"], ("JSON-1", "DOC-1", "DOC-2"))
+    def test_numbers_too_large_for_any_field(self):
+        for number in ("1e999", "-1e999", "1" + "0" * 400, "0.1e+310", "1E9999999999999999999999"):
+            for bound in ("[0, %s]", '{"value": %s}'):
+                with self.subTest(number, bound=bound):
+                    text = ('{"type": "REDUCE", "Function": "SUMM", "Axes": [0], "InputTensor": '
+                            '{"DataType": "FLOAT32", "Sizes": [2]}, "bindings": {"InputTensor": '
+                            + bound % number + "}}")
+                    (verdict,) = self.verdicts(text, status=3)
+                    faults = [(d["code"], d["pointer"]) for d in verdict["diagnostics"]]
+                    inner = "/1" if "0," in bound else "/value"
+                    self.assertEqual(faults, [("JSON-3", "/Function"),
+                                              ("DOC-2", "/bindings/InputTensor" + inner)])
+
+    def test_large_numbers_that_are_no_json_are_not_well_formed(self):
+        for number in ("01e999", "1.e999", "1e999x", "--1e999", "1e99.9e9"):
+            with self.subTest(number):
+                self.assertEqual(self.codes(SUM.replace("[0]", f"[{number}]")), ["JSON-1"])
 
     def test_every_fault_is_reported_in_the_order_of_the_text(self):
         document = """{ "type": "REDUCE",
@@ -201,6 +244,14 @@ class ValidateTest(ProgramTest):
             expected = re.sub("^(?=[0-9])", f"{shown}:", expected, flags=re.M)
             for command in ("validate", "run"):
                 self.assertEqual(self.errors_of(command, argument, status=3, **options), expected)
+
+    def test_lines_are_cut_to_the_width_of_the_terminal(self):
+        for columns, document, expected in WIDTHS:
+            with self.subTest(document, columns=columns):
+                environment = os.environ | {"COLUMNS": str(columns)}
+                errors = self.errors_of("validate", "-", stdin=document.encode(), status=3,
+                                        env=environment)
+                self.assertIn(expected, errors)
 
     def test_line_ends_of_windows_and_a_byte_order_mark(self):
         self.write("d.json", b"\xef\xbb\xbf" + VALID.replace(",", ",\r\n").encode())
