@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <clocale>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -35,6 +37,19 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   });
 }
 
+// A number as messages quote it.
+std::string Abridged(std::string_view token) {
+  constexpr size_t kMost = 40;
+  if (token.size() <= kMost) return std::string(token);
+  return fmt::format("{}... ({} characters)", token.substr(0, kMost / 2), token.size());
+}
+
+// Of a number that no double holds: true where it is too large for one, false where too small.
+bool IsTooLarge(std::string_view token) {
+  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  return std::isinf(strtod_l(std::string(token).c_str(), nullptr, c_locale));
+}
+
 }  // namespace
 
 bool ValueReader::Expect(JsonCursor value, JsonKind kind) const {
@@ -53,7 +68,7 @@ std::optional<T> ValueReader::Integer(JsonCursor value, std::string_view type_na
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
   if (error == std::errc() && end == token.data() + token.size()) return number;
   Error(value, "DOC-2",
-        fmt::format("{} is out of range for {} [{}, {}]", token, type_name,
+        fmt::format("{} is out of range for {} [{}, {}]", Abridged(token), type_name,
                     std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   return std::nullopt;
 }
@@ -84,14 +99,19 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
   }
   const std::string_view token = value.token();
   double number = token.starts_with('-') ? -0.0 : 0.0;  // stays if there is nothing that small
-  std::from_chars(token.data(), token.data() + token.size(), number);
+  const char* end = token.data() + token.size();
+  const bool in_range = std::from_chars(token.data(), end, number).ec == std::errc();
+  if (!in_range && IsTooLarge(token)) {
+    Error(value, "DOC-2", "the number is too large for any type; infinity is written as 'inf'");
+    return std::nullopt;
+  }
   if (value.kind() == JsonKind::kFraction) return number;
   if (token == "-0") return 0.0;
   if (fmt::format("{:.0f}", number) == token) return number;
   Error(value, "DOC-2",
         fmt::format("{} is not exact as a floating-point number; write it with a fraction, {}.0, "
                     "to have it rounded",
-                    token, token));
+                    Abridged(token), Abridged(token)));
   return std::nullopt;
 }
 
@@ -163,6 +183,13 @@ bool ValueReader::StoreElement(JsonCursor value, std::byte* to) const {
 std::optional<float> ValueReader::Float32(JsonCursor value) const {
   float number = 0;
   if (!StoreElement<float>(value, reinterpret_cast<std::byte*>(&number))) return std::nullopt;
+  const bool is_named = value.is_string();  // "inf"
+  if (dialect_ == Dialect::kDescriptor && std::isinf(number) && !is_named) {
+    Error(value, "DOC-2",
+          fmt::format("{} is out of range for FLOAT32; infinity is written as 'inf'",
+                      Abridged(value.token())));
+    return std::nullopt;
+  }
   return number;
 }
 

@@ -24,10 +24,13 @@ class JsonTreeBuilder {
   bool boolean(bool) { return Leaf(JsonKind::kBoolean); }
   bool number_integer(Json::number_integer_t) { return Leaf(JsonKind::kInteger); }
   bool number_unsigned(Json::number_unsigned_t) { return Leaf(JsonKind::kInteger); }
-  bool number_float(Json::number_float_t, const std::string& token) {
+  bool number_float(Json::number_float_t, const std::string&) {
+    if (!Leaf(JsonKind::kInteger)) return false;
     // An integer beyond 64 bits arrives here too.
-    const bool fraction = token.find_first_of(".eE") != std::string::npos;
-    return Leaf(fraction ? JsonKind::kFraction : JsonKind::kInteger);
+    JsonDocument::Node& node = document_.nodes_.back();
+    const std::string_view token(document_.text().data() + node.begin, node.end - node.begin);
+    if (token.find_first_of(".eE") != token.npos) node.kind = JsonKind::kFraction;
+    return true;
   }
   bool string(std::string& value) {
     if (!Leaf(JsonKind::kString)) return false;
@@ -52,12 +55,7 @@ class JsonTreeBuilder {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
-    const std::string message = Explain(error.what());
-    const bool too_large = message.find("number overflow") != std::string::npos;
-    diagnostics_.Error(
-        too_large ? "DOC-2" : "JSON-1", "",
-        too_large ? "the number is too large for any type; infinity is written as 'inf'" : message,
-        PlaceOfError(position, error.what()));
+    diagnostics_.Error("JSON-1", "", Explain(error.what()), PlaceOfError(position, error.what()));
     return false;
   }
 
@@ -253,10 +251,10 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
   const size_t nul = document.text().find('\0');  // the parser takes it for the end
   Diagnostics of_text;
   JsonTreeBuilder builder(document, of_text);
-  const bool well_formed = nlohmann::json::sax_parse(
-      WithoutTrailingCommas(std::string_view(document.text()).substr(0, nul)), &builder,
-      nlohmann::json::input_format_t::json,
-      /*strict=*/false, /*ignore_comments=*/true);
+  const bool well_formed =
+      nlohmann::json::sax_parse(ForParser(std::string_view(document.text()).substr(0, nul)),
+                                &builder, nlohmann::json::input_format_t::json,
+                                /*strict=*/false, /*ignore_comments=*/true);
   if (!well_formed && nul != std::string::npos && of_text.list().front().offset >= nul) {
     diagnostics.Error("JSON-1", "", "not well-formed JSON: a NUL byte", nul);
   } else {
@@ -265,6 +263,15 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
   if (!well_formed) return std::nullopt;
   document.trailing_offset_ = builder.TrailingOffset();
   if (!document.trailing_offset_ && nul != std::string::npos) document.trailing_offset_ = nul;
+  // The parser does not look into comments.
+  const std::string_view own =
+      std::string_view(document.text())
+          .substr(0, document.trailing_offset_.value_or(document.text().size()));
+  const size_t valid = ValidCharacters(own);
+  if (valid < own.size()) {
+    diagnostics.Error("JSON-1", "", "not well-formed JSON: ill-formed UTF-8 byte", valid);
+    return std::nullopt;
+  }
   return document;
 }
 

@@ -1,6 +1,7 @@
 #include "core/io/json_scanner.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/io/json.h"
 
@@ -19,6 +20,22 @@ size_t EndOfString(std::string_view text, size_t begin) {
     }
   }
   return text.size();
+}
+
+bool BeginsWithDigit(std::string_view text) {
+  return !text.empty() && '0' <= text[0] && text[0] <= '9';
+}
+
+// True for a number that JSON allows but no double holds.
+bool IsOutOfRange(std::string_view token) {
+  double number = 0;
+  const char* end = token.data() + token.size();
+  const auto [read, error] = std::from_chars(token.data(), end, number);
+  if (error != std::errc::result_out_of_range || read != end) return false;
+  if (token[0] == '-') token.remove_prefix(1);
+  const size_t point = token.find('.');
+  return BeginsWithDigit(token) && !(token[0] == '0' && BeginsWithDigit(token.substr(1))) &&
+         (point == std::string_view::npos || BeginsWithDigit(token.substr(point + 1)));
 }
 
 }  // namespace
@@ -66,7 +83,7 @@ JsonScanner::Token JsonScanner::NextValue() {
   return token;
 }
 
-std::string WithoutTrailingCommas(std::string_view text) {
+std::string ForParser(std::string_view text) {
   std::string cleaned(text);
   JsonScanner scanner(text);
   JsonScanner::Token before{0, 0, '['};  // a comma that follows nothing is not a trailing one
@@ -77,6 +94,10 @@ std::string WithoutTrailingCommas(std::string_view text) {
     const bool follows_value =
         std::string_view("[{,:").find(before.first) == std::string_view::npos;
     if (token.first == ',' && closes && follows_value) cleaned[token.begin] = ' ';
+    const size_t size = token.end - token.begin;
+    if (IsOutOfRange(text.substr(token.begin, size))) {
+      cleaned.replace(token.begin, size, size, '0').replace(token.begin + 1, 1, 1, '.');
+    }
     before = token;
     token = after;
   }

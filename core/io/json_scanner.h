@@ -28,7 +28,8 @@ class JsonScanner {
   size_t at_ = 0;
 };
 
-// The text with each trailing comma replaced by a space, so that all places stay.
-std::string WithoutTrailingCommas(std::string_view text);
+// The text without what the parser refuses and we do not, in the same places: trailing commas are
+// spaces, and numbers that no double holds are zeros.
+std::string ForParser(std::string_view text);
 
 }  // namespace dmlop

@@ -69,8 +69,9 @@ class FieldSchemas : public FieldVisitor {
   }
   template <typename S>
   void ScaleAndBias(std::string_view name, S&) {
+    const Json number = Ref(dialect_.is_model() ? "number" : "float32");
     properties_[std::string(name)] = dialect_.Optional(
-        dialect_.Object({{"Scale", Ref("number")}, {"Bias", Ref("number")}}, {"Scale", "Bias"}));
+        dialect_.Object({{"Scale", number}, {"Bias", number}}, {"Scale", "Bias"}));
   }
 
   // An object with the fields and other members.

@@ -99,6 +99,10 @@ void DefineValues(Json& definitions) {
   definitions["uint64"] = Integer(0, std::numeric_limits<uint64_t>::max());
   const std::string named = fmt::format("^({}|-?{})$", AnyCase("nan"), AnyCase("inf"));
   definitions["number"] = {{"type", {"number", "string"}}, {"pattern", named}};
+  constexpr double kRoundsToInfinity = 0x1.ffffffp127;  // the least number that does
+  definitions["float32"] = definitions["number"];
+  definitions["float32"]["exclusiveMinimum"] = -kRoundsToInfinity;
+  definitions["float32"]["exclusiveMaximum"] = kRoundsToInfinity;
   definitions["data-type"] = Names(kDataTypePrefix, NamesOf(ElementTypes()));
   definitions["file-name"] = {{"type", "string"}, {"pattern", "^[^\\u0000]+$"}};
   for (const DataType type : ElementTypes()) {
