@@ -1,6 +1,7 @@
 #include "core/tensor/layout.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <set>
 #include <string>
@@ -68,6 +69,23 @@ TEST(Layout, StrideZeroOnSizeOneIsNoOverlap) {
 TEST(Layout, InterleavedRowsAreNoOverlap) {
   EXPECT_FALSE(HasOverlap({{2, 3}, {3, 2}}));
   EXPECT_TRUE(HasOverlap({{2, 3}, {4, 2}}));
+}
+
+int64_t PeakKilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Too many combinations to be searched, over an extent with more offsets than are kept at a time.
+TEST(Layout, OverlapOfAWideSpreadIsFoundInLittleMemory) {
+  const Dims sizes = Dims::Filled(8, 6);
+  const int64_t before = PeakKilobytes();
+  EXPECT_FALSE(HasOverlap(
+      {sizes, {104200023, 96068492, 93289509, 90177011, 87920459, 85200006, 83461677, 83023262}}));
+  EXPECT_TRUE(HasOverlap(
+      {sizes, {100096167, 95145544, 94463403, 94218055, 90237846, 89670507, 87825738, 85413021}}));
+  EXPECT_LT(PeakKilobytes() - before, 100'000);
 }
 
 // --- against brute force -------------------------------------------------------------------------
