@@ -37,32 +37,6 @@ Layout LayoutOf(const NpyHeader& header) {
           header.fortran_order ? FortranStrides(header.shape) : PackedStrides(header.shape)};
 }
 
-// The array in the bytes of a whole file, which `owner` keeps alive.
-LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                          const std::string& name) {
-  const NpyHeader header = ParseNpyHeader(bytes, name);
-  const size_t present = bytes.size() - header.data_begin;
-  if (present < header.data_size()) {
-    Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
-                           header.data_size(), present));
-  }
-  const std::byte* data = bytes.data() + header.data_begin;
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
-  if (header.big_endian || !aligned) {
-    auto copy = std::make_shared<Buffer>(header.data_size());
-    const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
-    ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
-      std::byte* step = copy->data() + begin;
-      std::copy_n(data + begin, size, step);
-      if (header.big_endian) SwapByteOrder(header.type, {step, size});
-    });
-    data = copy->data();
-    owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
-        std::move(owner), std::move(copy));
-  }
-  return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
-}
-
 // Reads on until there are `size` bytes, or fewer at the end. Memory grows with what arrives, not
 // with what a header claims.
 void ReadOn(std::vector<std::byte>& bytes, size_t size) {
@@ -149,6 +123,31 @@ FileFormat FormatOf(const std::string& path) {
   throw Error(ErrorKind::kUsage,
               fmt::format("{}: unknown kind of file; the known extensions are {}, {}", path,
                           kNpyExtension, fmt::join(kRawExtensions, ", ")));
+}
+
+LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                          const std::string& name) {
+  const NpyHeader header = ParseNpyHeader(bytes, name);
+  const size_t present = bytes.size() - header.data_begin;
+  if (present < header.data_size()) {
+    Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
+                           header.data_size(), present));
+  }
+  const std::byte* data = bytes.data() + header.data_begin;
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
+  if (header.big_endian || !aligned) {
+    auto copy = std::make_shared<Buffer>(header.data_size());
+    const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
+    ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
+      std::byte* step = copy->data() + begin;
+      std::copy_n(data + begin, size, step);
+      if (header.big_endian) SwapByteOrder(header.type, {step, size});
+    });
+    data = copy->data();
+    owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
+        std::move(owner), std::move(copy));
+  }
+  return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
 }
 
 LoadedTensor LoadNpy(const std::string& path) {

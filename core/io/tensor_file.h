@@ -35,6 +35,10 @@ struct LoadedTensor {
 // machine's byte order. Errors are of kind kTensorFile or kFileSystem.
 LoadedTensor LoadNpy(const std::string& path);
 
+// The array in the bytes of a whole .npy file called `name`, which `owner` keeps alive.
+LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                          const std::string& name);
+
 // The elements of `tensor`, whose source is called `name`, as the logical tensor of a valid desc:
 // types and shapes agree, and elements that share a place in the desc's layout have equal values. A
 // dimension of stride 0 takes a size of 1; {1} takes a scalar.

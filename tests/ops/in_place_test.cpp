@@ -9,23 +9,12 @@
 namespace dmlop {
 namespace {
 
-// Runs the call once apart and once in place, both with the layout of its output.
-void ExpectSameInPlace(const OperatorCall& call) {
-  TestTensor tensor = call.outputs[0];
-  CopyElements(call.inputs[0], tensor);
-  OperatorCall apart = MakeCall(call.desc, {tensor}, call.outputs);
-  ASSERT_TRUE(RunsLikeReference(apart));
-
-  Run(apart.desc, std::vector{tensor.view()}, std::vector{tensor.mutable_view()});
-  EXPECT_TRUE(HaveSameElements(tensor, apart.outputs[0])) << ToString(apart);
-  EXPECT_TRUE(tensor.GuardsAreIntact()) << ToString(apart);
-}
-
 TEST(InPlace, IdentityGivesTheSameAsApart) {
   for (int i = 0; i < 500; ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
-    ExpectSameInPlace(i % 2 == 0 ? RandomIdentity(engine) : RandomScaleBias(engine));
+    const OperatorCall call = i % 2 == 0 ? RandomIdentity(engine) : RandomScaleBias(engine);
+    ASSERT_TRUE(RunsLikeReferenceInPlace(call));
   }
 }
 
@@ -38,7 +27,8 @@ TEST(InPlace, LargeIdentityGivesTheSameAsApart) {
     FillRandomly(engine, input);
     IdentityDesc desc;
     desc.scale_bias = ScaleBias{3.0f, -0.7f};
-    ExpectSameInPlace(MakeCall(desc, {input}, {TestTensor(input.type(), input.layout())}));
+    const TestTensor output(input.type(), input.layout());
+    ASSERT_TRUE(RunsLikeReferenceInPlace(MakeCall(desc, {input}, {output})));
   }
 }
 

@@ -115,4 +115,20 @@ testing::AssertionResult RunsLikeReference(OperatorCall& call) {
   return OutputsMatchReference(call);
 }
 
+testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call) {
+  TestTensor tensor = call.outputs[0];
+  CopyElements(call.inputs[0], tensor);
+  OperatorCall apart = MakeCall(call.desc, {tensor}, call.outputs);
+  if (const auto right = RunsLikeReference(apart); !right) return right;
+
+  Run(apart.desc, std::vector{tensor.view()}, std::vector{tensor.mutable_view()});
+  if (!HaveSameElements(tensor, apart.outputs[0])) {
+    return testing::AssertionFailure() << ToString(apart) << ": differs in place";
+  }
+  if (!tensor.GuardsAreIntact()) {
+    return testing::AssertionFailure() << ToString(apart) << ": a gap was written in place";
+  }
+  return testing::AssertionSuccess();
+}
+
 }  // namespace dmlop

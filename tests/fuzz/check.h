@@ -1,0 +1,16 @@
+// What a fuzz target promises, besides that nothing crashes.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace dmlop {
+
+inline void Require(bool holds, const std::string& message) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::abort();
+}
+
+}  // namespace dmlop
