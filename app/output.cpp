@@ -115,7 +115,7 @@ ResultFile::ResultFile(const std::string& path, const std::string& content) {
   if (path == kStandardStream || path == "/dev/stdout") {
     PrintResult(content);
   } else if (IsStream(path)) {
-    WriteStream(path, bytes);
+    WriteStream(path, {bytes});
   } else {
     file_.emplace(path, content.size());
     file_->Write(0, bytes);

@@ -146,11 +146,15 @@ class OperatorRun {
   }
 
   void CreateOutputs() {
-    for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+    const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+    std::vector<const TensorDesc*> descs;
+    for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
+    const Composed composed = ComposedFor(descs);
+    for (const TensorSlot& slot : slots) {
       const std::string path = case_->PathOf(slot);
       outputs_.push_back({slot, path, ExpectedFor(slot),
-                          path.empty() ? OutputTensor::InMemory(*slot.desc)
-                                       : OutputTensor::ToFile(path, *slot.desc)});
+                          path.empty() ? OutputTensor::ToNoFile(*slot.desc, composed)
+                                       : OutputTensor::ToFile(path, *slot.desc, composed)});
     }
   }
 

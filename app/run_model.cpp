@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 
 #include "app/model_inputs.h"
@@ -37,7 +36,9 @@ class ModelFiles {
   void Write(const std::string& resource, const std::string& target_path,
              const ModelRun::FileContent& content) {
     const std::string path = (fs::path(folder_) / target_path).string();
-    if (IsStream(path)) return WriteToStream(path, content);
+    if (IsStream(path)) {
+      return WriteStream(path, {std::as_bytes(std::span(content.header)), content.data});
+    }
     CreateFolderOf(path);
     OutputFile file(path, content.header.size() + content.data.size());
     WriteContent(content, path, file);
@@ -64,13 +65,6 @@ class ModelFiles {
     ForEachStep(content.data.size(), [&](size_t begin, size_t size) {
       file.Write(content.header.size() + begin, content.data.subspan(begin, size));
     });
-  }
-
-  static void WriteToStream(const std::string& path, const ModelRun::FileContent& content) {
-    std::vector<std::byte> bytes(content.header.size());
-    std::memcpy(bytes.data(), content.header.data(), bytes.size());
-    bytes.insert(bytes.end(), content.data.begin(), content.data.end());
-    WriteStream(path, bytes);
   }
 
   static void CreateFolderOf(const std::string& path) {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,8 +67,7 @@ void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
   }
 }
 
-std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name,
-                                 size_t limit = std::numeric_limits<size_t>::max()) {
+std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name, size_t limit) {
   constexpr size_t kChunk = 1 << 12;  // most documents are short, and fresh pages are not free
   const Work work("reading " + name);
   std::vector<std::byte> bytes;
@@ -100,6 +99,11 @@ std::string FollowLinks(const std::string& path) {
   Fail(path, "cannot be written", ELOOP);
 }
 
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
+}
+
 }  // namespace
 
 // Memory that shows a file.
@@ -128,12 +132,17 @@ class MappedFile {
   MappedRange range_;
 };
 
-InputFile InputFile::Open(const std::string& path) {
+InputFile InputFile::Open(const std::string& path, size_t stream_limit) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(path, "cannot be opened", errno);
   const struct stat status = StatusOf(file.get(), path);
   if (!S_ISREG(status.st_mode)) {
-    auto read = std::make_shared<const std::vector<std::byte>>(ReadToEnd(file.get(), path));
+    const auto read =
+        std::make_shared<const std::vector<std::byte>>(ReadToEnd(file.get(), path, stream_limit));
+    if (read->size() > stream_limit) {
+      throw Error(ErrorKind::kTensorFile,
+                  fmt::format("{}: has more than {} bytes", path, stream_limit));
+    }
     return InputFile(*read, read);
   }
   const size_t size = static_cast<size_t>(status.st_size);
@@ -153,8 +162,19 @@ std::string ReadText(const std::string& path, size_t limit) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-size_t ReadStandardInput(std::span<std::byte> bytes) {
-  return ReadFully(STDIN_FILENO, bytes.data(), bytes.size(), "standard input");
+InputStream::InputStream(const std::string& path)
+    : name_(path == kStandardStream ? "standard input" : path),
+      descriptor_(path == kStandardStream ? STDIN_FILENO
+                                          : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ < 0) Fail(name_, "cannot be opened", errno);
+}
+
+InputStream::~InputStream() {
+  if (descriptor_ != STDIN_FILENO) close(descriptor_);
+}
+
+size_t InputStream::Read(std::span<std::byte> bytes) const {
+  return ReadFully(descriptor_, bytes.data(), bytes.size(), name_);
 }
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
@@ -191,16 +211,58 @@ std::string IdentityOf(const std::string& path) {
   return fs::weakly_canonical(fs::absolute(FollowLinks(path), ignored), ignored).string();
 }
 
-void WriteStream(const std::string& path, std::span<const std::byte> bytes) {
+void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(path, "cannot be opened for writing", errno);
-  const Work work("writing " + path, static_cast<int64_t>(bytes.size()));
-  WriteAll(file.get(), bytes, path);
+  size_t size = 0;
+  for (const auto part : parts) size += part.size();
+  const Work work("writing " + path, static_cast<int64_t>(size));
+  for (const auto part : parts) WriteAll(file.get(), part, path);
   if (close(file.Release()) != 0) Fail(path, "cannot be written", errno);
 }
 
+WritableFile::WritableFile(std::string name, size_t size) : name_(std::move(name)), size_(size) {}
+
+WritableFile::WritableFile(WritableFile&& other) noexcept
+    : name_(std::move(other.name_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      mapping_(std::move(other.mapping_)),
+      size_(other.size_) {}
+
+WritableFile::~WritableFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void WritableFile::Reserve() {
+  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(size_));
+  if (error != 0) Fail(name_, "cannot be written", error);
+}
+
+void WritableFile::Write(size_t begin, std::span<const std::byte> bytes) {
+  WriteFully(bytes.size(), name_, [&](size_t done) {
+    return pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
+                  static_cast<off_t>(begin + done));
+  });
+}
+
+std::span<std::byte> WritableFile::Map(size_t size) {
+  if (!mapping_) {
+    mapping_ =
+        std::make_unique<MappedFile>(descriptor_, size, PROT_READ | PROT_WRITE, MAP_SHARED, name_);
+  }
+  return mapping_->bytes();
+}
+
+ScratchFile::ScratchFile(size_t size) : WritableFile(TemporaryFolder(), size) {
+  std::string path = name_ + "/dmlop-XXXXXX";
+  const SignalsHeld held;  // until the name is gone
+  descriptor_ = mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor_ < 0) Fail(name_, "no file can be created there", errno);
+  unlink(path.c_str());
+}
+
 OutputFile::OutputFile(const std::string& path, size_t size)
-    : name_(path), target_(FollowLinks(path)), size_(size) {
+    : WritableFile(path, size), target_(FollowLinks(path)) {
   std::error_code ignored;
   if (fs::is_directory(target_, ignored)) Fail(name_, "cannot be written", EISDIR);
   // Unpredictable enough for two runs side by side; O_EXCL refuses what is there already.
@@ -216,16 +278,12 @@ OutputFile::OutputFile(const std::string& path, size_t size)
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : name_(std::move(other.name_)),
+    : WritableFile(std::move(other)),
       target_(std::move(other.target_)),
       temporary_(std::move(other.temporary_)),
-      state_(other.state_),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      mapping_(std::move(other.mapping_)),
-      size_(other.size_) {}
+      state_(other.state_) {}
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_) return;
   const SignalsHeld held;
   if (state_ == State::kCreated) unlink(target_.c_str());
@@ -236,26 +294,6 @@ OutputFile::~OutputFile() {
 bool OutputFile::Exchange() const {
   return renameat2(AT_FDCWD, temporary_->get().c_str(), AT_FDCWD, target_.c_str(),
                    RENAME_EXCHANGE) == 0;
-}
-
-void OutputFile::Reserve() {
-  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(size_));
-  if (error != 0) Fail(name_, "cannot be written", error);
-}
-
-void OutputFile::Write(size_t begin, std::span<const std::byte> bytes) {
-  WriteFully(bytes.size(), name_, [&](size_t done) {
-    return pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
-                  static_cast<off_t>(begin + done));
-  });
-}
-
-std::span<std::byte> OutputFile::bytes() {
-  if (!mapping_) {
-    mapping_ =
-        std::make_unique<MappedFile>(descriptor_, size_, PROT_READ | PROT_WRITE, MAP_SHARED, name_);
-  }
-  return mapping_->bytes();
 }
 
 void OutputFile::Close() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,8 +22,9 @@ class MappedFile;
 // kFileSystem.
 class InputFile {
  public:
-  // Maps a regular file; reads anything else to its end.
-  static InputFile Open(const std::string& path);
+  // Maps a regular file; reads anything else to its end, which must come within `stream_limit`
+  // bytes.
+  static InputFile Open(const std::string& path, size_t stream_limit = 0);
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -38,8 +40,24 @@ class InputFile {
 // bytes.
 std::string ReadText(const std::string& path, size_t limit);
 
-// Reads exactly `bytes.size()` bytes of standard input; fewer only at its end. Returns how many.
-size_t ReadStandardInput(std::span<std::byte> bytes);
+// Standard input, a pipe or a device, read as far as it is asked for.
+class InputStream {
+ public:
+  // "-" is standard input.
+  explicit InputStream(const std::string& path);
+  InputStream(const InputStream&) = delete;
+  InputStream& operator=(const InputStream&) = delete;
+  ~InputStream();
+
+  const std::string& name() const { return name_; }  // for messages
+
+  // Reads exactly `bytes.size()` bytes; fewer only at the end. Returns how many.
+  size_t Read(std::span<std::byte> bytes) const;
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
 
 // Writes all bytes to an open file; `name` is for the message.
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name);
@@ -54,18 +72,14 @@ bool IsTerminal(const std::string& path);
 // The same text for two paths that name one file, whether or not it exists.
 std::string IdentityOf(const std::string& path);
 
-void WriteStream(const std::string& path, std::span<const std::byte> bytes);
+// Writes the parts, one after another, to a device or a pipe.
+void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
-// A file that appears complete or not at all: the bytes go to a temporary file beside the target,
-// which takes the target's place at Publish. Without Keep after it, all is put back as it was.
-class OutputFile {
+// A file that is written in parts, or through memory that shows it.
+class WritableFile {
  public:
-  // A symbolic link is followed: the file that it names is the target.
-  OutputFile(const std::string& path, size_t size);
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
+  WritableFile(const WritableFile&) = delete;
+  WritableFile& operator=(const WritableFile&) = delete;
 
   // Takes the space on the disk, so that a full disk is an error before the work is done, and not a
   // signal where the file is mapped. Measured on ext4: a small file that is written without this
@@ -75,9 +89,37 @@ class OutputFile {
   // Writes a part of the file.
   void Write(size_t begin, std::span<const std::byte> bytes);
 
-  // The reserved file mapped into memory, for what is not written in order; zero where nothing is
-  // written.
-  std::span<std::byte> bytes();
+  // The first `size` bytes mapped into memory, all of them reserved or written; zero where nothing
+  // is written. Later calls give the same bytes.
+  std::span<std::byte> Map(size_t size);
+  std::span<std::byte> bytes() { return Map(size_); }
+
+ protected:
+  WritableFile(std::string name, size_t size);
+  WritableFile(WritableFile&& other) noexcept;
+  ~WritableFile();
+
+  std::string name_;  // for messages
+  int descriptor_ = -1;
+  std::unique_ptr<MappedFile> mapping_;
+  size_t size_;
+};
+
+// A file without a name, in the folder for temporary files (TMPDIR, else /var/tmp), for what may
+// not fit into memory. It is gone with the object, or the process.
+class ScratchFile : public WritableFile {
+ public:
+  explicit ScratchFile(size_t size);
+};
+
+// A file that appears complete or not at all: the bytes go to a temporary file beside the target,
+// which takes the target's place at Publish. Without Keep after it, all is put back as it was.
+class OutputFile : public WritableFile {
+ public:
+  // A symbolic link is followed: the file that it names is the target.
+  OutputFile(const std::string& path, size_t size);
+  OutputFile(OutputFile&& other) noexcept;
+  ~OutputFile();
 
   // Ends writing. What the file system reports late is reported here.
   void Close();
@@ -92,15 +134,11 @@ class OutputFile {
   // Of the temporary file with the target.
   bool Exchange() const;
 
-  std::string name_;  // as the user gave it
   std::string target_;
   enum class State { kTemporary, kCreated, kExchanged };
 
   std::unique_ptr<TemporaryPath> temporary_;  // once exchanged, the file that was replaced
   State state_ = State::kTemporary;
-  int descriptor_ = -1;
-  std::unique_ptr<MappedFile> mapping_;
-  size_t size_;
 };
 
 }  // namespace dmlop

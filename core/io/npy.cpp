@@ -13,7 +13,6 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMaxHeaderSize = 1 << 20;  // NumPy's own headers stay far below
 constexpr size_t kVersion1Preamble = 10;
 constexpr size_t kAlignment = 64;
 
@@ -221,8 +220,9 @@ size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& nam
   }
   const size_t size = version == 1 ? kVersion1Preamble + LittleEndian(preamble.subspan(8, 2))
                                    : kNpyPreambleSize + LittleEndian(preamble.subspan(8, 4));
-  if (size > kMaxHeaderSize) {
-    Fail(name, fmt::format("has a header of {} bytes; at most {} are read", size, kMaxHeaderSize));
+  if (size > kMaxNpyHeaderSize) {
+    Fail(name,
+         fmt::format("has a header of {} bytes; at most {} are read", size, kMaxNpyHeaderSize));
   }
   return std::max(size, kNpyPreambleSize);
 }

@@ -32,6 +32,7 @@ struct NpyHeader {
 // Bytes that tell how long the whole header is, and how long it then is, itself included. `name` is
 // the file's, for messages; failures are Errors of kind kTensorFile.
 inline constexpr size_t kNpyPreambleSize = 12;
+inline constexpr size_t kMaxNpyHeaderSize = 1 << 20;  // NumPy's own headers stay far below
 size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name);
 
 // Reads the header at the start of `bytes`.

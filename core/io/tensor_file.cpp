@@ -14,7 +14,8 @@
 #include "core/base/progress.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
-#include "core/tensor/loop_nest.h"
+#include "core/io/spool.h"
+#include "core/tensor/offset_window.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -30,6 +31,22 @@ std::string Braces(const Dims& dims) {
   return fmt::format("{{{}}}", fmt::join(dims, ", "));
 }
 
+// Fails where an array of a .npy file cannot be the logical tensor of a valid desc.
+void RequireFit(DataType type, const Dims& shape, const TensorDesc& desc, const std::string& name) {
+  if (type != *desc.data_type) {
+    Fail(name, fmt::format("has the data type {}; expected {}", Name(type), Name(*desc.data_type)));
+  }
+  const Dims sizes = shape.empty() ? Dims{1} : shape;
+  const Layout expected = LayoutOf(desc);
+  bool fits = sizes.size() == expected.rank();
+  for (size_t d = 0; fits && d < sizes.size(); ++d) {
+    if (sizes[d] == expected.sizes[d]) continue;
+    fits = sizes[d] == 1 && expected.strides[d] == 0;
+  }
+  if (fits) return;
+  Fail(name, fmt::format("has the shape {}; expected {}", Braces(shape), Braces(expected.sizes)));
+}
+
 // --- reading .npy --------------------------------------------------------------------------------
 
 Layout LayoutOf(const NpyHeader& header) {
@@ -37,60 +54,79 @@ Layout LayoutOf(const NpyHeader& header) {
           header.fortran_order ? FortranStrides(header.shape) : PackedStrides(header.shape)};
 }
 
-// Reads on until there are `size` bytes, or fewer at the end. Memory grows with what arrives, not
-// with what a header claims.
-void ReadOn(std::vector<std::byte>& bytes, size_t size) {
-  constexpr size_t kChunk = size_t{64} << 20;
-  const Work work("reading standard input", static_cast<int64_t>(size - bytes.size()));
-  while (bytes.size() < size) {
-    const size_t begin = bytes.size();
-    bytes.resize(std::min(size, begin + std::max(kChunk, begin)));
-    const size_t count = ReadStandardInput(std::span(bytes).subspan(begin));
-    const bool ended = begin + count < bytes.size();
-    bytes.resize(begin + count);
-    if (ended) return;
-  }
+// Reads on until there are `size` bytes, or fewer at the end.
+void ReadOn(const InputStream& stream, std::vector<std::byte>& bytes, size_t size) {
+  const size_t begin = bytes.size();
+  bytes.resize(size);
+  bytes.resize(begin + stream.Read(std::span(bytes).subspan(begin)));
 }
 
-LoadedTensor LoadNpyFromStandardInput() {
-  const std::string name = "standard input";
-  auto bytes = std::make_shared<std::vector<std::byte>>();
-  ReadOn(*bytes, kNpyPreambleSize);
-  if (bytes->empty()) Fail(name, "ends where another .npy array is expected");
-  ReadOn(*bytes, NpyHeaderSize(*bytes, name));
-  const NpyHeader header = ParseNpyHeader(*bytes, name);
-  ReadOn(*bytes, header.data_begin + header.data_size());
-  return FromNpyBytes(*bytes, bytes, name);
+// The next array of a stream, whose header must fit to `desc` if there is one. Only as much is read
+// as it needs.
+LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc) {
+  const std::string& name = stream.name();
+  std::vector<std::byte> start;
+  ReadOn(stream, start, kNpyPreambleSize);
+  if (start.empty()) Fail(name, "ends where another .npy array is expected");
+  ReadOn(stream, start, NpyHeaderSize(start, name));
+  const NpyHeader header = ParseNpyHeader(start, name);
+  if (desc) RequireFit(header.type, header.shape, *desc, name);
+
+  const auto spool = std::make_shared<Spool>(header.data_begin + header.data_size());
+  spool->Append(start);
+  const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
+  std::vector<std::byte> part(std::min<size_t>(header.data_size(), kStepBytes));
+  for (size_t left = header.data_size(); left > 0;) {
+    const size_t step = std::min(left, part.size());
+    const size_t count = stream.Read(std::span(part).first(step));
+    spool->Append(std::span(part).first(count));
+    if (count < step) break;
+    left -= count;
+  }
+  return FromNpyBytes(spool->bytes(), spool, name);
+}
+
+// The array of a file or a stream; see LoadNpyFromStream.
+LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc) {
+  if (path == kStandardStream || path == "/dev/stdin") {
+    return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc);
+  }
+  if (IsStream(path)) return LoadNpyFromStream(InputStream(path), desc);
+  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
+  return FromNpyBytes(file->bytes(), file, path);
 }
 
 // --- fitting -------------------------------------------------------------------------------------
 
-// Fails where the desc gives two elements one place and the tensor gives them different bits.
+// Fails where the desc gives two elements one place and the tensor gives them different bits. The
+// places are gone through in windows, which bounds the memory.
 void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
                        const std::string& name) {
-  const LoopNest<2> nest{tensor.layout.sizes, {tensor.layout.strides, desc_strides}};
-  const int64_t count = tensor.layout.element_count();
+  constexpr int64_t kWindow = 1 << 18;
+  constexpr int64_t kNone = -1;
   const size_t width = ByteWidth(tensor.type);
-  struct Element {
-    int64_t place, offset;
-    auto operator<=>(const Element&) const = default;
-  };
-  std::vector<Element> elements;
-  elements.reserve(static_cast<size_t>(count));
-  Walk<2> walk(nest, 0);
-  for (int64_t i = 0; i < count; ++i, walk.Next()) {
-    elements.push_back({walk.offset(1), walk.offset(0) * static_cast<int64_t>(width)});
+  const OffsetWindow<2> places(
+      Merged(LoopNest<2>{tensor.layout.sizes, {desc_strides, tensor.layout.strides}}));
+  std::vector<int64_t> firsts;  // the offset of the first element of each place
+  for (int64_t begin = 0; begin < places.extent(); begin += kWindow) {
+    const int64_t end = std::min(begin + kWindow, places.extent());
+    firsts.assign(static_cast<size_t>(end - begin), kNone);
+    int64_t clash = end;  // the lowest place
+    places.Visit(begin, end, [&](const auto& offsets) {
+      const auto [place, offset] = offsets;
+      int64_t& first = firsts[static_cast<size_t>(place - begin)];
+      if (first == kNone) first = offset;
+      const auto data_at = [&](int64_t at) {
+        return tensor.data + at * static_cast<int64_t>(width);
+      };
+      if (std::memcmp(data_at(first), data_at(offset), width) != 0) clash = std::min(clash, place);
+      return false;
+    });
+    if (clash == end) continue;
+    Fail(name, fmt::format("has different values for elements that the desc's strides put in one "
+                           "place, at element {} of the buffer",
+                           clash));
   }
-  std::sort(elements.begin(), elements.end());
-  const auto clash =
-      std::adjacent_find(elements.begin(), elements.end(), [&](const Element& a, const Element& b) {
-        return a.place == b.place &&
-               std::memcmp(tensor.data + a.offset, tensor.data + b.offset, width) != 0;
-      });
-  if (clash == elements.end()) return;
-  Fail(name, fmt::format("has different values for elements that the desc's strides put in one "
-                         "place, at element {} of the buffer",
-                         clash->place));
 }
 
 // --- raw files -----------------------------------------------------------------------------------
@@ -136,46 +172,34 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   const std::byte* data = bytes.data() + header.data_begin;
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
   if (header.big_endian || !aligned) {
-    auto copy = std::make_shared<Buffer>(header.data_size());
+    const auto copy = std::make_shared<Spool>(header.data_size());
     const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
+    std::vector<std::byte> step;
     ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
-      std::byte* step = copy->data() + begin;
-      std::copy_n(data + begin, size, step);
-      if (header.big_endian) SwapByteOrder(header.type, {step, size});
+      step.assign(data + begin, data + begin + size);
+      if (header.big_endian) SwapByteOrder(header.type, step);
+      copy->Append(step);
     });
-    data = copy->data();
-    owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Buffer>>>(
-        std::move(owner), std::move(copy));
+    data = copy->bytes().data();
+    owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
+        std::move(owner), copy);
   }
   return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
 }
 
 LoadedTensor LoadNpy(const std::string& path) {
-  if (path == kStandardStream || path == "/dev/stdin") return LoadNpyFromStandardInput();
-  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
-  return FromNpyBytes(file->bytes(), file, path);
+  return LoadNpy(path, /*desc=*/nullptr);
 }
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
                        const std::string& name) {
-  if (tensor.view.type != *desc.data_type) {
-    Fail(name, fmt::format("has the data type {}; expected {}", Name(tensor.view.type),
-                           Name(*desc.data_type)));
-  }
+  RequireFit(tensor.view.type, tensor.view.layout.sizes, desc, name);
   LoadedTensor fitted = tensor;
   Layout& layout = fitted.view.layout;
   if (layout.sizes.empty()) layout = {{1}, {1}};
   const Layout expected = LayoutOf(desc);
-  Dims strides = expected.strides;  // where the desc puts the elements that the file has
-  bool fits = layout.rank() == expected.rank();
-  for (size_t d = 0; fits && d < layout.rank(); ++d) {
-    if (layout.sizes[d] == expected.sizes[d]) continue;
-    fits = layout.sizes[d] == 1 && expected.strides[d] == 0;
-  }
-  if (!fits) {
-    Fail(name, fmt::format("has the shape {}; expected {}", Braces(tensor.view.layout.sizes),
-                           Braces(expected.sizes)));
-  }
+  // Where the desc puts the elements that the file has.
+  const Dims& strides = expected.strides;
   if (HasOverlap({layout.sizes, strides})) CheckSharedPlaces(fitted.view, strides, name);
   for (size_t d = 0; d < layout.rank(); ++d) {
     if (layout.sizes[d] != expected.sizes[d]) layout.strides[d] = 0;
@@ -186,23 +210,36 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
 
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
   if (FormatOf(path) == FileFormat::kRaw) return LoadRaw(path, desc);
-  return FitToDesc(LoadNpy(path), desc, path == kStandardStream ? "standard input" : path);
+  return FitToDesc(LoadNpy(path, &desc), desc, path == kStandardStream ? "standard input" : path);
 }
 
 // --- outputs -------------------------------------------------------------------------------------
 
-// Smaller outputs are composed in memory, larger ones in their file.
-constexpr size_t kLargeFile = size_t{16} << 20;
-
 struct OutputTensor::Storage {
-  std::string path;                // empty: in memory only
-  size_t data_begin = 0;           // the header's size
-  std::optional<OutputFile> file;  // none for streams
-  std::optional<Buffer> buffer;    // none for large files
+  std::string path;                    // empty: to no file
+  size_t data_begin = 0;               // the header's size
+  std::optional<OutputFile> file;      // none for streams
+  std::optional<Buffer> buffer;        // what is composed in memory
+  std::optional<ScratchFile> scratch;  // what is composed on the disk for no file
 
+  // Where what is not in memory is composed.
+  WritableFile& on_disk() {
+    if (file) return *file;
+    return *scratch;
+  }
   std::span<std::byte> span() {
-    if (!buffer) return file->bytes();
+    if (!buffer) return on_disk().bytes();
     return {buffer->data(), buffer->size()};
+  }
+
+  // Makes room for all bytes of the tensor.
+  void Make(Composed composed, size_t size) {
+    if (composed == Composed::kInMemory) {
+      buffer.emplace(size);
+      return;
+    }
+    if (!file) scratch.emplace(size);
+    on_disk().Reserve();
   }
 };
 
@@ -212,7 +249,18 @@ OutputTensor::OutputTensor(OutputTensor&&) noexcept = default;
 OutputTensor& OutputTensor::operator=(OutputTensor&&) noexcept = default;
 OutputTensor::~OutputTensor() = default;
 
-OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc) {
+Composed ComposedFor(std::span<const TensorDesc* const> outputs) {
+  uint64_t left = kLargeFile;
+  for (const TensorDesc* output : outputs) {
+    const uint64_t size = SizeInBytes(*output);
+    if (size >= left) return Composed::kOnDisk;
+    left -= size;
+  }
+  return Composed::kInMemory;
+}
+
+OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
+                                  Composed composed) {
   const bool npy = FormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
@@ -226,20 +274,16 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   storage->data_begin = header.size();
   const bool is_stream = path == kStandardStream || IsStream(path);
   if (!is_stream) storage->file.emplace(path, size);
-  if (is_stream || size < kLargeFile) {
-    storage->buffer.emplace(size);
-  } else {
-    storage->file->Reserve();
-  }
+  storage->Make(composed, size);
   OutputTensor output(std::move(storage), *desc.data_type, layout);
   output.WriteAt(0, std::as_bytes(std::span(header)));
   return output;
 }
 
-OutputTensor OutputTensor::InMemory(const TensorDesc& desc) {
+OutputTensor OutputTensor::ToNoFile(const TensorDesc& desc, Composed composed) {
   const Layout layout = PackedLayout(Dims(desc.sizes->begin(), desc.sizes->end()));
   auto storage = std::make_unique<Storage>();
-  storage->buffer.emplace(static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type));
+  storage->Make(composed, static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type));
   return OutputTensor(std::move(storage), *desc.data_type, layout);
 }
 
@@ -252,7 +296,7 @@ void OutputTensor::Write(int64_t begin, std::span<const std::byte> bytes) {
 }
 
 void OutputTensor::WriteAt(size_t begin, std::span<const std::byte> bytes) {
-  if (!storage_->buffer) return storage_->file->Write(begin, bytes);
+  if (!storage_->buffer) return storage_->on_disk().Write(begin, bytes);
   std::copy(bytes.begin(), bytes.end(), storage_->buffer->data() + begin);
 }
 
@@ -273,7 +317,7 @@ void OutputTensor::Flush() {
     const Work work("writing standard output", static_cast<int64_t>(storage.span().size()));
     WriteAll(STDOUT_FILENO, storage.span(), "standard output");
   } else if (!storage.path.empty()) {
-    WriteStream(storage.path, storage.span());
+    WriteStream(storage.path, {storage.span()});
   }
 }
 

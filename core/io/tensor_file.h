@@ -47,13 +47,20 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const
 // What a file holds for an input with a valid desc.
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
 
+// Where outputs are composed. On the disk that is the file itself or, for a stream or no file, a
+// scratch file; so outputs may be larger than memory.
+enum class Composed { kInMemory, kOnDisk };
+
+// On the disk if the outputs together are large.
+Composed ComposedFor(std::span<const TensorDesc* const> outputs);
+
 // A tensor to be written to a file, or to be printed. Nothing of a file is visible before Publish.
 class OutputTensor {
  public:
   // Into a file or, for "-", standard output.
-  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc);
-  // Into memory.
-  static OutputTensor InMemory(const TensorDesc& desc);
+  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Composed composed);
+  // To be printed or compared only.
+  static OutputTensor ToNoFile(const TensorDesc& desc, Composed composed);
 
   OutputTensor(OutputTensor&&) noexcept;
   OutputTensor& operator=(OutputTensor&&) noexcept;
@@ -62,7 +69,7 @@ class OutputTensor {
   DataType type() const { return type_; }
   const Layout& layout() const { return layout_; }
 
-  // False for a large file, which is better written in parts than through its view.
+  // False for what is composed on the disk, which is better written in parts than through its view.
   bool is_in_memory() const;
 
   // Writes a part, `begin` bytes after the first element.

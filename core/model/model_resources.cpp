@@ -7,6 +7,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/base/memory.h"
 #include "core/base/progress.h"
 #include "core/io/npy.h"
 
@@ -21,6 +22,14 @@ std::string Resolve(const std::string& source_path, const std::string& folder) {
   std::error_code ignored;
   if (!fs::exists(beside, ignored) && fs::exists(source_path, ignored)) return source_path;
   return beside.string();
+}
+
+// How much of a pipe or a device is read: what the buffer can hold, or 1 GiB where its size is not
+// stated, and no more than there is memory for while it grows.
+size_t StreamLimit(const ModelResource& resource, bool npy) {
+  const uint64_t most = AvailableMemory() / 4;
+  const uint64_t size = resource.size_in_bytes.value_or(uint64_t{1} << 30);
+  return std::min(size, most) + (npy ? kMaxNpyHeaderSize : 0);
 }
 
 uint64_t RoundedUpTo4(uint64_t bytes) {
@@ -52,8 +61,10 @@ void ModelResources::Open(size_t resource, const InitialValues::File& source,
   const std::string path = Resolve(source.source_path, folder);
   Shape& shape = shapes_[resource];
   try {
-    SourceFile file{resource, path, InputFile::Open(path), 0, false};
-    if (IsNpy(path)) {
+    const bool npy = IsNpy(path);
+    const size_t stream_limit = StreamLimit(model_.resources()[resource], npy);
+    SourceFile file{resource, path, InputFile::Open(path, stream_limit), 0, false};
+    if (npy) {
       OpenNpy(file, shape, source.place, values);
     } else {
       shape.initial_bytes = file.file.bytes().size();

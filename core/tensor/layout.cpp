@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/tensor/offset_window.h"
+
 namespace dmlop {
 namespace {
 
@@ -12,23 +14,15 @@ struct StridedDim {
   int64_t stride, size;
 };
 
-// What dims[i] and all after it reach, for each i, and nothing behind the last.
-std::vector<int64_t> SpansOf(const std::vector<StridedDim>& dims) {
-  std::vector<int64_t> spans(dims.size() + 1);
-  for (size_t i = dims.size(); i-- > 0;) {
-    spans[i] = spans[i + 1] + (dims[i].size - 1) * dims[i].stride;
-  }
-  return spans;
-}
-
 // Searches for two coordinates with one offset: a difference of coordinates, not all zero, whose
 // strides add up to nothing. Larger strides come first; what the smaller ones can reach bounds the
 // choices for each.
 class OverlapSearch {
  public:
   explicit OverlapSearch(const std::vector<StridedDim>& largest_first)
-      : dims_(largest_first), spans_(SpansOf(largest_first)), divisors_(spans_.size()) {
+      : dims_(largest_first), spans_(dims_.size() + 1), divisors_(dims_.size() + 1) {
     for (size_t i = dims_.size(); i-- > 0;) {
+      spans_[i] = spans_[i + 1] + (dims_[i].size - 1) * dims_[i].stride;
       divisors_[i] = std::gcd(divisors_[i + 1], dims_[i].stride);
     }
   }
@@ -63,53 +57,32 @@ class OverlapSearch {
   }
 
   const std::vector<StridedDim>& dims_;
-  std::vector<int64_t> spans_;
+  std::vector<int64_t> spans_;     // of dims_[i] and all after it
   std::vector<int64_t> divisors_;  // the greatest common one of their strides
   int64_t steps_ = 0;
 };
 
-// Marks every offset in a bitmap, of which only a window is in memory at a time.
-class OffsetMarks {
- public:
-  explicit OffsetMarks(const std::vector<StridedDim>& largest_first)
-      : dims_(largest_first), spans_(SpansOf(largest_first)) {}
-
-  // True when an offset is marked twice.
-  bool Collide() {
-    const int64_t extent = spans_[0] + 1;
-    for (begin_ = 0; begin_ < extent; begin_ += kWindow) {
-      marked_.assign(static_cast<size_t>(std::min(kWindow, extent - begin_)), false);
-      if (Mark(0, 0)) return true;
-    }
-    return false;
+// Marks every offset in a bitmap, of which only a window is in memory at a time; true when one is
+// marked twice.
+bool MarksAnOffsetTwice(const std::vector<StridedDim>& dims) {
+  constexpr int64_t kWindow = int64_t{1} << 24;  // 2 MiB of bits
+  LoopNest<1> nest;
+  for (const auto [stride, size] : dims) nest.Push(size, {stride});
+  const OffsetWindow<1> offsets(nest);
+  std::vector<bool> marked;
+  for (int64_t begin = 0; begin < offsets.extent(); begin += kWindow) {
+    const int64_t end = std::min(begin + kWindow, offsets.extent());
+    marked.assign(static_cast<size_t>(end - begin), false);
+    const bool twice = offsets.Visit(begin, end, [&](const auto& offset) {
+      const size_t place = static_cast<size_t>(offset[0] - begin);
+      if (marked[place]) return true;
+      marked[place] = true;
+      return false;
+    });
+    if (twice) return true;
   }
-
- private:
-  static constexpr int64_t kWindow = int64_t{1} << 24;  // 2 MiB of bits
-
-  // Goes on from `offset`, which is not behind the window, to all offsets within it.
-  bool Mark(size_t i, int64_t offset) {
-    if (i == dims_.size()) {
-      const size_t place = static_cast<size_t>(offset - begin_);
-      const bool marked = marked_[place];
-      marked_[place] = true;
-      return marked;
-    }
-    const auto [stride, size] = dims_[i];
-    const int64_t missing = std::max<int64_t>(begin_ - offset - spans_[i + 1], 0);
-    const int64_t first = (missing + stride - 1) / stride;
-    const int64_t last = std::min(size - 1, (begin_ + kWindow - 1 - offset) / stride);
-    for (int64_t index = first; index <= last; ++index) {
-      if (Mark(i + 1, offset + index * stride)) return true;
-    }
-    return false;
-  }
-
-  const std::vector<StridedDim>& dims_;
-  std::vector<int64_t> spans_;
-  int64_t begin_ = 0;
-  std::vector<bool> marked_;
-};
+  return false;
+}
 
 }  // namespace
 
@@ -175,7 +148,7 @@ bool HasOverlap(const Layout& layout) {
   if (doubtful_count > doubtful_span + 1) return true;  // more elements than places
   std::reverse(dims.begin(), dims.end());
   const std::optional<bool> found = OverlapSearch(dims).Run();
-  return found ? *found : OffsetMarks(dims).Collide();
+  return found ? *found : MarksAnOffsetTwice(dims);
 }
 
 Dims IndexOf(const Dims& sizes, int64_t linear) {

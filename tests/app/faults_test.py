@@ -140,6 +140,22 @@ class RealTest(FaultTest):
             outputs = [a for name in ("old", "b", "c") for a in ("-o", disk / f"{name}.npy")]
             self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", folder=disk)
 
+    def test_a_full_disk_for_what_has_no_name(self):
+        """Large outputs and inputs of streams wait in a file of TMPDIR."""
+        np.save(self.folder / "large.npy", LARGE)
+        large = (self.folder / "large.npy").read_bytes()
+        with self.small_disk() as disk:
+            for folder, message in ((disk, f"{disk}: cannot be written: "),
+                                    (disk / "none", f"{disk}/none: no file can be created there")):
+                for arguments, stdin in ((["-i", "large.npy", "-o", "-"], b""),
+                                         (["-i", "-", "-o", "y.npy"], large)):
+                    done = start(["run", COPY, *arguments], stdin, cwd=self.folder,
+                                 env=os.environ | {"TMPDIR": str(folder)})
+                    self.assertEqual((done.returncode, done.stdout), (5, b""), done.stderr)
+                    self.assertIn(message, done.stderr.decode())
+            self.assertEqual(list(disk.iterdir()), [])
+        self.assertEqual(self.files(), ["a.npy", "large.npy", "old.npy", "x.npy"])
+
     def test_a_read_only_folder(self):
         with self.small_disk() as disk:
             (disk / "old.npy").write_bytes(b"precious")
@@ -179,6 +195,19 @@ class RealTest(FaultTest):
                              preexec_fn=lambda mask=mask: os.umask(mask))
             self.assertEqual((self.folder / "y.npy").stat().st_mode & 0o777, mode)
             (self.folder / "y.npy").unlink()
+
+
+    def test_a_planted_link_is_not_followed(self):
+        """The first name of a temporary file is taken by a link to somebody's file."""
+        (self.folder / "victim").write_text("precious")
+        script = 'ln -s victim .dmlop-$$-0.tmp && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, "sh", DMLOP, "run", SUM, "-i", "x.npy", "-o", "y.npy"],
+                              cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "victim").read_text(), "precious")
+        self.assertTrue(list(self.folder.glob(".dmlop-*-0.tmp"))[0].is_symlink())
+        self.assertFalse((self.folder / "y.npy").is_symlink())
+        self.assert_same(self.load("y"), X.sum(0, keepdims=True))
 
 
 class SignalTest(FaultTest):

@@ -72,7 +72,7 @@ void RunSmall(OperatorDocument& document, Diagnostics& diagnostics) {
   std::vector<OutputTensor> outputs;
   std::vector<TensorView> views;
   for (const TensorSlot& slot : files.Slots(TensorRole::kOutput)) {
-    outputs.push_back(OutputTensor::InMemory(*slot.desc));
+    outputs.push_back(OutputTensor::ToNoFile(*slot.desc, Composed::kInMemory));
     views.push_back(outputs.back().view());
   }
   Run(document.op(), inputs, views);
