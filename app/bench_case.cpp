@@ -47,7 +47,7 @@ class CaseReader {
   ExitStatus Read(const std::string& argument) {
     const Descriptor descriptor = ReadDescriptor(argument);
     Diagnostics diagnostics;
-    Document document = ReadDocument(descriptor, options_.level, diagnostics);
+    Document document = ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics);
     if (document.model) {
       ReadModel(descriptor, *document.model, diagnostics);
     } else if (!document.op || !ReadOperator(argument, *document.op, diagnostics)) {

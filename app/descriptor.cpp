@@ -22,7 +22,19 @@ void RequireOneReader(const std::string& argument, const std::vector<std::string
   }
 }
 
-Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics) {
+namespace {
+
+bool IsConfined(const Document& document, const Descriptor& descriptor,
+                const Confinement& confinement, Diagnostics& diagnostics) {
+  const size_t faults = diagnostics.list().size();
+  if (document.op) CheckConfinement(*document.op, confinement, diagnostics);
+  if (document.model) {
+    CheckConfinement(*document.model, confinement, descriptor.folder, diagnostics);
+  }
+  return diagnostics.list().size() == faults;
+}
+
+Document ReadAny(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics) {
   std::optional<JsonDocument> json = JsonDocument::Parse(descriptor.text, diagnostics);
   Document document;
   if (!json) return document;
@@ -33,6 +45,15 @@ Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnost
   document.op =
       std::make_unique<OperatorDocument>(*std::move(json), descriptor.folder, diagnostics);
   if (!document.op->has_operator()) document.op.reset();
+  return document;
+}
+
+}  // namespace
+
+Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
+                      const Confinement& confinement, Diagnostics& diagnostics) {
+  Document document = ReadAny(descriptor, level, diagnostics);
+  if (!IsConfined(document, descriptor, confinement, diagnostics)) return {};
   return document;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/confinement.h"
 #include "app/options.h"
 #include "core/document/operator_document.h"
 #include "core/model/model_document.h"
@@ -23,12 +24,14 @@ Descriptor ReadDescriptor(const std::string& argument);
 void RequireOneReader(const std::string& argument, const std::vector<std::string>& files);
 
 // What the text is: an operator descriptor or a DxDispatch model; neither when it is not
-// well-formed or its operator is not known, which is reported.
+// well-formed, its operator is not known or it names files outside of where it may, which is
+// reported.
 struct Document {
   std::unique_ptr<OperatorDocument> op;
   std::unique_ptr<ModelDocument> model;
 };
 
-Document ReadDocument(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics);
+Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
+                      const Confinement& confinement, Diagnostics& diagnostics);
 
 }  // namespace dmlop

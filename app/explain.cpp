@@ -30,7 +30,8 @@ class ElementExplanation {
     if (!name) return RefuseElement();
     CheckInputArguments();
     descriptor_ = ReadDescriptor(options_.descriptor);
-    Document document = ReadDocument(descriptor_, kHighestFeatureLevel, diagnostics_);
+    Document document =
+        ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine}, diagnostics_);
     if (document.model) {
       throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model; explain takes a descriptor");
     }

@@ -18,6 +18,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
       ->type_name("ELEMENT");
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFormat(command, options->format);
+  AddConfine(command, options->confine);
   command.add_flag("--full", options->full, "Print long lists and numbers whole");
   return [options, &common] { return ExplainCommand(*options, common); };
 }

@@ -1,5 +1,7 @@
 #include "app/option_kinds.h"
 
+#include <filesystem>
+
 #include "core/kernels/isa.h"
 
 namespace dmlop {
@@ -26,6 +28,19 @@ CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::str
 void AddBits(CLI::App& command, Tolerance& tolerance) {
   CLI::Option* bits = command.add_flag("--bits", tolerance.bits, "Demand equal bits");
   for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
+}
+
+void AddConfine(CLI::App& command, std::string& folder) {
+  const CLI::Validator is_folder(
+      [](std::string& text) {
+        std::error_code ignored;
+        const bool valid = std::filesystem::is_directory(text, ignored);
+        return valid ? std::string() : fmt::format("'{}' is not a folder", text);
+      },
+      "");
+  command.add_option("--confine", folder, "Refuse documents that name files outside of DIR")
+      ->check(is_folder)
+      ->type_name("DIR");
 }
 
 void AddDescriptor(CLI::App& command, std::string& descriptor) {

@@ -44,6 +44,7 @@ CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::str
                       std::vector<std::string>& files);
 
 void AddBits(CLI::App& command, Tolerance& tolerance);
+void AddConfine(CLI::App& command, std::string& folder);
 void AddDescriptor(CLI::App& command, std::string& descriptor);
 void AddFormat(CLI::App& command, TextFormat& format);
 void AddInputPath(CLI::App& command, std::string& folder);

@@ -33,6 +33,7 @@ struct RunOptions {
   std::string report;         // empty: none
   std::string input_folder;   // of a model's files; empty: the model's own
   std::string output_folder;  // of the files that a model writes; empty: the current one
+  std::string confine;        // where all files of the document must lie; empty: anywhere
 };
 
 struct ValidateOptions {
@@ -40,6 +41,7 @@ struct ValidateOptions {
   FeatureLevel level = kHighestFeatureLevel;
   TextFormat format = TextFormat::kText;
   std::string input_folder;  // as for run
+  std::string confine;
   bool print_complete = false;
   bool to_model = false;
 };
@@ -58,7 +60,8 @@ struct BenchOptions {
   std::string baseline;             // empty: none
   std::optional<double> fail_over;  // slower than the baseline by this fraction of it
   FeatureLevel level = kHighestFeatureLevel;
-  std::string isa;  // empty: the best
+  std::string isa;      // empty: the best
+  std::string confine;  // as for run
 };
 
 struct CompareOptions {
@@ -83,6 +86,7 @@ struct ExplainOptions {
   std::string descriptor;
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
+  std::string confine;              // as for run
   TextFormat format = TextFormat::kText;
   bool full = false;
 };

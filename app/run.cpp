@@ -40,7 +40,9 @@ class OperatorRun {
   ExitStatus Execute() {
     CheckDescriptorStream();
     descriptor_ = ReadDescriptor(options_.descriptor);
-    Document document = ReadDocument(descriptor_, options_.level, diagnostics_);
+    Document document = ReadDocument(
+        descriptor_, options_.level,
+        {options_.confine, options_.input_folder, options_.output_folder}, diagnostics_);
     if (document.model) {
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }

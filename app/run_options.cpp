@@ -34,6 +34,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
       .add_option("--output-path", options->output_folder,
                   "Folder for the files that a model writes (default: the current one)")
       ->type_name("DIR");
+  AddConfine(command, options->confine);
   return [options, &common] { return RunCommand(*options, common); };
 }
 

@@ -69,7 +69,8 @@ void Judge(const std::string& argument, const ValidateOptions& options, Verdict&
   verdict.descriptor.name = argument;
   try {
     verdict.descriptor = ReadDescriptor(argument);
-    verdict.document = ReadDocument(verdict.descriptor, options.level, verdict.diagnostics);
+    verdict.document = ReadDocument(verdict.descriptor, options.level,
+                                    {options.confine, options.input_folder}, verdict.diagnostics);
     if (verdict.document.op) JudgeOperator(options.level, verdict);
     if (verdict.document.model) JudgeModel(options, verdict);
   } catch (const Error& error) {

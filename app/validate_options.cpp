@@ -18,6 +18,7 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
   AddInputPath(command, options->input_folder);
+  AddConfine(command, options->confine);
   command
       .add_flag("--print-complete", options->print_complete,
                 "Print the descriptor, or a model's, with everything filled in")

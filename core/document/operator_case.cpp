@@ -96,7 +96,7 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
     if (known && count <= kMaxImpliedTensors) document_.SizeLeftOutTensors(role, count);
   }
   for (const FileArgument& file : Assign(role, arguments)) {
-    document_.bindings()[file.name] = {file.path, std::nullopt};
+    document_.bindings()[file.name] = {file.path, std::nullopt, std::nullopt};
   }
 }
 

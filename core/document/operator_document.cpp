@@ -59,9 +59,9 @@ void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics)
       const bool stream = value.string() == kStandardStream;
       bindings_[path] = {
           stream ? value.string() : (std::filesystem::path(folder_) / value.string()).string(),
-          std::nullopt};
+          /*values=*/std::nullopt, value};
     } else if (role == TensorRole::kInput && (value.is_array() || value.is_object())) {
-      bindings_[path] = {"", value};
+      bindings_[path] = {"", value, std::nullopt};
     } else {
       values.Error(value, "DOC-1",
                    fmt::format("expected a file name{}, found {}",

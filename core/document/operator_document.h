@@ -18,6 +18,7 @@ namespace dmlop {
 struct Binding {
   std::string path;
   std::optional<JsonCursor> values;
+  std::optional<JsonCursor> place;  // of a path in the document; none for the command line's
 };
 
 class OperatorDocument {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -102,6 +103,12 @@ std::string FollowLinks(const std::string& path) {
 std::string TemporaryFolder() {
   const char* folder = std::getenv("TMPDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
+}
+
+// Where a path leads, whether or not there is something.
+fs::path Followed(const std::string& path) {
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(FollowLinks(path), ignored), ignored);
 }
 
 }  // namespace
@@ -207,8 +214,15 @@ std::string IdentityOf(const std::string& path) {
   if (stat(path.c_str(), &status) == 0) {
     return fmt::format("{}:{}", status.st_dev, status.st_ino);
   }
-  std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(FollowLinks(path), ignored), ignored).string();
+  return Followed(path).string();
+}
+
+bool LiesIn(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  if (error) Fail(folder, "cannot be read", error.value());
+  const fs::path real = Followed(path);
+  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
 }
 
 void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts) {

@@ -69,6 +69,9 @@ bool IsStream(const std::string& path);
 // True for a terminal, by its path or as standard output.
 bool IsTerminal(const std::string& path);
 
+// True for what is, or would be created, in the folder or below it once all links are followed.
+bool LiesIn(const std::string& path, const std::string& folder);
+
 // The same text for two paths that name one file, whether or not it exists.
 std::string IdentityOf(const std::string& path);
 

@@ -16,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// DxDispatch looks beside the model first, then in the current directory.
-std::string Resolve(const std::string& source_path, const std::string& folder) {
-  const fs::path beside = fs::path(folder) / source_path;
-  std::error_code ignored;
-  if (!fs::exists(beside, ignored) && fs::exists(source_path, ignored)) return source_path;
-  return beside.string();
-}
-
 // How much of a pipe or a device is read: what the buffer can hold, or 1 GiB where its size is not
 // stated, and no more than there is memory for while it grows.
 size_t StreamLimit(const ModelResource& resource, bool npy) {
@@ -37,6 +29,13 @@ uint64_t RoundedUpTo4(uint64_t bytes) {
 }
 
 }  // namespace
+
+std::string SourcePath(const InitialValues::File& source, const std::string& folder) {
+  const fs::path beside = fs::path(folder) / source.source_path;
+  std::error_code ignored;
+  const bool elsewhere = !fs::exists(beside, ignored) && fs::exists(source.source_path, ignored);
+  return elsewhere ? source.source_path : beside.string();
+}
 
 ModelResources::ModelResources(const ModelDocument& model, const std::string& folder,
                                Diagnostics& diagnostics)
@@ -58,7 +57,7 @@ ModelResources::ModelResources(const ModelDocument& model, const std::string& fo
 
 void ModelResources::Open(size_t resource, const InitialValues::File& source,
                           const std::string& folder, const ValueReader& values) {
-  const std::string path = Resolve(source.source_path, folder);
+  const std::string path = SourcePath(source, folder);
   Shape& shape = shapes_[resource];
   try {
     const bool npy = IsNpy(path);

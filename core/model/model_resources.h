@@ -15,6 +15,10 @@
 
 namespace dmlop {
 
+// Where the file of a resource is looked for: beside the model, or in the folder that stands in for
+// that, and then in the current one.
+std::string SourcePath(const InitialValues::File& source, const std::string& folder);
+
 class ModelResources {
  public:
   struct Shape {

@@ -56,7 +56,7 @@ bool IsValid(OperatorDocument* document, FeatureLevel level, Diagnostics& diagno
 void CheckCompleteText(const OperatorDocument& document, FeatureLevel level) {
   const std::string complete = CompleteText(document);
   Diagnostics diagnostics;
-  const Document again = ReadDocument(DescriptorOf(complete), level, diagnostics);
+  const Document again = ReadDocument(DescriptorOf(complete), level, {}, diagnostics);
   const bool valid = IsValid(again.op.get(), level, diagnostics);
   Require(valid, "the complete text is not valid:\n" + complete);
   Require(CompleteText(*again.op) == complete, "the complete text changes:\n" + complete);
@@ -80,7 +80,7 @@ void RunSmall(OperatorDocument& document, Diagnostics& diagnostics) {
   // The model that does the same is valid too.
   Diagnostics of_model;
   const std::string model = ModelText(files);
-  ReadDocument(DescriptorOf(model), kHighestFeatureLevel, of_model);
+  ReadDocument(DescriptorOf(model), kHighestFeatureLevel, {}, of_model);
   Require(!of_model.has_errors(), "the operator's model is not valid:\n" + model);
 }
 
@@ -134,7 +134,7 @@ void Check(const std::string& text) {
   const auto levels = FeatureLevels();
   const FeatureLevel level = levels[levels.size() - 1 - text.size() % levels.size()];
   Diagnostics diagnostics;
-  const Document document = ReadDocument(DescriptorOf(text), level, diagnostics);
+  const Document document = ReadDocument(DescriptorOf(text), level, {}, diagnostics);
   if (document.model) {
     CheckModel(*document.model, diagnostics);
   } else {

@@ -1,0 +1,53 @@
+#include "app/confinement.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/io/file.h"
+#include "core/model/model_resources.h"
+
+namespace dmlop {
+namespace {
+
+void CheckPath(const std::string& path, const std::string& folder, JsonCursor place,
+               Diagnostics& diagnostics) {
+  if (LiesIn(path, folder)) return;
+  diagnostics.Error(
+      "DOC-5", place.pointer(),
+      fmt::format("'{}' leads out of {}, to which --confine keeps this document", path, folder),
+      place.offset());
+}
+
+}  // namespace
+
+void CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
+                      Diagnostics& diagnostics) {
+  if (confinement.folder.empty()) return;
+  for (const auto& [tensor, binding] : document.bindings()) {
+    if (binding.values || binding.path == kStandardStream) continue;
+    CheckPath(binding.path, confinement.folder, *binding.place, diagnostics);
+  }
+}
+
+void CheckConfinement(const ModelDocument& model, const Confinement& confinement,
+                      const std::string& model_folder, Diagnostics& diagnostics) {
+  if (confinement.folder.empty()) return;
+  const std::string& inputs =
+      confinement.input_folder.empty() ? model_folder : confinement.input_folder;
+  for (const ModelResource& resource : model.resources()) {
+    const auto* file = std::get_if<InitialValues::File>(&resource.initial_values.source);
+    if (file == nullptr) continue;
+    CheckPath(SourcePath(*file, inputs), confinement.folder, file->place, diagnostics);
+  }
+  for (const ModelCommand& command : model.commands()) {
+    const auto* write = std::get_if<WriteFileCommand>(&command.what);
+    if (write == nullptr) continue;
+    const std::filesystem::path target =
+        std::filesystem::path(confinement.output_folder) / write->target_path;
+    CheckPath(target.string(), confinement.folder,
+              command.place.Find("targetPath").value_or(command.place), diagnostics);
+  }
+}
+
+}  // namespace dmlop

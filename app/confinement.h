@@ -1,0 +1,26 @@
+// Documents of strangers: the files that they name must lie in a folder.
+//
+//   DOC-5   a file leads out of the folder that --confine names
+#pragma once
+
+#include <string>
+
+#include "core/document/operator_document.h"
+#include "core/model/model_document.h"
+
+namespace dmlop {
+
+struct Confinement {
+  std::string folder{};         // empty: files may lie anywhere
+  std::string input_folder{};   // what a model's files are relative to; empty: the model's own
+  std::string output_folder{};  // the same of those that it writes; empty: the current one
+};
+
+// Reports the files that a document names, not those of the command line, where they lead out of
+// the folder. Links are followed. Nothing is opened; what becomes of the folder later is not known.
+void CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
+                      Diagnostics& diagnostics);
+void CheckConfinement(const ModelDocument& model, const Confinement& confinement,
+                      const std::string& model_folder, Diagnostics& diagnostics);
+
+}  // namespace dmlop

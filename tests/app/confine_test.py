@@ -1,0 +1,138 @@
+"""--confine DIR: the files that a document names lie in a folder, wherever its paths seem to lead."""
+
+import json
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from program import SUM, X, ProgramTest, start
+
+
+def descriptor(**bindings):
+    return json.loads(SUM) | {"bindings": bindings}
+
+
+def model(source, target):
+    return {"resources": {"x": {"initialValuesDataType": "FLOAT32", "sizeInBytes": 1024,
+                                "initialValues": {"sourcePath": source}}},
+            "dispatchables": {},
+            "commands": [{"type": "writeFile", "resource": "x", "targetPath": target}]}
+
+
+class ConfineTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for folder in ("in", "in/sub", "out", "inner"):
+            (self.folder / folder).mkdir()
+        self.save(**{"in/x": X, "in/sub/x": X, "out/x": X, "inner/x": X})
+        (self.folder / "in/to_x.npy").symlink_to("x.npy")
+        (self.folder / "in/away.npy").symlink_to("../out/x.npy")
+        (self.folder / "in/new.npy").symlink_to(self.folder / "out/new.npy")  # to nothing yet
+        (self.folder / "in/door").symlink_to("../out")
+        (self.folder / "in/back").symlink_to(self.folder / "in")
+
+    def check(self, document, places, commands=("run", "validate", "bench")):
+        """Faults at these places, and nothing read or written, exactly where it is confined."""
+        self.write("in/d.json", document)
+        before = self.files()
+        for command in commands:
+            with self.subTest(command, document=document):
+                done = start([command, "in/d.json", "--confine", "in"], cwd=self.folder)
+                errors = done.stderr.decode()
+                self.assertEqual(done.returncode, 3, errors)
+                for place in places:
+                    self.assertIn(f"error: {place}: '", errors)
+                self.assertEqual(errors.count("leads out of in, to which"), len(places), errors)
+                self.assertEqual(errors.count("[DOC-5]"), len(places), errors)
+                self.assertEqual(self.files(), before)
+
+    def allow(self, document):
+        self.write("in/d.json", document)
+        self.run_program("run", "in/d.json", "--confine", "in")
+
+    def test_inputs_outside(self):
+        for path in ("../out/x.npy", "sub/../../out/x.npy", str(self.folder / "out/x.npy"),
+                     "away.npy", "door/x.npy", "../inner/x.npy", "/dev/stdin", "/etc/passwd",
+                     "../missing.npy"):
+            self.check(descriptor(InputTensor=path), ["/bindings/InputTensor"])
+
+    def test_outputs_outside(self):
+        for path in ("../out/y.npy", str(self.folder / "y.npy"), "new.npy", "door/y.npy",
+                     "/dev/null", ".."):
+            self.check(descriptor(InputTensor="x.npy", OutputTensor=path),
+                       ["/bindings/OutputTensor"])
+
+    def test_both_at_once(self):
+        self.check(descriptor(InputTensor="../out/x.npy", OutputTensor="../y.npy"),
+                   ["/bindings/InputTensor", "/bindings/OutputTensor"])
+
+    def test_inside(self):
+        for source in ("x.npy", "sub/x.npy", "sub/../x.npy", "../in/x.npy", "to_x.npy",
+                       str(self.folder / "in/x.npy"), "back/back/x.npy"):
+            self.allow(descriptor(InputTensor=source, OutputTensor="sub/y.npy"))
+        values = descriptor(InputTensor=X.tolist())
+        self.allow(values | {"InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}})
+
+    def test_files_of_the_command_line_may_lie_anywhere(self):
+        self.write("in/d.json", descriptor(OutputTensor="y.npy"))
+        self.run_program("run", "in/d.json", "--confine", "in", "-i", "out/x.npy")
+        self.run_program("run", "in/d.json", "--confine", "in", "-i", "out/x.npy", "-o", "out/y.npy")
+        self.run_program("run", SUM, "--confine", "in", "-i", "-", "-o", "-",
+                         stdin=(self.folder / "out/x.npy").read_bytes())
+
+    def test_explain(self):
+        self.write("in/d.json", descriptor(InputTensor="../out/x.npy"))
+        arguments = ["explain", "in/d.json", "OutputTensor[0,0]"]
+        self.run_program(*arguments)
+        self.assertIn("[DOC-5]", self.errors_of(*arguments, "--confine", "in", status=3))
+
+    def test_models(self):
+        for source, target, places in [
+            ("../out/x.npy", "y.npy", ["/resources/x/initialValues/sourcePath"]),
+            ("x.npy", "../out/y.npy", ["/commands/0/targetPath"]),
+            ("x.npy", str(self.folder / "out/y.npy"), ["/commands/0/targetPath"]),
+            ("x.npy", "door/y.npy", ["/commands/0/targetPath"]),
+            ("x.npy", "door/made/y.npy", ["/commands/0/targetPath"]),
+            ("away.npy", "new.npy", ["/resources/x/initialValues/sourcePath", "/commands/0/targetPath"]),
+        ]:
+            self.write("in/d.json", model(source, target))
+            before = self.files()
+            arguments = ["run", "in/d.json", "--output-path", "in", "--confine", "in"]
+            errors = self.errors_of(*arguments, status=3)
+            with self.subTest(source=source, target=target):
+                for place in places:
+                    self.assertIn(f"error: {place}: '", errors)
+                self.assertEqual(errors.count("[DOC-5]"), len(places), errors)
+                self.assertEqual(self.files(), before)
+        self.write("in/d.json", model("x.npy", "made/y.npy"))
+        self.run_program("run", "in/d.json", "--output-path", "in", "--confine", "in")
+        self.assertIn("in/made/y.npy", self.files())
+        # Not the folder of the model counts for outputs, but the current one.
+        self.errors_of("run", "in/d.json", "--confine", "in", status=3)
+
+    def test_without_it_paths_lead_anywhere(self):
+        self.write("in/d.json", model("../out/x.npy", "../out/deep/y.npy"))
+        self.run_program("run", "in/d.json", "--output-path", "in")
+        self.assertIn("out/deep/y.npy", self.files())
+        self.write("in/d.json", model("x.npy", str(self.folder / "out/z.npy")))
+        self.run_program("run", "in/d.json", "--output-path", "in")
+        self.assertIn("out/z.npy", self.files())
+
+    def test_what_is_no_folder(self):
+        for name in ("missing", "in/x.npy", ""):
+            errors = self.errors_of("run", SUM, "--confine", name, status=2)
+            self.assertIn(f"'{name}' is not a folder", errors)
+
+    def test_the_root_confines_nothing(self):
+        self.write("in/d.json", descriptor(InputTensor="../out/x.npy"))
+        self.run_program("run", "in/d.json", "--confine", "/")
+
+    def test_a_relative_and_a_linked_folder(self):
+        self.write("in/d.json", descriptor(InputTensor="x.npy"))
+        for folder in (".", "in/", "in/back", str(self.folder / "in"), "out/../in"):
+            self.run_program("run", "in/d.json", "--confine", folder)
+        self.run_program("run", "d.json", "--confine", ".", cwd=self.folder / "in")
+
+
+if __name__ == "__main__":
+    unittest.main()
