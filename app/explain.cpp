@@ -67,7 +67,7 @@ class ElementExplanation {
 
   ExitStatus RefuseDocument() const {
     PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
-    return ExitStatus::kInvalidDocument;
+    return StatusOf(diagnostics_);
   }
 
   // Everything but the value.

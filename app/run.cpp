@@ -80,7 +80,7 @@ class OperatorRun {
 
   ExitStatus Refuse() const {
     PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
-    return ExitStatus::kInvalidDocument;
+    return StatusOf(diagnostics_);
   }
 
   // False when the document has faults.

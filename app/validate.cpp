@@ -23,7 +23,7 @@ struct Verdict {
   Document document;
   std::optional<ModelResources> resources;  // of a model
   BoundModel bound;
-  std::optional<Error> file_error;  // a bound file that would complete the document
+  std::optional<Error> file_error;  // of the document itself
 
   bool valid() const {
     return (document.op || document.model) && !file_error && !diagnostics.has_errors();
@@ -50,8 +50,7 @@ void JudgeOperator(FeatureLevel level, Verdict& verdict) {
   OperatorCase files(*verdict.document.op);
   files.Bind(TensorRole::kInput, {});
   files.Bind(TensorRole::kOutput, {});
-  files.TakeFromFiles();  // without what a file would have told more reports would mislead
-  verdict.document.op->Check(level, verdict.diagnostics);
+  files.Judge(level, verdict.diagnostics);
 }
 
 void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
@@ -162,18 +161,30 @@ void PrintComplete(Verdict& verdict) {
   WriteDescriptors(*verdict.document.model, run, PrintResult);
 }
 
+// A model has values for every input.
+void RequireBindings(const OperatorCase& files, Verdict& verdict) {
+  const JsonCursor root = verdict.document.op->json().root();
+  const JsonCursor place = root.Find("bindings").value_or(root);
+  for (const std::string& name : files.UnboundInputs()) {
+    verdict.diagnostics.Error(
+        "JSON-2", place.pointer(),
+        fmt::format("{} is bound to nothing; a model needs a file or values for it", name),
+        place.offset());
+  }
+}
+
 // Prints the descriptor as a model, for which its inputs are read.
 ExitStatus PrintModel(Verdict& verdict, const CommonOptions& common) {
   if (verdict.document.model) {
     throw Error(ErrorKind::kUsage, fmt::format("{} is a model already", verdict.descriptor.name));
   }
   OperatorCase files(*verdict.document.op);
-  files.RequireBoundInputs();
-  files.LoadInputs(verdict.diagnostics);
+  RequireBindings(files, verdict);
+  if (!verdict.diagnostics.has_errors()) files.LoadInputs(verdict.diagnostics);
   if (verdict.diagnostics.has_errors()) {
     PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,
                      UseColor(common.color));
-    return ExitStatus::kInvalidDocument;
+    return StatusOf(verdict.diagnostics);
   }
   PrintResult(ModelText(files));
   return ExitStatus::kSuccess;

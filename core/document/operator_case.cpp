@@ -59,6 +59,28 @@ std::string NamesOf(const std::vector<TensorSlot>& slots) {
   return names + (slots.size() > kShown ? ", ..." : "");
 }
 
+// Takes type and sizes from the array of a file where the desc lacks them.
+void CompleteDesc(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
+  if (!desc.data_type) desc.data_type = view.type;
+  if (desc.sizes) return;
+  std::vector<uint32_t> sizes;
+  if (view.layout.rank() > kMaxRank) {
+    throw Error(ErrorKind::kTensorFile,
+                fmt::format("{}: has {} dimensions; tensors have at most {}", path,
+                            view.layout.rank(), kMaxRank));
+  }
+  for (const int64_t size : view.layout.sizes) {
+    if (size < 1 || size > std::numeric_limits<uint32_t>::max()) {
+      throw Error(ErrorKind::kTensorFile,
+                  fmt::format("{}: has a size of {}; tensors have sizes in [1, {}]", path, size,
+                              std::numeric_limits<uint32_t>::max()));
+    }
+    sizes.push_back(static_cast<uint32_t>(size));
+  }
+  if (sizes.empty()) sizes.push_back(1);
+  desc.sizes = std::move(sizes);
+}
+
 FileArgument TakeApart(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return {"", text};
@@ -144,44 +166,51 @@ bool OperatorCase::ReadsStandardInput() const {
 bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
   if (!diagnostics.has_errors()) RequireBoundInputs(/*only_incomplete=*/true);
   try {
-    TakeFromFiles();
+    Judge(level, diagnostics);
   } catch (const Error&) {
     if (diagnostics.has_errors()) return false;  // the document's own faults come first
     throw;
   }
-  document_.Check(level, diagnostics);
   return !diagnostics.has_errors();
 }
 
-void OperatorCase::TakeFromFiles() {
+void OperatorCase::Judge(FeatureLevel level, Diagnostics& diagnostics) {
+  TakeFromFiles(diagnostics);
+  for (const TensorSlot& slot : Slots(TensorRole::kOutput)) {
+    const std::string path = PathOf(slot);
+    if (!path.empty()) WithFile(slot.path, diagnostics, [&] { FormatOf(path); });
+  }
+  document_.Check(level, diagnostics);
+}
+
+template <typename Body>
+void OperatorCase::WithFile(const std::string& slot_path, Diagnostics& diagnostics,
+                            Body&& body) const {
+  try {
+    body();
+  } catch (const Error& error) {
+    const Binding& binding = document_.bindings().at(slot_path);
+    // What comes next in a stream is unknown then.
+    if (!binding.place || binding.path == kStandardStream) throw;
+    diagnostics.FileError(error.kind(), "DOC-6", binding.place->pointer(), error.what(),
+                          binding.place->offset());
+  }
+}
+
+void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
   // Arrays of standard input come in the order of the tensors, so if one is opened, all are.
   const bool reads_standard_input = ReadsStandardInput();
   for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
     if (slot.role == TensorRole::kOutput) continue;
     const std::string path = PathOf({slot.path, slot.role, slot.desc});
-    if (path.empty() || FormatOf(path) == FileFormat::kRaw) continue;
-    const bool from_stream = path == kStandardStream && reads_standard_input;
-    if (slot.desc->complete() && !from_stream) continue;
-
-    loaded_.push_back({slot.path, LoadNpy(path)});
-    const ConstTensorView& view = loaded_.back().tensor.view;
-    if (!slot.desc->data_type) slot.desc->data_type = view.type;
-    if (slot.desc->sizes) continue;
-    slot.desc->sizes.emplace();
-    if (view.layout.rank() > kMaxRank) {
-      throw Error(ErrorKind::kTensorFile,
-                  fmt::format("{}: has {} dimensions; tensors have at most {}", path,
-                              view.layout.rank(), kMaxRank));
-    }
-    for (const int64_t size : view.layout.sizes) {
-      if (size < 1 || size > std::numeric_limits<uint32_t>::max()) {
-        throw Error(ErrorKind::kTensorFile,
-                    fmt::format("{}: has a size of {}; tensors have sizes in [1, {}]", path, size,
-                                std::numeric_limits<uint32_t>::max()));
-      }
-      slot.desc->sizes->push_back(static_cast<uint32_t>(size));
-    }
-    if (view.layout.sizes.empty()) slot.desc->sizes->push_back(1);
+    if (path.empty()) continue;
+    WithFile(slot.path, diagnostics, [&] {
+      if (FormatOf(path) == FileFormat::kRaw) return;
+      const bool from_stream = path == kStandardStream && reads_standard_input;
+      if (slot.desc->complete() && !from_stream) return;
+      loaded_.push_back({slot.path, LoadNpy(path)});
+      CompleteDesc(loaded_.back().tensor.view, path, *slot.desc);
+    });
   }
 }
 
@@ -193,9 +222,7 @@ const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const
 }
 
 LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const {
-  const auto found = document_.bindings().find(slot.path);
-  if (found == document_.bindings().end()) return {};
-  const Binding& binding = found->second;
+  const Binding& binding = document_.bindings().at(slot.path);
   if (binding.values) return document_.InlineTensor(*slot.desc, *binding.values, diagnostics);
   if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
     return FitToDesc(*loaded, *slot.desc, binding.path);
@@ -203,12 +230,17 @@ LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnost
   return LoadInput(PathOf(slot), *slot.desc);
 }
 
-void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
+std::vector<std::string> OperatorCase::UnboundInputs(bool only_incomplete) const {
   std::vector<std::string> unbound;
   for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
     if (document_.bindings().contains(slot.path)) continue;
     if (!only_incomplete || !slot.desc->complete()) unbound.push_back(DisplayName(slot.path));
   }
+  return unbound;
+}
+
+void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
+  const std::vector<std::string> unbound = UnboundInputs(only_incomplete);
   if (unbound.empty()) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("{} {} bound to nothing; bind a file with -i NAME=FILE",
@@ -217,7 +249,9 @@ void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
 
 void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
   for (const TensorSlot& slot : Slots(TensorRole::kInput)) {
-    inputs_.push_back(LoadOne(slot, diagnostics));
+    LoadedTensor& input = inputs_.emplace_back();
+    if (!document_.bindings().contains(slot.path)) continue;
+    WithFile(slot.path, diagnostics, [&] { input = LoadOne(slot, diagnostics); });
   }
 }
 

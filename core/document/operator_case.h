@@ -33,18 +33,24 @@ class OperatorCase {
   std::vector<FileArgument> Assign(TensorRole role,
                                    const std::vector<std::string>& arguments) const;
 
-  // Takes types and sizes that were left out from the files bound to the inputs.
-  void TakeFromFiles();
+  // Completes the document by what the files bound to the inputs say, and checks it. Faults of
+  // files that the document itself names are reported at their names; those of others are thrown.
+  void Judge(FeatureLevel level, Diagnostics& diagnostics);
 
-  // Completes the document by what the files bound to the inputs say, and checks it; inputs whose
-  // type or sizes are left out must be bound. False when the document has faults.
+  // The same, where inputs whose type or sizes are left out must be bound. False when the document
+  // has faults.
   bool Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // Throws an Error of kind kUsage when an input is bound to nothing.
+  // The names of inputs that are bound to nothing.
+  std::vector<std::string> UnboundInputs() const {
+    return UnboundInputs(/*only_incomplete=*/false);
+  }
+
+  // Throws an Error of kind kUsage when there is one.
   void RequireBoundInputs() const { RequireBoundInputs(/*only_incomplete=*/false); }
 
   // Loads every input of a valid operator that is bound; the view of another has no data. Values in
-  // the document that do not fit are reported.
+  // the document and files that it names are reported where they do not fit.
   void LoadInputs(Diagnostics& diagnostics);
 
   // The slots of a role, in the order of the views that Run takes.
@@ -68,13 +74,18 @@ class OperatorCase {
   };
 
   // `only_incomplete`: of those whose type or sizes are needed to judge the document.
+  std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;
+  void TakeFromFiles(Diagnostics& diagnostics);
+  // Calls body() and reports what it throws where the document names the file of that tensor.
+  template <typename Body>
+  void WithFile(const std::string& slot_path, Diagnostics& diagnostics, Body&& body) const;
   const LoadedTensor* FindLoaded(const std::string& slot_path) const;
   LoadedTensor LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const;
   bool ReadsStandardInput() const;
 
   OperatorDocument& document_;
-  std::vector<LoadedArray> loaded_;   // arrays that TakeFromFiles had to open
+  std::vector<LoadedArray> loaded_;   // arrays that TakeFromFiles opened
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };
 

@@ -84,6 +84,13 @@ bool LeadsTo(std::string_view value, std::string_view pointer) {
          (pointer.size() == value.size() || pointer[value.size()] == '/');
 }
 
+// True for the fault of a file that is bound to a tensor, which might have told one of its fields.
+bool IsFileOf(const Diagnostic& fault, std::string_view field) {
+  constexpr std::string_view kBindings = "/bindings/";
+  return fault.file_fault && fault.pointer.starts_with(kBindings) &&
+         LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
+}
+
 }  // namespace
 
 OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
@@ -146,12 +153,13 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
   for (Diagnostic& diagnostic : found.list()) {
     if (fields_are_wrong && is_implied(diagnostic)) continue;
+    const std::string of_operator = diagnostic.pointer;
     Locate(diagnostic);
     const bool is_repeated =
         diagnostic.code == "JSON-2" &&
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
-                 LeadsTo(diagnostic.pointer, earlier.pointer);
+                 LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
