@@ -154,11 +154,15 @@ std::string VerdictJson(const Verdict& verdict) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void PrintComplete(Verdict& verdict) {
+void PrintComplete(Verdict& verdict, const CommonOptions& common) {
   if (!verdict.document.model) return PrintResult(CompleteText(*verdict.document.op));
   verdict.resources->Fill();
   ModelRun run(*verdict.document.model, *verdict.resources, std::move(verdict.bound));
-  WriteDescriptors(*verdict.document.model, run, PrintResult);
+  Diagnostics warnings;
+  WriteDescriptors(*verdict.document.model, run, PrintResult, warnings);
+  if (common.quiet) return;
+  PrintDiagnostics(warnings, verdict.descriptor.name, verdict.descriptor.text,
+                   UseColor(common.color));
 }
 
 // A model has values for every input.
@@ -202,7 +206,7 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
   }
   if (!verdict.valid() || options.to_model) return;
   if (options.print_complete) {
-    PrintComplete(verdict);
+    PrintComplete(verdict, common);
   } else if (options.format == TextFormat::kText && !common.quiet) {
     PrintResult(ValidText(verdict));
   }

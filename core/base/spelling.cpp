@@ -1,6 +1,7 @@
 #include "core/base/spelling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,15 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
     }
   }
   return best.empty() ? "" : fmt::format(" (did you mean '{}'?)", best);
+}
+
+std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr size_t kMostListed = 12;
+  const std::string near = DidYouMean(name, candidates);
+  if (!near.empty() || candidates.empty()) return near;
+  const auto listed = candidates.first(std::min(candidates.size(), kMostListed));
+  return fmt::format("; expected one of {}{}", fmt::join(listed, ", "),
+                     listed.size() < candidates.size() ? ", ..." : "");
 }
 
 }  // namespace dmlop

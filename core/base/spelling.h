@@ -15,4 +15,7 @@ inline constexpr size_t kMaxCandidates = 250;
 // does not count as a difference, and names of more than 64 bytes are near to nothing.
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);
 
+// The same, or "; expected one of Sizes, Strides" with the first candidates where none is near.
+std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates);
+
 }  // namespace dmlop

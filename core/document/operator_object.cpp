@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/spelling.h"
 #include "core/ops/field_visitor.h"
 
 namespace dmlop {
@@ -84,6 +85,15 @@ bool LeadsTo(std::string_view value, std::string_view pointer) {
          (pointer.size() == value.size() || pointer[value.size()] == '/');
 }
 
+// " ('tpe' may stand for it)" where a member has nearly that name.
+std::string Misspelling(JsonCursor object, std::string_view name) {
+  for (auto member = object.first_child(); member; member = member->next()) {
+    if (DidYouMean(member->key(), std::array<std::string_view, 1>{name}).empty()) continue;
+    return fmt::format(" ('{}' may stand for it)", member->key());
+  }
+  return "";
+}
+
 // True for the fault of a file that is bound to a tensor, which might have told one of its fields.
 bool IsFileOf(const Diagnostic& fault, std::string_view field) {
   constexpr std::string_view kBindings = "/bindings/";
@@ -124,7 +134,7 @@ std::optional<OperatorDesc> OperatorObject::ReadType(const ValueReader& values) 
   if (!type) {
     const bool is_null = object_.Find("Type") || object_.Find("type");  // reported where it is one
     if (!is_null || values.dialect() == Dialect::kDescriptor) {
-      values.Error(object_, "JSON-2", "'type' is missing");
+      values.Error(object_, "JSON-2", "'type' is missing" + Misspelling(object_, "type"));
     }
     return std::nullopt;
   }

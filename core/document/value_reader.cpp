@@ -251,13 +251,16 @@ void ValueReader::ReportKey(JsonCursor member, std::string_view code, std::strin
 
 void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
   const std::string_view consequence = dialect_ == Dialect::kModel ? "; it is ignored" : "";
+  const auto suggestion = [&](std::string_view key) {
+    if (diagnostics_.full()) return std::string();
+    return dialect_ == Dialect::kModel ? DidYouMean(key, known) : DidYouMeanOneOf(key, known);
+  };
   std::vector<std::string_view> seen;
   for (auto member = object.first_child(); member; member = member->next()) {
     const std::string& key = member->key();
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       ReportKey(*member, "JSON-3",
-                fmt::format("'{}' is not a known field{}{}", key,
-                            diagnostics_.full() ? "" : DidYouMean(key, known), consequence));
+                fmt::format("'{}' is not a known field{}{}", key, suggestion(key), consequence));
     } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       ReportKey(*member, "JSON-5", fmt::format("'{}' stands twice{}", key, consequence));
     } else {

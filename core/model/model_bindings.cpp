@@ -34,9 +34,14 @@ bool Intersect(const PlacedTensor& a, const PlacedTensor& b) {
 bool MayBeInPlace(const OperatorDesc& op) {
   return std::holds_alternative<IdentityDesc>(op);
 }
-bool AreAlike(const TensorDesc& a, const TensorDesc& b) {
-  return a.data_type == b.data_type && LayoutOf(a) == LayoutOf(b) &&
-         SizeInBytes(a) == SizeInBytes(b);
+// The names of the fields in which two tensors differ.
+std::vector<std::string_view> Differences(const TensorDesc& a, const TensorDesc& b) {
+  std::vector<std::string_view> fields;
+  if (a.data_type != b.data_type) fields.push_back("DataType");
+  if (LayoutOf(a).sizes != LayoutOf(b).sizes) fields.push_back("Sizes");
+  if (LayoutOf(a).strides != LayoutOf(b).strides) fields.push_back("Strides");
+  if (SizeInBytes(a) != SizeInBytes(b)) fields.push_back("TotalTensorSizeInBytes");
+  return fields;
 }
 
 // Binds the tensors of one dispatch, or of one initialization.
@@ -169,16 +174,16 @@ class Binder {
   void CheckInPlace(const PlacedTensor& output, const PlacedTensor& input) const {
     const bool identical = output.bound.offset == input.bound.offset && output.end() == input.end();
     if (!identical || !MayBeInPlace(op_)) {
-      values_.Error(
+      return values_.Error(
           output.place, "BIND-7",
           fmt::format("{} overlaps {}{}", Area(output), Area(input),
                       identical ? fmt::format("; {} does not run in place", Name(op_)) : ""));
-    } else if (!AreAlike(*output.slot.desc, *input.slot.desc)) {
-      values_.Error(output.place, "BIND-8",
-                    fmt::format("in place, {} must have the DataType, Sizes, Strides and "
-                                "TotalTensorSizeInBytes of {}",
-                                DisplayName(output.slot.path), DisplayName(input.slot.path)));
     }
+    const auto different = Differences(*output.slot.desc, *input.slot.desc);
+    if (different.empty()) return;
+    values_.Error(output.place, "BIND-8",
+                  fmt::format("in place, {} must have the {} of {}", DisplayName(output.slot.path),
+                              fmt::join(different, " and the "), DisplayName(input.slot.path)));
   }
 
   const OperatorDesc& op_;

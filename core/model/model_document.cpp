@@ -227,7 +227,7 @@ class ModelReader {
     }
     values_.Error(name, "JSON-6",
                   fmt::format("there is no {} '{}'{}", kind, name.string(),
-                              DidYouMean(name.string(), candidates)));
+                              DidYouMeanOneOf(name.string(), candidates)));
     return kUnreadable;
   }
 

@@ -236,8 +236,8 @@ class ModelWriter {
 class DescriptorsWriter {
  public:
   DescriptorsWriter(const ModelDocument& model, ModelRun& run,
-                    const std::function<void(std::string_view)>& write)
-      : model_(model), run_(run), write_(write) {}
+                    const std::function<void(std::string_view)>& write, Diagnostics& diagnostics)
+      : model_(model), run_(run), write_(write), diagnostics_(diagnostics) {}
 
   void Write() {
     std::vector<bool> is_written(model_.dispatchables().size());
@@ -290,7 +290,16 @@ class DescriptorsWriter {
         bindings[field] = NestedJson(tensors[i]);
       }
     }
-    for (const std::string& field : left_out) bindings.erase(field);
+    for (const std::string& field : left_out) {
+      bindings.erase(field);
+      const JsonCursor place = model_.commands()[command].place;
+      diagnostics_.Warning(
+          "DOC-4", place.pointer(),
+          fmt::format("the descriptor of '{}' leaves {} unbound: it has more than {} values, or a "
+                      "NaN whose bits no number tells",
+                      model_.dispatchables()[dispatchable].name, field, kMostValues),
+          place.offset());
+    }
     return bindings;
   }
 
@@ -327,6 +336,7 @@ class DescriptorsWriter {
   const ModelDocument& model_;
   ModelRun& run_;
   const std::function<void(std::string_view)>& write_;
+  Diagnostics& diagnostics_;
 };
 
 }  // namespace
@@ -336,8 +346,9 @@ std::string ModelText(const OperatorCase& files) {
 }
 
 void WriteDescriptors(const ModelDocument& model, ModelRun& run,
-                      const std::function<void(std::string_view)>& write) {
-  DescriptorsWriter(model, run, write).Write();
+                      const std::function<void(std::string_view)>& write,
+                      Diagnostics& diagnostics) {
+  DescriptorsWriter(model, run, write, diagnostics).Write();
 }
 
 }  // namespace dmlop

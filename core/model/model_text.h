@@ -18,8 +18,8 @@ std::string ModelText(const OperatorCase& files);
 // Writes a complete operator descriptor for each dispatchable of a valid model, in the order of
 // their first dispatches, which are run. Inputs are bound to the values that they have at that
 // dispatch; a field stays unbound where these are too many, or where a NaN has a payload, which no
-// number tells. Outputs stay unbound.
+// number tells, with a warning. Outputs stay unbound.
 void WriteDescriptors(const ModelDocument& model, ModelRun& run,
-                      const std::function<void(std::string_view)>& write);
+                      const std::function<void(std::string_view)>& write, Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -82,7 +82,8 @@ class Writer:
 
     def element_wise_identity(self):
         kind, sizes = self.rng.choice(list(TYPES)), self.sizes()
-        scale = self.rng.choice([None, {"Scale": self.value("FLOAT32"), "Bias": 3}])
+        scale = self.rng.choice([None, {"Scale": self.rng.choice([0, -2.5, 3e38, self.any_case("-inf")]),
+                                        "Bias": 3}])
         shapes = {"InputTensor": (kind, sizes), "OutputTensor": (kind, sizes)}
         return {"ScaleBias": None if kind.endswith("64") else scale}, shapes
 
