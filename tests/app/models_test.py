@@ -16,8 +16,20 @@ import numpy as np
 from program import ROOT, ProgramTest, peak_memory, start
 
 MODELS = ROOT / "testdata/models"
-TYPES = ["f4", "f2", "i4", "u1", "i8"]
-DML_NAMES = {"f4": "FLOAT32", "f2": "FLOAT16", "i4": "INT32", "u1": "UINT8", "i8": "INT64"}
+DML_NAMES = {"f8": "FLOAT64", "f4": "FLOAT32", "f2": "FLOAT16", "i8": "INT64", "i4": "INT32",
+             "i2": "INT16", "i1": "INT8", "u8": "UINT64", "u4": "UINT32", "u2": "UINT16",
+             "u1": "UINT8"}
+TYPES = list(DML_NAMES)
+INDEX_FUNCTIONS = ["ARGMIN", "ARGMAX"]
+
+
+def functions_for(type):
+    """Functions of REDUCE that take the type at every feature level from 5_0 on."""
+    if type in ("f4", "f2"):
+        return ["AVERAGE", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "MAX", "MIN", "MULTIPLY", "SUM",
+                "SUM_SQUARE", *INDEX_FUNCTIONS]
+    wide = ["L1", "MULTIPLY", "SUM", "SUM_SQUARE"] if type in ("i4", "u4") else []
+    return ["MAX", "MIN", *INDEX_FUNCTIONS, *wide]
 
 
 class PublishedModelsTest(unittest.TestCase):
@@ -301,28 +313,54 @@ class RoundTripTest(ProgramTest):
         return desc, engine.choice([".npy", ".npy", ".bin"])
 
     def random_descriptor(self, engine):
-        type = engine.choice(TYPES)
+        kind = engine.choice(["ELEMENT_WISE_IDENTITY", "JOIN", "SPLIT", "REDUCE", "UNFOLD"])
+        type = engine.choice([t for t in TYPES if t != "f8"] if kind == "REDUCE" else TYPES)
         shape = [engine.randint(1, 4) for _ in range(engine.randint(1, 4))]
-        axis = engine.randrange(len(shape))
-        kind = engine.choice(["ELEMENT_WISE_IDENTITY", "JOIN", "SPLIT", "REDUCE"])
-        widths = [engine.randint(1, 3) for _ in range(engine.randint(1, 3))]
-        parts = [[*shape[:axis], width, *shape[axis + 1:]] for width in widths]
-        whole = [*shape[:axis], sum(widths), *shape[axis + 1:]]
-        inputs = {"JOIN": parts, "SPLIT": [whole]}.get(kind, [shape])
-        reduced = [*shape[:axis], 1, *shape[axis + 1:]]
-        outputs = {"JOIN": [whole], "SPLIT": parts, "REDUCE": [reduced]}.get(kind, [shape])
+        fields, inputs, outputs = getattr(self, kind.lower())(engine, type, shape)
+        output_type = "u4" if fields.get("Function") in INDEX_FUNCTIONS else type
         bound_inputs = [self.random_input(engine, f"in{i}", type, s) for i, s in enumerate(inputs)]
-        bound_outputs = [self.random_output(engine, type, s) for s in outputs]
+        bound_outputs = [self.random_output(engine, output_type, s) for s in outputs]
         paths = [f"out{i}{extension}" for i, (_, extension) in enumerate(bound_outputs)]
-        desc, bindings = {}, {}
+        desc, bindings = dict(fields), {}
         self.put(desc, bindings, "Input", kind == "JOIN", bound_inputs)
         self.put(desc, bindings, "Output", kind == "SPLIT",
                  [(tensor, path) for (tensor, _), path in zip(bound_outputs, paths)])
-        if kind in ("JOIN", "SPLIT"):
-            desc["Axis"] = axis
-        if kind == "REDUCE":
-            desc |= {"Function": engine.choice(["MIN", "MAX"]), "Axes": [axis]}
         return {"type": kind, "desc": desc, "bindings": bindings}, paths
+
+    # Each: the fields but the tensors, and the shapes of inputs and outputs.
+
+    def element_wise_identity(self, engine, type, shape):
+        scaled = type in ("f4", "f2") and engine.random() < 0.5
+        return {"ScaleBias": {"Scale": -1.5, "Bias": 0.1}} if scaled else {}, [shape], [shape]
+
+    def join(self, engine, type, shape):
+        axis = engine.randrange(len(shape))
+        widths = [engine.randint(1, 3) for _ in range(engine.randint(1, 3))]
+        parts = [[*shape[:axis], width, *shape[axis + 1:]] for width in widths]
+        return {"Axis": axis}, parts, [[*shape[:axis], sum(widths), *shape[axis + 1:]]]
+
+    def split(self, engine, type, shape):
+        fields, parts, whole = self.join(engine, type, shape)
+        return fields, whole, parts
+
+    def reduce(self, engine, type, shape):
+        axes = engine.sample(range(len(shape)), engine.randint(1, len(shape)))
+        reduced = [1 if d in axes else size for d, size in enumerate(shape)]
+        fields = {"Function": engine.choice(functions_for(type)), "Axes": axes}
+        return fields, [shape], [reduced]
+
+    def unfold(self, engine, type, shape):
+        windows = [engine.randint(1, 3) for _ in range(engine.randint(1, 2))]
+        ones = [1] * len(windows)
+        sizes = [engine.randint(3, 6) for _ in windows]
+        strides = [engine.randint(1, 2) for _ in windows]
+        padding = [engine.randint(0, 2) for _ in windows]
+        positions = [(size + pad - window) // stride + 1
+                     for size, pad, window, stride in zip(sizes, padding, windows, strides)]
+        channels = 2 * int(np.prod(windows))
+        fields = {"WindowSizes": windows, "Strides": strides, "Dilations": ones,
+                  "StartPadding": padding, "EndPadding": [0] * len(windows)}
+        return fields, [[1, 2, *sizes]], [[1, channels, int(np.prod(positions))]]
 
     def put(self, desc, bindings, role, is_array, tensors):
         name = f"{role}Tensors" if is_array else f"{role}Tensor"
