@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -18,17 +19,35 @@ std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& t
   return std::pair(number, std::string(end));
 }
 
+// "1,2"; a number that comes again counts once.
+void AddThreadCounts(const std::string& text, std::vector<int>& counts) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const auto count = ParseWhole<int>(std::string_view(text).substr(begin, end - begin));
+    if (!count || *count < 1 || *count > kMostThreads) {
+      throw CLI::ValidationError(
+          "--threads", fmt::format("'{}' is not a list such as 1,2 of numbers from 1 to {}", text,
+                                   kMostThreads));
+    }
+    if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
+    begin = end + 1;
+  }
+}
+
 double ParseSeconds(const std::string& text) {
+  constexpr double kMostSeconds = 3600;
   constexpr std::pair<std::string_view, double> kUnits[] = {
       {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}};
   const auto quantity = ParseQuantity(text);
   for (const auto& [unit, seconds] : kUnits) {
-    if (quantity && quantity->first > 0 && quantity->second == unit) {
+    if (quantity && quantity->first > 0 && quantity->second == unit &&
+        quantity->first * seconds <= kMostSeconds) {
       return quantity->first * seconds;
     }
   }
   throw CLI::ValidationError(
-      "--min-time", fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min", text));
+      "--min-time",
+      fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most an hour", text));
 }
 
 // As a fraction.
@@ -42,10 +61,14 @@ double ParsePercent(const std::string& text) {
 }
 
 void AddRows(CLI::App& command, BenchOptions& options) {
-  command.add_option("-t,--threads", options.threads, "Numbers of threads (default: all cores)")
-      ->delimiter(',')
+  command
+      .add_option_function<std::vector<std::string>>(
+          "-t,--threads",
+          [&options](const std::vector<std::string>& lists) {
+            for (const std::string& list : lists) AddThreadCounts(list, options.threads);
+          },
+          "Numbers of threads (default: all cores)")
       ->allow_extra_args(false)
-      ->check(ThreadRange())
       ->type_name("N,...");
   AddChoice(
       command, "--cache", "The state of the caches (default: both)", options.caches,

@@ -87,13 +87,9 @@ void AddPicture(CLI::App& command, std::string& path) {
   command.add_option("-o,--output", path, "Draw the map into a .png file")->type_name("FILE");
 }
 
-CLI::Validator ThreadRange() {
-  return CLI::Range(1, 1 << 16).description("");
-}
-
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
   command.add_option("-t,--threads", threads, "Threads (default: all cores)")
-      ->check(ThreadRange())
+      ->check(CLI::Range(1, kMostThreads).description(""))
       ->type_name("N");
 }
 
@@ -111,8 +107,17 @@ void AddTolerance(CLI::App& command, Tolerance& tolerance) {
       .add_option("--rtol", tolerance.relative, "Let pass |actual - expected| <= R * |expected|")
       ->check(not_negative)
       ->type_name("R");
-  command.add_option("--ulp", tolerance.ulp, "Let pass up to N units in the last place")
-      ->check(not_negative)
+  const auto store_ulp = [&tolerance](const std::string& text) {
+    const auto ulp = ParseWhole<uint64_t>(text);
+    if (!ulp) {
+      throw CLI::ValidationError("--ulp",
+                                 fmt::format("'{}' is not a whole number of at least 0", text));
+    }
+    tolerance.ulp = *ulp;
+  };
+  command
+      .add_option_function<std::string>("--ulp", store_ulp,
+                                        "Let pass up to N units in the last place")
       ->type_name("N");
 }
 

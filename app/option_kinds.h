@@ -6,8 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +42,15 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::st
       ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
+// The text as a decimal number without a sign or a fraction; empty where it is none, or too large.
+template <typename T>
+std::optional<T> ParseWhole(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
+}
+
 // [NAME=]FILE, any number of times.
 CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
                       std::vector<std::string>& files);
@@ -55,7 +67,7 @@ void AddThreads(CLI::App& command, std::optional<int>& threads);
 void AddTolerance(CLI::App& command, Tolerance& tolerance);
 void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance);
 
-// What threads must lie in.
-CLI::Validator ThreadRange();
+// The most threads that can be asked for.
+inline constexpr int kMostThreads = 1 << 16;
 
 }  // namespace dmlop

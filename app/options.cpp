@@ -119,8 +119,8 @@ class CommandLine {
                                                        : HelpText());
       return ExitStatus::kSuccess;
     }
-    PrintMessage(
-        fmt::format("dmlop: {}\n(dmlop --help lists the commands and options)\n", error.what()));
+    PrintMessage(fmt::format("dmlop: {}\n(dmlop --help lists the commands and options)\n",
+                             Printable(error.what())));
     return ExitStatus::kUsage;
   }
 
@@ -148,7 +148,7 @@ ExitStatus Main(int argc, char** argv) {
     PrintMessage("dmlop: there is not enough memory for this\n");
     return ExitStatus::kFileSystem;
   } catch (const std::exception& error) {
-    PrintMessage(fmt::format("dmlop: internal error: {}\n", error.what()));
+    PrintMessage(fmt::format("dmlop: internal error: {}\n", Printable(error.what())));
     return ExitStatus::kInternal;
   }
 }

@@ -188,7 +188,7 @@ class OperatorRun {
       as_expected = false;
       if (!common_.quiet) {
         PrintResult(fmt::format("{} differs from {}: {}", DisplayName(output.slot.path),
-                                output.expected,
+                                Printable(output.expected),
                                 ComparisonText(comparison, golden.view, tolerance.bits)));
       }
     }

@@ -127,7 +127,8 @@ class ModelExecution {
     times_.run_seconds += seconds;
     if (!common_.verbose) return;
     PrintMessage(fmt::format("dmlop: dispatch '{}' ran in {:.3g} ms\n",
-                             model_.dispatchables()[dispatch.dispatchable].name, seconds * 1e3));
+                             Printable(model_.dispatchables()[dispatch.dispatchable].name),
+                             seconds * 1e3));
   }
 
   std::string Report(const ModelResources& resources) const {

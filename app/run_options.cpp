@@ -19,10 +19,14 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFiles(command, "-o,--output", "Bind the next (or the named) output to a file",
            options->outputs);
-  AddFiles(command, "-e,--expect", "Compare an output with a golden file", options->expected);
+  CLI::Option* expect =
+      AddFiles(command, "-e,--expect", "Compare an output with a golden file", options->expected);
   AddTolerance(command, options->tolerance);
   AddBits(command, options->tolerance);
   AddWebnnTolerance(command, options->webnn_tolerance);
+  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--tolerance"}) {
+    command.get_option(rule)->needs(expect);
+  }
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);

@@ -128,7 +128,7 @@ class Show {
   }
 
   void ShowTensor(const std::string& name, const ConstTensorView& tensor) const {
-    PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", name,
+    PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
                             SizesText(tensor.layout.sizes), Name(tensor.type),
                             OrderText(tensor.layout)));
     const bool draws = options_.map || !options_.picture.empty();

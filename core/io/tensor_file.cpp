@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -155,6 +156,9 @@ FileFormat FormatOf(const std::string& path) {
   }
   for (const std::string_view extension : kRawExtensions) {
     if (path.ends_with(extension)) return FileFormat::kRaw;
+  }
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorKind::kFileSystem, fmt::format("{}: is a folder, not a tensor file", path));
   }
   throw Error(ErrorKind::kUsage,
               fmt::format("{}: unknown kind of file; the known extensions are {}, {}", path,

@@ -21,7 +21,8 @@ enum class FileFormat { kNpy, kRaw };
 
 inline constexpr std::string_view kRawExtensions[] = {".bin", ".dat", ".raw"};
 
-// Throws an Error of kind kUsage for an extension that is not in the list.
+// Throws an Error of kind kUsage for an extension that is not in the list, of kind kFileSystem for
+// a folder of such a name.
 FileFormat FormatOf(const std::string& path);
 
 // A view with whatever keeps its bytes alive.

@@ -360,6 +360,12 @@ class RefusalTest(BenchProgramTest):
                 (["big.json", "-t", "0"], "--threads"),
                 (["big.json", "-t", "1,0"], "--threads"),
                 (["big.json", "-t", "one"], "--threads"),
+                (["big.json", "-t", "1,"], "'1,' is not a list"),
+                (["big.json", "-t", ",1"], "',1' is not a list"),
+                (["big.json", "-t", ""], "'' is not a list"),
+                (["big.json", "-t", "65537"], "from 1 to 65536"),
+                (["big.json", "--min-time", "3601s"], "at most an hour"),
+                (["big.json", "--min-time", "61min"], "at most an hour"),
                 (["big.json", "--format", "xml"], "--format"),
                 (["big.json", "--cache", "warm"], "--cache"),
                 (["big.json", "--fail-over", "5%"], "--baseline"),
@@ -397,6 +403,10 @@ class RefusalTest(BenchProgramTest):
                 before = self.files()
                 self.assertIn(part, self.errors_of("bench", *arguments, status=status))
                 self.assertEqual(self.files(), before)
+
+    def test_a_number_of_threads_counts_once(self):
+        lines = self.text_of("bench", "big.json", *QUICK, "-t", "1,1", "-t", "2,1", "--format", "csv").splitlines()
+        self.assertEqual([line.split(",")[1] for line in lines[1:]], ["1", "2"])
 
     def test_times_have_units(self):
         for time in ("0.001", "0.001s", "1ms", "1000us", "0.00002min"):

@@ -53,6 +53,10 @@ WRONG_COMMAND_LINES = [
     ("an unknown format", ["validate", SUM, "--format", "xml"], "--format"),
     ("a negative tolerance", ["compare", "x.npy", "x.npy", "--ulp", "-1"], "--ulp"),
     ("a tolerance that is not a number", ["compare", "x.npy", "x.npy", "--atol", "nan"], "--atol"),
+    ("a tolerance of half a unit", ["compare", "x.npy", "x.npy", "--ulp", "1.5"], "'1.5' is not a whole number"),
+    ("a tolerance of too many units", ["compare", "x.npy", "x.npy", "--ulp", "9" * 20], "not a whole number"),
+    *((f"{rule[0]} with nothing to compare", [*READ_X, *rule], "--expect")
+      for rule in (["--atol", "1"], ["--rtol", "1"], ["--ulp", "1"], ["--bits"], ["--tolerance", "webnn"])),
     ("an unknown tolerance rule", [*READ_X, "--tolerance", "loose"], "--tolerance"),
     ("an unknown operator", ["ops", "REDUZE"], "did you mean 'REDUCE'?"),
     ("one file to compare", ["compare", "x.npy"], "expected"),
@@ -76,6 +80,11 @@ UNREADABLE = [
     ("a golden file that is missing", [*READ_X, "-e", "none.npy"], "none.npy"),
     ("a report in a folder that is missing", [*READ_X, "-o", "y.npy", "--report", "none/r.json"], "none/r.json"),
     ("a missing file to compare", ["compare", "x.npy", "none.npy"], "none.npy"),
+    ("a folder to compare", ["compare", "x.npy", "."], "is a folder"),
+    ("a folder to show", ["show", "."], "is a folder"),
+    ("a folder as an input", ["run", SUM, "-i", "."], "is a folder"),
+    ("a folder as an output", [*READ_X, "-o", "."], "is a folder"),
+    ("a folder as a golden file", [*READ_X, "-e", "."], "is a folder"),
     ("a missing file to show", ["show", "none.npy"], "none.npy"),
 ]
 
@@ -99,6 +108,26 @@ class StatusTest(ProgramTest):
 
     def test_2_is_for_a_wrong_command_line(self):
         self.check(WRONG_COMMAND_LINES, 2)
+
+    def test_names_cannot_drive_the_terminal(self):
+        self.save(**{"\x1b[7mx": X})
+        for arguments, status in [
+            (["\x1b[7m"], 2),
+            (["run", SUM, "--isa", "\x1b[7m"], 2),
+            (["run", SUM, "\x1b[7m"], 2),
+            (["run", SUM, "-i", "\x1b[7m.npy"], 5),
+            (["run", COPY, "-i", "x.npy", "-e", "\x1b[7mx.npy"], 0),
+            (["run", THIRDS, "-i", "x.npy", "-e", "\x1b[7mx.npy"], 4),
+            (["run", SUM, "-i", "x.npy", "-e", "\x1b[7mfirst.npy"], 1),
+            (["show", "\x1b[7mx.npy"], 0),
+            (["show", "\x1b[7mx.npy", "[9]"], 2),
+            (["show", "\x1b[7mx.npy", "--map", "-o", "\x1b[7m.png"], 0),
+        ]:
+            with self.subTest(arguments):
+                np.save(self.folder / "\x1b[7mfirst.npy", X[:1])
+                done = start(arguments, cwd=self.folder, stdin=SUM.encode())
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertNotIn(b"\x1b", done.stdout + done.stderr)
 
     def test_2_is_for_a_tensor_on_a_terminal(self):
         terminal, end = pty.openpty()
