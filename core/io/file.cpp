@@ -186,13 +186,17 @@ size_t InputStream::Read(std::span<std::byte> bytes) const {
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
   WriteFully(bytes.size(), name, [&](size_t done) {
-    const size_t step = std::min<size_t>(kStepBytes, bytes.size() - done);
-    const ssize_t count = write(descriptor, bytes.data() + done, step);
+    const ssize_t count = write(descriptor, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EPIPE && descriptor == STDOUT_FILENO) {
       throw Error(ErrorKind::kClosedPipe, name + ": nobody reads it");
     }
-    if (count > 0) AddDone(count);
     return count;
+  });
+}
+
+void WriteInSteps(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
+  ForEachStep(bytes.size(), [&](size_t begin, size_t size) {
+    WriteAll(descriptor, bytes.subspan(begin, size), name);
   });
 }
 
@@ -231,7 +235,7 @@ void WriteStream(const std::string& path, std::initializer_list<std::span<const 
   size_t size = 0;
   for (const auto part : parts) size += part.size();
   const Work work("writing " + path, static_cast<int64_t>(size));
-  for (const auto part : parts) WriteAll(file.get(), part, path);
+  for (const auto part : parts) WriteInSteps(file.get(), part, path);
   if (close(file.Release()) != 0) Fail(path, "cannot be written", errno);
 }
 

@@ -62,6 +62,9 @@ class InputStream {
 // Writes all bytes to an open file; `name` is for the message.
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name);
 
+// The same, and says how much is done.
+void WriteInSteps(int descriptor, std::span<const std::byte> bytes, const std::string& name);
+
 // True for a path that exists and is neither a regular file nor a folder: a device or a pipe, which
 // is written as it is.
 bool IsStream(const std::string& path);

@@ -319,7 +319,7 @@ void OutputTensor::Flush() {
     storage.file->Close();
   } else if (storage.path == kStandardStream) {
     const Work work("writing standard output", static_cast<int64_t>(storage.span().size()));
-    WriteAll(STDOUT_FILENO, storage.span(), "standard output");
+    WriteInSteps(STDOUT_FILENO, storage.span(), "standard output");
   } else if (!storage.path.empty()) {
     WriteStream(storage.path, {storage.span()});
   }
