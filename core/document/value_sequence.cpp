@@ -1,12 +1,18 @@
 #include "core/document/value_sequence.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
+#include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
+
+constexpr int64_t kParallelElements = 1 << 20;  // fewer are not worth a second thread
 
 template <typename T>
 T Next(T value, T delta) {
@@ -25,6 +31,16 @@ T ElementOf(const ElementBytes& bytes) {
   T element;
   std::memcpy(&element, bytes.data(), sizeof(T));
   return element;
+}
+
+template <typename T>
+void FillInOrder(T value, T delta, std::span<T> to) {
+  ForEachStep(to.size_bytes(), [&](size_t begin, size_t size) {
+    for (T& element : to.subspan(begin / sizeof(T), size / sizeof(T))) {
+      element = value;
+      value = Next(value, delta);
+    }
+  });
 }
 
 std::optional<ElementBytes> ReadElement(JsonCursor initializer, std::string_view name,
@@ -51,11 +67,17 @@ std::optional<ValueSequence> ReadSequence(JsonCursor initializer, DataType type,
 }
 
 void FillWith(const ValueSequence& sequence, DataType type, int64_t count, std::byte* to) {
+  const int64_t bytes = count * static_cast<int64_t>(ByteWidth(type));
+  const Work work("filling in values", bytes);
   VisitDataType(AllTypes(), type, [&]<typename T>() {
-    T value = ElementOf<T>(sequence.start);
-    for (int64_t i = 0; i < count; ++i, to += sizeof(T)) {
-      std::memcpy(to, &value, sizeof(T));
-      if (sequence.delta) value = Next(value, ElementOf<T>(*sequence.delta));
+    T* const elements = reinterpret_cast<T*>(to);
+    const T start = ElementOf<T>(sequence.start);
+    if (sequence.delta) {
+      FillInOrder(start, ElementOf<T>(*sequence.delta), {elements, static_cast<size_t>(count)});
+    } else {
+      ParallelFor(count, kParallelElements, bytes, [&](int64_t begin, int64_t end) {
+        std::fill(elements + begin, elements + end, start);
+      });
     }
   });
 }

@@ -23,7 +23,7 @@ struct ValueSequence {
 std::optional<ValueSequence> ReadSequence(JsonCursor initializer, DataType type,
                                           const ValueReader& values);
 
-// Writes `count` elements side by side.
+// Writes `count` elements side by side, to a place that is aligned for them.
 void FillWith(const ValueSequence& sequence, DataType type, int64_t count, std::byte* to);
 
 }  // namespace dmlop
