@@ -8,6 +8,7 @@
 
 #include "app/bench_baseline.h"
 #include "app/bench_case.h"
+#include "app/bench_progress.h"
 #include "app/bench_report.h"
 #include "app/bench_ring.h"
 #include "app/commands.h"
@@ -64,7 +65,6 @@ class Bench {
   std::vector<BenchRow> Measure() {
     for (const BenchCase& of : cases_) RequireMemoryFor(of);
     for (const BenchCase& of : cases_) {
-      Show(fmt::format("{}: filling memory", of.name));
       OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)));
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
@@ -76,10 +76,6 @@ class Bench {
   }
 
  private:
-  void Show(const std::string& text) const {
-    if (!quiet_) ShowProgressLine(Printable(text));
-  }
-
   int64_t CopiesOf(int64_t bytes) const {
     const bool any_cold = options_.caches != BenchCaches::kHot;
     return any_cold ? std::max<int64_t>(1, (cold_bytes_ + bytes - 1) / bytes) : 1;
@@ -100,22 +96,23 @@ class Bench {
     for (const int threads : threads_) {
       SetThreadCount(threads);
       for (const CacheState cache : caches_) {
-        Show(fmt::format("[{}/{}] {}, {} thread{}, {} caches", rows_.size() + 1,
-                         cases_.size() * threads_.size() * caches_.size(), of.name, threads,
-                         threads == 1 ? "" : "s", Name(cache)));
+        RowProgress progress(fmt::format("[{}/{}] {}, {} thread{}, {} caches", rows_.size() + 1,
+                                         cases_.size() * threads_.size() * caches_.size(), of.name,
+                                         threads, threads == 1 ? "" : "s", Name(cache)),
+                             quiet_);
         BenchRow row;
         row.name = of.name;
         row.threads = threads;
         row.cache = cache;
         row.traffic = ring.traffic();
         row.limit = LimitOf(row.traffic);
-        MeasureRow(ring, limit, row);
+        MeasureRow(ring, limit, progress, row);
         rows_.push_back(std::move(row));
       }
     }
   }
 
-  void MeasureRow(OperatorRing& ring, LimitRing& limit, BenchRow& row) {
+  void MeasureRow(OperatorRing& ring, LimitRing& limit, RowProgress& progress, BenchRow& row) {
     const bool cold = row.cache == CacheState::kCold;
     const std::vector<std::function<void()>> functions = {[&ring, cold] {
                                                             if (cold) ring.Advance();
@@ -129,7 +126,9 @@ class Bench {
     const double call = WarmUp(functions[0], options_.min_seconds);
     const int count = static_cast<int>(
         std::clamp(options_.min_seconds / call, 1.0 * kMinSamples, 1.0 * kMaxSamples));
-    auto samples = library_.Measure(functions, count, options_.min_seconds / count);
+    progress.Begin(functions.size() * static_cast<size_t>(count), row.traffic.total_bytes());
+    auto samples = library_.Measure(functions, count, options_.min_seconds / count,
+                                    [&](SamplesSoFar so_far) { progress.Show(so_far); });
     row.samples = std::move(samples[0]);
     row.limit_samples = std::move(samples[1]);
     row.time = StatisticsOf(row.samples);
@@ -145,7 +144,8 @@ class Bench {
       LimitRing memory(row.limit, cold_bytes_, 1);
       memory.ChoosePath(/*cold=*/true);
       const std::function<void()> run = [&memory] { memory.Run(); };
-      const auto samples = library_.Measure({&run, 1}, kMinSamples, options_.min_seconds / 50);
+      const auto samples =
+          library_.Measure({&run, 1}, kMinSamples, options_.min_seconds / 50, [](SamplesSoFar) {});
       known->second = static_cast<double>(cold_bytes_) / StatisticsOf(samples[0]).median;
     }
     return known->second;

@@ -38,11 +38,15 @@ struct JsonEntry {
   std::map<std::string, double> counters;  // of every line
 };
 
+// For each function the seconds of a call in its samples.
+using SamplesSoFar = std::span<const std::vector<double>>;
+
 struct BenchLibrary {
   // Takes `count` samples of each function, of at least `sample_seconds`, in an order that mixes
-  // them, so that what the machine does meanwhile meets all alike.
+  // them, so that what the machine does meanwhile meets all alike. `watch` is called between them.
   std::vector<std::vector<Sample>> (*Measure)(std::span<const std::function<void()>> functions,
-                                              int count, double sample_seconds);
+                                              int count, double sample_seconds,
+                                              const std::function<void(SamplesSoFar)>& watch);
 
   // The largest caches of the machine, all of them together, in bytes; 0 if that is not known.
   int64_t (*LastLevelCacheBytes)();

@@ -2,7 +2,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
+#include <utility>
 
 #include "app/bench_library.h"
 
@@ -10,6 +12,7 @@ namespace dmlop {
 namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
+using Clock = std::chrono::steady_clock;
 
 // Google Benchmark has one state for the process, and options for it on the command line only.
 void Initialize() {
@@ -46,16 +49,40 @@ class SampleCollector : public benchmark::BenchmarkReporter {
   std::vector<std::vector<Sample>> samples_;
 };
 
+// What the loops see of the samples, which the library reports when all are taken.
+class LoopTimes {
+ public:
+  explicit LoopTimes(size_t functions) : calls_(functions), seconds_(functions) {}
+
+  void Add(size_t function, int64_t calls, Clock::duration time) {
+    std::vector<double>& seconds = seconds_[function];
+    // Loops with fewer calls were trials, to find how many a sample needs.
+    if (calls > std::exchange(calls_[function], calls)) seconds.clear();
+    seconds.push_back(std::chrono::duration<double>(time).count() / static_cast<double>(calls));
+  }
+
+  SamplesSoFar seconds() const { return seconds_; }
+
+ private:
+  std::vector<int64_t> calls_;  // of the last loop
+  std::vector<std::vector<double>> seconds_;
+};
+
 std::vector<std::vector<Sample>> Measure(std::span<const std::function<void()>> functions,
-                                         int count, double sample_seconds) {
+                                         int count, double sample_seconds,
+                                         const std::function<void(SamplesSoFar)>& watch) {
   Initialize();
+  LoopTimes times(functions.size());
   for (size_t i = 0; i < functions.size(); ++i) {
-    const auto loop = [&function = functions[i]](benchmark::State& state) {
+    const auto loop = [&function = functions[i], &times, &watch, i](benchmark::State& state) {
       function();  // wakes threads, and fills caches after the other functions
+      const Clock::time_point start = Clock::now();
       for (auto _ : state) {
         function();
         benchmark::ClobberMemory();
       }
+      times.Add(i, state.iterations(), Clock::now() - start);
+      watch(times.seconds());
     };
     benchmark::RegisterBenchmark(std::to_string(i).c_str(), loop)
         ->UseRealTime()

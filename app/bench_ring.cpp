@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/progress.h"
 #include "core/tensor/sample_values.h"
 
 namespace dmlop {
@@ -21,11 +22,24 @@ size_t BytesOf(const Layout& layout, DataType type) {
   return static_cast<size_t>(Extent(layout)) * ByteWidth(type);
 }
 
+void CopyInSteps(std::byte* to, const std::byte* from, size_t size) {
+  ForEachStep(size,
+              [&](size_t begin, size_t step) { std::memcpy(to + begin, from + begin, step); });
+}
+
 // A buffer whose every `pitch` bytes begin like the first ones.
 void Repeat(Buffer& copies, size_t pitch) {
   for (size_t begin = pitch; begin < copies.size(); begin += pitch) {
-    std::memcpy(copies.data() + begin, copies.data(), pitch);
+    CopyInSteps(copies.data() + begin, copies.data(), pitch);
   }
+}
+
+int64_t InputBytesOf(const BenchCase& of) {
+  size_t bytes = 0;
+  for (const LoadedTensor& input : of.inputs) {
+    bytes += RoundedUpToLines(BytesOf(input.view.layout, input.view.type));
+  }
+  return static_cast<int64_t>(bytes);
 }
 
 }  // namespace
@@ -36,13 +50,14 @@ Rotation::Rotation(int64_t count) : count_(count), leap_(count * 5 / 8 + 1) {
 
 OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
     : desc_(of.desc), rotation_(copies) {
+  const Work work(of.name + ": filling memory", copies * InputBytesOf(of));
   for (const LoadedTensor& input : of.inputs) {
     const ConstTensorView& view = input.view;
     const size_t size = dmlop::BytesOf(view.layout, view.type);
     const size_t pitch = RoundedUpToLines(size);
     Buffer buffer(pitch * static_cast<size_t>(copies));
     if (view.data != nullptr) {
-      std::memcpy(buffer.data(), view.data, size);
+      CopyInSteps(buffer.data(), view.data, size);
     } else {
       FillWithSampleValues(view.type, {buffer.data(), size});
     }
@@ -62,15 +77,12 @@ OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
 }
 
 int64_t OperatorRing::BytesOf(const BenchCase& of) {
-  size_t bytes = 0;
-  for (const LoadedTensor& input : of.inputs) {
-    bytes += RoundedUpToLines(dmlop::BytesOf(input.view.layout, input.view.type));
-  }
+  size_t output_bytes = 0;
   for (const TensorSlot& slot : TensorSlots(of.desc)) {
     if (slot.role == TensorRole::kInput) continue;
-    bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
+    output_bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
   }
-  return static_cast<int64_t>(bytes);
+  return InputBytesOf(of) + static_cast<int64_t>(output_bytes);
 }
 
 void OperatorRing::Advance() {
@@ -91,6 +103,7 @@ LimitRing::LimitRing(Limit limit, int64_t bytes, int64_t copies)
   const size_t all = pitch_ * static_cast<size_t>(copies);
   if (limit != Limit::kWrite) {
     from_ = Buffer(all);
+    const Work work("filling memory for the limit", static_cast<int64_t>(all));
     FillWithSampleValues(DataType::kUint8, {from_.data(), all});
   }
   if (limit != Limit::kRead) to_ = Buffer(all);

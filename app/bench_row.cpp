@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace dmlop {
 namespace {
@@ -31,6 +32,15 @@ std::string_view Name(CacheState cache) {
 
 std::string KeyOf(const BenchRow& row) {
   return fmt::format("{}/{}/threads:{}", row.name, Name(row.cache), row.threads);
+}
+
+std::string TimeText(double seconds) {
+  constexpr std::pair<double, std::string_view> kUnits[] = {
+      {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds >= unit) return fmt::format("{:.4g} {}", seconds / unit, name);
+  }
+  return fmt::format("{:.3g} ns", seconds * 1e9);
 }
 
 SampleStatistics StatisticsOf(const std::vector<Sample>& samples) {

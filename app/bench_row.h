@@ -40,6 +40,9 @@ std::string_view Name(CacheState cache);  // "hot", "cold"
 // "sum.json/cold/threads:2", as in the JSON.
 std::string KeyOf(const BenchRow& row);
 
+// Four digits and a unit that suits them: "1.234 ms".
+std::string TimeText(double seconds);
+
 SampleStatistics StatisticsOf(const std::vector<Sample>& samples);
 
 // Bytes per second, by the medians, and how much of the limit that is.

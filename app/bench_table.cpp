@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "app/bench_report.h"
+#include "app/output.h"
 #include "app/text_width.h"
 
 namespace dmlop {
@@ -23,16 +24,6 @@ constexpr size_t kGap = 2;
 constexpr size_t kMinBar = 8;
 constexpr size_t kMaxBar = 24;
 constexpr size_t kMinName = 8;
-
-// Four digits and a unit that suits them.
-std::string TimeText(double seconds) {
-  constexpr std::pair<double, std::string_view> kUnits[] = {
-      {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (seconds >= unit) return fmt::format("{:.4g} {}", seconds / unit, name);
-  }
-  return fmt::format("{:.3g} ns", seconds * 1e9);
-}
 
 std::string BytesText(int64_t bytes) {
   constexpr std::pair<int64_t, std::string_view> kUnits[] = {
@@ -117,15 +108,16 @@ void ShortenNames(Column& names, size_t width) {
       if ((name[begin] & 0xC0) != 0x80) --surplus;
       ++begin;
     }
-    name = "…" + name.substr(begin);
+    name = (UseUnicode() ? "…" : "~") + name.substr(begin);
   }
 }
 
-// Eighths of a column; whole for the limit and beyond.
+// Whole for the limit and beyond; eighths of a column where the locale has them.
 std::string BarText(double share, size_t width) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double full = static_cast<double>(width) * 8;
-  const size_t eighths = static_cast<size_t>(std::lround(std::clamp(share, 0.0, 1.0) * full));
+  const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(width);
+  if (!UseUnicode()) return std::string(static_cast<size_t>(std::lround(columns)), '#');
+  const size_t eighths = static_cast<size_t>(std::lround(8 * columns));
   std::string bar;
   for (size_t i = 0; i < eighths / 8; ++i) bar += "█";
   return bar + std::string(kEighths[eighths % 8]);

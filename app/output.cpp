@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "app/text_width.h"
-
 namespace dmlop {
 namespace {
 
@@ -51,10 +49,9 @@ void PrintMessage(std::string_view text) {
 }
 
 void ShowProgressLine(std::string_view text) {
-  const std::optional<size_t> width = TerminalWidth(STDERR_FILENO);
-  if (!width) return;
+  if (isatty(STDERR_FILENO) == 0) return;
   // The terminal does not wrap meanwhile, whatever the width of the characters.
-  Write(fmt::format("\r\x1b[K\x1b[?7l{}\x1b[?7h", CutTo(*width, text)));
+  Write(fmt::format("\r\x1b[K\x1b[?7l{}\x1b[?7h", text));
   progress_is_shown = true;
 }
 

@@ -22,8 +22,7 @@ void PrintMessage(std::string_view text);
 // terminal.
 std::string Printable(std::string_view text);
 
-// A line on the terminal that standard error is, in place of the last one; nothing elsewhere. What
-// is too long for it is cut off.
+// A line on the terminal that standard error is, in place of the last one; nothing elsewhere.
 void ShowProgressLine(std::string_view text);
 void EraseProgressLine();
 

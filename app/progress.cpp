@@ -21,17 +21,14 @@ constexpr Clock::duration kInterval = std::chrono::milliseconds(200);
 std::atomic<Clock::rep> next_draw;
 std::mutex drawing;
 
-// Of the threads that find the line due, one draws it.
-void DrawWhenDue(const Work& work) {
-  const Clock::time_point now = Clock::now();
-  const auto is_due = [&] { return now.time_since_epoch().count() >= next_draw; };
-  if (!is_due()) return;
-  const std::unique_lock lock(drawing, std::try_to_lock);
-  if (!lock || !is_due()) return;
-  next_draw = (now + kInterval).time_since_epoch().count();
-  const size_t width = TerminalWidth(STDERR_FILENO).value_or(0);
-  ShowProgressLine(ProgressText(
-      {Printable(work.what()), work.done_bytes(), work.total_bytes(), work.seconds()}, width));
+bool is_displayed = false;
+
+void DrawWork(const Work& work) {
+  DrawProgress([&](size_t width) {
+    return ProgressText(
+        {Printable(work.what()), work.done_bytes(), work.total_bytes(), work.seconds()}, width,
+        UseUnicode());
+  });
 }
 
 }  // namespace
@@ -39,12 +36,26 @@ void DrawWhenDue(const Work& work) {
 ProgressDisplay::ProgressDisplay(bool quiet) {
   if (quiet || isatty(STDERR_FILENO) == 0) return;
   next_draw = (Clock::now() + kSilence).time_since_epoch().count();
-  WatchWork(DrawWhenDue);
+  is_displayed = true;
+  WatchWork(DrawWork);
 }
 
 ProgressDisplay::~ProgressDisplay() {
   WatchWork(nullptr);
+  is_displayed = false;
   EraseProgressLine();
+}
+
+// Of the threads that find the line due, one draws it.
+void DrawProgress(const std::function<std::string(size_t width)>& text) {
+  if (!is_displayed) return;
+  const Clock::time_point now = Clock::now();
+  const auto is_due = [&] { return now.time_since_epoch().count() >= next_draw; };
+  if (!is_due()) return;
+  const std::unique_lock lock(drawing, std::try_to_lock);
+  if (!lock || !is_due()) return;
+  next_draw = (now + kInterval).time_since_epoch().count();
+  ShowProgressLine(text(TerminalWidth(STDERR_FILENO).value_or(0)));
 }
 
 }  // namespace dmlop

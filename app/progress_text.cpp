@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "app/text_width.h"
 
@@ -33,12 +32,6 @@ std::string BytesText(double bytes) {
   return fmt::format("{:.1f} {}", bytes / unit.bytes, unit.name);
 }
 
-std::string TimeLeftText(double seconds) {
-  if (seconds < 100) return fmt::format("{:.0f} s left", std::ceil(seconds));
-  if (seconds < 100 * 60.0) return fmt::format("{:.0f} min left", std::ceil(seconds / 60));
-  return fmt::format("{:.0f} h left", std::ceil(seconds / 3600));
-}
-
 // Behind "what: ", from left to right.
 std::vector<std::string> PartsOf(const ProgressState& state) {
   const double total = static_cast<double>(state.total_bytes);
@@ -61,18 +54,39 @@ std::vector<std::string> PartsOf(const ProgressState& state) {
   return parts;
 }
 
+// As CutTo, with a sign that the terminal shows.
+std::string Shortened(size_t width, std::string_view text, bool unicode) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string cut = CutTo(width, text);
+  if (!unicode && cut != text && !cut.empty()) {
+    cut.replace(cut.size() - kEllipsis.size(), kEllipsis.size(), "~");
+  }
+  return cut;
+}
+
 }  // namespace
 
-std::string ProgressText(const ProgressState& state, size_t width) {
+std::string ProgressText(const ProgressState& state, size_t width, bool unicode) {
+  return ProgressText(state.what, PartsOf(state), width, unicode);
+}
+
+std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
+                         size_t width, bool unicode) {
   constexpr std::string_view kBetween = "  ";
   std::string text;
-  for (const std::string& part : PartsOf(state)) {
+  for (const std::string& part : parts) {
     std::string longer = text.empty() ? ": " + part : fmt::format("{}{}{}", text, kBetween, part);
-    if (!text.empty() && TextWidth(state.what) + TextWidth(longer) > width) break;
+    if (!text.empty() && TextWidth(what) + TextWidth(longer) > width) break;
     text = std::move(longer);
   }
   const size_t room = width - std::min(width, TextWidth(text));
-  return CutTo(width, CutTo(room, state.what) + text);
+  return Shortened(width, Shortened(room, what, unicode) + text, unicode);
+}
+
+std::string TimeLeftText(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s left", std::ceil(seconds));
+  if (seconds < 100 * 60.0) return fmt::format("{:.0f} min left", std::ceil(seconds / 60));
+  return fmt::format("{:.0f} h left", std::ceil(seconds / 3600));
 }
 
 }  // namespace dmlop

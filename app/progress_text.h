@@ -1,4 +1,4 @@
-// How far work is, in words:
+// How far work is, in words that fit the terminal:
 //
 //   REDUCE: 43%  3.4 of 8.0 GB  5.2 GB/s  1 s left
 #pragma once
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace dmlop {
 
@@ -17,6 +18,14 @@ struct ProgressState {
 };
 
 // At most `width` columns: what is to the right is left out first, then `what` is shortened.
-std::string ProgressText(const ProgressState& state, size_t width);
+// `unicode`: whether the terminal shows more than ASCII.
+std::string ProgressText(const ProgressState& state, size_t width, bool unicode);
+
+// The same for any parts, of which there is one at least.
+std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
+                         size_t width, bool unicode);
+
+// "5 s left".
+std::string TimeLeftText(double seconds);
 
 }  // namespace dmlop

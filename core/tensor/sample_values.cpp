@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -37,7 +38,9 @@ void FillWithSampleValues(DataType type, std::span<std::byte> bytes) {
     for (T& value : pattern) value = NextValue<T>(engine);
     T* elements = reinterpret_cast<T*>(bytes.data());
     for (size_t i = 0; i < count; i += pattern.size()) {
-      std::copy_n(pattern.begin(), std::min(pattern.size(), count - i), elements + i);
+      const size_t size = std::min(pattern.size(), count - i);
+      std::copy_n(pattern.begin(), size, elements + i);
+      AddDone(static_cast<int64_t>(size * sizeof(T)));
     }
   });
 }

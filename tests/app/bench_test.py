@@ -70,7 +70,8 @@ class BenchProgramTest(ProgramTest):
         """Standard output as a terminal of that width shows it."""
         terminal, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | dict(environment)
+        kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        kept |= {"LC_ALL": "C.UTF-8"} | dict(environment)
         start(["bench", *arguments], cwd=self.folder, stdout=end, env=kept)
         os.close(end)
         text = b""
@@ -221,6 +222,13 @@ class BenchTest(BenchProgramTest):
             eighths = sum(8 - "█▉▊▋▌▍▎▏".index(c) for c in bar)
             width = min(24, 100 - len(row) + len(bar))
             self.assertAlmostEqual(eighths / 8 / width, min(int(share), 100) / 100, delta=0.03)
+
+    def test_other_locales_get_plain_characters(self):
+        self.write("a-long-name-of-a-descriptor-for-terminals.json", BIG_SUM)
+        text = self.on_terminal("a-long-name-of-a-descriptor-for-terminals.json", *QUICK, "-t", "1",
+                                columns=60, environment={"LC_ALL": "C"})
+        self.assertRegex(text.splitlines()[2], r"^~.*\.json .*\d% read  #*$")
+        self.assertTrue(text.isascii())
 
     def test_file_takes_the_format_of_its_name(self):
         for name, begins in (("r.json", "{"), ("r.csv", "name,threads"), ("r.md", ""), ("r", "")):

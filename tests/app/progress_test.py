@@ -21,8 +21,12 @@ from program import DMLOP, SUM, ProgramTest
 
 PIECES = 12
 PAUSE = 0.15  # seconds after each
+TEXT_SIZE = 2_200_000  # of what --full prints of the array that is printed slowly
 CLEAR = "\r\x1b[K"
 KNOWN = re.compile(r"reading standard input: \d+%  \d\.\d of 3\.\d MB  \d+\.\d [kM]B/s  \d+ s left")
+SAMPLES = re.compile(r"\[1/1\] big\.json, 1 thread, hot caches: \d+%  median [\d.]+ [mun]?s  [\d.]+ GB/s  \d+ s left")
+BIG_SUM = """{"type": "REDUCE", "Function": "SUM", "Axes": [1],
+              "InputTensor": {"DataType": "FLOAT32", "Sizes": [64, 100]}}"""
 
 
 def array_bytes():
@@ -31,9 +35,10 @@ def array_bytes():
     return file.getvalue()
 
 
-def feed(stream, data, pause):
+def feed(stream, data, pause, silence):
     """Each piece is more than a pipe holds, so that the reader's start is waited for."""
     size = len(data) // PIECES + 1
+    time.sleep(silence)
     with stream:
         for begin in range(0, len(data), size):
             stream.write(data[begin:begin + size])
@@ -42,23 +47,32 @@ def feed(stream, data, pause):
 
 
 class ProgressTest(ProgramTest):
-    def run_fed(self, *arguments, data=None, pause=PAUSE, columns=80, fifo=None, status=0, terminal=True, **environment):
-        """What standard error gets while standard input or a FIFO gives `data` piece by piece."""
+    def run_fed(self, *arguments, data=None, pause=PAUSE, silence=0, columns=80, fifo=None, status=0, terminal=True,
+                slow_reader=False, **environment):
+        """What standard error gets while standard input or a FIFO gives `data` piece by piece, or while standard
+        output is read so."""
         kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | environment
         screen, end = pty.openpty() if terminal else os.pipe()
         if terminal:
             fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen([DMLOP, *arguments], cwd=self.folder, env=kept,
-                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=end)
+                                   stdin=subprocess.PIPE, stderr=end,
+                                   stdout=subprocess.PIPE if slow_reader else subprocess.DEVNULL)
         os.close(end)
 
         def give():
             if fifo:
                 process.stdin.close()
             stream = open(self.folder / fifo, "wb") if fifo else process.stdin
-            feed(stream, array_bytes() if data is None else data, pause)
+            feed(stream, array_bytes() if data is None else data, pause, silence)
 
-        feeder = threading.Thread(target=give)
+        def take():
+            process.stdin.close()
+            with process.stdout as stream:
+                while stream.read(TEXT_SIZE // PIECES):
+                    time.sleep(pause)
+
+        feeder = threading.Thread(target=take if slow_reader else give)
         feeder.start()
         text = b""
         try:
@@ -92,6 +106,12 @@ class ProgressTest(ProgramTest):
             piped = start(*run, terminal=False)
             short = start(*run, pause=0)
             broken = start(*run, data=cut, status=4)
+            late = start(*run, silence=1.2)
+            plain = start("show", "-", "--stats", columns=20, LC_ALL="C")
+            np.save(self.folder / "long.npy", np.full((200, 1000), 1 / 3, "f4"))
+            printing = start("show", "long.npy", "--full", slow_reader=True)
+            self.write("big.json", BIG_SUM)
+            samples = start("bench", "big.json", "-t", "1", "--cache", "hot", "--min-time", "700ms")
 
         lines = self.lines(wide.result())
         self.assertGreater(len(lines), 1)
@@ -107,6 +127,20 @@ class ProgressTest(ProgramTest):
 
         for nothing in (quiet, piped, short):
             self.assertEqual(nothing.result(), "")
+
+        for line in self.lines(late.result()):  # nothing is said before the size is known
+            if line.startswith("reading"):
+                self.assertRegex(line, r"^reading standard input: \d+%  \d\.\d of 3\.\d MB")
+        self.assertRegex(self.lines(plain.result())[0], r"^reading stan\w+~: \d+%$")
+
+        shares = [int(re.match(r"printing: (\d+)%", line)[1]) for line in self.lines(printing.result())]
+        self.assertLess(shares[0], 100)
+        self.assertEqual(shares, sorted(shares))
+        self.assertLess(shares.count(100), len(shares) / 2)
+
+        lines = self.lines(samples.result().split("dmlop: ")[0])
+        self.assertEqual(lines[0], "[1/1] big.json, 1 thread, hot caches: warming up")
+        self.assertTrue(any(map(SAMPLES.fullmatch, lines)), lines)
 
         *drawn, message = broken.result().split(CLEAR)
         self.assertGreater(len(drawn), 1)

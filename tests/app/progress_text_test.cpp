@@ -40,9 +40,22 @@ TEST(ProgressText, SaysWhatFits) {
       {{"long", 1'000'000, 1'000'000'000, 1}, 80, "long: 0%  0.0 of 1.0 GB  1.0 MB/s  17 min left"},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(ProgressText(c.state, c.width), c.text) << c.width;
-    EXPECT_LE(TextWidth(ProgressText(c.state, c.width)), c.width);
+    const std::string text = ProgressText(c.state, c.width, /*unicode=*/true);
+    EXPECT_EQ(text, c.text) << c.width;
+    EXPECT_LE(TextWidth(text), c.width);
   }
+}
+
+TEST(ProgressText, NeedsNoUnicode) {
+  const ProgressState half{"REDUCE", 1, 2, 0};
+  EXPECT_EQ(ProgressText(half, 10, /*unicode=*/false), "REDU~: 50%");
+  EXPECT_EQ(ProgressText(half, 4, /*unicode=*/false), ": 5~");
+  EXPECT_EQ(ProgressText(half, 0, /*unicode=*/false), "");
+}
+
+TEST(ProgressText, TakesAnyParts) {
+  EXPECT_EQ(ProgressText("sum", {"43%", "median 1 ms"}, 21, true), "sum: 43%  median 1 ms");
+  EXPECT_EQ(ProgressText("sum", {"43%", "median 1 ms"}, 20, true), "sum: 43%");
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+#include "app/bench_progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "app/bench_row.h"
+#include "app/output.h"
+#include "app/progress.h"
+#include "app/progress_text.h"
+
+namespace dmlop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+RowProgress::RowProgress(std::string what, bool quiet) : what_(std::move(what)), quiet_(quiet) {
+  const size_t width = TerminalWidth(STDERR_FILENO).value_or(0);
+  if (!quiet_) ShowProgressLine(ProgressText(what_, {"warming up"}, width, UseUnicode()));
+}
+
+void RowProgress::Begin(size_t samples, int64_t bytes) {
+  expected_ = samples;
+  bytes_ = bytes;
+  start_ = Clock::now();
+}
+
+void RowProgress::Show(SamplesSoFar samples) const {
+  if (quiet_) return;
+  DrawProgress([&](size_t width) {
+    size_t done = 0;
+    for (const std::vector<double>& of_function : samples) done += of_function.size();
+    std::vector<std::string> parts = {fmt::format("{}%", 100 * done / expected_)};
+    if (!samples[0].empty()) {
+      const double median = StatisticsOf(samples[0]).median;
+      parts.push_back("median " + TimeText(median));
+      parts.push_back(fmt::format("{:.1f} GB/s", static_cast<double>(bytes_) / median / 1e9));
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double left = static_cast<double>(expected_ - done) / static_cast<double>(done);
+    if (done > 0) parts.push_back(TimeLeftText(seconds * left));
+    return ProgressText(what_, parts, width, UseUnicode());
+  });
+}
+
+}  // namespace dmlop

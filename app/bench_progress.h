@@ -1,0 +1,32 @@
+// How far the samples of a row are, on the terminal that standard error is:
+//
+//   [1/2] sum.json, 2 threads, hot caches: 43%  median 1.234 ms  5.2 GB/s  1 s left
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "app/bench_library.h"
+
+namespace dmlop {
+
+class RowProgress {
+ public:
+  // `what` is the row, which warms up now. Shows nothing if `quiet`.
+  RowProgress(std::string what, bool quiet);
+
+  // Sampling begins: `samples` are those of all functions, of which calls of the first move
+  // `bytes`.
+  void Begin(size_t samples, int64_t bytes);
+
+  void Show(SamplesSoFar samples) const;
+
+ private:
+  std::string what_;
+  bool quiet_;
+  size_t expected_ = 0;
+  int64_t bytes_ = 0;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace dmlop
