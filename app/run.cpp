@@ -175,7 +175,7 @@ class OperatorRun {
   }
 
   bool CompareWithExpected() {
-    Tolerance tolerance = options_.tolerance;
+    Tolerance& tolerance = reported_.tolerance = options_.tolerance;
     if (options_.webnn_tolerance) {
       tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document_->op()));
     }
@@ -184,6 +184,11 @@ class OperatorRun {
       if (output.expected.empty()) continue;
       const LoadedTensor golden = LoadInput(output.expected, *output.slot.desc);
       const Comparison comparison = Compare(AsConst(output.tensor.view()), golden.view, tolerance);
+      if (!options_.report.empty()) {
+        reported_.expected.push_back(
+            {{DisplayName(output.slot.path), output.expected, Sha256(golden.file_bytes)},
+             comparison.difference_count});
+      }
       if (comparison.passes()) continue;
       as_expected = false;
       if (!common_.quiet) {
@@ -203,20 +208,20 @@ class OperatorRun {
     }
   }
 
-  std::string Report() const {
-    ReportedFiles files;
+  std::string Report() {
     const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
     for (size_t i = 0; i < slots.size(); ++i) {
       const std::span<const std::byte> bytes = case_->inputs()[i].file_bytes;
       if (bytes.empty()) continue;  // values of the document
-      files.inputs.push_back({DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
+      reported_.inputs.push_back(
+          {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
     }
     for (const Output& output : outputs_) {
       if (output.path.empty()) continue;
-      files.outputs.push_back(
+      reported_.outputs.push_back(
           {DisplayName(output.slot.path), output.path, Sha256(output.tensor.bytes())});
     }
-    return ReportText(*document_, files, times_);
+    return ReportText(*case_, reported_, times_);
   }
 
   const RunOptions& options_;
@@ -228,6 +233,7 @@ class OperatorRun {
   std::vector<FileArgument> expected_;
   std::set<std::string> targets_;  // identities of the files to be written
   std::vector<Output> outputs_;
+  ReportedFiles reported_;
   RunTimes times_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nettle/sha2.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/parallel.h"
@@ -13,21 +14,70 @@
 namespace dmlop {
 namespace {
 
+Json FileJson(const ReportedFile& file) {
+  return {{"tensor", file.tensor}, {"path", file.path}, {"sha256", file.sha256}};
+}
+
 Json FilesJson(const std::vector<ReportedFile>& files) {
   Json array = Json::array();
-  for (const ReportedFile& file : files) {
-    array.push_back({{"tensor", file.tensor}, {"path", file.path}, {"sha256", file.sha256}});
+  for (const ReportedFile& file : files) array.push_back(FileJson(file));
+  return array;
+}
+
+Json ComparisonsJson(const std::vector<ReportedComparison>& comparisons) {
+  Json array = Json::array();
+  for (const ReportedComparison& comparison : comparisons) {
+    Json json = FileJson(comparison.file);
+    json["equal"] = comparison.difference_count == 0;
+    json["differenceCount"] = comparison.difference_count;
+    array.push_back(std::move(json));
   }
   return array;
+}
+
+Json ToleranceJson(const Tolerance& tolerance) {
+  if (tolerance.bits) return {{"bits", true}};
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json("inf"); };
+  return {{"atol", number(tolerance.absolute)},
+          {"rtol", number(tolerance.relative)},
+          {"ulp", tolerance.ulp}};
+}
+
+// Null for a tensor that is bound to nothing.
+Json BindingJson(const OperatorCase& operator_case, const TensorSlot& slot) {
+  const auto& bindings = operator_case.document().bindings();
+  const auto binding = bindings.find(slot.path);
+  if (binding == bindings.end()) return nullptr;
+  if (binding->second.values) return AsWritten(*binding->second.values);
+  return operator_case.PathOf(slot);
+}
+
+Json BindingsJson(const OperatorCase& operator_case) {
+  Json json = Json::object();
+  for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
+    for (const TensorSlot& slot : operator_case.Slots(role)) {
+      const std::string field = slot.path.substr(0, slot.path.find('/'));
+      Json binding = BindingJson(operator_case, slot);
+      if (field == slot.path) {
+        json[field] = std::move(binding);
+      } else {
+        json[field].push_back(std::move(binding));
+      }
+    }
+  }
+  return json;
 }
 
 // `what` says what was run.
 std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& times) {
   Json json = {{"dmlop", DMLOP_VERSION}};
   json.update(what);
-  json.update({{"inputs", FilesJson(files.inputs)},
-               {"outputs", FilesJson(files.outputs)},
-               {"threads", ThreadCount()},
+  json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
+  if (!files.expected.empty()) {
+    json.update({{"expected", ComparisonsJson(files.expected)},
+                 {"tolerance", ToleranceJson(files.tolerance)}});
+  }
+  json.update({{"threads", ThreadCount()},
                {"isa", CurrentIsa()},
                {"seconds", {{"load", times.load_seconds}, {"run", times.run_seconds}}}});
   return json.dump(2) + "\n";
@@ -49,9 +99,11 @@ std::string Sha256(std::span<const std::byte> bytes) {
   return text;
 }
 
-std::string ReportText(const OperatorDocument& document, const ReportedFiles& files,
+std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
                        const RunTimes& times) {
-  return Text({{"descriptor", Json::parse(CompleteText(document))}}, files, times);
+  Json descriptor = OperatorJson(operator_case.document().op());
+  descriptor["bindings"] = BindingsJson(operator_case);
+  return Text({{"descriptor", descriptor}}, files, times);
 }
 
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/compare/compare.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_document.h"
 
@@ -21,15 +22,24 @@ struct ReportedFile {
   std::string sha256;
 };
 
+// A golden file, and what became of the comparison with it.
+struct ReportedComparison {
+  ReportedFile file;
+  int64_t difference_count = 0;
+};
+
 // Files that were read, and files that are written.
 struct ReportedFiles {
   std::vector<ReportedFile> inputs;
   std::vector<ReportedFile> outputs;
+  std::vector<ReportedComparison> expected;
+  Tolerance tolerance;  // of all comparisons
 };
 
 std::string Sha256(std::span<const std::byte> bytes);
 
-std::string ReportText(const OperatorDocument& document, const ReportedFiles& files,
+// The descriptor has the bindings that the run took.
+std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
                        const RunTimes& times);
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
                        const RunTimes& times);

@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS, COPY, DMLOP, SUM, THIRDS, X, ProgramTest, start
+from program import COLUMN_SUMS, COPY, DMLOP, JOIN, SUM, THIRDS, X, ProgramTest, start
 
 
 class AtomicTest(ProgramTest):
@@ -188,6 +188,42 @@ class ReportTest(ProgramTest):
         x = (self.folder / "x.npy").read_bytes()
         self.run_program("run", SUM, "-i", "/dev/stdin", "-o", "y.npy", "--report", "r.json", stdin=x)
         self.assertEqual([f["sha256"] for f in self.report()["inputs"]], [self.hash_of("x.npy")])
+
+    def test_report_has_the_bindings_that_were_used(self):
+        bound = {"InputTensor": "none.npy", "OutputTensor": "y.npy"}
+        self.write("sum.json", json.loads(SUM) | {"bindings": bound})
+        self.write("join.json", json.loads(JOIN) | {"bindings": {
+            "InputTensors": ["x.npy", [[1, 2, 3]]], "OutputTensor": "y.npy"},
+            "InputTensors": [{"DataType": "FLOAT32", "Sizes": [n, 3]} for n in (3, 1)]})
+        x = (self.folder / "x.npy").read_bytes()
+        for arguments, bindings in [
+            (["sum.json", "-i", "-"], {"InputTensor": "-", "OutputTensor": "y.npy"}),
+            (["sum.json", "-i", "x.npy", "-o", "z.npy"], {"InputTensor": "x.npy", "OutputTensor": "z.npy"}),
+            ([SUM, "-i", "x.npy"], {"InputTensor": "x.npy", "OutputTensor": None}),
+            (["join.json", "-o", "z.npy"], {"InputTensors": ["x.npy", [[1, 2, 3]]], "OutputTensor": "z.npy"}),
+        ]:
+            with self.subTest(arguments):
+                self.run_program("run", *arguments, "--report", "r.json", stdin=x)
+                report = self.report()
+                self.assertEqual(report["descriptor"]["bindings"], bindings)
+                self.write("again.json", report["descriptor"])
+                self.run_program("run", "again.json", stdin=x)
+
+    def test_report_has_the_verdict_of_each_comparison(self):
+        self.save(good=COLUMN_SUMS, bad=COLUMN_SUMS + 1)
+        for file, count, rule, tolerance in [
+            ("good.npy", 0, [], {"atol": 0, "rtol": 0, "ulp": 0}),
+            ("bad.npy", 3, ["--ulp", "7", "--atol", "0.5"], {"atol": 0.5, "rtol": 0, "ulp": 7}),
+            ("bad.npy", 0, ["--rtol", "inf"], {"atol": 0, "rtol": "inf", "ulp": 0}),
+            ("bad.npy", 3, ["--bits"], {"bits": True}),
+        ]:
+            with self.subTest(rule):
+                self.run_program("run", SUM, "-i", "x.npy", "-e", file, *rule, "--report", "r.json", status=count > 0)
+                report = self.report()
+                self.assertEqual(report["expected"], [
+                    {"tensor": "OutputTensor", "path": file, "sha256": self.hash_of(file),
+                     "equal": count == 0, "differenceCount": count}])
+                self.assertEqual(report["tolerance"], tolerance)
 
     def test_report_may_go_to_standard_output(self):
         arguments = ["run", SUM, "-i", "x.npy", "-o", "y.npy", "--report", "/dev/stdout"]
