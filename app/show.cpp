@@ -23,18 +23,23 @@ std::string ExtremeText(DataType type, const Number& number) {
   return std::visit([](auto integer) { return fmt::format("{}", integer); }, number);
 }
 
-double ToDouble(const Number& number) {
-  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+// Integers as they are, floats with so many digits.
+std::string LabelText(const Number& number, int digits) {
+  const double* value = std::get_if<double>(&number);
+  if (value != nullptr) return fmt::format("{:.{}g}", *value, digits);
+  return std::visit([](auto integer) { return fmt::format("{}", integer); }, number);
 }
 
-std::string ValueHistogramText(const FiniteStatistics& finite) {
-  const double low = ToDouble(finite.min);
-  const double high = ToDouble(finite.max);
+// With as many digits as tell the bins apart.
+std::string ValueHistogramText(const std::vector<HistogramBin>& bins) {
+  constexpr int kFewDigits = 5;
+  constexpr int kAllDigits = 17;
   std::vector<HistogramRow> rows;
-  for (size_t bin = 0; bin < finite.histogram.size(); ++bin) {
-    // Weighted ends instead of a width, which could overflow.
-    const double part = static_cast<double>(bin) / static_cast<double>(finite.histogram.size());
-    rows.push_back({fmt::format("{:.5g}", low * (1 - part) + high * part), finite.histogram[bin]});
+  for (int digits = kFewDigits; rows.empty() && digits <= kAllDigits; ++digits) {
+    for (const HistogramBin& bin : bins) rows.push_back({LabelText(bin.least, digits), bin.count});
+    const auto same = [](const auto& a, const auto& b) { return a.label == b.label; };
+    const bool differ = std::adjacent_find(rows.begin(), rows.end(), same) == rows.end();
+    if (!differ && digits < kAllDigits) rows.clear();
   }
   return HistogramText(rows);
 }
@@ -47,7 +52,7 @@ std::string StatisticsText(DataType type, const Statistics& statistics) {
   const FiniteStatistics& finite = *statistics.finite;
   text += fmt::format("min {}, max {}, mean {}\n", ExtremeText(type, finite.min),
                       ExtremeText(type, finite.max), finite.mean);
-  return text + ValueHistogramText(finite);
+  return text + ValueHistogramText(finite.histogram);
 }
 
 std::string OrderText(const Layout& layout) {

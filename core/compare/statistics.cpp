@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -149,10 +150,18 @@ class Histogram {
   static constexpr size_t kBinCount = FiniteStatistics::kBinCount;
   static_assert(std::has_single_bit(kBinCount));
 
-  Histogram(double min, double max) {
-    for (size_t i = 0; i < kBinCount; ++i) {
+  // Equal parts of [min, max].
+  Histogram(double min, double max) : bin_count_(min == max ? 1 : kBinCount) {
+    edges_.fill(std::numeric_limits<double>::infinity());
+    for (size_t i = 0; i < bin_count_; ++i) {
       edges_[i] = std::lerp(min, max, static_cast<double>(i) / static_cast<double>(kBinCount));
     }
+  }
+
+  // One bin for each of the integers from 0 to `most`.
+  explicit Histogram(size_t most) : bin_count_(most + 1) {
+    edges_.fill(std::numeric_limits<double>::infinity());
+    std::iota(edges_.begin(), edges_.begin() + static_cast<ptrdiff_t>(bin_count_), 0.0);
   }
 
   void Add(double value) {
@@ -166,10 +175,13 @@ class Histogram {
     for (size_t i = 0; i < kBinCount; ++i) counts_[i] += other.counts_[i];
   }
 
-  const std::array<int64_t, kBinCount>& counts() const { return counts_; }
+  size_t bin_count() const { return bin_count_; }
+  double edge(size_t bin) const { return edges_[bin]; }
+  int64_t count(size_t bin) const { return counts_[bin]; }
 
  private:
-  std::array<double, kBinCount> edges_;  // lower edges
+  size_t bin_count_;
+  std::array<double, kBinCount> edges_;  // lower edges; infinite behind the last bin
   std::array<int64_t, kBinCount> counts_{};
 };
 
@@ -182,10 +194,13 @@ double SumScale(double min, double max) {
 template <typename T>
 class Distribution {
  public:
-  Distribution(const Elements<T>& elements, double min, double max)
+  Distribution(const Elements<T>& elements, Wide<T> min, Wide<T> max)
       : elements_(elements),
-        scale_(SumScale(min, max)),
-        empty_(min, max),
+        scale_(SumScale(static_cast<double>(min), static_cast<double>(max))),
+        has_bin_for_each_(HasBinForEach(min, max)),
+        base_(has_bin_for_each_ ? min : 0),
+        empty_(has_bin_for_each_ ? Histogram(static_cast<size_t>(max - min))
+                                 : Histogram(static_cast<double>(min), static_cast<double>(max))),
         histogram_(empty_),
         sums_(static_cast<size_t>((elements.count() + kChunk - 1) / kChunk)) {
     ParallelFor(static_cast<int64_t>(sums_.size()), 1, elements.bytes(),
@@ -197,7 +212,15 @@ class Distribution {
                 });
   }
 
-  const std::array<int64_t, Histogram::kBinCount>& histogram() const { return histogram_.counts(); }
+  std::vector<HistogramBin> histogram() const {
+    std::vector<HistogramBin> bins;
+    for (size_t bin = 0; bin < histogram_.bin_count(); ++bin) {
+      const Number least = has_bin_for_each_ ? Number(base_ + static_cast<Wide<T>>(bin))
+                                             : Number(histogram_.edge(bin));
+      bins.push_back({least, histogram_.count(bin)});
+    }
+    return bins;
+  }
 
   // Chunks are summed apart and their sums added in order, so that the threads do not matter.
   double Mean(int64_t finite_count) const {
@@ -212,7 +235,7 @@ class Distribution {
     const int64_t begin = chunk * kChunk;
     elements_.ForEach(begin, std::min(begin + kChunk, elements_.count()), [&](Wide<T> value) {
       if (!IsFinite(value)) return;
-      histogram.Add(static_cast<double>(value));
+      histogram.Add(static_cast<double>(value - base_));
       if constexpr (std::is_integral_v<T>) {
         sum.Add(value);
       } else {
@@ -222,8 +245,18 @@ class Distribution {
     sums_[static_cast<size_t>(chunk)] = sum;
   }
 
+  static bool HasBinForEach(Wide<T> min, Wide<T> max) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<uint64_t>(max) - static_cast<uint64_t>(min) < Histogram::kBinCount;
+    } else {
+      return false;
+    }
+  }
+
   const Elements<T>& elements_;
   const double scale_;
+  const bool has_bin_for_each_;
+  const Wide<T> base_;  // that bins count from
   const Histogram empty_;
   Histogram histogram_;
   std::vector<CompensatedSum> sums_;  // of each chunk
@@ -237,7 +270,7 @@ Statistics StatisticsOf(const Elements<T>& elements) {
   if (statistics.finite_count() == 0) return statistics;
   const Wide<T> min = survey.min + Wide<T>{0};  // makes 0 of -0
   const Wide<T> max = survey.max + Wide<T>{0};
-  const Distribution<T> distribution(elements, static_cast<double>(min), static_cast<double>(max));
+  const Distribution<T> distribution(elements, min, max);
   statistics.finite = {min, max, distribution.Mean(statistics.finite_count()),
                        distribution.histogram()};
   return statistics;

@@ -1,10 +1,10 @@
 // What a tensor's values look like as a whole.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "core/tensor/tensor.h"
 
@@ -13,6 +13,14 @@ namespace dmlop {
 // A value of any type without rounding: floats are double, integers the widest of their sign.
 using Number = std::variant<double, int64_t, uint64_t>;
 
+// The values from `least` on, up to the next bin.
+struct HistogramBin {
+  Number least;
+  int64_t count;
+
+  bool operator==(const HistogramBin&) const = default;
+};
+
 // Of the finite values. -0 counts as 0.
 struct FiniteStatistics {
   static constexpr size_t kBinCount = 16;
@@ -20,9 +28,10 @@ struct FiniteStatistics {
   Number min;
   Number max;
   double mean = 0.0;
-  // Counts in equal parts of [min, max]. A bin begins at its lower edge, which is rounded to double
-  // as 64-bit integers are; the last one has the maximum too, and everything where min is max.
-  std::array<int64_t, kBinCount> histogram{};
+  // kBinCount equal parts of [min, max], which begin at doubles; 64-bit integers are rounded to
+  // double for them, and the last one has the maximum too. Of at most as many integers each has a
+  // bin, and a single value is the only bin.
+  std::vector<HistogramBin> histogram;
 };
 
 struct Statistics {

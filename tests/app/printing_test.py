@@ -88,6 +88,14 @@ class TensorTextTest(ProgramTest):
         self.save(e=np.zeros((0, 3), "f4"), n=np.array([np.nan], "f2"))
         self.run_program("show", "e.npy", "n.npy", "--stats")
 
+    def test_histograms_have_a_bin_for_each_of_few_values(self):
+        self.save(constant=np.full(9, 5, "f4"), few=np.array([0, 3, 3, 2], "u1"), close=np.linspace(5, 5.0001, 99))
+        for name, bins in (("constant", [("5", "9")]), ("few", [("0", "1"), ("1", "0"), ("2", "1"), ("3", "2")])):
+            lines = self.text_of("show", f"{name}.npy", "--stats").splitlines()[4:]
+            self.assertEqual([tuple(line.split()[:2]) for line in lines], bins)
+        labels = [line.split()[0] for line in self.text_of("show", "close.npy", "--stats").splitlines()[4:]]
+        self.assertEqual((len(labels), len(set(labels))), (16, 16))
+
     def test_show_needs_a_file_that_says_its_shape(self):
         self.write("x.bin", b"1234")
         self.assertIn("x.bin", self.errors_of("show", "x.bin", status=4))

@@ -76,22 +76,36 @@ TEST(Statistics, MeanSurvivesCancellationAndOverflow) {
 TEST(Statistics, HistogramBinsBeginAtTheirLowerEdge) {
   std::vector<int8_t> values(17);
   std::iota(values.begin(), values.end(), int8_t{-8});
-  std::array<int64_t, 16> one_each;
-  one_each.fill(1);
-  one_each[15] = 2;  // the maximum too
+  std::vector<HistogramBin> one_each;
+  for (int i = -8; i < 8; ++i) one_each.push_back({static_cast<double>(i), 1});
+  one_each.back().count = 2;  // the maximum too
   EXPECT_EQ(StatisticsOfValues(values).finite->histogram, one_each);
+}
+
+TEST(Statistics, FewIntegersHaveABinEach) {
+  using Bins = std::vector<HistogramBin>;
+  EXPECT_EQ(StatisticsOfValues<uint8_t>({0, 3, 0, 2}).finite->histogram,
+            (Bins{{uint64_t{0}, 2}, {uint64_t{1}, 0}, {uint64_t{2}, 1}, {uint64_t{3}, 1}}));
+  EXPECT_EQ(StatisticsOfValues<int32_t>({-5, -5}).finite->histogram, (Bins{{int64_t{-5}, 2}}));
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(StatisticsOfValues<int64_t>({kMax, kMax - 1}).finite->histogram,
+            (Bins{{kMax - 1, 1}, {kMax, 1}}));
+  EXPECT_EQ(StatisticsOfValues<int16_t>({0, 15}).finite->histogram.back(),
+            (HistogramBin{int64_t{15}, 1}));
+  EXPECT_EQ(StatisticsOfValues<int16_t>({0, 16}).finite->histogram.back(), (HistogramBin{15.0, 1}));
 }
 
 TEST(Statistics, HistogramSpansTheWholeRangeOfDouble) {
   const Statistics s = StatisticsOfValues<double>({-DBL_MAX, DBL_MAX, 0.0, -1.0});
-  EXPECT_EQ(s.finite->histogram[0], 1);
-  EXPECT_EQ(s.finite->histogram[7], 1);
-  EXPECT_EQ(s.finite->histogram[8], 1);
-  EXPECT_EQ(s.finite->histogram[15], 1);
+  EXPECT_EQ(s.finite->histogram[0].count, 1);
+  EXPECT_EQ(s.finite->histogram[7].count, 1);
+  EXPECT_EQ(s.finite->histogram[8].count, 1);
+  EXPECT_EQ(s.finite->histogram[15].count, 1);
 }
 
-TEST(Statistics, EqualValuesShareTheLastBin) {
-  EXPECT_EQ(StatisticsOfValues<double>({0.1, 0.1, 0.1}).finite->histogram[15], 3);
+TEST(Statistics, EqualValuesAreTheOnlyBin) {
+  EXPECT_EQ(StatisticsOfValues<double>({0.1, 0.1, kNan, 0.1}).finite->histogram,
+            (std::vector<HistogramBin>{{0.1, 3}}));
 }
 
 // Everything about a tensor by definition, sums and edges without rounding.
@@ -174,20 +188,21 @@ class Oracle {
   }
 
   // Where double has room for the edges. Elsewhere the counts must add up.
-  void ExpectHistogram(const std::array<int64_t, 16>& actual, Value min, Value max) const {
-    EXPECT_EQ(std::accumulate(actual.begin(), actual.end(), int64_t{0}), expected_finite());
+  void ExpectHistogram(const std::vector<HistogramBin>& actual, Value min, Value max) const {
+    const auto add = [](int64_t sum, const HistogramBin& bin) { return sum + bin.count; };
+    EXPECT_EQ(std::accumulate(actual.begin(), actual.end(), int64_t{0}, add), expected_finite());
     if (sizeof(T) == 8 || std::is_same_v<T, float>) return;
-    std::array<int64_t, 16> expected{};
-    const double step = (static_cast<double>(max) - static_cast<double>(min)) / 16.0;
+    const double range = static_cast<double>(max) - static_cast<double>(min);
+    const bool has_bin_for_each = range == 0 || (kIsInteger && range < 16);
+    const double count = has_bin_for_each ? range + 1 : 16;
+    const double step = has_bin_for_each ? 1 : range / 16;
+    ASSERT_EQ(static_cast<double>(actual.size()), count);
+    std::vector<int64_t> expected(actual.size());
     for (const Value value : values_) {
-      size_t bin = 0;
-      while (bin < 15 && static_cast<double>(value) - static_cast<double>(min) >=
-                             step * static_cast<double>(bin + 1)) {
-        ++bin;
-      }
-      ++expected[bin];
+      const double place = (static_cast<double>(value) - static_cast<double>(min)) / step;
+      ++expected[static_cast<size_t>(std::min(place, count - 1))];
     }
-    EXPECT_EQ(actual, expected);
+    for (size_t bin = 0; bin < expected.size(); ++bin) EXPECT_EQ(actual[bin].count, expected[bin]);
   }
 
   int64_t expected_finite() const { return static_cast<int64_t>(values_.size()); }
