@@ -18,6 +18,10 @@ std::string CsvLine(const std::vector<std::string>& fields) {
   return fmt::format("{}\r\n", fmt::join(fields, ","));
 }
 
+std::string GovernorText(const Machine& machine) {
+  return machine.governor.empty() ? "none" : machine.governor;
+}
+
 std::vector<double> ValuesOf(const std::vector<Sample>& samples, double Sample::*member) {
   std::vector<double> values;
   for (const Sample& sample : samples) values.push_back(sample.*member);
@@ -118,7 +122,7 @@ std::string CsvText(const BenchReport& report) {
           std::string(Name(row.limit)), fmt::format("{}", LimitRateOf(row)),
           fmt::format("{}", ShareOfLimit(row)), fmt::format("{}", is_cold),
           row.ratio ? fmt::format("{}", *row.ratio) : "", CsvField(machine.cpu_model),
-          std::to_string(machine.cpus), machine.isa, machine.governor,
+          std::to_string(machine.cpus), machine.isa, GovernorText(machine),
           fmt::format("{}", machine.load_average)}) {
       fields.push_back(field);
     }
@@ -134,11 +138,10 @@ std::string JsonText(const BenchReport& report, const BenchLibrary& library) {
     entries.push_back(LimitEntryOf(row));
   }
   const Machine& machine = report.machine;
-  return library.Json(entries,
-                      {{"dmlop_version", DMLOP_VERSION},
-                       {"cpu_model", machine.cpu_model},
-                       {"isa", machine.isa},
-                       {"governor", machine.governor.empty() ? "none" : machine.governor}});
+  return library.Json(entries, {{"dmlop_version", DMLOP_VERSION},
+                                {"cpu_model", machine.cpu_model},
+                                {"isa", machine.isa},
+                                {"governor", GovernorText(machine)}});
 }
 
 }  // namespace dmlop

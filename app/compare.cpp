@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
@@ -29,8 +32,8 @@ class CompareFiles {
         expected_(Load(options.expected)) {}
 
   ExitStatus Execute() {
-    const std::string mismatch = MismatchText(actual_.view, expected_.view);
-    if (!mismatch.empty()) return ReportMismatch(mismatch);
+    const std::vector<std::string> mismatches = MismatchesOf(actual_.view, expected_.view);
+    if (!mismatches.empty()) return ReportMismatches(mismatches);
     if (draws()) RequireElements(options_.expected, expected_.view);
     PrepareMaps();
     const Comparison comparison = Compare(actual_.view, expected_.view, options_.tolerance, maps_);
@@ -53,10 +56,12 @@ class CompareFiles {
   bool draws() const { return options_.map || !options_.picture.empty(); }
   const Dims& sizes() const { return expected_.view.layout.sizes; }
 
-  ExitStatus ReportMismatch(const std::string& mismatch) const {
+  ExitStatus ReportMismatches(const std::vector<std::string>& mismatches) const {
     if (!common_.quiet) {
-      const nlohmann::ordered_json json = {{"equal", false}, {"mismatch", mismatch}};
-      PrintResult(is_json() ? json.dump() + "\n" : mismatch);
+      const nlohmann::ordered_json json = {
+          {"equal", false}, {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
+      PrintResult((is_json() ? json.dump() : fmt::format("{}", fmt::join(mismatches, "\n"))) +
+                  "\n");
     }
     if (draws()) {
       PrintMessage("dmlop: there is no map of tensors of different types or shapes\n");

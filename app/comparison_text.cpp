@@ -122,17 +122,19 @@ Json MapJson(const DifferenceMap& map) {
 
 }  // namespace
 
-std::string MismatchText(const ConstTensorView& actual, const ConstTensorView& expected) {
-  std::string text;
+std::vector<std::string> MismatchesOf(const ConstTensorView& actual,
+                                      const ConstTensorView& expected) {
+  std::vector<std::string> mismatches;
   if (actual.type != expected.type) {
-    text += fmt::format("data types differ: actual {}, expected {}\n", Name(actual.type),
-                        Name(expected.type));
+    mismatches.push_back(fmt::format("data types differ: actual {}, expected {}", Name(actual.type),
+                                     Name(expected.type)));
   }
   if (actual.layout.sizes != expected.layout.sizes) {
-    text += fmt::format("shapes differ: actual {}, expected {}\n", SizesText(actual.layout.sizes),
-                        SizesText(expected.layout.sizes));
+    mismatches.push_back(fmt::format("shapes differ: actual {}, expected {}",
+                                     SizesText(actual.layout.sizes),
+                                     SizesText(expected.layout.sizes)));
   }
-  return text;
+  return mismatches;
 }
 
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits) {

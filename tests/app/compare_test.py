@@ -88,11 +88,14 @@ class CompareTest(ProgramTest):
         self.run_program("compare", "a.npy", "b.npy", "--bits")
 
     def test_other_shapes_and_types_are_a_difference(self):
-        self.save(x=X, flat=X.ravel(), double=X.astype("f8"))
-        for other, message in (("flat.npy", "shapes differ"), ("double.npy", "data types differ")):
-            self.assertIn(message, self.text_of("compare", "x.npy", other, status=1))
-            verdict = json.loads(self.text_of("compare", "x.npy", other, "--format", "json", status=1))
-            self.assertFalse(verdict["equal"])
+        self.save(x=X, flat=X.ravel(), double=X.astype("f8"), both=X.ravel().astype("f8"))
+        shape = "shapes differ: actual {3, 3}, expected {9}"
+        kind = "data types differ: actual FLOAT32, expected FLOAT64"
+        for other, lines in (("flat", [shape]), ("double", [kind]), ("both", [kind, shape])):
+            files = ("x.npy", f"{other}.npy")
+            self.assertEqual(self.text_of("compare", *files, status=1).splitlines(), lines)
+            verdict = json.loads(self.text_of("compare", *files, "--format", "json", status=1))
+            self.assertEqual(verdict, {"equal": False, "mismatch": "; ".join(lines)})
 
     def test_a_file_that_is_no_tensor_does_not_fit(self):
         self.save(x=X)
