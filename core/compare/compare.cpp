@@ -4,8 +4,10 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "core/base/progress.h"
 #include "core/compare/element.h"
 #include "core/compare/row_walk.h"
+#include "core/compare/tile_walk.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -89,24 +92,49 @@ class Comparer {
       const int64_t size = std::min(kStep, count - i);
       if (std::memcmp(actual + i, expected + i, static_cast<size_t>(size) * sizeof(T)) == 0) {
         result_.ulp_histogram[0] += size;
-      } else if (!CountBlock(actual + i, expected + i, index + i * stride[kIndex], stride, size)) {
+      } else if (!CountBlock(actual + i, expected + i, index + i * stride[kIndex], size)) {
         CompareElements(actual + i, expected + i, index + i * stride[kIndex], stride, size);
       }
     }
   }
 
+  // A tile of at most kTileRows x kTileColumns elements, of which those of `actual` lie in another
+  // order: they are brought into that of `expected`, of which a row has no gaps.
+  void CompareTile(const T* actual, const T* expected, int64_t index, const Offsets& row_stride,
+                   const Offsets& column_stride, int64_t rows, int64_t columns) {
+    constexpr int64_t kLine = 64 / sizeof(T);
+    constexpr int64_t kPitch = kTileColumns + kLine;  // keeps columns off one cache set
+    alignas(64) std::array<T, kTileRows * kPitch> tile;
+    for (int64_t j = 0; j < columns; ++j) {
+      const T* from = actual + j * column_stride[kActual];
+      T* to = tile.data() + j;
+      for (int64_t i = 0; i < rows; ++i) to[i * kPitch] = from[i * row_stride[kActual]];
+    }
+    Offsets stride = column_stride;
+    stride[kActual] = 1;
+    for (int64_t i = 0; i < rows; ++i) {
+      CompareRun(tile.data() + i * kPitch, expected + i * row_stride[kExpected],
+                 index + i * row_stride[kIndex], stride, columns);
+    }
+  }
+
+  static constexpr int64_t kTileRows = 64;
+  static constexpr int64_t kTileColumns = kBlockBytes / sizeof(T);
+
  private:
   using Ulp = WideUnsigned<T>;
   static constexpr size_t kBlock = kBlockBytes / sizeof(T);
 
-  // Counts the differences of a block in which nothing has to be written down: all that differs is
-  // finite and neither the first difference nor a worse one than before. Else does nothing and
-  // returns false.
-  bool CountBlock(const T* actual, const T* expected, int64_t index, const Offsets& stride,
-                  int64_t count) {
-    if (tolerance_.bits || !writers_.empty() || stride[kIndex] != 1) return false;
-    if (!result_.first || index < result_.first->index || index < result_.worst->index)
-      return false;
+  struct BlockDifferences {
+    int64_t count;
+    Ulp most_not_close;  // the greatest ULP error that neither absolute nor relative errors excuse
+  };
+
+  // Counts the elements of a block in which no difference has to be written down: what differs and
+  // does not pass is finite and neither the first difference nor a worse one than before. Else does
+  // nothing and returns false.
+  bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
+    if (!writers_.empty()) return false;
     const size_t size = static_cast<size_t>(count);
     std::array<Ulp, kBlock> ulps;
     Ulp most = 0;
@@ -117,16 +145,24 @@ class Comparer {
       most = std::max(most, ulp);
       special |= SpecialDifference(actual[i], expected[i]);
     }
-    if (special != 0 || most > result_.worst->ulp_error) return false;
+    if (special != 0) return false;
+    const BlockDifferences differences = DifferencesOf(ulps.data(), most, actual, expected, size);
+    if (differences.count > 0 && !IsKept(most, index)) return false;
     CountUlps(ulps.data(), size, most);
     result_.max_ulp_error = std::max(result_.max_ulp_error, uint64_t{most});
     TakeMaxima(ulps.data(), actual, expected, size);
-    if (tolerance_.absolute == 0 && tolerance_.relative == 0) {
-      TakeDifferences(most, CountAbove(tolerance_.ulp, ulps.data(), size));
-    } else {
-      CountDifferences(ulps.data(), actual, expected, size);
+    result_.difference_count += differences.count;
+    if (result_.smallest_passing_ulp) {
+      result_.smallest_passing_ulp =
+          std::max(*result_.smallest_passing_ulp, uint64_t{differences.most_not_close});
     }
     return true;
+  }
+
+  // True where the first and the worst difference stay what they are, whatever elements from
+  // `index` on have errors of at most `ulp`.
+  bool IsKept(uint64_t ulp, int64_t index) const {
+    return !IsFirst(index, result_) && !IsWorst(ulp, index, result_);
   }
 
   // Not 0 where unequal bits are those of a NaN or an infinity.
@@ -218,25 +254,31 @@ class Comparer {
     }
   }
 
-  void CountDifferences(const Ulp* ulps, const T* actual, const T* expected, size_t size) {
-    Ulp most_not_close = 0;
-    int64_t difference_count = 0;
-    for (size_t i = 0; i < size; ++i) {
-      const double e = AsDouble(expected[i]);
-      const bool close = IsClose(ErrorsOf(ulps[i], AsDouble(actual[i]), e), std::abs(e));
-      const Ulp not_close = ulps[i] & (Ulp{close} - 1);
-      most_not_close = std::max(most_not_close, not_close);
-      difference_count += not_close > tolerance_.ulp;
+  BlockDifferences DifferencesOf(const Ulp* ulps, Ulp most, const T* actual, const T* expected,
+                                 size_t size) const {
+    BlockDifferences differences{};
+    if (tolerance_.absolute == 0 && tolerance_.relative == 0) {
+      differences = {CountAbove(tolerance_.ulp, ulps, size), most};
+    } else {
+      for (size_t i = 0; i < size; ++i) {
+        const double e = AsDouble(expected[i]);
+        const bool close = IsClose(ErrorsOf(ulps[i], AsDouble(actual[i]), e), std::abs(e));
+        const Ulp not_close = ulps[i] & (Ulp{close} - 1);
+        differences.most_not_close = std::max(differences.most_not_close, not_close);
+        differences.count += not_close > tolerance_.ulp;
+      }
     }
-    TakeDifferences(most_not_close, difference_count);
+    if (tolerance_.bits) differences.count = CountUnequal(actual, expected, size);
+    return differences;
   }
 
-  void TakeDifferences(Ulp most_not_close, int64_t difference_count) {
-    result_.difference_count += difference_count;
-    if (result_.smallest_passing_ulp) {
-      result_.smallest_passing_ulp =
-          std::max(*result_.smallest_passing_ulp, uint64_t{most_not_close});
+  static int64_t CountUnequal(const T* actual, const T* expected, size_t size) {
+    Ulp count = 0;  // as in CountAbove
+    for (size_t i = 0; i < size; ++i) {
+      count +=
+          static_cast<Ulp>(ElementBits(actual[i])) != static_cast<Ulp>(ElementBits(expected[i]));
     }
+    return static_cast<int64_t>(count);
   }
 
   void CompareElements(const T* actual, const T* expected, int64_t index, const Offsets& stride,
@@ -336,24 +378,93 @@ LoopNest<kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
   return WithARow(Merged(SortedByStride(Merged(nest), kExpected)));
 }
 
-template <typename T>
-void CompareAll(const ConstTensorView& actual, const ConstTensorView& expected,
-                const Tolerance& tolerance, std::span<DifferenceMap> maps, Comparison& total) {
-  const LoopNest<kOperands> nest = PlanLoops(actual.layout, expected.layout);
-  const Offsets stride = nest.Step(nest.rank() - 1);
-  std::mutex mutex;
-  ParallelFor(total.element_count, kParallelElements, expected.element_bytes(),
-              [&](int64_t begin, int64_t end) {
-                Comparer<T> comparer(tolerance, maps);
-                ForEachRun(nest, begin, end, [&](const Offsets& offset, int64_t count) {
-                  comparer.CompareRun(actual.elements<T>() + offset[kActual],
-                                      expected.elements<T>() + offset[kExpected], offset[kIndex],
-                                      stride, count);
-                });
-                const std::lock_guard lock(mutex);
-                Merge(comparer.result(), total);
-              });
+// Visits the loop along which `actual` lies closest last but one, where that is not the last loop
+// itself, but one of an `expected` without gaps. Empty where the tensors lie in one order.
+std::optional<LoopNest<kOperands>> WithRowsOfActual(const LoopNest<kOperands>& nest) {
+  const size_t last = nest.rank() - 1;
+  const Dims& strides = nest.strides[kActual];
+  size_t closest = last;
+  for (size_t d = 0; d < last; ++d) {
+    if (std::abs(strides[d]) < std::abs(strides[closest])) closest = d;
+  }
+  if (closest == last || nest.strides[kExpected][last] != 1) return std::nullopt;
+  LoopNest<kOperands> reordered = Without(Without(nest, last), closest);
+  reordered.Push(nest.sizes[closest], nest.Step(closest));
+  reordered.Push(nest.sizes[last], nest.Step(last));
+  return reordered;
 }
+
+template <typename T>
+class TensorComparison {
+ public:
+  TensorComparison(const ConstTensorView& actual, const ConstTensorView& expected,
+                   const Tolerance& tolerance, std::span<DifferenceMap> maps)
+      : actual_(actual.elements<T>()),
+        expected_(expected.elements<T>()),
+        bytes_(expected.element_bytes()),
+        tolerance_(tolerance),
+        maps_(maps),
+        nest_(PlanLoops(actual.layout, expected.layout)) {
+    total_.element_count = expected.layout.element_count();
+  }
+
+  Comparison Result() {
+    if (const auto tiled = WithRowsOfActual(nest_)) {
+      CompareTiles(*tiled);
+    } else {
+      CompareRuns();
+    }
+    return total_;
+  }
+
+ private:
+  // Calls compare(comparer, begin, end) on the parts of [0, count).
+  template <typename Compare>
+  void ForEachPart(int64_t count, int64_t grain, Compare&& compare) {
+    std::mutex mutex;
+    ParallelFor(count, grain, bytes_, [&](int64_t begin, int64_t end) {
+      Comparer<T> comparer(tolerance_, maps_);
+      compare(comparer, begin, end);
+      const std::lock_guard lock(mutex);
+      Merge(comparer.result(), total_);
+    });
+  }
+
+  void CompareRuns() {
+    const Offsets stride = nest_.Step(nest_.rank() - 1);
+    ForEachPart(total_.element_count, kParallelElements,
+                [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
+                  ForEachRun(nest_, begin, end, [&](const Offsets& offset, int64_t count) {
+                    comparer.CompareRun(actual_ + offset[kActual], expected_ + offset[kExpected],
+                                        offset[kIndex], stride, count);
+                  });
+                });
+  }
+
+  void CompareTiles(const LoopNest<kOperands>& nest) {
+    constexpr int64_t kRows = Comparer<T>::kTileRows;
+    constexpr int64_t kColumns = Comparer<T>::kTileColumns;
+    const TileWalk<kOperands> tiles(nest, kRows, kColumns);
+    const Offsets row_stride = nest.Step(nest.rank() - 2);
+    const Offsets column_stride = nest.Step(nest.rank() - 1);
+    ForEachPart(
+        tiles.tile_count(), kParallelElements / (kRows * kColumns) + 1,
+        [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
+          tiles.ForEach(begin, end, [&](const Offsets& offset, int64_t rows, int64_t columns) {
+            comparer.CompareTile(actual_ + offset[kActual], expected_ + offset[kExpected],
+                                 offset[kIndex], row_stride, column_stride, rows, columns);
+          });
+        });
+  }
+
+  const T* actual_;
+  const T* expected_;
+  const int64_t bytes_;
+  const Tolerance& tolerance_;
+  const std::span<DifferenceMap> maps_;
+  const LoopNest<kOperands> nest_;
+  Comparison total_;
+};
 
 }  // namespace
 
@@ -374,12 +485,12 @@ uint64_t MostUlp(size_t bin) {
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, std::span<DifferenceMap> maps) {
   assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
-  Comparison total;
-  total.element_count = expected.layout.element_count();
+  Comparison result;
   const Work work("comparing", expected.element_bytes());
-  VisitDataType(AllTypes{}, expected.type,
-                [&]<typename T>() { CompareAll<T>(actual, expected, tolerance, maps, total); });
-  return total;
+  VisitDataType(AllTypes{}, expected.type, [&]<typename T>() {
+    result = TensorComparison<T>(actual, expected, tolerance, maps).Result();
+  });
+  return result;
 }
 
 }  // namespace dmlop
