@@ -56,7 +56,7 @@ struct LongShape {
 const LongShape kLongShapes[] = {
     {{65536 + 77}, {0}}, {{2, 65537}, {1}}, {{120000, 2}, {0}}, {{400, 2, 170}, {0, 2}}};
 
-constexpr int kThreadCounts[] = {1, 2, 3, 8};
+constexpr int kSomeThreadCounts[] = {1, 2, 3, 8};
 
 class ReduceLongData : public testing::TestWithParam<LongCase> {
  protected:
@@ -76,9 +76,9 @@ class ReduceLongData : public testing::TestWithParam<LongCase> {
       OperatorCall call = ReduceCall(function, shape.axes, packed);
       ASSERT_TRUE(RunsLikeReference(call));
       const StrideForm& other = OneOf(engine, kStrideForms);
-      ASSERT_TRUE(GivesTheSame(call, packed, PackedStrides, kThreadCounts));
+      ASSERT_TRUE(GivesTheSame(call, packed, PackedStrides, kSomeThreadCounts));
       ASSERT_TRUE(GivesTheSame(call, WithStrides(other.input(shape.sizes), packed), other.output,
-                               kThreadCounts));
+                               kSomeThreadCounts));
     }
   }
 };

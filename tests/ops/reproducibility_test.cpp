@@ -11,12 +11,12 @@
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/reduce_forms.h"
+#include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
 
 namespace dmlop {
 namespace {
-
-constexpr int kThreadCounts[] = {1, 2, 3, 8};
 
 void Select(std::string_view isa, int threads) {
   ASSERT_TRUE(SelectIsa(isa));
@@ -86,6 +86,34 @@ TEST_P(SmallCalls, GiveTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, SmallCalls, testing::ValuesIn(RandomOperators()),
                          CaseName<RandomOperator>);
+
+// --- reductions that threads share ---------------------------------------------------------------
+
+class SharedReductions : public testing::TestWithParam<ReduceFunction> {
+ protected:
+  SettingsGuard guard_;
+};
+
+TEST_P(SharedReductions, GiveTheSameBits) {
+  const Dims sizes{64, 20011};  // enough for eight
+  const std::vector<uint32_t> axes_of_cases[] = {{0}, {1}, {0, 1}};
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    TestTensor input(DataType::kFloat32, PackedLayout(sizes));
+    FillRandomly(engine, input);
+    OperatorCall first = ReduceCall(GetParam(), axes_of_cases[i], input);
+    Select("portable", 1);
+    first.Run();
+    const StrideForm& form = kStrideForms[i];
+    ASSERT_TRUE(GivesTheSame(first, input, PackedStrides, kThreadCounts));
+    ASSERT_TRUE(
+        GivesTheSame(first, WithStrides(form.input(sizes), input), form.output, kThreadCounts));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, SharedReductions, testing::ValuesIn(AllReduceFunctions()),
+                         FunctionName);
 
 // --- outputs that are written past the caches ----------------------------------------------------
 
@@ -206,11 +234,6 @@ void FillWithNumbers(Engine& engine, TestTensor& tensor) {
   for (int64_t i = width - 1; i < bytes; i += width) view.data[i] &= ~kTopOfExponent;
 }
 
-// The numbers of threads that an instruction set is tried with.
-std::span<const int> ThreadCountsFor(std::string_view isa) {
-  return std::span(kThreadCounts).first(isa == SupportedIsas().front() ? 4 : 2);
-}
-
 class LargeCalls : public testing::TestWithParam<LargeCase> {
  protected:
   SettingsGuard guard_;
@@ -234,21 +257,22 @@ TEST_P(LargeCalls, GiveTheSameBits) {
 
   OperatorCall first = MakeCall(GetParam().desc, std::move(inputs), outputs);
   OperatorCall call = first;
+  OperatorCall packed = Packed(first);
+  const auto is_strided = [](const TensorForm& form) { return !form.strides.empty(); };
+  const bool has_two_forms =
+      std::any_of(GetParam().inputs.begin(), GetParam().inputs.end(), is_strided);
   Select("portable", 1);
   first.Run();
   for (const std::string_view isa : SupportedIsas()) {
-    for (const int threads : ThreadCountsFor(isa)) {
+    for (const int threads : kThreadCounts) {
       Select(isa, threads);
       call.outputs = outputs;
       call.Run();
       ASSERT_NO_FATAL_FAILURE(ExpectSameMemory(call, first));
     }
-  }
-  const auto is_strided = [](const TensorForm& form) { return !form.strides.empty(); };
-  if (std::any_of(GetParam().inputs.begin(), GetParam().inputs.end(), is_strided)) {
-    OperatorCall packed = Packed(first);
+    if (!has_two_forms) continue;
     packed.Run();
-    ExpectSameOutputs(packed, first);
+    ASSERT_NO_FATAL_FAILURE(ExpectSameOutputs(packed, first));
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace dmlop {
 
+// What results are compared at, with every instruction set.
+inline constexpr int kThreadCounts[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
 // Puts the instruction set and the number of threads back at the end of its life.
 class SettingsGuard {
  public:
