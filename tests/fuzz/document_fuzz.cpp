@@ -24,10 +24,13 @@ Descriptor DescriptorOf(const std::string& text) {
   return {"fuzz.json", "", text};
 }
 
-void PrintAll(const Diagnostics& diagnostics, const std::string& text) {
+void Ignore(std::string_view) {}
+
+// Whatever a message shows of the text.
+void ShowAll(const Diagnostics& diagnostics, const std::string& text) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     Require(!diagnostic.offset || *diagnostic.offset <= text.size(), "a place behind the text");
-    DiagnosticText(diagnostic, "fuzz.json", text, true);
+    if (diagnostic.offset) CaretText(text, *diagnostic.offset, " | ", " | ", kErrorPaint);
   }
 }
 
@@ -109,12 +112,12 @@ bool IsSmall(const ModelDocument& model, const ModelResources& resources) {
 
 void RunSmall(const ModelDocument& model, ModelResources& resources, const BoundModel& bound) {
   resources.Fill();
-  DescriptorsText(model, resources, bound);
   ModelRun run(model, resources, bound);
+  WriteDescriptors(model, run, Ignore);
   for (size_t i = 0; i < model.commands().size(); ++i) {
     const auto& what = model.commands()[i].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
-      run.Print(*print);
+      run.Print(*print, Ignore);
     } else if (const auto* write = std::get_if<WriteFileCommand>(&what)) {
       run.Write(*write);
     } else {
@@ -141,7 +144,7 @@ void Check(const std::string& text) {
     CheckOperator(document.op.get(), level, diagnostics);
   }
   diagnostics.SortByPlace();
-  PrintAll(diagnostics, text);
+  ShowAll(diagnostics, text);
 }
 
 }  // namespace
