@@ -1,5 +1,5 @@
 // Tensors whose elements stand in the document: nested arrays of the tensor's shape, or
-// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}.
+// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or seeded values.
 //
 //   DOC-4   the values do not have the tensor's shape
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/document/operator_document.h"
+#include "core/document/random_values.h"
 #include "core/document/value_reader.h"
 #include "core/document/value_sequence.h"
 
@@ -71,10 +72,18 @@ class InlineReader {
     constexpr std::array<std::string_view, 2> kConstant = {"value", "valueCount"};
     constexpr std::array<std::string_view, 3> kSequence = {"valueStart", "valueDelta",
                                                            "valueCount"};
+    if (source.Find("random")) {
+      if (!CheckCount(source)) return;
+      const std::optional<RandomValues> random = ReadRandom(source, type_, values_);
+      if (random && to_ != nullptr) FillWith(*random, type_, Product(sizes_), to_);
+      return;
+    }
     const bool constant = source.Find("value").has_value();
     if (!constant && !source.Find("valueStart")) {
-      values_.Error(source, "JSON-2",
-                    "expected an initializer with 'value', or with 'valueStart' and 'valueDelta'");
+      values_.Error(
+          source, "JSON-2",
+          "expected an initializer with 'value', with 'valueStart' and 'valueDelta', or with "
+          "'random'");
       return;
     }
     if (constant) {

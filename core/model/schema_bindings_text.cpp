@@ -9,6 +9,20 @@
 namespace dmlop {
 namespace {
 
+// Seeded values; special ones have no range.
+Json RandomValuesSchema(const std::string& value) {
+  const SchemaDialect strict(Dialect::kDescriptor);
+  Json special = {{"random", {{"const", "special"}}},
+                  {"seed", strict.Optional(Ref("uint64"))},
+                  {"valueCount", Ref("uint32")}};
+  Json ranged = special;
+  ranged["random"] = {{"enum", {"uniform", "integers"}}};
+  for (const char* bound : {"low", "high"}) ranged[bound] = strict.Optional(Ref(value));
+  return {{"if", Has("random", special["random"])},
+          {"then", strict.Object(special, {"random"})},
+          {"else", strict.Object(ranged, {"random"})}};
+}
+
 // Arrays of values or again of arrays, and initializers.
 void DefineInlineValues(const std::string& value, Json& definitions) {
   const std::string array = value + "-array";
@@ -24,9 +38,12 @@ void DefineInlineValues(const std::string& value, Json& definitions) {
                         {"then", {{"items", Ref(array)}}},
                         {"else", {{"items", Ref(value)}}}};
   definitions[value + "-initializer"] = {
-      {"if", {{"required", {"value"}}}},
-      {"then", strict.Object(constant, {"value"})},
-      {"else", strict.Object(sequence, {"valueStart", "valueDelta"})}};
+      {"if", {{"required", {"random"}}}},
+      {"then", RandomValuesSchema(value)},
+      {"else",
+       {{"if", {{"required", {"value"}}}},
+        {"then", strict.Object(constant, {"value"})},
+        {"else", strict.Object(sequence, {"valueStart", "valueDelta"})}}}};
   definitions[value + "-binding"] = {{"allOf",
                                       {IfThen({{"type", "array"}}, Ref(array)),
                                        IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};

@@ -161,9 +161,12 @@ def descriptor(rng):
         constant = writer.shuffled({"value": writer.value(kind)})
         sequence = writer.shuffled({"valueStart": writer.value(kind),
                                     "valueDelta": writer.value(kind)})
+        seeded = writer.shuffled({"random": rng.choice(["uniform", "integers", "special"]),
+                                  "seed": rng.choice([None, 0, 7, 2 ** 64 - 1])})
         if writer.maybe():
-            constant["valueCount"] = sequence["valueCount"] = math.prod(sizes)
-        return rng.choice([None, FILE, "buffer.bin", "-", constant, sequence,
+            for initializer in (constant, sequence, seeded):
+                initializer["valueCount"] = math.prod(sizes)
+        return rng.choice([None, FILE, "buffer.bin", "-", constant, sequence, seeded,
                            writer.nested(kind, sizes)])
 
     def other_members(name, fields, shapes):

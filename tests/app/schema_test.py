@@ -116,6 +116,9 @@ ACCEPTED = {
     "bindings of null": {"type": "JOIN", "Axis": 0, "InputTensors": [tensor()],
                          "bindings": {"InputTensors": None, "OutputTensor": None}},
     "values of the tensor's type": copy_of([0, 255], DataType="UINT8"),
+    "seeded values": copy_of({"random": "integers", "seed": None, "low": 0, "high": 9, "valueCount": 2},
+                             DataType="UINT8"),
+    "special values": copy_of({"random": "special", "seed": 2 ** 64 - 1}),
     "values of a tensor below Desc": {
         "type": "JOIN", "desc": {"Axis": 0, "InputTensors": [{"Desc": tensor(DataType="INT8")}]},
         "bindings": {"InputTensors": [[-128, 127]]}},
@@ -134,6 +137,8 @@ REFUSED = {
         model({"dmlCompileType": "Graph"}),
         copy_of({"value": 1, "valueStart": 1}),
         copy_of({"value": 1, "sourcePath": "x.npy"}),
+        copy_of({"random": "special", "low": 1}),
+        copy_of({"random": "normal"}),
         untyped([{"type": "UINT9", "value": 1}]),
     ],
     "DOC-1": [

@@ -1,0 +1,221 @@
+#include "core/document/random_values.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKinds = {"uniform", "integers", "special"};
+constexpr int64_t kGrain = int64_t{1} << 14;
+
+constexpr uint64_t Mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+// floor(bits * n / 2^64); n = 0 stands for 2^64.
+uint64_t Below(uint64_t n, uint64_t bits) {
+  __extension__ using Wide = unsigned __int128;
+  return n == 0 ? bits : static_cast<uint64_t>((static_cast<Wide>(bits) * n) >> 64);
+}
+
+template <typename T>
+T Load(const ElementBytes& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
+template <typename T>
+double ToDouble(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return static_cast<double>(ToFloat(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <typename T>
+T FromDouble(double value) {
+  if constexpr (std::is_same_v<T, double>) {
+    return value;
+  } else {
+    return RoundOnce<T>(value, 0.0);
+  }
+}
+
+// The bits of a positive float T: exponent field and fraction.
+template <typename T>
+T FloatOf(uint64_t bits) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  return std::bit_cast<T>(static_cast<Bits>(bits));
+}
+
+// 0, 1, the largest subnormal, the least normal and subnormal, the largest, the number next to 1,
+// infinity, each with both signs, and NaN.
+template <typename T>
+std::vector<T> SpecialFloats() {
+  constexpr unsigned kFraction = sizeof(T) == 8 ? 52 : sizeof(T) == 4 ? 23 : 10;
+  constexpr uint64_t kSign = uint64_t{1} << (8 * sizeof(T) - 1);
+  constexpr uint64_t kInfinity = kSign - (uint64_t{1} << kFraction);
+  constexpr uint64_t kOne = (kInfinity >> 1) & kInfinity;
+  const uint64_t leading[] = {0,
+                              kOne,
+                              (uint64_t{1} << kFraction) - 1,
+                              uint64_t{1} << kFraction,
+                              1,
+                              kInfinity - 1,
+                              kOne + 1,
+                              kInfinity};
+  std::vector<T> values;
+  for (const uint64_t bits : leading) {
+    values.push_back(FloatOf<T>(bits));
+    values.push_back(FloatOf<T>(bits | kSign));
+  }
+  values.push_back(FloatOf<T>(kInfinity | (uint64_t{1} << (kFraction - 1))));
+  return values;
+}
+
+template <typename T>
+std::vector<T> SpecialValues() {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr T kLeast = std::numeric_limits<T>::min();
+    constexpr T kLargest = std::numeric_limits<T>::max();
+    return {0, 1, static_cast<T>(-1), kLeast, kLargest, kLeast + 1, kLargest - 1};
+  } else {
+    return SpecialFloats<T>();
+  }
+}
+
+// Gives element i of a tensor.
+template <typename T>
+class Generator {
+ public:
+  explicit Generator(const RandomValues& random)
+      : kind_(random.kind), key_(Mix(random.seed)), low_(Load<T>(random.low)) {
+    const T high = Load<T>(random.high);
+    if (kind_ == RandomKind::kSpecial) {
+      special_ = SpecialValues<T>();
+    } else if constexpr (std::is_integral_v<T>) {
+      count_ = static_cast<uint64_t>(high) - static_cast<uint64_t>(low_) + 1;
+    } else if (kind_ == RandomKind::kIntegers) {
+      count_ = static_cast<uint64_t>(ToDouble(high) - ToDouble(low_)) + 1;
+    } else {
+      width_ = ToDouble(high) - ToDouble(low_);
+    }
+  }
+
+  T operator()(int64_t i) const {
+    const uint64_t bits = Mix(key_ + static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u);
+    if (kind_ == RandomKind::kSpecial) return special_[Below(special_.size(), bits)];
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<uint64_t>(low_) + Below(count_, bits));
+    } else if (kind_ == RandomKind::kIntegers) {
+      return FromDouble<T>(ToDouble(low_) + static_cast<double>(Below(count_, bits)));
+    } else {
+      return FromDouble<T>(ToDouble(low_) + width_ * (static_cast<double>(bits >> 11) * 0x1p-53));
+    }
+  }
+
+ private:
+  RandomKind kind_;
+  uint64_t key_;
+  T low_;
+  double width_ = 0;
+  uint64_t count_ = 0;
+  std::vector<T> special_;
+};
+
+template <typename T>
+ElementBytes Store(T value) {
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+template <typename T>
+void SetDefaultRange(RandomValues& random) {
+  if constexpr (std::is_integral_v<T>) {
+    random.low = Store(std::numeric_limits<T>::min());
+    random.high = Store(std::numeric_limits<T>::max());
+  } else {
+    const double bound = random.kind == RandomKind::kIntegers ? 8 : 1;
+    random.low = Store(FromDouble<T>(-bound));
+    random.high = Store(FromDouble<T>(bound));
+  }
+}
+
+// What is wrong with the range; empty where nothing is.
+template <typename T>
+std::string_view RangeFault(const RandomValues& random) {
+  const T low = Load<T>(random.low);
+  const T high = Load<T>(random.high);
+  if constexpr (std::is_integral_v<T>) {
+    return low > high ? "'low' is above 'high'" : "";
+  } else {
+    const double least = ToDouble(low);
+    const double most = ToDouble(high);
+    if (!std::isfinite(most - least)) return "the range from 'low' to 'high' is not finite";
+    if (least > most) return "'low' is above 'high'";
+    if (random.kind == RandomKind::kUniform) return "";
+    constexpr double kMost = 0x1p53;
+    const bool whole = std::trunc(least) == least && std::trunc(most) == most;
+    return whole && least >= -kMost && most <= kMost ? ""
+                                                     : "'low' and 'high' are not whole numbers "
+                                                       "within 2^53";
+  }
+}
+
+}  // namespace
+
+std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
+                                       const ValueReader& values) {
+  const auto kind = values.Enum(*initializer.Find("random"), "", kKinds);
+  if (!kind) return std::nullopt;
+  RandomValues random;
+  random.kind = static_cast<RandomKind>(*kind);
+  constexpr std::array<std::string_view, 5> kKeys = {"random", "seed", "valueCount", "low", "high"};
+  const size_t known = random.kind == RandomKind::kSpecial ? kKeys.size() - 2 : kKeys.size();
+  values.CheckKeys(initializer, std::span(kKeys).first(known));
+  if (const auto seed = values.Find(initializer, "seed")) {
+    const auto number = values.Uint64(*seed);
+    if (!number) return std::nullopt;
+    random.seed = *number;
+  }
+  VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(random); });
+  for (const auto& [name, bound] : {std::pair("low", &random.low), {"high", &random.high}}) {
+    const auto member = values.Find(initializer, name);
+    if (member && !values.Element(*member, type, bound->data())) return std::nullopt;
+  }
+  std::string_view fault;
+  VisitDataType(AllTypes(), type, [&]<typename T>() { fault = RangeFault<T>(random); });
+  if (fault.empty()) return random;
+  values.Error(initializer, "DOC-2", std::string(fault));
+  return std::nullopt;
+}
+
+void FillWith(const RandomValues& random, DataType type, int64_t count, std::byte* to) {
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    const Generator<T> generator(random);
+    T* elements = reinterpret_cast<T*>(to);
+    ParallelFor(count, kGrain, count * static_cast<int64_t>(sizeof(T)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) elements[i] = generator(i);
+                });
+  });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,48 @@
+// Seeded initializers of bindings, with the same values on every machine:
+//
+//   {"random": "uniform", "seed": 7, "low": -1, "high": 1}    floats in [low, high], any of them
+//   {"random": "integers", "seed": 7, "low": -9, "high": 9}   whole numbers in [low, high]
+//   {"random": "special", "seed": 7}                          zeros, ones, extremes, infinities,
+//   NaN
+//
+// Element i (in row-major order, from 0) depends on the seed and i alone, by
+//
+//   bits(i) = Mix(Mix(seed) + i * 0x9E3779B97F4A7C15)          modulo 2^64
+//
+// where Mix is the finalizer of SplitMix64 (Steele, Lea, Flood, 2014). Of it become
+//
+//   uniform   low + (high - low) * (floor(bits / 2^11) / 2^53) in binary64, each step rounded to
+//             nearest even, then rounded to the type; of integer types, as integers
+//   integers  low + floor(bits * (high - low + 1) / 2^64)
+//   special   entry floor(bits * n / 2^64) of the n special values
+//
+// What is left out: the seed is 0; low and high are -1 and 1 of floats (of whole numbers, -8 and
+// 8), and the least and the largest value of an integer type.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/document/value_reader.h"
+#include "core/document/value_sequence.h"
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+
+enum class RandomKind { kUniform, kIntegers, kSpecial };
+
+struct RandomValues {
+  RandomKind kind = RandomKind::kUniform;
+  uint64_t seed = 0;
+  ElementBytes low{};
+  ElementBytes high{};
+};
+
+// Empty where a member is wrong, which is reported.
+std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
+                                       const ValueReader& values);
+
+// Writes `count` elements side by side.
+void FillWith(const RandomValues& random, DataType type, int64_t count, std::byte* to);
+
+}  // namespace dmlop
