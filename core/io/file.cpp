@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -209,6 +210,8 @@ bool IsTerminal(const std::string& path) {
   if (path == kStandardStream) return isatty(STDOUT_FILENO) != 0;
   struct stat status;  // opening a pipe to look at it would end it for its reader
   if (stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+  constexpr unsigned kMemoryDevices = 1;  // such as /dev/null
+  if (major(status.st_rdev) == kMemoryDevices) return false;
   const Descriptor file(open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   return file.get() >= 0 && isatty(file.get()) != 0;
 }

@@ -8,7 +8,18 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kStructural = "{}[],:";
+// Each character of a document is looked at, so these are kept simple for the compiler.
+bool IsBlank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool IsStructural(char c) {
+  return c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':';
+}
+
+bool EndsToken(char c) {
+  return IsBlank(c) || IsStructural(c) || c == '"' || c == '/';
+}
 
 // The end of the string that starts at `begin`, quotes included.
 size_t EndOfString(std::string_view text, size_t begin) {
@@ -46,7 +57,7 @@ JsonScanner::JsonScanner(std::string_view text)
 void JsonScanner::SkipBlanks() {
   while (at_ < text_.size()) {
     const std::string_view rest = text_.substr(at_);
-    if (std::string_view(" \t\r\n").find(rest[0]) != std::string_view::npos) {
+    if (IsBlank(rest[0])) {
       ++at_;
     } else if (rest.starts_with("//")) {
       at_ = std::min(text_.find('\n', at_), text_.size());
@@ -65,14 +76,16 @@ JsonScanner::Token JsonScanner::Next() {
   const size_t begin = at_;
   if (begin == text_.size()) return {begin, begin, '\0'};
   const char first = text_[begin];
-  if (kStructural.find(first) != std::string_view::npos) {
+  if (IsStructural(first)) {
     ++at_;
   } else if (first == '"') {
     at_ = EndOfString(text_, begin);
   } else if (text_.substr(begin).starts_with("/*")) {
     at_ = text_.size();
   } else {
-    at_ = std::min(text_.find_first_of("{}[],: \t\r\n\"/", begin + 1), text_.size());
+    do {
+      ++at_;
+    } while (at_ < text_.size() && !EndsToken(text_[at_]));
   }
   return {begin, at_, first};
 }
@@ -92,7 +105,7 @@ std::string ForParser(std::string_view text) {
     const JsonScanner::Token after = scanner.Next();
     const bool closes = after.first == '}' || after.first == ']';
     const bool follows_value =
-        std::string_view("[{,:").find(before.first) == std::string_view::npos;
+        !IsStructural(before.first) || before.first == '}' || before.first == ']';
     if (token.first == ',' && closes && follows_value) cleaned[token.begin] = ' ';
     const size_t size = token.end - token.begin;
     if (IsOutOfRange(text.substr(token.begin, size))) {
