@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "app/exit_status.h"
 #include "app/options.h"
@@ -24,7 +25,17 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common);
 Command DeclareCompare(CLI::App& command, const CommonOptions& common);
 Command DeclareShow(CLI::App& command, const CommonOptions& common);
 Command DeclareExplain(CLI::App& command, const CommonOptions& common);
+Command DeclareBatch(CLI::App& command, const CommonOptions& common);
 Command DeclareOps(CLI::App& command, const CommonOptions& common);
 Command DeclareSchema(CLI::App& command, const CommonOptions& common);
+
+struct CommandEntry {
+  const char* name;
+  const char* summary;
+  DeclareOptions declare;
+};
+
+// In the order in which --help lists them.
+std::span<const CommandEntry> Commands();
 
 }  // namespace dmlop

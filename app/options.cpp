@@ -23,27 +23,6 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
-struct CommandEntry {
-  const char* name;
-  const char* summary;
-  DeclareOptions declare;
-};
-
-// In the order in which --help lists them.
-std::span<const CommandEntry> Commands() {
-  static constexpr CommandEntry commands[] = {
-      {"run", "Run an operator, or a DxDispatch model", DeclareRun},
-      {"validate", "Report every fault of a document", DeclareValidate},
-      {"bench", "Time operators, beside what memory allows", DeclareBench},
-      {"compare", "Compare two tensor files", DeclareCompare},
-      {"show", "Print tensor files", DeclareShow},
-      {"explain", "Say what feeds an output element, or what an input reaches", DeclareExplain},
-      {"ops", "List the operators, their fields, rules and types", DeclareOps},
-      {"schema", "Print the JSON Schema of all documents", DeclareSchema},
-  };
-  return commands;
-}
-
 // Declares the options. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
@@ -135,6 +114,21 @@ class CommandLine {
 };
 
 }  // namespace
+
+std::span<const CommandEntry> Commands() {
+  static constexpr CommandEntry commands[] = {
+      {"run", "Run an operator, or a DxDispatch model", DeclareRun},
+      {"validate", "Report every fault of a document", DeclareValidate},
+      {"bench", "Time operators, beside what memory allows", DeclareBench},
+      {"compare", "Compare two tensor files", DeclareCompare},
+      {"show", "Print tensor files", DeclareShow},
+      {"explain", "Say what feeds an output element, or what an input reaches", DeclareExplain},
+      {"batch", "Run or check many cases, one a line", DeclareBatch},
+      {"ops", "List the operators, their fields, rules and types", DeclareOps},
+      {"schema", "Print the JSON Schema of all documents", DeclareSchema},
+  };
+  return commands;
+}
 
 ExitStatus Main(int argc, char** argv) {
   try {

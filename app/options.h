@@ -97,4 +97,29 @@ struct OpsOptions {
   TextFormat format = TextFormat::kText;
 };
 
+// K of N, both from 1: every N-th case, beginning with the K-th.
+struct Shard {
+  int64_t number = 1;
+  int64_t count = 1;
+};
+
+struct BatchOptions {
+  std::string manifest;
+  bool check = false;
+  bool keep_going = false;
+  bool resume = false;
+  bool expand = false;
+  bool times = true;
+  Shard shard;
+  std::optional<int64_t> line;    // of the only case to run
+  int64_t max_cases = 1'000'000;  // that a sweep may become
+  std::string report;             // empty: none
+  Tolerance tolerance;
+  bool webnn_tolerance = false;
+  FeatureLevel level = kHighestFeatureLevel;
+  std::optional<int> threads;
+  std::string isa;      // empty: the best
+  std::string confine;  // as for run
+};
+
 }  // namespace dmlop

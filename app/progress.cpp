@@ -20,7 +20,6 @@ constexpr Clock::duration kInterval = std::chrono::milliseconds(200);
 
 std::atomic<Clock::rep> next_draw;
 std::mutex drawing;
-
 bool is_displayed = false;
 
 void DrawWork(const Work& work) {
@@ -56,6 +55,22 @@ void DrawProgress(const std::function<std::string(size_t width)>& text) {
   if (!lock || !is_due()) return;
   next_draw = (now + kInterval).time_since_epoch().count();
   ShowProgressLine(text(TerminalWidth(STDERR_FILENO).value_or(0)));
+}
+
+CaseProgress::CaseProgress(int64_t total) : total_(total), start_(Clock::now()) {
+  WatchWork(nullptr);
+}
+
+void CaseProgress::Add(bool failed) {
+  const int64_t done = ++done_;
+  if (failed) ++failed_;
+  DrawProgress([&](size_t width) {
+    return ProgressText(CaseCounts{done, total_, failed_, seconds()}, width, UseUnicode());
+  });
+}
+
+double CaseProgress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
 }  // namespace dmlop

@@ -54,6 +54,20 @@ std::vector<std::string> PartsOf(const ProgressState& state) {
   return parts;
 }
 
+std::vector<std::string> PartsOf(const CaseCounts& counts) {
+  const double done = static_cast<double>(counts.done);
+  const double total = static_cast<double>(counts.total);
+  std::vector<std::string> parts = {
+      fmt::format("{:.0f}%", counts.total == 0 ? 100 : std::floor(100 * done / total)),
+      fmt::format("{} of {} cases", counts.done, counts.total),
+      fmt::format("{} failed", counts.failed)};
+  if (counts.seconds < kMinSeconds) return parts;
+  const double rate = done / counts.seconds;
+  parts.push_back(fmt::format("{:.0f} cases/s", rate));
+  if (rate > 0) parts.push_back(TimeLeftText((total - done) / rate));
+  return parts;
+}
+
 // As CutTo, with a sign that the terminal shows.
 std::string Shortened(size_t width, std::string_view text, bool unicode) {
   constexpr std::string_view kEllipsis = "…";
@@ -68,6 +82,10 @@ std::string Shortened(size_t width, std::string_view text, bool unicode) {
 
 std::string ProgressText(const ProgressState& state, size_t width, bool unicode) {
   return ProgressText(state.what, PartsOf(state), width, unicode);
+}
+
+std::string ProgressText(const CaseCounts& counts, size_t width, bool unicode) {
+  return ProgressText("batch", PartsOf(counts), width, unicode);
 }
 
 std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,

@@ -1,6 +1,7 @@
 // How far work is, in words that fit the terminal:
 //
 //   REDUCE: 43%  3.4 of 8.0 GB  5.2 GB/s  1 s left
+//   batch: 43%  430 of 1000 cases  2 failed  210 cases/s  3 s left
 #pragma once
 
 #include <cstddef>
@@ -27,5 +28,14 @@ std::string ProgressText(const std::string& what, const std::vector<std::string>
 
 // "5 s left".
 std::string TimeLeftText(double seconds);
+
+struct CaseCounts {
+  int64_t done = 0;  // failed ones among them
+  int64_t total = 0;
+  int64_t failed = 0;
+  double seconds = 0;
+};
+
+std::string ProgressText(const CaseCounts& counts, size_t width, bool unicode);
 
 }  // namespace dmlop

@@ -209,13 +209,7 @@ class OperatorRun {
   }
 
   std::string Report() {
-    const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const std::span<const std::byte> bytes = case_->inputs()[i].file_bytes;
-      if (bytes.empty()) continue;  // values of the document
-      reported_.inputs.push_back(
-          {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(bytes)});
-    }
+    reported_.inputs = InputFilesOf(*case_);
     for (const Output& output : outputs_) {
       if (output.path.empty()) continue;
       reported_.outputs.push_back(

@@ -1,6 +1,7 @@
 #include "app/run_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nettle/sha2.h>
 
 #include <cmath>
@@ -8,20 +9,14 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/document/document_json.h"
 #include "core/kernels/isa.h"
+#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
 
 Json FileJson(const ReportedFile& file) {
   return {{"tensor", file.tensor}, {"path", file.path}, {"sha256", file.sha256}};
-}
-
-Json FilesJson(const std::vector<ReportedFile>& files) {
-  Json array = Json::array();
-  for (const ReportedFile& file : files) array.push_back(FileJson(file));
-  return array;
 }
 
 Json ComparisonsJson(const std::vector<ReportedComparison>& comparisons) {
@@ -77,9 +72,7 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
     json.update({{"expected", ComparisonsJson(files.expected)},
                  {"tolerance", ToleranceJson(files.tolerance)}});
   }
-  json.update({{"threads", ThreadCount()},
-               {"isa", CurrentIsa()},
-               {"seconds", {{"load", times.load_seconds}, {"run", times.run_seconds}}}});
+  json.update({{"threads", ThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
   return json.dump(2) + "\n";
 }
 
@@ -94,9 +87,28 @@ std::string Sha256(std::span<const std::byte> bytes) {
   });
   std::array<uint8_t, SHA256_DIGEST_SIZE> digest;
   sha256_digest(&context, digest.size(), digest.data());
-  std::string text;
-  for (const uint8_t byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+std::vector<ReportedFile> InputFilesOf(const OperatorCase& files) {
+  std::vector<ReportedFile> reported;
+  const std::vector<TensorSlot> slots = files.Slots(TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const std::span<const std::byte> bytes = files.inputs()[i].file_bytes;
+    if (bytes.empty()) continue;  // values of the document
+    reported.push_back({DisplayName(slots[i].path), files.PathOf(slots[i]), Sha256(bytes)});
+  }
+  return reported;
+}
+
+Json FilesJson(const std::vector<ReportedFile>& files) {
+  Json array = Json::array();
+  for (const ReportedFile& file : files) array.push_back(FileJson(file));
+  return array;
+}
+
+Json SecondsJson(const RunTimes& times) {
+  return {{"load", times.load_seconds}, {"run", times.run_seconds}};
 }
 
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,

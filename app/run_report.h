@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/compare/compare.h"
+#include "core/document/document_json.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_document.h"
 
@@ -37,6 +38,12 @@ struct ReportedFiles {
 };
 
 std::string Sha256(std::span<const std::byte> bytes);
+
+// The files of the inputs that a case has loaded.
+std::vector<ReportedFile> InputFilesOf(const OperatorCase& files);
+
+Json FilesJson(const std::vector<ReportedFile>& files);
+Json SecondsJson(const RunTimes& times);
 
 // The descriptor has the bindings that the run took.
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,

@@ -58,5 +58,16 @@ TEST(ProgressText, TakesAnyParts) {
   EXPECT_EQ(ProgressText("sum", {"43%", "median 1 ms"}, 20, true), "sum: 43%");
 }
 
+TEST(ProgressText, CountsCases) {
+  const CaseCounts some{.done = 430, .total = 1000, .failed = 2, .seconds = 2};
+  EXPECT_EQ(ProgressText(some, 80, true),
+            "batch: 43%  430 of 1000 cases  2 failed  215 cases/s  3 s left");
+  EXPECT_EQ(ProgressText(some, 40, true), "batch: 43%  430 of 1000 cases  2 failed");
+  EXPECT_EQ(ProgressText(some, 12, true), "batch: 43%");
+  EXPECT_EQ(ProgressText(CaseCounts{.done = 1, .total = 3, .failed = 0, .seconds = 0.01}, 80, true),
+            "batch: 33%  1 of 3 cases  0 failed");
+  EXPECT_EQ(ProgressText(CaseCounts{}, 80, true), "batch: 100%  0 of 0 cases  0 failed");
+}
+
 }  // namespace
 }  // namespace dmlop

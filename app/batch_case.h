@@ -1,0 +1,89 @@
+// One case of a batch: a line of the manifest, from its text to files, or to what is wrong with it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/exit_status.h"
+#include "app/manifest.h"
+#include "app/run_report.h"
+#include "core/compare/compare.h"
+#include "core/document/operator_case.h"
+
+namespace dmlop {
+
+// What the cases of a batch have in common.
+struct BatchSettings {
+  std::string folder;   // what bindings are relative to
+  std::string confine;  // where all files of the cases must lie; empty: anywhere
+  FeatureLevel level = kHighestFeatureLevel;
+  bool check = false;  // compare with the outputs that exist instead of writing them
+  Tolerance tolerance;
+  bool webnn_tolerance = false;
+  bool hash_files = false;
+  // Cases with outputs that are newer than this and their inputs are not run again.
+  std::optional<std::filesystem::file_time_type> manifest_time;
+};
+
+struct CaseFault {
+  std::optional<size_t> column;  // in the line
+  std::string text;
+  std::string details;  // further lines
+};
+
+enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
+
+struct CaseOutcome {
+  int64_t line = 0;
+  CaseStatus status = CaseStatus::kDone;
+  ExitStatus exit_status = ExitStatus::kSuccess;
+  std::vector<CaseFault> faults;
+  ReportedFiles files;
+  RunTimes times;
+
+  bool passed() const { return faults.empty(); }
+};
+
+// Nothing is thrown: all that goes wrong becomes the outcome's fault.
+class BatchCase {
+ public:
+  BatchCase(const BatchSettings& settings, const ManifestLine& line);
+
+  // Reads and checks the line.
+  void Prepare();
+
+  // True where there is nothing to run.
+  bool is_finished() const { return is_finished_; }
+
+  // True where the work is worth all threads.
+  bool is_large() const;
+
+  void Run();
+
+  const CaseOutcome& outcome() const { return outcome_; }
+
+ private:
+  template <typename Step>
+  void Attempt(Step&& step);
+  void Read();
+  void RequireBound(TensorRole role) const;
+  bool IsUpToDate() const;
+  std::vector<OutputTensor> Compute();
+  void Write(std::vector<OutputTensor>& outputs);
+  void Compare(const std::vector<OutputTensor>& outputs);
+  void ReportFiles();
+  void Refuse(const Diagnostics& diagnostics);
+  void Fail(ExitStatus status, std::string text);
+
+  const BatchSettings& settings_;
+  const ManifestLine& line_;
+  std::unique_ptr<OperatorDocument> document_;
+  std::optional<OperatorCase> case_;
+  CaseOutcome outcome_;
+  bool is_finished_ = false;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,81 @@
+#include "app/batch_report.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "app/output.h"
+#include "core/base/error.h"
+
+namespace dmlop {
+namespace {
+
+std::string_view NameOf(CaseStatus status) {
+  constexpr std::string_view kNames[] = {"done", "up-to-date", "different", "failed"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+}  // namespace
+
+std::string CaseJson(const CaseOutcome& outcome, bool times) {
+  Json json = {{"line", outcome.line},
+               {"status", NameOf(outcome.status)},
+               {"exitStatus", static_cast<int>(outcome.exit_status)},
+               {"inputs", FilesJson(outcome.files.inputs)},
+               {"outputs", FilesJson(outcome.files.outputs)}};
+  if (times) json["seconds"] = SecondsJson(outcome.times);
+  if (!outcome.passed()) {
+    std::string error;
+    for (const CaseFault& fault : outcome.faults) error += (error.empty() ? "" : "\n") + fault.text;
+    json["error"] = error;
+  }
+  // Text that is not UTF-8 may be quoted in a message.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, bool details) {
+  std::string text;
+  for (const CaseFault& fault : outcome.faults) {
+    text +=
+        fmt::format("{}:{}:{} {}\n", manifest, outcome.line,
+                    fault.column ? fmt::format("{}:", *fault.column) : "", Printable(fault.text));
+    if (details) text += fault.details;
+  }
+  return text;
+}
+
+BatchReport::BatchReport(const std::string& path) : path_(path) {
+  if (path == kStandardStream || path == "/dev/stdout") return;
+  if (!IsStream(path)) {
+    file_.emplace(path, 0);
+    return;
+  }
+  device_.reset(std::fopen(path.c_str(), "we"));
+  if (!device_) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: cannot be opened for writing: {}", path, std::strerror(errno)));
+  }
+}
+
+void BatchReport::Write(const std::string& lines) {
+  const auto bytes = std::as_bytes(std::span(lines));
+  if (file_) {
+    file_->Write(size_, bytes);
+    size_ += bytes.size();
+  } else if (device_) {
+    WriteAll(fileno(device_.get()), bytes, path_);
+  } else {
+    PrintResult(lines);
+  }
+}
+
+void BatchReport::Publish() {
+  if (!file_) return;
+  file_->Close();
+  file_->Publish();
+  file_->Keep();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,55 @@
+// A manifest: JSON Lines, one operator descriptor with its bindings a line.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dmlop {
+
+struct ManifestLine {
+  int64_t number = 0;  // from 1
+  std::string text;
+};
+
+// Lines that are blank or a comment (//) are passed over. Failures are Errors of kind kFileSystem.
+class Manifest {
+ public:
+  // A file, or "-" for standard input. What can be read only once is kept in a temporary file.
+  explicit Manifest(const std::string& path);
+
+  const std::string& name() const { return name_; }      // for messages
+  const std::string& folder() const { return folder_; }  // what bindings are relative to
+
+  bool is_file() const { return is_file_; }  // and not a stream
+
+  void Rewind();
+
+  // The next lines, as many as are worth keeping in memory; none at the end.
+  std::vector<ManifestLine> Next();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+
+  File Spool(File stream) const;
+  std::optional<std::string> ReadLine();
+  size_t ReadPart();
+  [[noreturn]] void Fail(std::string_view what) const;
+
+  std::string name_;
+  std::string folder_;
+  bool is_file_ = true;
+  File file_;
+  std::string part_;  // read, and not yet given out from at_ on
+  size_t at_ = 0;
+  int64_t line_ = 0;
+};
+
+}  // namespace dmlop

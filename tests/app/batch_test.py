@@ -1,0 +1,395 @@
+"""dmlop batch: many cases from one manifest, each as run would do it."""
+
+import hashlib
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, DMLOP, X, ProgramTest
+
+
+def case(source, target, operator=None, **members):
+    fields = operator or {"Function": "SUM", "Axes": [0]}
+    return {"type": "REDUCE", "desc": fields,
+            "bindings": {"InputTensor": source, "OutputTensor": target}} | members
+
+
+def copy(target, values, data_type="FLOAT32"):
+    """A case without files but its output."""
+    tensor = {"DataType": data_type, "Sizes": list(np.shape(values))}
+    return {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": tensor},
+            "bindings": {"InputTensor": np.asarray(values).tolist(), "OutputTensor": target}}
+
+
+def missing(descriptor, name):
+    """What is said of an input that is not there, behind the line."""
+    column = json.dumps(descriptor).index(f'"{name}"') + 1
+    return f":{column}: /bindings/InputTensor: {name}: cannot be opened: No such file or directory [DOC-6]"
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+class BatchTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def manifest(self, *cases, name="cases.jsonl"):
+        lines = [line if isinstance(line, str) else json.dumps(line) for line in cases]
+        (self.folder / name).write_text("".join(line + "\n" for line in lines))
+        return name
+
+    def batch(self, *arguments, **options):
+        """What it says on standard error, without times."""
+        return self.errors_of("batch", *arguments, "--no-times", **options)
+
+    def report(self, name="report.jsonl"):
+        return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
+
+
+class RunTest(BatchTest):
+    def test_every_case_is_run_and_reported(self):
+        (self.folder / "in").mkdir()
+        np.save(self.folder / "in/a.npy", X)
+        self.manifest(case("a.npy", "sum.npy"), "", "  // a comment", copy("../copy.npy", [1, 2, 3]),
+                      name="in/cases.jsonl")
+        said = self.batch("in/cases.jsonl", "--report", "report.jsonl")
+        self.assertEqual(said, "dmlop: 2 cases: 2 done\n")
+        self.assert_same(np.load(self.folder / "in/sum.npy"), COLUMN_SUMS)
+        self.assert_same(self.load("copy"), np.array([1, 2, 3], "f4"))
+        file_hash = lambda path: sha256((self.folder / path).read_bytes())
+        self.assertEqual(self.report(), [
+            {"line": 1, "status": "done", "exitStatus": 0,
+             "inputs": [{"tensor": "InputTensor", "path": "in/a.npy", "sha256": file_hash("in/a.npy")}],
+             "outputs": [{"tensor": "OutputTensor", "path": "in/sum.npy", "sha256": file_hash("in/sum.npy")}]},
+            {"line": 4, "status": "done", "exitStatus": 0, "inputs": [],
+             "outputs": [{"tensor": "OutputTensor", "path": "in/../copy.npy", "sha256": file_hash("copy.npy")}]}])
+
+    def test_times_are_in_report_and_summary(self):
+        self.manifest(case("x.npy", "y.npy"))
+        said = self.errors_of("batch", "cases.jsonl", "--report", "report.jsonl")
+        self.assertRegex(said, r"^dmlop: 1 case in \d+\.\d\d s: 1 done\n$")
+        seconds = self.report()[0]["seconds"]
+        self.assertEqual(set(seconds), {"load", "run"})
+        self.assertGreater(seconds["run"], 0)
+
+    def test_a_manifest_on_standard_input_and_a_report_on_standard_output(self):
+        line = json.dumps(case("x.npy", "y.npy")).encode()
+        done = self.run_program("batch", "-", "--report", "-", "-q", stdin=line)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(json.loads(done.stdout)["status"], "done")
+        self.assert_same(self.load("y"), COLUMN_SUMS)
+
+    def test_an_empty_manifest(self):
+        self.manifest("", "// nothing")
+        self.assertEqual(self.batch("cases.jsonl"), "dmlop: 0 cases\n")
+
+    def test_lines_of_every_length_and_end(self):
+        (self.folder / "cases.jsonl").write_bytes(
+            json.dumps(copy("a.npy", list(range(30000)))).encode() + b"\r\n\r\n" +
+            json.dumps(copy("b.npy", [1])).encode())
+        self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
+        self.assert_same(self.load("a"), np.arange(30000, dtype="f4"))
+
+    def test_large_cases_use_the_threads_of_all(self):
+        large = np.arange(3 << 20, dtype="f4").reshape(3, -1)
+        self.save(large=large)
+        self.manifest(*[case("large.npy" if i % 5 == 2 else "x.npy", f"y{i}.npy") for i in range(20)])
+        self.assertEqual(self.batch("cases.jsonl", "-t", 4), "dmlop: 20 cases: 20 done\n")
+        for i in range(20):
+            self.assert_same(self.load(f"y{i}"), large.sum(0, keepdims=True) if i % 5 == 2 else COLUMN_SUMS)
+
+    def test_only_one_line(self):
+        self.manifest(case("x.npy", "a.npy"), case("x.npy", "b.npy"))
+        self.assertEqual(self.batch("cases.jsonl", "--line", 2), "dmlop: 1 case: 1 done\n")
+        self.assertEqual(self.files(), ["b.npy", "cases.jsonl", "x.npy"])
+        self.assertIn("no case in line 3", self.batch("cases.jsonl", "--line", 3, status=2))
+
+
+class FailureTest(BatchTest):
+    BROKEN = [
+        ('{"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [7]}, "bindings": {"InputTensor": "x.npy", "OutputTensor": "b.npy"}}',
+         3, ':57: /desc/Axes/0: axis 7 is out of range for InputTensor with 2 dimensions [RED-3]'),
+        ('{"type": "REDUCE"', 3, ":18: not well-formed JSON: "),
+        ("[1, 2]", 3, ":1: expected an object, found an array [DOC-1]"),
+        (case("none.npy", "b.npy"), 5, missing(case("none.npy", "b.npy"), "none.npy")),
+        (case("notes.txt", "b.npy"), 2, ":90: /bindings/InputTensor: notes.txt: unknown kind of file"),
+        (case("bad.npy", "b.npy"), 4, ":90: /bindings/InputTensor: bad.npy: "),
+        (case("x.npy", "b.txt"), 2, ":115: /bindings/OutputTensor: b.txt: unknown kind of file"),
+        (case("x.npy", "none/b.npy"), 5, ": none/b.npy: cannot be created: No such file or directory"),
+        (case("-", "b.npy"), 2, ": InputTensor: a case cannot use a standard stream"),
+        ({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}, "bindings": {"InputTensor": "x.npy"}},
+         2, ": OutputTensor is bound to nothing"),
+        ({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}, "bindings": {"OutputTensor": "b.npy"}},
+         2, ": InputTensor is bound to nothing"),
+        ({"resources": {}, "dispatchables": {}, "commands": []}, 2, ": a model cannot be a case"),
+        (case("x.npy", "b.npy", sweep={"/desc/Function": ["MAX"]}), 2, ": a sweep, of which --expand makes cases"),
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.write("bad.npy", "no tensor")
+
+    def test_a_broken_line_fails_alone(self):
+        for broken, status, message in self.BROKEN:
+            with self.subTest(message):
+                self.manifest(case("x.npy", "a.npy"), broken, case("x.npy", "c.npy"))
+                said = self.batch("cases.jsonl", "-k", "--report", "report.jsonl", status=status)
+                self.assertIn("cases.jsonl:2" + message, said)
+                self.assertTrue(said.endswith("  dmlop batch cases.jsonl --line 2\n"
+                                              "dmlop: 3 cases: 2 done, 1 failed\n"), said)
+                self.assertEqual([r["status"] for r in self.report()], ["done", "failed", "done"])
+                self.assertEqual(self.report()[1]["exitStatus"], status)
+                self.assertIn(message.split(": ", 1)[1].removesuffix(": "), self.report()[1]["error"])
+                for name in ("a", "c"):
+                    self.assert_same(self.load(name), COLUMN_SUMS)
+                    (self.folder / f"{name}.npy").unlink()
+                self.assertFalse((self.folder / "b.npy").exists())
+                self.assertEqual(list(self.folder.glob(".dmlop-*")), [])
+
+    def test_without_keep_going_nothing_is_begun_behind_a_failure(self):
+        self.manifest(*[case("x.npy", f"y{i}.npy") for i in range(50)], case("none.npy", "z.npy"),
+                      *[case("x.npy", f"late{i}.npy") for i in range(3000)])
+        for threads in (1, 2, 7):
+            said = self.batch("cases.jsonl", "-t", threads, "--report", f"r{threads}.jsonl", status=5)
+            self.assertEqual(said, f"cases.jsonl:51{missing(case('none.npy', 'z.npy'), 'none.npy')}\n"
+                                   "  dmlop batch cases.jsonl --line 51\n"
+                                   "dmlop: 51 cases: 50 done, 1 failed\n")
+        self.assertEqual(len(self.report("r1.jsonl")), 51)
+        for threads in (2, 7):
+            self.assertEqual(self.report("r1.jsonl"), self.report(f"r{threads}.jsonl"))
+        self.assertLess(len(list(self.folder.glob("late*"))), 3000)
+
+    def test_the_first_ten_failures_stand_at_the_end_again(self):
+        cases = [case("x.npy" if i % 3 else f"none{i}.npy", f"y{i}.npy") for i in range(60)]
+        self.manifest(*cases, name="my cases.jsonl")
+        said = self.batch("my cases.jsonl", "-k", status=5)
+        fault = lambda i: f"my cases.jsonl:{i + 1}{missing(cases[i], f'none{i}.npy')}\n"
+        failed = [i for i in range(60) if i % 3 == 0]
+        self.assertEqual(said, "".join(map(fault, failed)) + "\ndmlop: the first cases that failed:\n" +
+                         "".join(fault(i) + f"  dmlop batch 'my cases.jsonl' --line {i + 1}\n" for i in failed[:10]) +
+                         "dmlop: 60 cases: 40 done, 20 failed\n")
+
+    def test_what_repeats_a_failure_does(self):
+        self.manifest(case("x.npy", "a.npy"), case("none.npy", "b.npy"))
+        said = self.batch("cases.jsonl", status=5)
+        command = re.search(r"^  dmlop (.*)$", said, re.M)[1].split()
+        again = self.errors_of(*command, "--no-times", status=5)
+        self.assertEqual(again, f"cases.jsonl:2{missing(case('none.npy', 'b.npy'), 'none.npy')}\n"
+                                "dmlop: 1 case: 1 failed\n")
+
+    def test_cases_can_be_confined(self):
+        (self.folder / "in").mkdir()
+        self.manifest(case("a.npy", "b.npy"), case("../x.npy", "c.npy"), name="in/cases.jsonl")
+        np.save(self.folder / "in/a.npy", X)
+        said = self.batch("in/cases.jsonl", "-k", "--confine", "in", status=3)
+        self.assertIn("in/cases.jsonl:2:90: /bindings/InputTensor: ", said)
+        self.assertIn("[DOC-5]", said)
+        self.assertIn("  dmlop batch in/cases.jsonl --confine in --line 2\ndmlop: 2 cases: 1 done, 1 failed\n", said)
+        self.assertFalse((self.folder / "in/c.npy").exists())
+
+    def test_quiet_says_what_failed_only(self):
+        self.manifest(case("x.npy", "a.npy"))
+        self.assertEqual(self.batch("cases.jsonl", "-q"), "")
+
+    def test_bad_command_lines(self):
+        self.manifest(case("x.npy", "a.npy"))
+        for arguments, status, message in [
+            (["none.jsonl"], 5, "none.jsonl: cannot be opened: No such file or directory"),
+            (["."], 5, "Is a directory"),
+            (["cases.jsonl", "--shard", "0/4"], 2, "'0/4' is not K/N"),
+            (["cases.jsonl", "--shard", "5/4"], 2, "'5/4' is not K/N"),
+            (["cases.jsonl", "--shard", "1/4x"], 2, "'1/4x' is not K/N"),
+            (["cases.jsonl", "--shard", "1"], 2, "'1' is not K/N"),
+            (["cases.jsonl", "--line", "0"], 2, "--line"),
+            (["cases.jsonl", "--check", "--resume"], 2, "--check"),
+            (["cases.jsonl", "--expand", "--check"], 2, "--expand"),
+            (["cases.jsonl", "--max-cases", "5"], 2, "--expand"),
+            (["-", "--resume"], 2, "--resume needs a manifest that is a file"),
+            (["cases.jsonl", "--report", "none/r.jsonl"], 5, "none/r.jsonl"),
+            (["cases.jsonl", "--report", "cases.jsonl"], 2, "cases.jsonl cannot be the report too"),
+            (["cases.jsonl", "--report", "a.npy"], 2, "cases.jsonl:1: a.npy is written here and written by the batch itself"),
+            (["cases.jsonl", "--report", "x.npy"], 2, "cases.jsonl:1: x.npy is read here and written by the batch itself"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(message, self.batch(*arguments, status=status))
+                self.assertEqual(self.files(), ["bad.npy", "cases.jsonl", "x.npy"])
+
+
+class ConflictTest(BatchTest):
+    def test_files_that_cases_share_are_found_before_anything_runs(self):
+        os.symlink("a.npy", self.folder / "link.npy")
+        for cases, message in [
+            ([case("x.npy", "a.npy"), case("x.npy", "b.npy"), case("x.npy", "./a.npy")],
+             "cases.jsonl:3: ./a.npy is written here and written by line 1"),
+            ([case("x.npy", "a.npy"), case("x.npy", "link.npy")],
+             "cases.jsonl:2: link.npy is written here and written by line 1"),
+            ([case("x.npy", "x.npy"), case("x.npy", "b.npy")],
+             "cases.jsonl:2: x.npy is read here and written by line 1"),
+            ([case("x.npy", "a.npy"), case("x.npy", "b.npy"), copy("x.npy", [1])],
+             "cases.jsonl:3: x.npy is written here and read by line 1"),
+            ([{"type": "SPLIT", "desc": {"Axis": 0}, "bindings": {
+                "InputTensor": "x.npy", "OutputTensors": ["a.npy", "b.npy", "a.npy"]}}],
+             "cases.jsonl:1: a.npy is written here and written by line 1"),
+        ]:
+            with self.subTest(message):
+                self.manifest(*cases)
+                self.assertIn(message, self.batch("cases.jsonl", "-k", status=2))
+                self.assertEqual(self.files(), ["cases.jsonl", "link.npy", "x.npy"])
+
+    def test_a_case_may_write_over_its_own_input(self):
+        self.save(own=X)
+        self.manifest(case("own.npy", "own.npy"))
+        self.batch("cases.jsonl")
+        self.assert_same(self.load("own"), COLUMN_SUMS)
+
+    def test_cases_may_share_devices_and_inputs(self):
+        self.manifest(case("x.npy", "/dev/null"), case("x.npy", "/dev/null"))
+        self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
+
+    def test_a_check_writes_nothing(self):
+        self.manifest(case("x.npy", "a.npy"))
+        self.batch("cases.jsonl")
+        self.manifest(case("x.npy", "a.npy"), case("x.npy", "a.npy"))
+        self.assertEqual(self.batch("cases.jsonl", "--check"), "dmlop: 2 cases: 2 done\n")
+
+
+class CheckTest(BatchTest):
+    def setUp(self):
+        super().setUp()
+        self.manifest(case("x.npy", "a.npy"), copy("b.npy", [1, 2, 3]), case("x.npy", "c.bin"))
+        self.batch("cases.jsonl")
+
+    def test_equal_outputs_pass(self):
+        before = {name: (self.folder / name).stat().st_mtime_ns for name in self.files()}
+        self.assertEqual(self.batch("cases.jsonl", "--check"), "dmlop: 3 cases: 3 done\n")
+        self.assertEqual(before, {name: (self.folder / name).stat().st_mtime_ns for name in self.files()})
+
+    def test_a_difference_is_told(self):
+        self.save(b=np.array([1, np.nextafter(np.float32(2), np.float32(3)), 3], "f4"))
+        said = self.batch("cases.jsonl", "--check", "-k", "--report", "report.jsonl", status=1)
+        fault = "cases.jsonl:2: OutputTensor differs from b.npy: "
+        self.assertTrue(said.startswith(fault), said)
+        self.assertIn("\n  dmlop batch cases.jsonl --check --line 2\n", said)
+        self.assertTrue(said.endswith("dmlop: 3 cases: 2 done, 1 different\n"), said)
+        different = self.report()[1]
+        self.assertEqual((different["status"], different["exitStatus"]), ("different", 1))
+        self.assertEqual(different["outputs"][0]["sha256"], sha256((self.folder / "b.npy").read_bytes()))
+        alone = self.batch("cases.jsonl", "--check", "--line", 2, status=1)
+        self.assertTrue(alone.startswith(fault), alone)
+        self.assertIn("ULP", alone)
+        for tolerance in (["--ulp", "1"], ["--atol", "1e-6"], ["--rtol", "1e-6"]):
+            self.batch("cases.jsonl", "--check", *tolerance)
+        self.batch("cases.jsonl", "--check", "--bits", status=1)
+
+    def test_a_missing_output_fails(self):
+        (self.folder / "a.npy").unlink()
+        said = self.batch("cases.jsonl", "--check", "-k", status=5)
+        self.assertIn("cases.jsonl:1: a.npy: cannot be opened", said)
+        self.assertFalse((self.folder / "a.npy").exists())
+
+
+class ResumeTest(BatchTest):
+    def test_newer_outputs_are_skipped(self):
+        self.save(other=X)
+        manifest = self.manifest(case("x.npy", "a.npy"), case("other.npy", "b.npy"), copy("c.npy", [1]))
+        for name, second in [("x.npy", 10), ("other.npy", 10), (manifest, 20)]:
+            os.utime(self.folder / name, (second, second))
+        self.assertEqual(self.batch(manifest, "--resume"), "dmlop: 3 cases: 3 done\n")
+        whole = self.batch(manifest, "--report", "whole.jsonl")
+        self.assertEqual(whole, "dmlop: 3 cases: 3 done\n")
+        said = self.batch(manifest, "--resume", "--report", "resumed.jsonl")
+        self.assertEqual(said, "dmlop: 3 cases: 3 up to date\n")
+        self.assertEqual([line | {"status": "done"} for line in self.report("resumed.jsonl")],
+                         self.report("whole.jsonl"))
+        later = (self.folder / "b.npy").stat().st_mtime + 100
+        os.utime(self.folder / "other.npy", (later, later))
+        (self.folder / "c.npy").unlink()
+        self.assertEqual(self.batch(manifest, "--resume"), "dmlop: 3 cases: 2 done, 1 up to date\n")
+        os.utime(self.folder / manifest, (later, later))
+        self.assertEqual(self.batch(manifest, "--resume"), "dmlop: 3 cases: 3 done\n")
+
+
+class SameEverywhereTest(BatchTest):
+    def cases(self, count):
+        functions = ["SUM", "MAX", "L2", "ARGMIN", "AVERAGE"]
+        return [case("x.npy" if i % 11 else "none.npy", f"out/y{i}.npy",
+                     {"Function": functions[i % 5], "Axes": [i % 2]}) for i in range(count)]
+
+    def test_reports_do_not_depend_on_threads(self):
+        (self.folder / "out").mkdir()
+        self.manifest(*self.cases(400))
+        reports = []
+        for threads in (1, 2, 5):
+            said = self.batch("cases.jsonl", "-k", "-t", threads, "--report", "report.jsonl", status=5)
+            reports.append((said, (self.folder / "report.jsonl").read_bytes()))
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual(reports[0], reports[2])
+
+    def test_shards_cover_the_manifest(self):
+        (self.folder / "out").mkdir()
+        self.manifest(*self.cases(50))
+        self.batch("cases.jsonl", "-k", "--report", "whole.jsonl", status=5)
+        merged = []
+        for k in (1, 2, 3):
+            self.batch("cases.jsonl", "-k", "--shard", f"{k}/3", "--report", f"part{k}.jsonl", status=5)
+            part = (self.folder / f"part{k}.jsonl").read_text().splitlines()
+            self.assertEqual([json.loads(line)["line"] for line in part], list(range(k, 51, 3)))
+            merged += part
+        merged.sort(key=lambda line: json.loads(line)["line"])
+        self.assertEqual(merged, (self.folder / "whole.jsonl").read_text().splitlines())
+
+    @unittest.skipIf(b"libasan" in pathlib.Path(DMLOP).read_bytes(), "the sanitizer keeps what is freed")
+    def test_memory_does_not_grow_with_the_cases(self):
+        peaks = []
+        for count in (5000, 40000):
+            name = self.manifest(*[copy("/dev/null", [[i, 2], [3, 4]]) for i in range(count)])
+            # From a small process: what starts another lends it its own peak.
+            measured = subprocess.run(
+                [sys.executable, "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)",
+                 DMLOP, "batch", name, "-t", "2", "-q", "--report", "/dev/null"],
+                cwd=self.folder, capture_output=True, check=True)
+            peaks.append(int(measured.stdout) << 10)
+        self.assertLess(peaks[1], peaks[0] + (4 << 20), peaks)
+
+
+class ProgressTest(BatchTest):
+    def test_progress_is_drawn_on_a_terminal_only(self):
+        # About two seconds: each case takes whole norms of 8 MiB of values made up.
+        line = {"type": "REDUCE", "desc": {"Function": "L2", "Axes": [0, 1], "InputTensor": {
+            "DataType": "FLOAT32", "Sizes": [1024, 2048]}},
+            "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "/dev/null"}}
+        manifest = self.manifest(*[line] * 200, case("none.npy", "/dev/null"))
+        command = [DMLOP, "batch", manifest, "-k", "-t", "1"]
+        piped = subprocess.run(command, cwd=self.folder, stderr=subprocess.PIPE, timeout=60)
+        self.assertNotIn(b"\x1b", piped.stderr)
+        self.assertNotIn(b"%", piped.stderr)
+        screen, end = pty.openpty()
+        environment = os.environ | {"COLUMNS": "100"}
+        process = subprocess.Popen(command, cwd=self.folder, stderr=end, env=environment)
+        os.close(end)
+        drawn = b""
+        try:
+            while part := os.read(screen, 1 << 16):
+                drawn += part
+        except OSError:
+            pass  # the end of a terminal, as Linux tells it
+        os.close(screen)
+        process.wait()
+        self.assertRegex(drawn.decode(), r"batch: \d+%  \d+ of 201 cases  \d failed  \d+ cases/s  \d+ s left")
+        self.assertRegex(drawn.decode(), r"\r\x1b\[K[^\x1b]*dmlop: 201 cases in .*: 200 done, 1 failed\r\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,85 @@
+"""Sweeps: one line of a manifest for many cases."""
+
+import json
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from program import ProgramTest
+
+SWEEP = {
+    "type": "REDUCE",
+    "desc": {"Function": "SUM", "Axes": [1], "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}},
+    "bindings": {"InputTensor": {"random": "special", "seed": 1},
+                 "OutputTensor": "{/desc/Function}-{/desc/InputTensor/DataType}-{/desc/InputTensor/Sizes}-{case}.npy"},
+    "sweep": {"/desc/Function": ["SUM", "L2"], "/desc/InputTensor/DataType": ["FLOAT32", "INT8", "INT32"],
+              "/desc/InputTensor/Sizes": [[2, 3], [4, 5]]},
+}
+
+
+class ExpandTest(ProgramTest):
+    def expand(self, *lines, arguments=(), **options):
+        self.write("sweep.jsonl", "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+        return self.run_program("batch", "--expand", "sweep.jsonl", *arguments, **options)
+
+    def test_a_sweep_becomes_the_product_without_what_is_invalid(self):
+        plain = '{"type":  "REDUCE"} // as it is'
+        done = self.expand(plain, SWEEP)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(lines[0], plain)
+        expected = []
+        for function in ("SUM", "L2"):
+            for data_type in ("FLOAT32", "INT8", "INT32"):
+                for sizes in ([2, 3], [4, 5]):
+                    expected.append((function, data_type, sizes))
+        valid = [(i, *combination) for i, combination in enumerate(expected)
+                 if combination[1] == "FLOAT32" or combination[:2] == ("SUM", "INT32")]
+        for line, (i, function, data_type, sizes) in zip(lines[1:], valid, strict=True):
+            self.assertEqual(json.loads(line), {
+                "type": "REDUCE",
+                "desc": {"Function": function, "Axes": [1], "InputTensor": {"DataType": data_type, "Sizes": sizes}},
+                "bindings": {"InputTensor": {"random": "special", "seed": 1},
+                             "OutputTensor": f"{function}-{data_type}-{sizes[0]}x{sizes[1]}-{i}.npy"}})
+        said = done.stderr.decode().splitlines()
+        self.assertEqual(said[-1], f"dmlop: {1 + len(valid)} cases, {12 - len(valid)} combinations left out")
+        self.assertEqual(len(said), 13 - len(valid))
+        self.assertRegex(said[0], r'^sweep\.jsonl:2: left out: /desc/Function = "SUM", /desc/InputTensor/DataType = "INT8", '
+                                  r'/desc/InputTensor/Sizes = \[2,3\]: /desc/InputTensor/DataType: INT8 is not supported by REDUCE SUM .*\[FL-1\]$')
+
+    def test_the_cases_run(self):
+        (self.folder / "cases.jsonl").write_bytes(self.expand(SWEEP).stdout)
+        count = len((self.folder / "cases.jsonl").read_text().splitlines())
+        self.assertEqual(self.errors_of("batch", "cases.jsonl", "--no-times"), f"dmlop: {count} cases: {count} done\n")
+        self.assertEqual(self.load("SUM-INT32-4x5-5").shape, (4, 1))
+
+    def test_quiet_says_nothing_of_what_is_left_out(self):
+        self.assertEqual(self.expand(SWEEP, arguments=["-q"]).stderr, b"")
+
+    def test_faults(self):
+        swept = lambda **members: SWEEP | {"sweep": members}
+        many = SWEEP | {"sweep": {f"/desc/x{i}": list(range(100)) for i in range(3)} | {"/desc/y": [1, 2]}}
+        endless = SWEEP | {"sweep": {f"/desc/x{i}": list(range(1000)) for i in range(9)}}
+        for line, message in [
+            (many, "the sweep has 2000000 cases; --max-cases 2000000 allows them"),
+            (endless, "the sweep has more than 2^53 cases"),
+            (SWEEP | {"sweep": []}, "'sweep' is not an object of JSON pointers"),
+            (SWEEP | {"sweep": {}}, "'sweep' is not an object of JSON pointers"),
+            (swept(**{"/desc/Function": "SUM"}), "the values of '/desc/Function' are not an array"),
+            (swept(**{"/desc/Function": []}), "the values of '/desc/Function' are not an array"),
+            (swept(**{"desc/Function": ["SUM"]}), "'desc/Function' is not a JSON pointer"),
+            (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
+            (swept(**{"/desc/Axes/x": [1]}), "a pointer that leads to nothing"),
+            (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),
+            (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' stands twice"),
+        ]:
+            with self.subTest(message):
+                self.assertIn(f"sweep.jsonl:2: {message}", self.expand("", line, status=2).stderr.decode())
+
+    def test_max_cases(self):
+        said = self.expand(SWEEP, arguments=["--max-cases", "11"], status=2).stderr.decode()
+        self.assertIn("--max-cases 12 allows them", said)
+        self.expand(SWEEP, arguments=["--max-cases", "12"])
+
+
+if __name__ == "__main__":
+    unittest.main()
