@@ -8,11 +8,22 @@
 #include "core/base/error.h"
 
 namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the program where it was built, in the folder of libraries where it is installed.
+std::string ModulePath() {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path beside = folder / kBenchModule;
+  return fs::exists(beside) ? beside.string()
+                            : (folder / DMLOP_MODULE_FOLDER / kBenchModule).string();
+}
+
+}  // namespace
 
 const BenchLibrary& LoadBenchLibrary() {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string path = (program.parent_path() / kBenchModule).string();
-  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* module = dlopen(ModulePath().c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = module == nullptr ? nullptr : dlsym(module, kBenchLibrarySymbol);
   if (symbol == nullptr) {
     throw Error(ErrorKind::kFileSystem,

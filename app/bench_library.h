@@ -1,6 +1,6 @@
 // Google Benchmark, loaded when a command needs it: linked to the program it would take a tenth of
-// the start-up time of every other command. It lives in a module beside the program, which knows
-// nothing of operators (bench_module.cpp).
+// the start-up time of every other command. It lives in a module of its own, which knows nothing of
+// operators (bench_module.cpp).
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common);
 Command DeclareBatch(CLI::App& command, const CommonOptions& common);
 Command DeclareOps(CLI::App& command, const CommonOptions& common);
 Command DeclareSchema(CLI::App& command, const CommonOptions& common);
+Command DeclareCompletion(CLI::App& command, const CommonOptions& common);
 
 struct CommandEntry {
   const char* name;

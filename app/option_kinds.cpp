@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include "core/kernels/isa.h"
-
 namespace dmlop {
 
 void AddCommon(CLI::App& command, CommonOptions& options) {
@@ -61,9 +59,7 @@ void AddInputPath(CLI::App& command, std::string& folder) {
 }
 
 void AddIsa(CLI::App& command, std::string& isa) {
-  command
-      .add_option("--isa", isa,
-                  fmt::format("Instruction set: {}", fmt::join(SupportedIsas(), ", ")))
+  command.add_option("--isa", isa, "Instruction set, of those that dmlop --version lists")
       ->type_name("NAME");
 }
 

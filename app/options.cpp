@@ -126,6 +126,7 @@ std::span<const CommandEntry> Commands() {
       {"batch", "Run or check many cases, one a line", DeclareBatch},
       {"ops", "List the operators, their fields, rules and types", DeclareOps},
       {"schema", "Print the JSON Schema of all documents", DeclareSchema},
+      {"completion", "Print what a shell completes command lines by", DeclareCompletion},
   };
   return commands;
 }

@@ -17,6 +17,7 @@ BELOW = {
     "ops": {"kernels", "exact", "tensor", "base"},
     "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},
+    "api": {"document", "ops", "io", "tensor", "base"},
     "model": {"document", "ops", "io", "tensor", "base"},
 }
 

@@ -1,0 +1,192 @@
+#include "app/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/shell_word.h"
+
+namespace dmlop {
+namespace {
+
+// Within a specification of zsh's _arguments: ':' and brackets end its parts.
+std::string ZshText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == ':' || c == '[' || c == ']' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::vector<std::string> NamesOf(std::span<const CompletedCommand> commands) {
+  std::vector<std::string> names;
+  for (const CompletedCommand& command : commands) names.push_back(command.name);
+  return names;
+}
+
+bool TakesFile(const CompletedOption& option) {
+  return option.type.find("FILE") != std::string::npos;
+}
+
+// One pattern of a case statement for each kind of value that the word before may ask for.
+std::string BashValues(const CompletedCommand& command) {
+  std::string text;
+  for (const CompletedOption& option : command.options) {
+    if (option.type.empty()) continue;
+    std::string reply = "return";
+    if (TakesFile(option)) reply = "COMPREPLY=($(compgen -f -- \"$word\")); return";
+    if (option.type == "DIR") reply = "COMPREPLY=($(compgen -d -- \"$word\")); return";
+    if (!option.words().empty()) {
+      reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); return",
+                          QuotedWord(fmt::format("{}", fmt::join(option.words(), " "))));
+    }
+    text += fmt::format("        {}) {} ;;\n", fmt::join(option.names, "|"), reply);
+  }
+  return text;
+}
+
+std::string BashCommand(const CompletedCommand& command) {
+  std::vector<std::string> names;
+  for (const CompletedOption& option : command.options) {
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  }
+  const std::string values = BashValues(command);
+  const std::string cases =
+      values.empty() ? "" : fmt::format("      case $before in\n{}      esac\n", values);
+  return fmt::format("    {})\n{}      options={}\n      words={}\n      ;;\n", command.name, cases,
+                     QuotedWord(fmt::format("{}", fmt::join(names, " "))),
+                     QuotedWord(fmt::format("{}", fmt::join(command.words, " "))));
+}
+
+std::string ZshOption(const CompletedOption& option) {
+  std::string value;
+  if (!option.type.empty()) {
+    value = fmt::format(":{}:", ZshText(option.type));
+    if (TakesFile(option)) value += "_files";
+    if (option.type == "DIR") value += "_files -/";
+    if (!option.words().empty()) value += fmt::format("({})", fmt::join(option.words(), " "));
+  }
+  std::string text;
+  for (const std::string& name : option.names) {
+    text +=
+        fmt::format(" \\\n        {}",
+                    QuotedWord(fmt::format("*{}[{}]{}", name, ZshText(option.description), value)));
+  }
+  return text;
+}
+
+std::string FishOption(const std::string& command, const CompletedOption& option) {
+  std::string text = fmt::format("complete -c dmlop -n '__fish_seen_subcommand_from {}'", command);
+  for (const std::string& name : option.names) {
+    const bool is_long = name.starts_with("--");
+    text += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
+  }
+  if (!option.words().empty()) {
+    text += fmt::format(" -x -a '{}'", fmt::join(option.words(), " "));
+  } else if (TakesFile(option)) {
+    text += " -r -F";
+  } else if (option.type == "DIR") {
+    text += " -x -a '(__fish_complete_directories)'";
+  } else if (!option.type.empty()) {
+    text += " -x";
+  }
+  return text + " -d " + QuotedWord(option.description) + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> CompletedOption::words() const {
+  std::vector<std::string> words;
+  if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) {
+    return words;
+  }
+  for (size_t begin = 0; begin <= type.size();) {
+    const size_t end = std::min(type.find('|', begin), type.size());
+    words.push_back(type.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+std::string BashCompletion(std::span<const CompletedCommand> commands) {
+  std::string text = R"(# Completes dmlop in bash; from 'dmlop completion bash'.
+_dmlop() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options words
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+)";
+  text += fmt::format("    COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\"))\n",
+                      fmt::join(NamesOf(commands), " "));
+  text += "    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+  for (const CompletedCommand& command : commands) text += BashCommand(command);
+  return text + R"(  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+  elif [[ -n $words ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _dmlop dmlop
+)";
+}
+
+std::string ZshCompletion(std::span<const CompletedCommand> commands) {
+  std::string text = R"(#compdef dmlop
+# Completes dmlop in zsh; from 'dmlop completion zsh'.
+_dmlop() {
+  local -a commands
+  commands=(
+)";
+  for (const CompletedCommand& command : commands) {
+    text += fmt::format("    {}\n",
+                        QuotedWord(fmt::format("{}:{}", command.name, ZshText(command.summary))));
+  }
+  text += R"(  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    _arguments '--help[Print this help message and exit]' '--version[Print the version]'
+    return
+  fi
+  local command=$words[2]
+  shift words
+  ((CURRENT--))
+  case $command in
+)";
+  for (const CompletedCommand& command : commands) {
+    text += fmt::format("    {})\n      _arguments", command.name);
+    for (const CompletedOption& option : command.options) text += ZshOption(option);
+    const std::string rest =
+        command.words.empty() ? "_files" : fmt::format("({})", fmt::join(command.words, " "));
+    text += fmt::format(" \\\n        {}\n      ;;\n", QuotedWord("*:argument:" + rest));
+  }
+  return text + R"(  esac
+}
+if [[ $funcstack[1] == _dmlop ]]; then
+  _dmlop "$@"
+else
+  compdef _dmlop dmlop
+fi
+)";
+}
+
+std::string FishCompletion(std::span<const CompletedCommand> commands) {
+  std::string text = "# Completes dmlop in fish; from 'dmlop completion fish'.\n";
+  for (const CompletedCommand& command : commands) {
+    text += fmt::format("complete -c dmlop -f -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                        QuotedWord(command.summary));
+    if (!command.words.empty()) {
+      text += fmt::format("complete -c dmlop -f -n '__fish_seen_subcommand_from {}' -a '{}'\n",
+                          command.name, fmt::join(command.words, " "));
+    }
+    for (const CompletedOption& option : command.options) text += FishOption(command.name, option);
+  }
+  return text + R"(complete -c dmlop -n __fish_use_subcommand -l help -d 'Print this help message'
+complete -c dmlop -n __fish_use_subcommand -l version -d 'Print the version'
+)";
+}
+
+}  // namespace dmlop

@@ -1,0 +1,139 @@
+#include "core/api/operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/parallel.h"
+#include "core/document/operator_document.h"
+#include "core/ops/checks.h"
+
+namespace dmlop {
+namespace {
+
+std::string FaultLines(const Diagnostics& diagnostics, std::string_view text) {
+  std::string lines;
+  PositionFinder positions(text);
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    if (!lines.empty()) lines += '\n';
+    if (diagnostic.offset) {
+      const TextPosition position = positions.Find(*diagnostic.offset);
+      lines += fmt::format("{}:{}: ", position.line, position.column);
+    }
+    if (!diagnostic.pointer.empty()) lines += diagnostic.pointer + ": ";
+    lines += fmt::format("{} [{}]", diagnostic.message, diagnostic.code);
+  }
+  return lines;
+}
+
+OperatorDesc ReadOperator(std::string_view text) {
+  Diagnostics diagnostics;
+  std::optional<JsonDocument> json = JsonDocument::Parse(std::string(text), diagnostics);
+  if (json) {
+    OperatorDocument document(*std::move(json), "", diagnostics);
+    if (document.has_operator()) document.Check(kHighestFeatureLevel, diagnostics);
+    if (!diagnostics.has_errors()) return document.op();
+  }
+  throw InvalidDescriptor(FaultLines(diagnostics, text));
+}
+
+TensorInfo InfoOf(const TensorSlot& slot) {
+  const Layout layout = LayoutOf(*slot.desc);
+  TensorInfo info{DisplayName(slot.path),
+                  std::string(Name(*slot.desc->data_type)),
+                  *slot.desc->sizes,
+                  {},
+                  ByteWidth(*slot.desc->data_type),
+                  static_cast<size_t>(SizeInBytes(*slot.desc))};
+  for (const int64_t stride : layout.strides) info.strides.push_back(static_cast<uint32_t>(stride));
+  return info;
+}
+
+// Bytes from the first to the last element.
+size_t ElementExtent(const TensorInfo& tensor) {
+  size_t last = 0;
+  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+    last += (tensor.sizes[d] - size_t{1}) * tensor.strides[d];
+  }
+  return (last + 1) * tensor.element_bytes;
+}
+
+template <typename View, typename Byte>
+std::vector<View> ViewsOf(std::span<const TensorInfo> tensors, const std::vector<DataType>& types,
+                          const std::vector<std::span<Byte>>& buffers) {
+  if (buffers.size() != tensors.size()) {
+    throw std::invalid_argument(
+        fmt::format("{} buffers for {} tensors", buffers.size(), tensors.size()));
+  }
+  std::vector<View> views;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInfo& tensor = tensors[i];
+    const size_t extent = ElementExtent(tensor);
+    if (buffers[i].size() < extent) {
+      throw std::invalid_argument(
+          fmt::format("{} has {} bytes; it needs {}", tensor.name, buffers[i].size(), extent));
+    }
+    if (reinterpret_cast<uintptr_t>(buffers[i].data()) % tensor.element_bytes != 0) {
+      throw std::invalid_argument(
+          fmt::format("{} is not aligned to {} bytes", tensor.name, tensor.element_bytes));
+    }
+    views.push_back({buffers[i].data(),
+                     types[i],
+                     {Dims(tensor.sizes.begin(), tensor.sizes.end()),
+                      Dims(tensor.strides.begin(), tensor.strides.end())}});
+  }
+  return views;
+}
+
+}  // namespace
+
+InvalidDescriptor::InvalidDescriptor(const std::string& faults) : std::invalid_argument(faults) {}
+InvalidDescriptor::InvalidDescriptor(const InvalidDescriptor&) noexcept = default;
+InvalidDescriptor::~InvalidDescriptor() = default;
+
+struct Operator::State {
+  OperatorDesc desc;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<DataType> input_types, output_types;
+
+  explicit State(OperatorDesc operator_desc) : desc(std::move(operator_desc)) {
+    for (const TensorSlot& slot : TensorSlots(std::as_const(desc))) {
+      const bool is_input = slot.role == TensorRole::kInput;
+      (is_input ? inputs : outputs).push_back(InfoOf(slot));
+      (is_input ? input_types : output_types).push_back(*slot.desc->data_type);
+    }
+  }
+};
+
+Operator::Operator(std::string_view descriptor)
+    : state_(std::make_unique<const State>(ReadOperator(descriptor))) {}
+Operator::Operator(Operator&&) noexcept = default;
+Operator& Operator::operator=(Operator&&) noexcept = default;
+Operator::~Operator() = default;
+
+std::span<const TensorInfo> Operator::inputs() const {
+  return state_->inputs;
+}
+
+std::span<const TensorInfo> Operator::outputs() const {
+  return state_->outputs;
+}
+
+void Operator::Run(const std::vector<std::span<const std::byte>>& inputs,
+                   const std::vector<std::span<std::byte>>& outputs) const {
+  dmlop::Run(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
+             ViewsOf<TensorView>(state_->outputs, state_->output_types, outputs));
+}
+
+void SetMaximumThreads(int count) {
+  if (count < 1) throw std::invalid_argument(fmt::format("{} threads", count));
+  SetThreadCount(count);
+}
+
+std::string_view Version() {
+  return DMLOP_VERSION;
+}
+
+}  // namespace dmlop

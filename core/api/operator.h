@@ -1,0 +1,77 @@
+// DirectML's tensor operators on the CPU: the text of a descriptor and buffers in, the result out.
+//
+//   const dmlop::Operator sum(R"({"type": "REDUCE", "desc": {
+//       "Function": "SUM", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}}})");
+//   sum.Run({std::as_bytes(std::span(x))}, {std::as_writable_bytes(std::span(y))});
+//
+// The descriptor is what dmlop-descriptor(5) describes, without bindings: every input has its
+// DataType and Sizes. The result's bits depend on the descriptor and the inputs' values alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#define DMLOP_API __attribute__((visibility("default")))
+
+namespace dmlop {
+
+// A tensor of an operator.
+struct TensorInfo {
+  std::string name;               // its field: "InputTensor", "OutputTensors[1]"
+  std::string data_type;          // as DirectML names it: "FLOAT32"
+  std::vector<uint32_t> sizes;    // 1 to 8 dimensions, in elements
+  std::vector<uint32_t> strides;  // between neighbours along each dimension, in elements
+  std::size_t element_bytes;      // of one element
+  std::size_t bytes;              // of its buffer: TotalTensorSizeInBytes, a multiple of 4
+};
+
+// A descriptor that cannot run. what() has a line for each fault:
+//
+//   1:131: /desc/Axes/0: axis 4 is out of range for InputTensor with 2 dimensions [RED-3]
+class DMLOP_API InvalidDescriptor : public std::invalid_argument {
+ public:
+  explicit InvalidDescriptor(const std::string& faults);
+  InvalidDescriptor(const InvalidDescriptor&) noexcept;
+  ~InvalidDescriptor() override;
+};
+
+// An operator that is ready to run, as often as is wanted, from several threads at once.
+class DMLOP_API Operator {
+ public:
+  // Reads and checks the JSON text, of which nothing is kept. Throws InvalidDescriptor.
+  explicit Operator(std::string_view descriptor);
+  Operator(Operator&& other) noexcept;
+  Operator& operator=(Operator&& other) noexcept;
+  ~Operator();
+
+  // In the order in which Run takes them; valid as long as the operator is.
+  std::span<const TensorInfo> inputs() const;
+  std::span<const TensorInfo> outputs() const;
+
+  // Computes the outputs on all cores. The buffers belong to the caller; each begins at a multiple
+  // of its tensor's element_bytes and reaches to the last element at least. Elements lie as the
+  // strides say, and bytes between those of an output are left alone. Outputs overlap neither one
+  // another nor inputs. Throws std::invalid_argument for buffers that are too few, too many, too
+  // small or not aligned, and std::bad_alloc.
+  void Run(const std::vector<std::span<const std::byte>>& inputs,
+           const std::vector<std::span<std::byte>>& outputs) const;
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
+};
+
+// Bounds the threads that the process computes with, at least 1; at first, the cores that it may
+// use. Not to be called while an operator runs.
+DMLOP_API void SetMaximumThreads(int count);
+
+// "0.1.0"
+DMLOP_API std::string_view Version();
+
+}  // namespace dmlop

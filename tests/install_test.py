@@ -1,0 +1,182 @@
+"""What 'cmake --install' and the Debian package put in place, and a project that builds against it."""
+
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ["BUILD"])
+COMPILER = os.environ["CXX_COMPILER"]
+CONSUMER = ROOT / "tests/consumer"
+SUMS = "6 6 9\n"  # of main.cpp
+
+
+def run(*command, **options):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def listing(folder):
+    return sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*") if not p.is_dir())
+
+
+def places(library_folder="lib"):
+    """Where each installed file belongs."""
+    manual = [f"share/man/man{page.suffix[1]}/{page.name}.gz" for page in (ROOT / "man").iterdir()]
+    return sorted([
+        "bin/dmlop", f"{library_folder}/dmlop/dmlop-bench.so", "include/dmlop/operator.h",
+        *(f"{library_folder}/{name}" for name in (
+            "libdmlop.so", "libdmlop.so.0", "libdmlop.so.0.1.0", "pkgconfig/dmlop.pc",
+            "cmake/dmlop/dmlop-config.cmake", "cmake/dmlop/dmlop-config-release.cmake",
+            "cmake/dmlop/dmlop-config-version.cmake")),
+        "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
+        "share/zsh/site-functions/_dmlop", "share/zsh/vendor-completions/_dmlop",
+        "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright", *manual])
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory(prefix="dmlop-install-")
+        cls.folder = pathlib.Path(cls.directory.name)
+        cls.prefix = cls.folder / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def test_everything_is_in_its_place(self):
+        self.assertEqual(listing(self.prefix), places())
+        for page in (ROOT / "man").iterdir():
+            with gzip.open(self.prefix / f"share/man/man{page.suffix[1]}/{page.name}.gz") as installed:
+                self.assertEqual(installed.read(), page.read_bytes())
+
+    def test_the_program_runs_and_finds_its_module(self):
+        program = self.prefix / "bin/dmlop"
+        self.assertTrue(run(program, "--version").startswith("dmlop 0.1.0\n"))
+        timed = run(program, "bench", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", '
+                    '"Sizes": [4]}}', "--min-time", "1ms", "--cache", "hot", "--format", "csv")
+        self.assertEqual(len(timed.splitlines()), 2)
+        for shell, path in (("bash", "bash-completion/completions/dmlop"), ("zsh", "zsh/site-functions/_dmlop"),
+                            ("fish", "fish/vendor_completions.d/dmlop.fish")):
+            self.assertEqual((self.prefix / "share" / path).read_text(), run(program, "completion", shell))
+
+    def test_a_project_builds_with_find_package(self):
+        build = self.folder / "consumer"
+        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        run("cmake", "--build", build)
+        self.assertEqual(run(build / "consumer"), SUMS)
+
+    def test_a_program_builds_with_pkg_config(self):
+        environment = os.environ | {"PKG_CONFIG_PATH": str(self.prefix / "lib/pkgconfig")}
+        flags = run("pkg-config", "--cflags", "--libs", "dmlop", env=environment).split()
+        self.assertEqual(run("pkg-config", "--modversion", "dmlop", env=environment), "0.1.0\n")
+        run(COMPILER, "-std=c++20", CONSUMER / "main.cpp", "-o", self.folder / "by_flags", *flags)
+        self.assertEqual(run(self.folder / "by_flags", env={"LD_LIBRARY_PATH": str(self.prefix / "lib")}), SUMS)
+
+    def test_the_library_refuses_what_is_wrong(self):
+        source = self.folder / "wrong.cpp"
+        source.write_text(r'''
+#include <dmlop/operator.h>
+#include <cstdio>
+template <typename Call> void Expect(Call&& call) {
+  try { call(); std::puts("nothing"); } catch (const std::invalid_argument& e) { std::puts(e.what()); }
+}
+int main() {
+  Expect([] { dmlop::Operator(R"({"type": "REDUCE", "Function": "SUM", "Axes": [4],
+"InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]}, "Axis": 1})"); });
+  try { dmlop::Operator("{"); } catch (const dmlop::InvalidDescriptor&) { std::puts("InvalidDescriptor"); }
+  dmlop::Operator copy(R"({"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32",
+      "Sizes": [2, 2], "Strides": [4, 1]}})");
+  const dmlop::Operator op = std::move(copy);
+  const auto& in = op.inputs()[0];
+  std::printf("%s %s %zu %zu %u,%u %u,%u\n", in.name.c_str(), in.data_type.c_str(), in.element_bytes, in.bytes,
+              in.sizes[0], in.sizes[1], in.strides[0], in.strides[1]);
+  const float x[6] = {1, 2, -1, -1, 3, 4};
+  float y[4];
+  const auto xs = std::as_bytes(std::span(x));
+  const auto ys = std::as_writable_bytes(std::span(y));
+  Expect([&] { op.Run({}, {ys}); });
+  Expect([&] { op.Run({xs.first(20)}, {ys}); });
+  Expect([&] { op.Run({xs}, {ys.subspan(1)}); });
+  alignas(4) std::byte bytes[32];
+  Expect([&] { op.Run({xs}, {std::span(bytes).subspan(1)}); });
+  Expect([] { dmlop::SetMaximumThreads(0); });
+  dmlop::SetMaximumThreads(1);
+  op.Run({xs}, {ys});
+  std::printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
+}
+''')
+        program = self.folder / "wrong"
+        run(COMPILER, "-std=c++20", source, "-o", program, f"-I{self.prefix}/include", f"-L{self.prefix}/lib", "-ldmlop")
+        said = run(program, env={"LD_LIBRARY_PATH": str(self.prefix / "lib")}).splitlines()
+        self.assertEqual(said[0], "1:50: /Axes/0: axis 4 is out of range for InputTensor with 2 dimensions [RED-3]")
+        self.assertEqual(said[1], "2:59: /Axis: 'Axis' is not a known field (did you mean 'Axes'?) [JSON-3]")
+        self.assertEqual(said[2:], [
+            "InvalidDescriptor",
+            "InputTensor FLOAT32 4 24 2,2 4,1",
+            "0 buffers for 1 tensors",
+            "InputTensor has 20 bytes; it needs 24",
+            "OutputTensor has 15 bytes; it needs 16",
+            "OutputTensor is not aligned to 4 bytes",
+            "0 threads",
+            "1 2 3 4"])
+
+    def test_only_the_interface_can_be_seen(self):
+        symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / "lib/libdmlop.so.0")
+        names = [line.split(maxsplit=2)[2] for line in symbols.splitlines()]
+        declared = re.findall(r"\b(\w+)\(", (ROOT / "core/api/operator.h").read_text())
+        for name in names:
+            self.assertRegex(name, r"^(vtable for |typeinfo (name )?for )?dmlop::(Operator|InvalidDescriptor|SetMaximumThreads|Version)\b")
+        for name in ("Operator", "Run", "inputs", "outputs", "SetMaximumThreads", "Version", "InvalidDescriptor"):
+            self.assertIn(name, declared)
+            self.assertTrue(any(re.search(rf"\b{name}\(", symbol) for symbol in names), name)
+
+
+class DebianTest(unittest.TestCase):
+    def setUp(self):
+        missing = [tool for tool in ("dpkg-deb", "dpkg-shlibdeps", "cpack") if shutil.which(tool) is None]
+        if missing:
+            self.skipTest(f"not installed: {', '.join(missing)}")
+        directory = tempfile.TemporaryDirectory(prefix="dmlop-deb-")
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+        run("cpack", "-G", "DEB", "--config", BUILD / "CPackConfig.cmake", "-B", self.folder)
+        self.package, = self.folder.glob("*.deb")
+
+    def test_it_installs_and_removes_cleanly(self):
+        self.assertRegex(self.package.name, r"^dmlop_0\.1\.0_\w+\.deb$")
+        fields = run("dpkg-deb", "--field", self.package)
+        self.assertRegex(fields, r"(?m)^Depends: .*\blibc6 .*\blibtbb12\b")
+        root = self.folder / "root"
+        for made in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"):
+            (root / made).mkdir(parents=True)
+        (root / "var/lib/dpkg/status").touch()
+        dpkg = ["dpkg", f"--root={root}", "--force-depends", "--force-not-root", f"--log={root}/log"]
+        run(*dpkg, "--install", self.package)
+        self.assertEqual(listing(root / "usr"), places())
+        self.assertIn("Status: install ok installed", (root / "var/lib/dpkg/status").read_text())
+        self.assertTrue(run(root / "usr/bin/dmlop", "--version").startswith("dmlop 0.1.0\n"))
+        run(*dpkg, "--purge", "dmlop")
+        self.assertEqual([str(p) for p in root.rglob("*dmlop*")], [])
+        self.assertFalse((root / "usr").exists())
+
+    def test_lintian_has_no_errors(self):
+        if shutil.which("lintian") is None:
+            self.skipTest("lintian is not installed")
+        said = run("lintian", "--allow-root", "--fail-on", "none", self.package)
+        self.assertEqual([line for line in said.splitlines() if line.startswith("E:")], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
