@@ -1,0 +1,173 @@
+"""The manual: well-formed, true to --help and to the completions, and every example runs."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
+from program import DMLOP, ROOT, X, ProgramTest, start
+
+PAGES = sorted((ROOT / "man").glob("*.[157]"))
+COMMANDS = [page.stem.removeprefix("dmlop-") for page in PAGES if page.name.endswith(".1") and page.stem != "dmlop"]
+COMMON = {"-h", "--help", "-q", "--quiet", "-v", "--verbose", "--color"}
+TOOLS = ("parallel", "sbatch")  # examples of these are run by cluster_test.py
+
+
+def options_of_help(command):
+    """The names that each option has."""
+    text = start([command, "--help"]).stdout.decode()
+    listed = text[text.index("\nOptions:"):text.index("\nExamples:")]
+    return {frozenset(line.split()[0].split(",")) for line in listed.splitlines() if line.startswith("  -")}
+
+
+def options_of_page(page):
+    """The names on the lines that begin the items of its lists."""
+    found = set()
+    for line in re.findall(r"^\.It (.*\bFl .*)$", page.read_text(), re.M):
+        for names in re.findall(r"\bFl ((?:\S+ , )*\S+)", line.replace(" , Fl ", " Fl ")):
+            found.update("-" + name for name in names.split(" , "))
+    return found
+
+
+def examples_of(page):
+    """The lines of commands that a page shows."""
+    text = page.read_text()
+    if ".Sh EXAMPLES" not in text:
+        return []
+    shown = text[text.index(".Sh EXAMPLES"):].replace("\\(dq", '"')
+    blocks = re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", shown, re.M)
+    lines = re.findall(r"^\.Dl (.*)$", shown, re.M)
+    return [*lines, *(block.replace("\\e", "\\") for block in blocks)]
+
+
+class PagesTest(unittest.TestCase):
+    def test_every_command_has_a_page(self):
+        listed = start(["--help"]).stdout.decode()
+        names = re.findall(r"^  (\w+) ", listed[listed.index("Subcommands:"):], re.M)
+        self.assertEqual(sorted(names), sorted(COMMANDS))
+        for name in names:
+            self.assertIn(f".Xr dmlop-{name} 1 .", (ROOT / "man/dmlop.1").read_text())
+
+    def test_pages_are_well_formed(self):
+        names = {page.name for page in PAGES}
+        for page in PAGES:
+            said = subprocess.run(["mandoc", "-T", "lint", page], capture_output=True, text=True).stdout
+            for line in said.splitlines():
+                missing = re.search(r"referenced manual not found: Xr (\S+) (\d)", line)
+                self.assertIsNotNone(missing, line)  # of pages that are not installed here
+                self.assertIn(f"{missing[1]}.{missing[2]}", names, line)
+
+    def test_pages_have_the_options_of_help(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                told = {name for names in options_of_help(command) for name in names} - COMMON
+                self.assertEqual(options_of_page(ROOT / f"man/dmlop-{command}.1"), told)
+
+    def test_the_common_options_are_those_of_every_command(self):
+        self.assertEqual(options_of_page(ROOT / "man/dmlop.1") - {"--version"}, COMMON)
+        for command in COMMANDS:
+            self.assertLess(COMMON, {name for names in options_of_help(command) for name in names} | {""})
+
+
+class CompletionTest(ProgramTest):
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        script = (f"source <({DMLOP} completion bash); COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _dmlop; "
+                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "-c", script, "bash", "dmlop", *words], cwd=self.folder,
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.split()
+
+    def test_bash_offers_what_help_lists(self):
+        self.assertEqual(set(self.complete("")), {*COMMANDS, "--help", "--version"})
+        for command in COMMANDS:
+            names = {name for names in options_of_help(command) for name in names}
+            self.assertEqual(set(self.complete(command, "-")), names, command)
+
+    def test_bash_offers_words_and_files(self):
+        self.save(x=X)
+        (self.folder / "in").mkdir()
+        self.assertEqual(self.complete("show", "--color", "al"), ["always"])
+        self.assertEqual(self.complete("validate", "--format", ""), ["text", "json"])
+        self.assertEqual(self.complete("run", "--report", "x"), ["x.npy"])
+        self.assertEqual(self.complete("run", "--output-path", ""), ["in"])
+        self.assertEqual(self.complete("run", "-t", ""), [])
+        self.assertEqual(self.complete("completion", "z"), ["zsh"])
+        self.assertEqual(self.complete("show", "x"), ["x.npy"])
+
+    def test_other_shells_read_theirs(self):
+        for shell, arguments in (("zsh", ["-n"]), ("fish", ["--no-execute"])):
+            script = self.text_of("completion", shell)
+            for command in COMMANDS:
+                for names in options_of_help(command):
+                    for name in names:
+                        if shell == "zsh":
+                            self.assertIn(f"'*{name}[", script)
+                        else:
+                            self.assertRegex(script, rf"from {command}'.* -[ls] {name.lstrip('-')}\b")
+            self.write(f"script.{shell}", script)
+            try:
+                done = subprocess.run([shell, *arguments, f"script.{shell}"], cwd=self.folder, capture_output=True)
+            except FileNotFoundError:
+                print(f"{shell} is not installed: its script was not read by it", file=sys.stderr)
+                continue
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+class ExamplesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        reduce = {"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}}
+        gpu = X.sum(0, keepdims=True)
+        self.save(x=X, a=X, b=X, gpu=gpu, cpu=gpu + 1)
+        self.write("reduce.json", reduce)
+        self.write("bound.json", reduce | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "bound.npy"}})
+        self.write("split.json", {"type": "SPLIT", "desc": {"Axis": 0, "OutputTensors": [
+            {"DataType": "FLOAT32", "Sizes": [1, 3]}, {"DataType": "FLOAT32", "Sizes": [2, 3]}]}})
+        self.write("join.json", {"type": "JOIN", "desc": {"Axis": 0}})
+        page = (ROOT / "man/dmlop-descriptor.5").read_text()
+        self.write("model.json", next(b for b in self.blocks(page) if '"dispatchables"' in b))
+        sweep = next(b for b in self.blocks((ROOT / "man/dmlop-batch.1").read_text()) if '"sweep"' in b)
+        self.write("sweep.jsonl", sweep.replace("\n", " ") + "\n")
+
+    @staticmethod
+    def blocks(text):
+        return re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", text, re.M)
+
+    def test_every_example_runs(self):
+        count = 0
+        for page in PAGES:
+            for example in examples_of(page):
+                if any(re.search(rf"\b{tool} ", example) for tool in TOOLS):
+                    continue
+                with self.subTest(page=page.name, example=example):
+                    path = f"dmlop() {{ {DMLOP} \"$@\"; }}\nset -e -o pipefail\n"
+                    done = subprocess.run(["bash", "-c", path + example], cwd=self.folder, capture_output=True,
+                                          text=True, timeout=60)
+                    differs = "compare" in example or "-e gpu" in example
+                    self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stderr)
+                    count += 1
+        self.assertGreater(count, 12)
+
+    def test_every_document_is_valid(self):
+        documents = []
+        for page in PAGES:
+            documents += [(page.name, b) for b in self.blocks(page.read_text()) if b.startswith("{")]
+        self.assertEqual(len(documents), 3)
+        for name, document in documents:
+            with self.subTest(name):
+                if '"sweep"' in document:
+                    self.assertIn(b"dmlop: 6 cases, 3 combinations left out", start(["batch", "--expand", "sweep.jsonl"], cwd=self.folder).stderr)
+                else:
+                    self.run_program("validate", "-", stdin=document.encode())
+
+
+if __name__ == "__main__":
+    unittest.main()
