@@ -23,8 +23,8 @@ double LogOfPositive(const ExactSum& sum);
 template <typename T>
 T LogOfSum(const ExactSum& sum);
 
-// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], has
-// Exp(x - max) of every finite element x added. T is float or Half.
+// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], is the
+// sum of e^(x - max) over elements x within 2^-48 of it. T is float or Half.
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 

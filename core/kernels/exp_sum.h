@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "core/tensor/half.h"
 
@@ -14,10 +15,15 @@ namespace dmlop {
 // all elements are -infinity. A group that met NaN or +infinity has a sum or a max that is not
 // finite.
 struct ExpSums {
-  // Of a finite sum of at most 2^16 terms, each within 2^-37. The additions lose 2^-53 of the sum
-  // each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of what the sum was: if
-  // that happens at every term, half of 2^16 times as much of what the sum becomes, 2^-36.4.
-  static constexpr double kRelativeBound = 0x1p-35;
+  // Of a finite sum of at most 2^16 terms. Those of FLOAT32 are within 2^-37. The additions lose
+  // 2^-53 of the sum each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of
+  // what the sum was: if that happens at every term, half of 2^16 times as much of what the sum
+  // becomes, 2^-36.4.
+  //
+  // Those of FLOAT16 are exponentials in binary32, within 2^-22.8, of differences of up to
+  // kHeadroom that are rounded to 2^-20; at most four are added in binary32, which loses 2^-23.
+  template <typename T>
+  static constexpr double kRelativeBound = std::is_same_v<T, Half> ? 0x1p-19 : 0x1p-35;
 
   // Moving a sum takes longer than adding to it, and terms of up to e^16 are as exact as others.
   static constexpr double kHeadroom = 16;

@@ -24,21 +24,50 @@ using WideVec = hn::Vec<Wide>;
 using NarrowVec = hn::Vec<Narrow>;
 using BitsVec = hn::Vec<NarrowBits>;
 
-HWY_INLINE NarrowVec LoadNarrow(const float* x) {
-  return hn::LoadU(Narrow(), x);
+using Floats = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<Floats>;
+
+// A vector of FLOAT32 as FLOAT64.
+struct WideFloats {
+  WideVec low, high;
+};
+
+#if HWY_TARGET != HWY_SCALAR
+HWY_INLINE WideFloats WidenFloats(FloatVec x) {
+  const hn::Half<Floats> half;
+  return {hn::PromoteTo(Wide(), hn::LowerHalf(half, x)),
+          hn::PromoteTo(Wide(), hn::UpperHalf(half, x))};
 }
-HWY_INLINE NarrowVec LoadNarrow(const Half* x) {
-  const hn::Rebind<hwy::float16_t, Narrow> d;
-  const NarrowVec wide =
-      hn::PromoteTo(Narrow(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(x)));
+
+HWY_INLINE FloatVec NarrowFloats(const WideFloats& x) {
+  const hn::Half<Floats> half;
+  return hn::Combine(Floats(), hn::DemoteTo(half, x.high), hn::DemoteTo(half, x.low));
+}
+#endif
+
+// A vector of FLOAT32, as many as D says.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* x) {
+  return hn::LoadU(d, x);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* x) {
+  const hn::Rebind<hwy::float16_t, D> halves;
+  const hn::Vec<D> wide =
+      hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(x)));
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   // In software, Highway takes infinities and NaN for numbers from 2^16 on.
-  const NarrowVec infinity = hn::BitCast(Narrow(), hn::Set(NarrowBits(), 0x7F800000u));
-  const auto is_special = hn::Ge(hn::Abs(wide), hn::Set(Narrow(), 65536.0f));
+  const hn::Vec<D> infinity = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7F800000u));
+  const auto is_special = hn::Ge(hn::Abs(wide), hn::Set(d, 65536.0f));
   return hn::IfThenElse(is_special, hn::Or(wide, infinity), wide);
 #else
   return wide;
 #endif
+}
+
+template <typename T>
+HWY_INLINE NarrowVec LoadNarrow(const T* x) {
+  return LoadFloats(Narrow(), x);
 }
 
 template <typename T>

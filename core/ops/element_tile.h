@@ -1,6 +1,7 @@
-// A tile of ReduceLoop that works element by element, for any function.
+// A tile of ReduceLoop that works element by element.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/kernels/reduce_functions.h"
@@ -8,7 +9,7 @@
 
 namespace dmlop {
 
-// Any function of reduce_functions.h.
+// A function of reduce_functions.h.
 template <typename Function>
 class ElementTile {
  public:
@@ -18,27 +19,23 @@ class ElementTile {
   static constexpr bool kByVectors = false;
   static constexpr int64_t kColumns = 4;  // mostly one of them is wanted
 
-  explicit ElementTile(int64_t capacity)
-      : states_(static_cast<size_t>(capacity), Function::Start(0)) {}
+  explicit ElementTile(int64_t capacity) : states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double* shift, int64_t shift_stride) {
-    for (int64_t o = 0; o < count; ++o) {
-      state(o) = Function::Start(shift == nullptr ? 0.0 : shift[o * shift_stride]);
-    }
+  void Start(int64_t count) {
+    std::fill_n(states_.begin(), count, typename Function::State{});
   }
 
   void AddRow(int64_t o, const ElementRun<Input>& run) {
     for (int64_t i = 0; i < run.count; ++i) {
-      Function::Add(state(o), run.first[i * run.stride], run.number + i * run.number_step);
+      Function::Add(state(o), run.first[i * run.stride]);
     }
   }
 
   void AddColumns(const ColumnRun& columns, const ElementRun<Input>& run) {
     for (int64_t i = 0; i < run.count; ++i) {
       const Input* x = run.first + i * run.stride;
-      const int64_t number = run.number + i * run.number_step;
       for (int64_t o = 0; o < columns.count; ++o) {
-        Function::Add(state(o), x[o * columns.stride], number);
+        Function::Add(state(o), x[o * columns.stride]);
       }
     }
   }
@@ -47,8 +44,8 @@ class ElementTile {
     Function::Merge(state(o), other.states_[static_cast<size_t>(p)]);
   }
 
-  bool Finish(int64_t o, int64_t n, Output& result) const {
-    result = Function::Finish(states_[static_cast<size_t>(o)], n);
+  bool Finish(int64_t o, int64_t, Output& result) const {
+    result = Function::Finish(states_[static_cast<size_t>(o)]);
     return true;
   }
 

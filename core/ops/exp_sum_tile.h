@@ -24,7 +24,7 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
         maxima_(static_cast<size_t>(capacity)),
         sums_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(maxima_.begin(), count, ExpSums::kStartMax);
     std::fill_n(sums_.begin(), count, 0.0);
   }
@@ -61,10 +61,10 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
     }
     const double log = Log(sums_[i]);
     const HeadTail sum = TwoSum(maxima_[i], log);
-    // What merging blocks of 2^16 terms may lose, and the logarithms here and of the exact sum,
-    // comes on top.
+    // What merging blocks of 2^16 terms may lose, and the logarithms here and of the sum in fixed
+    // point, comes on top; so does what that sum is off by.
     const double bound =
-        ExpSums::kRelativeBound * 1.01 + 0x1p-66 * static_cast<double>(n) + 0x1p-50 * (1 + log);
+        ExpSums::kRelativeBound<T> * 1.01 + 0x1p-66 * static_cast<double>(n) + 0x1p-50 * (1 + log);
     return reduce::DecideRounding(sum.head, sum.tail, bound, result);
   }
 

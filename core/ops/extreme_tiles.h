@@ -23,7 +23,7 @@ class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
     kernels_ = kExtreme == Extreme::kMax ? kernels.max : kernels.min;
   }
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(keys_.begin(), count, Order::kWorst);
   }
 
@@ -82,7 +82,7 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
     kernels_ = kExtreme == Extreme::kMax ? kernels.index_of_max : kernels.index_of_min;
   }
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(keys_.begin(), count, Order::kWorst);
     std::fill_n(numbers_.begin(), count, kNone);
   }

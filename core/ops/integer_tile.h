@@ -20,7 +20,7 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
   explicit IntegerTile(int64_t capacity)
       : kernels_(IntegerFoldKernelsFor<T>(kFold)), states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(states_.begin(), count, static_cast<T>(StartOf(kFold)));
   }
 

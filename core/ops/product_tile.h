@@ -23,7 +23,7 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
   explicit RoughProductTile(int64_t capacity)
       : kernels_(RoughProductKernelsFor<T>()), states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) { states_.Start(static_cast<size_t>(count)); }
+  void Start(int64_t count) { states_.Start(static_cast<size_t>(count)); }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
     kernels_.multiply_row(x, count, states_.At(o));

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/ops/element_tile.h"
 #include "core/ops/exp_sum_tile.h"
+#include "core/ops/fixed_exp_sum_tile.h"
 #include "core/ops/reduce_run.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -27,28 +27,37 @@ std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<in
   return others;
 }
 
+// In a pass for the maxima, and one for sums that come to the same in any order.
+template <typename T, bool kMany>
+void ReduceInTwoPasses(const ReduceDesc& desc, const ConstTensorView& input,
+                       const TensorView& output, const std::vector<int64_t>& outputs) {
+  using Shift = ExpShiftTile<T, kMany>;
+  using Fixed = FixedExpSumTile<T, kMany>;
+  Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
+  const TensorView shift_view{shift.data(), DataType::kFloat64, PackedLayout(output.layout.sizes)};
+  const ReducePlan plan = PlanFor<Fixed>(desc, input, output, /*any_order=*/true);
+  ReducePlan shift_plan = plan;
+  shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
+  ReduceLoop<Shift>(shift_plan, input, nullptr, shift_view).RunOutputs(outputs);
+  const double* maxima = shift_view.elements<double>();
+  const auto others = SettleByMaxima(plan, outputs, maxima, output.elements<T>());
+  ReduceLoop<Fixed>(plan, input, maxima, output).RunOutputs(others);
+}
+
 }  // namespace
 
-// By vectors in one pass; exactly, in a pass for the maxima and one for the sums, where that does
-// not decide the rounding.
+// In one pass that minds no order; where that does not decide the rounding, in two.
 void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
                        const TensorView& output) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    using Shift = ElementTile<reduce::ExpShift<T>>;
-    using Exact = ElementTile<reduce::LogSumExp<T>>;
     const auto undecided = ReduceWith<ExpSumTile<T>>(desc, input, output);
     if (undecided.empty()) return;
-
-    Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
-    const TensorView shift_view{shift.data(), DataType::kFloat64,
-                                PackedLayout(output.layout.sizes)};
-    const ReducePlan plan = PlanFor<Exact>(desc, input, output, /*any_order=*/true);
-    ReducePlan shift_plan = plan;
-    shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
-    ReduceLoop<Shift>(shift_plan, input, nullptr, shift_view).RunOutputs(undecided);
-    const double* maxima = shift_view.elements<double>();
-    const auto others = SettleByMaxima(plan, undecided, maxima, output.elements<T>());
-    ReduceLoop<Exact>(plan, input, maxima, output).RunOutputs(others);
+    constexpr int64_t kFewOf = 16;
+    if (static_cast<int64_t>(undecided.size()) * kFewOf < output.layout.element_count()) {
+      ReduceInTwoPasses<T, false>(desc, input, output, undecided);
+    } else {
+      ReduceInTwoPasses<T, true>(desc, input, output, undecided);
+    }
   });
 }
 

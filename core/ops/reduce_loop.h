@@ -2,7 +2,8 @@
 // neighbouring outputs.
 //
 //   Tile(capacity)                    states of up to `capacity` outputs
-//   Start(count, shift, stride)       begins `count` groups; see ReduceLoop about `shift`
+//   Start(count)                      begins `count` groups
+//   SetShift(o, shift)                next, if there are shifts: that of group o
 //   AddRow(o, row)                    elements of group o
 //   AddColumns(columns, rows)         elements of all groups: `columns` leads from group to group
 //   Merge(o, other, p, number)        what another part of group o has seen: state p of the same or
@@ -44,7 +45,7 @@ class ReduceLoop {
   using Input = typename Tile::Input;
   using Output = typename Tile::Output;
 
-  // `shift` is null, or has a value for each output, which Tile::Start is shown.
+  // `shift` is null, or has a value for each output.
   ReduceLoop(const ReducePlan& plan, const ConstTensorView& input, const double* shift,
              const TensorView& output)
       : plan_(plan),
@@ -71,7 +72,7 @@ class ReduceLoop {
       const int64_t column = output % plan_.kept.sizes.back();
       tiles.push_back(row * plan_.tiles_per_row() + column / plan_.tile);
     }
-    std::sort(tiles.begin(), tiles.end());
+    if (!std::is_sorted(tiles.begin(), tiles.end())) std::sort(tiles.begin(), tiles.end());
     tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
     return RunTiles(static_cast<int64_t>(tiles.size()),
                     [&](int64_t i) { return tiles[static_cast<size_t>(i)]; });
@@ -190,8 +191,8 @@ class ReduceLoop {
 
   // Shows the turns [begin, end) of the reduced loops to a tile.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
-    tile.Start(place.count * plan_.fold.count, shift_ == nullptr ? nullptr : shift_ + place.shift,
-               Stride(ReducePlan::kShift));
+    tile.Start(place.count * plan_.fold.count);
+    if constexpr (requires { tile.SetShift(0, 0.0); }) SetShifts(place, tile);
     const Input* first = input_ + place.input;
     const int64_t column_stride = Stride(ReducePlan::kInput);
     if (plan_.fold.count > 1) {
@@ -207,6 +208,16 @@ class ReduceLoop {
           run.first = first + o * column_stride + offset;
           tile.AddRow(o, run);
         });
+      }
+    }
+  }
+
+  void SetShifts(const Place& place, Tile& tile) const {
+    const ReducePlan::Fold& fold = plan_.fold;
+    for (int64_t o = 0; o < place.count; ++o) {
+      const double shift = shift_[place.shift + o * Stride(ReducePlan::kShift)];
+      for (int64_t j = 0; j < fold.count; ++j) {
+        tile.SetShift(o * fold.output_step + j * fold.step, shift);
       }
     }
   }

@@ -30,7 +30,7 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
         peaks_(static_cast<size_t>(capacity)),
         blocks_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(heads_.begin(), count, -0.0);
     std::fill_n(tails_.begin(), count, 0.0);
     std::fill_n(peaks_.begin(), count, 0u);
@@ -98,7 +98,7 @@ class ExactSumTile {
         gather_(CopyTileFor(sizeof(T))),
         states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count, const double*, int64_t) {
+  void Start(int64_t count) {
     std::fill_n(states_.begin(), count, State());
   }
 

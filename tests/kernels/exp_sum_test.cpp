@@ -27,7 +27,7 @@ void ExpectWithinBound(double max, double sum, const std::vector<T>& row) {
   }
   Real difference = expected;
   mpfr_sub_d(difference.get(), difference.get(), sum, MPFR_RNDN);
-  mpfr_mul_d(expected.get(), expected.get(), ExpSums::kRelativeBound, MPFR_RNDN);
+  mpfr_mul_d(expected.get(), expected.get(), ExpSums::kRelativeBound<T>, MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), expected.get()), 0);
 }
 
@@ -72,6 +72,29 @@ TEST_P(ExpSumOnIsa, RisingTermsKeepTheirBound) {
     ExpSumKernelsFor<float>().add_row(&row.back(), 1, {&max, &sum});
   }
   ExpectWithinBound(max, sum, row);
+}
+
+// Terms as large as a sum takes without moving, where differences lose most.
+TEST_P(ExpSumOnIsa, LargeTermsKeepTheirBound) {
+  ForFloatAndHalf([]<typename T>() {
+    Engine engine = CaseEngine(0);
+    constexpr size_t kColumns = 17;
+    std::vector<T> tile(kColumns, FromDouble<T>(-Least<T>()));
+    while (tile.size() < 200 * kColumns) {
+      const double near = ExpSums::kHeadroom - Uniform(engine, 0, 0.1);
+      tile.push_back(FromDouble<T>(TowardZero<T>(near)));
+    }
+    std::vector<double> max(kColumns, ExpSums::kStartMax), sum(kColumns, 0.0);
+    for (size_t row = 0; row < 200; ++row) {
+      ExpSumKernelsFor<T>().add_columns(tile.data() + row * kColumns, 1, kColumns, kColumns,
+                                        {max.data(), sum.data()});
+    }
+    for (size_t c = 0; c < kColumns; ++c) {
+      std::vector<T> column;
+      for (size_t row = 0; row < 200; ++row) column.push_back(tile[row * kColumns + c]);
+      ExpectWithinBound(max[c], sum[c], column);
+    }
+  });
 }
 
 TEST_P(ExpSumOnIsa, SpecialElementsShow) {

@@ -44,6 +44,8 @@ std::vector<LongCase> LongCases() {
       {"LogSumTie", {kLogSum}},
       {"LogSumExpTie", {kLogSumExp}},
       {"Exponents", {kLogSumExp}},
+      {"ExponentialsOfOne", {kLogSumExp}},
+      {"TinyMaximum", {kLogSumExp}},
   };
 }
 

@@ -100,6 +100,7 @@ std::vector<GroupFamily> GroupFamilies() {
       {"LogSumExpTie", LogSumExpTie<T>},
       {"Exponents", Exponents<T>},
       {"ExponentialsOfOne", ExponentialsOfOne<T>},
+      {"TinyMaximum", TinyMaximum<T>},
   };
 }
 

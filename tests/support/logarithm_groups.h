@@ -71,6 +71,14 @@ Values Exponents(Engine& engine, size_t count) {
   return values;
 }
 
+// The result is all but nothing: the maximum, beside which the others vanish.
+template <typename T>
+Values TinyMaximum(Engine& engine, size_t count) {
+  Values values(count, Rounded<T>(-Uniform(engine, 30, 250)));
+  values[engine() % count] = Rounded<T>(RandomSign(engine) * std::exp2(-Uniform(engine, 8, 100)));
+  return values;
+}
+
 // The logarithm of the sum takes the maximum away.
 template <typename T>
 Values ExponentialsOfOne(Engine& engine, size_t count) {

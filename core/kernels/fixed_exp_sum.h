@@ -1,0 +1,43 @@
+// Sums of exponentials in fixed point, relative to the largest exponent: the same bits in any order
+// and on every instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+// Sums of groups side by side, of at most 2^16 terms each: that of e^(x - max[i]) over group i is
+// high[i] * 2^-46 + low[i] * 2^-92, within 2^-49 of it and 2^-93 for each term. max[i] is the
+// largest x; what comes of one that is not finite means nothing.
+struct FixedExpSums {
+  static constexpr double kHighUnit = 0x1p-46;
+  static constexpr double kLowUnit = 0x1p-92;
+
+  const double* max;
+  int64_t* high;  // starts at 0
+  int64_t* low;   // starts at 0
+};
+
+template <typename T>
+struct FixedExpSumKernels {
+  // The largest of max[0] and `count` neighbours in memory; NaN if one of them is.
+  void (*max_row)(const T* x, int64_t count, double* max);
+
+  // The same of `rows` rows, `row_stride` elements apart, of `columns` neighbours: each its own.
+  void (*max_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, double* max);
+
+  // Adds `count` neighbours in memory to the one group of `sums`.
+  void (*add_row)(const T* x, int64_t count, const FixedExpSums& sums);
+
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                      const FixedExpSums& sums);
+};
+
+// T is float or Half.
+template <typename T>
+FixedExpSumKernels<T> FixedExpSumKernelsFor();
+
+}  // namespace dmlop

@@ -1,0 +1,133 @@
+// Tiles of ReduceLoop for LOG_SUM_EXP in two passes, whose results do not depend on any order.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "core/exact/elementary.h"
+#include "core/exact/exact_sum.h"
+#include "core/kernels/fixed_exp_sum.h"
+#include "core/kernels/sum_endings.h"
+#include "core/ops/vector_tile.h"
+
+namespace dmlop {
+
+// Where few groups are wanted, they are worked on one by one, or a cache line of columns at a time.
+template <typename Tile, typename T, bool kMany>
+class SelectedTile : public VectorTile<Tile, T> {
+ public:
+  static constexpr bool kByVectors = kMany;
+  static constexpr int64_t kColumns = kMany ? 512 : 64 / sizeof(T);
+};
+
+// First pass: the maximum of a group, NaN if it has one. It becomes the second pass's shift.
+template <typename T, bool kMany>
+class ExpShiftTile : public SelectedTile<ExpShiftTile<T, kMany>, T, kMany> {
+ public:
+  using Input = T;
+  using Output = double;
+
+  explicit ExpShiftTile(int64_t capacity)
+      : kernels_(FixedExpSumKernelsFor<T>()), maxima_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count) { std::fill_n(maxima_.begin(), count, -INFINITY); }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    kernels_.max_row(x, count, maxima_.data() + o);
+  }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.max_columns(x, rows, row_stride, columns, maxima_.data());
+  }
+
+  void Merge(int64_t o, const ExpShiftTile& other, int64_t p, int64_t) {
+    double& max = maxima_[static_cast<size_t>(o)];
+    const double of_part = other.maxima_[static_cast<size_t>(p)];
+    if (of_part > max || std::isnan(of_part)) max = of_part;
+  }
+
+  bool Finish(int64_t o, int64_t, double& result) const {
+    result = maxima_[static_cast<size_t>(o)];
+    return true;
+  }
+
+ private:
+  FixedExpSumKernels<T> kernels_;
+  std::vector<double> maxima_;
+};
+
+// Second pass: the sum of e^(x - shift).
+template <typename T, bool kMany>
+class FixedExpSumTile : public SelectedTile<FixedExpSumTile<T, kMany>, T, kMany> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  explicit FixedExpSumTile(int64_t capacity)
+      : kernels_(FixedExpSumKernelsFor<T>()),
+        shifts_(static_cast<size_t>(capacity)),
+        high_(static_cast<size_t>(capacity)),
+        low_(static_cast<size_t>(capacity)),
+        merged_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count) {
+    std::fill_n(high_.begin(), count, 0);
+    std::fill_n(low_.begin(), count, 0);
+    std::fill_n(merged_.begin(), count, Merged{});
+  }
+
+  void SetShift(int64_t o, double shift) { shifts_[static_cast<size_t>(o)] = shift; }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) { kernels_.add_row(x, count, Sums(o)); }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
+  }
+
+  void Merge(int64_t o, const FixedExpSumTile& other, int64_t p, int64_t) {
+    const Merged part = other.Sum(p);
+    Merged& whole = merged_[static_cast<size_t>(o)];
+    for (size_t i = 0; i < part.size(); ++i) whole[i] += part[i];
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    const double shift = shifts_[static_cast<size_t>(o)];
+    result = std::isfinite(shift) ? LogOfExpSum<T>(shift, Exact(Sum(o))) : RoundOnce<T>(shift, 0.0);
+    return true;
+  }
+
+ private:
+  FixedExpSums Sums(int64_t o) { return {shifts_.data() + o, high_.data() + o, low_.data() + o}; }
+
+  // The halves of the high units and of the low ones: up to 2^16 parts of 2^16 terms add up.
+  using Merged = std::array<int64_t, 4>;
+  static constexpr int64_t kHalf = int64_t{1} << 32;
+
+  Merged Sum(int64_t o) const {
+    const size_t i = static_cast<size_t>(o);
+    Merged sum = merged_[i];
+    sum[0] += high_[i] / kHalf;
+    sum[1] += high_[i] % kHalf;
+    sum[2] += low_[i] / kHalf;
+    sum[3] += low_[i] % kHalf;
+    return sum;
+  }
+
+  static ExactSum Exact(const Merged& sum) {
+    constexpr double kUpper = static_cast<double>(kHalf);
+    const double units[] = {FixedExpSums::kHighUnit * kUpper, FixedExpSums::kHighUnit,
+                            FixedExpSums::kLowUnit * kUpper, FixedExpSums::kLowUnit};
+    ExactSum exact;
+    for (size_t i = 0; i < sum.size(); ++i) exact.Add(static_cast<double>(sum[i]) * units[i]);
+    return exact;
+  }
+
+  FixedExpSumKernels<T> kernels_;
+  std::vector<double> shifts_;
+  std::vector<int64_t> high_, low_;
+  std::vector<Merged> merged_;
+};
+
+}  // namespace dmlop
