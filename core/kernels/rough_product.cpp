@@ -23,96 +23,80 @@ namespace dmlop::HWY_NAMESPACE {
 using WideBits = hn::RebindToUnsigned<Wide>;
 using WideBitsVec = hn::Vec<WideBits>;
 
-constexpr uint64_t kExponentField = uint64_t{0x7FF} << 52;
-constexpr uint64_t kOne = uint64_t{1023} << 52;  // the bits of 1.0
-
-// Factors of one step: of magnitudes between these two they leave the head and all rounding errors
-// far inside the range of binary64.
-constexpr int64_t kFactorsPerStep = 16;
-
-// Elements whose product is exact: 2 * 24 or 4 * 11 bits.
+// Elements whose product is exact in binary64: 2 * 24 or 4 * 11 bits.
 template <typename T>
 constexpr int64_t kExactFactors = std::is_same_v<T, Half> ? 4 : 2;
 
-static_assert(kRowsAtATime <= kFactorsPerStep);
-constexpr uint32_t kLeastModest = (127 - 48) << 23;     // bits of 2^-48
-constexpr uint32_t kGreatestModest = (127 + 48) << 23;  // bits of 2^48
-constexpr uint32_t kGreatest = 0x7F7FFFFF;              // bits of the largest number
+// Elements of one step: whatever they are, a head of magnitude in [1, 16) and its rounding errors
+// stay inside the range of binary64. 6 elements of FLOAT32 reach from 2^-894 to 2^768, 16 of
+// FLOAT16 from 2^-384 to 2^256.
+template <typename T>
+constexpr int64_t kFactorsPerStep = std::is_same_v<T, Half> ? 16 : 6;
 
-// The state of one vector of groups (or of lanes of one group).
-struct Accumulator {
-  WideVec head, tail;
+// Groups side by side (or lanes of one group) fill two vectors; so does what they are multiplied
+// by.
+HWY_INLINE int64_t GroupsAtATime() {
+  return 2 * static_cast<int64_t>(hn::Lanes(Wide()));
+}
+
+template <typename T>
+HWY_INLINE WideFloats LoadFactors(const T* x) {
+  return {LoadWide(x), LoadWide(x + GroupsAtATime() / 2)};
+}
+
+HWY_INLINE WideFloats Multiply(const WideFloats& a, const WideFloats& b) {
+  return {hn::Mul(a.low, b.low), hn::Mul(a.high, b.high)};
+}
+
+// The product of two, which is exact in binary32 for FLOAT16 and in binary64 for FLOAT32.
+HWY_INLINE WideFloats PairProduct(const float* x, int64_t step) {
+  return Multiply(LoadFactors(x), LoadFactors(x + step));
+}
+HWY_INLINE WideFloats PairProduct(const Half* x, int64_t step) {
+#if HWY_TARGET == HWY_SCALAR
+  return Multiply(LoadFactors(x), LoadFactors(x + step));
+#else
+  return WidenFloats(hn::Mul(LoadFloats(Floats(), x), LoadFloats(Floats(), x + step)));
+#endif
+}
+
+// The product of kExactFactors.
+HWY_INLINE WideFloats ExactProduct(const float* x, int64_t step) {
+  return PairProduct(x, step);
+}
+HWY_INLINE WideFloats ExactProduct(const Half* x, int64_t step) {
+  return Multiply(PairProduct(x, step), PairProduct(x + 2 * step, step));
+}
+
+// The products of a vector of groups. Zeros, infinities and NaN run through the heads as IEEE 754
+// multiplies them.
+template <bool kTracked>
+struct Products {
+  WideVec head;
+  WideVec tail;  // stays 0 unless tracked
   WideBitsVec exponent;
-  BitsVec least, greatest;
+  WideVec errors;  // the bits of all tails and rounding errors since Normalize, if tracked
 
-  // Multiplies by `count` vectors, at most kFactorsPerStep, `step` elements apart.
-  template <typename T>
-  HWY_INLINE void Multiply(const T* x, int64_t count, int64_t step) {
-    const NarrowBits narrow;
-    BitsVec low = hn::Set(narrow, kGreatest), high = hn::Zero(narrow);
-    const auto next = [&](int64_t i) HWY_ATTR {
-      const NarrowVec value = LoadNarrow(x + i * step);
-      const BitsVec magnitude = hn::BitCast(narrow, hn::Abs(value));
-      low = hn::Min(low, magnitude);
-      high = hn::Max(high, magnitude);
-      return hn::PromoteTo(Wide(), value);
-    };
-    const Accumulator before = *this;
-    WideVec errors = hn::Zero(Wide());
-    int64_t i = 0;
-    for (; i + kExactFactors<T> <= count; i += kExactFactors<T>) {
-      WideVec factor = hn::Mul(next(i), next(i + 1));
-      if constexpr (kExactFactors<T> == 4) {
-        factor = hn::Mul(factor, hn::Mul(next(i + 2), next(i + 3)));
-      }
-      MultiplyBy(factor, errors);
-    }
-    for (; i < count; ++i) MultiplyBy(next(i), errors);
-    if (HWY_UNLIKELY(!AreModest(low, high))) {
-      *this = before;
-      errors = hn::Zero(Wide());
-      for (i = 0; i < count; ++i) MultiplyBy(Mantissa(LoadNarrow(x + i * step)), errors);
-    }
-    least = hn::Min(least, low);
-    greatest = hn::Max(greatest, high);
-    Normalize(errors);
-  }
-
-  static HWY_INLINE bool AreModest(BitsVec low, BitsVec high) {
-    const NarrowBits bits;
-    return hn::AllTrue(bits, hn::Eq(low, hn::Max(low, hn::Set(bits, kLeastModest)))) &&
-           hn::AllTrue(bits, hn::Eq(high, hn::Min(high, hn::Set(bits, kGreatestModest))));
-  }
-
-  // The factor has at most 48 bits. Collects the rounding errors' bits.
-  HWY_INLINE void MultiplyBy(WideVec factor, WideVec& errors) {
+  // The factor is exact, or a head.
+  HWY_INLINE void MultiplyBy(WideVec factor) {
     const WideVec product = hn::Mul(head, factor);
-    const WideVec error = Error(factor, product);
-    tail = hn::Add(hn::Mul(tail, factor), error);
+    if constexpr (kTracked) {
+      const WideVec error = Error(factor, product);
+      tail = hn::Add(hn::Mul(tail, factor), error);  // not fused: the same bits everywhere
+      errors = hn::Or(errors, error);
+    }
     head = product;
-    errors = hn::Or(errors, error);
   }
 
-  // Takes the exponent out of a vector of factors. Of zeros, infinities and NaN only the sign
-  // matters.
-  HWY_INLINE WideVec Mantissa(NarrowVec x) {
-    const WideBits bits;
-    const WideBitsVec factor = hn::BitCast(bits, hn::PromoteTo(Wide(), x));
-    const WideBitsVec one = hn::Set(bits, kOne);
-    const WideBitsVec field = hn::And(factor, hn::Set(bits, kExponentField));
-    exponent = hn::Add(exponent, ShiftRightSigned(hn::Sub(field, one)));
-    return hn::BitCast(Wide(), hn::Or(hn::AndNot(hn::Set(bits, kExponentField), factor), one));
-  }
-
-  // head * factor - product, which is exact.
+  // head * factor - product, exact for factors of 48 bits and within 2^-105 for others.
   HWY_INLINE WideVec Error(WideVec factor, WideVec product) const {
 #if HWY_NATIVE_FMA
     return hn::MulSub(head, factor, product);
 #else
     // Dekker's: both cut into halves whose products are exact.
-    const WideVec head_high = UpperHalf(head);
+    const WideVec head_high = UpperBits(head);
     const WideVec head_low = hn::Sub(head, head_high);
-    const WideVec factor_high = UpperHalf(factor);
+    const WideVec factor_high = UpperBits(factor);
     const WideVec factor_low = hn::Sub(factor, factor_high);
     WideVec error = hn::Sub(hn::Mul(head_high, factor_high), product);
     error = hn::Add(error, hn::Mul(head_high, factor_low));
@@ -122,120 +106,139 @@ struct Accumulator {
   }
 
   // The upper 26 bits.
-  static HWY_INLINE WideVec UpperHalf(WideVec x) {
+  static HWY_INLINE WideVec UpperBits(WideVec x) {
     const WideBits bits;
     return hn::BitCast(Wide(),
                        hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, x)));
   }
 
-  // Brings the head's magnitude back to [1, 2). A product that was rounded keeps a tail.
-  HWY_INLINE void Normalize(WideVec errors) {
-    const Wide d;
+  // Brings the head's magnitude back to [1, 16): takes out 2^(f - 1023), where f is its exponent
+  // field without the last two bits. That and its inverse are normal numbers whatever the head is.
+  HWY_INLINE void Normalize() {
     const WideBits bits;
-    const WideVec sum = hn::Add(head, tail);
-    const WideVec rest = hn::Sub(tail, hn::Sub(sum, head));
-    const WideBitsVec field = hn::And(hn::BitCast(bits, sum), hn::Set(bits, kExponentField));
-    const WideBitsVec one = hn::Set(bits, kOne);
-    exponent = hn::Add(exponent, ShiftRightSigned(hn::Sub(field, one)));
-    // 2^-e has the exponent field 2 * 1023 - (1023 + e).
-    const WideVec scale = hn::BitCast(d, hn::Sub(hn::Add(one, one), field));
-    const WideVec zero = hn::Zero(d);
-    const auto inexact = hn::Or(hn::Ne(errors, zero), hn::Ne(tail, zero));
-    head = hn::Mul(sum, scale);
-    tail = hn::Mul(rest, scale);
-    tail = hn::IfThenElse(hn::And(inexact, hn::Eq(tail, zero)), hn::Set(d, RoughProducts::kInexact),
-                          tail);
+    const WideBitsVec field =
+        hn::And(hn::BitCast(bits, head), hn::Set(bits, uint64_t{0x7FC} << 52));
+    const WideVec scale = hn::BitCast(Wide(), hn::Sub(hn::Set(bits, uint64_t{2046} << 52), field));
+    head = hn::Mul(head, scale);
+    if constexpr (kTracked) {
+      tail = hn::Mul(tail, scale);
+      // As bits, because those of several errors may be a NaN; without the sign.
+      const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
+      const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
+                                              hn::Set(Wide(), RoughProducts::kInexact), tail);
+      tail = hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
+      errors = tail;
+    }
+    exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, 1023)));
   }
 
-  // By 52 places, of a difference of exponent fields.
-  static HWY_INLINE WideBitsVec ShiftRightSigned(WideBitsVec x) {
-    const WideBits bits;
-    const hn::RebindToSigned<WideBits> integers;
-    return hn::BitCast(bits, hn::ShiftRight<52>(hn::BitCast(integers, x)));
+  HWY_INLINE void Merge(const Products& other) {
+    const WideVec cross = hn::Mul(head, other.tail);
+    MultiplyBy(other.head);
+    if constexpr (kTracked) {
+      tail = hn::Add(tail, cross);
+      errors = hn::Or(errors, other.errors);
+    }
+    exponent = hn::Add(exponent, other.exponent);
+    Normalize();
   }
 };
 
-HWY_INLINE Accumulator Load(const RoughProducts& products) {
-  const WideBits bits;
-  return {hn::LoadU(Wide(), products.head), hn::LoadU(Wide(), products.tail),
-          hn::LoadU(bits, reinterpret_cast<const uint64_t*>(products.exponent)),
-          hn::LoadU(NarrowBits(), products.least), hn::LoadU(NarrowBits(), products.greatest)};
+template <bool kTracked>
+HWY_INLINE Products<kTracked> LoadProducts(const RoughProducts& p) {
+  const WideVec tail = kTracked ? hn::LoadU(Wide(), p.tail) : hn::Zero(Wide());
+  return {hn::LoadU(Wide(), p.head), tail,
+          hn::LoadU(WideBits(), reinterpret_cast<const uint64_t*>(p.exponent)), tail};
 }
 
-HWY_INLINE void Store(const Accumulator& accumulator, const RoughProducts& products) {
-  const WideBits bits;
-  hn::StoreU(accumulator.head, Wide(), products.head);
-  hn::StoreU(accumulator.tail, Wide(), products.tail);
-  hn::StoreU(accumulator.exponent, bits, reinterpret_cast<uint64_t*>(products.exponent));
-  hn::StoreU(accumulator.least, NarrowBits(), products.least);
-  hn::StoreU(accumulator.greatest, NarrowBits(), products.greatest);
+template <bool kTracked>
+HWY_INLINE void StoreProducts(const Products<kTracked>& products, const RoughProducts& p) {
+  hn::StoreU(products.head, Wide(), p.head);
+  if constexpr (kTracked) hn::StoreU(products.tail, Wide(), p.tail);
+  hn::StoreU(products.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
 }
+
+template <bool kTracked>
+struct Accumulator {
+  Products<kTracked> low, high;
+
+  // Multiplies by `count` rows of GroupsAtATime() elements, `step` elements apart.
+  template <typename T>
+  HWY_INLINE void MultiplyAll(const T* x, int64_t count, int64_t step) {
+    for (int64_t i = 0; i < count;) {
+      const int64_t end = HWY_MIN(count, i + kFactorsPerStep<T>);
+      for (; i + kExactFactors<T> <= end; i += kExactFactors<T>) {
+        MultiplyBy(ExactProduct(x + i * step, step));
+      }
+      for (; i < end; ++i) MultiplyBy(LoadFactors(x + i * step));
+      low.Normalize();
+      high.Normalize();
+    }
+  }
+
+  HWY_INLINE void MultiplyBy(const WideFloats& factors) {
+    low.MultiplyBy(factors.low);
+    high.MultiplyBy(factors.high);
+  }
+};
 
 template <typename T>
-HWY_INLINE void MultiplyElement(T element, const RoughProducts& products) {
-  const float x = WidenElement(element);
-  double head = static_cast<double>(x);
-  double tail = 0;
-  int64_t exponent = 0;
-  uint32_t magnitude = std::bit_cast<uint32_t>(std::fabs(x));
-  if (magnitude != 0 && std::isfinite(x)) {
-    int binary_exponent = 0;
-    head = 2 * std::frexp(head, &binary_exponent);
-    exponent = binary_exponent - 1;
+constexpr T One() {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half{0x3C00};
   } else {
-    head = std::copysign(1.0, head);
+    return 1;
   }
-  MultiplyGroup(products, {&head, &tail, &exponent, &magnitude, &magnitude});
 }
 
-template <typename T>
+template <typename T, bool kTracked>
 void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  int64_t i = 0;
-  if (count >= lanes) {
-    HWY_ALIGN double heads[hn::MaxLanes(Wide())], tails[hn::MaxLanes(Wide())];
-    HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())] = {};
-    HWY_ALIGN uint32_t least[hn::MaxLanes(Wide())], greatest[hn::MaxLanes(Wide())];
-    std::fill_n(heads, lanes, 1.0);
-    std::fill_n(tails, lanes, 0.0);
-    std::fill_n(least, lanes, kGreatest);
-    std::fill_n(greatest, lanes, 0u);
-    Accumulator accumulator = Load({heads, tails, exponents, least, greatest});
-    for (; i + lanes <= count;) {
-      const int64_t vectors = std::min(kFactorsPerStep, (count - i) / lanes);
-      accumulator.Multiply(x + i, vectors, lanes);
-      i += vectors * lanes;
-    }
-    Store(accumulator, {heads, tails, exponents, least, greatest});
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      MultiplyGroup(products,
-                    {heads + lane, tails + lane, exponents + lane, least + lane, greatest + lane});
-    }
+  const int64_t groups = GroupsAtATime();
+  const int64_t whole = count / groups * groups;
+  const Products<kTracked> ones{hn::Set(Wide(), 1.0), hn::Zero(Wide()), hn::Zero(WideBits()),
+                                hn::Zero(Wide())};
+  Accumulator<kTracked> accumulator{ones, ones};
+  accumulator.MultiplyAll(x, whole / groups, groups);
+  if (whole < count) {
+    HWY_ALIGN T rest[2 * hn::MaxLanes(Wide())];
+    std::fill(std::copy(x + whole, x + count, rest), rest + groups, One<T>());
+    accumulator.MultiplyAll(rest, 1, groups);
   }
-  for (; i < count; ++i) MultiplyElement(x[i], products);
+  accumulator.low.Merge(accumulator.high);
+  HWY_ALIGN double heads[hn::MaxLanes(Wide())], tails[hn::MaxLanes(Wide())] = {};
+  HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())];
+  const RoughProducts parts{heads, tails, exponents};
+  StoreProducts(accumulator.low, parts);
+  for (int64_t i = 0; i < groups / 2; ++i) MultiplyGroup(products, parts.From(i), kTracked);
 }
 
-template <typename T>
+template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                     const RoughProducts& p) {
-  const auto at = [&](int64_t c) {
-    return RoughProducts{p.head + c, p.tail + c, p.exponent + c, p.least + c, p.greatest + c};
-  };
+                     const RoughProducts& products) {
+  const int64_t groups = GroupsAtATime();
   const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    Accumulator accumulator = Load(at(c));
-    accumulator.Multiply(from, count, row_stride);
-    Store(accumulator, at(c));
+    const RoughProducts low = products.From(c), high = products.From(c + groups / 2);
+    Accumulator<kTracked> accumulator{LoadProducts<kTracked>(low), LoadProducts<kTracked>(high)};
+    if (count == kRowsAtATime) {  // mostly; the loops unroll
+      accumulator.MultiplyAll(from, kRowsAtATime, row_stride);
+    } else {
+      accumulator.MultiplyAll(from, count, row_stride);
+    }
+    StoreProducts(accumulator.low, low);
+    StoreProducts(accumulator.high, high);
   };
   const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) MultiplyElement(from[row * row_stride], at(c));
+    T column[kRowsAtATime];
+    for (int64_t row = 0; row < count; ++row) column[row] = from[row * row_stride];
+    MultiplyRow<T, kTracked>(column, count, products.From(c));
   };
-  ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(Wide())), vector,
-                 single);
+  ForEachColumns(x, rows, row_stride, columns, groups, vector, single);
 }
 
 template <typename T>
-RoughProductKernels<T> MakeKernels() {
-  return {MultiplyRow<T>, MultiplyColumns<T>};
+RoughProductKernels<T> MakeKernels(bool tracked) {
+  if (tracked) return {MultiplyRow<T, true>, MultiplyColumns<T, true>};
+  return {MultiplyRow<T, false>, MultiplyColumns<T, false>};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -246,27 +249,31 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-RoughProductKernels<T> RoughProductKernelsFor() {
-  constexpr IsaForms<RoughProductKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)();
+RoughProductKernels<T> RoughProductKernelsFor(bool tracked) {
+  constexpr IsaForms<RoughProductKernels<T>(bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(tracked);
 }
 
-template RoughProductKernels<float> RoughProductKernelsFor();
-template RoughProductKernels<Half> RoughProductKernelsFor();
+template RoughProductKernels<float> RoughProductKernelsFor(bool);
+template RoughProductKernels<Half> RoughProductKernelsFor(bool);
 
-void MultiplyGroup(const RoughProducts& products, const RoughProducts& other) {
-  const double head = *products.head * *other.head;
-  const double error = std::fma(*products.head, *other.head, -head);
-  const double tail = error + (*products.head * *other.tail + *products.tail * *other.head);
-  const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
-  const HeadTail product = FastTwoSum(head, tail);
-  const int exponent = std::ilogb(product.head);  // 0, or 1 where the product reaches 2
-  *products.head = std::ldexp(product.head, -exponent);
-  *products.tail = std::ldexp(product.tail, -exponent);
-  if (!exact && *products.tail == 0) *products.tail = RoughProducts::kInexact;
-  *products.exponent += *other.exponent + exponent;
-  *products.least = std::min(*products.least, *other.least);
-  *products.greatest = std::max(*products.greatest, *other.greatest);
+void MultiplyGroup(const RoughProducts& products, const RoughProducts& other, bool tracked) {
+  double head = *products.head * *other.head;
+  double tail = 0;
+  if (tracked && std::isfinite(head) && head != 0) {
+    const double error = std::fma(*products.head, *other.head, -head);
+    const double cross = *products.head * *other.tail + *products.tail * *other.head;
+    const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
+    const HeadTail product = FastTwoSum(head, error + cross);
+    head = product.head;
+    tail = !exact && product.tail == 0 ? RoughProducts::kInexact : product.tail;
+  }
+  // As Products::Normalize does.
+  const uint64_t field = std::bit_cast<uint64_t>(head) & uint64_t{0x7FC} << 52;
+  const double scale = std::bit_cast<double>((uint64_t{2046} << 52) - field);
+  *products.head = head * scale;
+  *products.tail = tail * scale;
+  *products.exponent += *other.exponent + static_cast<int64_t>(field >> 52) - 1023;
 }
 
 }  // namespace dmlop

@@ -1,5 +1,4 @@
-// Products with twice the precision of binary64 and an exponent apart, which know how far off they
-// may be.
+// Products in binary64 with an exponent apart, which know how far off they may be.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +8,29 @@
 namespace dmlop {
 
 // Products of groups side by side. That of group i is (head[i] + tail[i]) * 2^exponent[i] within a
-// relative error of n * kRelativeBound, n the number of elements, and exactly that if tail[i] is 0.
-// If an element is zero or not finite, which `least` and `greatest` tell, only the head's sign is
-// the product's.
+// relative error of n * RelativeBound, n the number of elements; the tail is 0 unless rounding
+// errors are tracked. A product that is zero, infinite or NaN has such a head, and no more than
+// that.
 struct RoughProducts {
-  // A step multiplies the head by one, two or four elements without error but that of the tail,
-  // which is at most 2^-49 of the head and is rounded twice: 2^-101. Before a step ends, what head
-  // and tail lose to each other is exact. Merging two products drops the product of their tails,
-  // 2^-98.
-  static constexpr double kRelativeBound = 0x1p-96;
+  // Untracked, each of n - 1 multiplications is rounded once, 2^-53.
+  //
+  // Tracked, that rounding error goes into the tail. k steps leave a tail of k * 2^-53, which each
+  // of them rounds twice: k^2 * 2^-105 in all, and k is 2^15 at most for the 2^16 elements that may
+  // come between two calls of MultiplyGroup. Products of tails, which are dropped, are half of
+  // that. MultiplyGroup brings the tail back to 2^-53 and loses another 2^-89.
+  static constexpr double RelativeBound(bool tracked) { return tracked ? 0x1p-88 : 0x1p-53; }
 
-  // The tail of a product that was rounded, if it would be 0.
+  // The tail of a tracked product that was rounded, if it would be 0.
   static constexpr double kInexact = 0x1p-120;
 
-  double* head;        // its magnitude is in [1, 2); starts at 1
-  double* tail;        // starts at 0
-  int64_t* exponent;   // starts at 0
-  uint32_t* least;     // bits of the smallest |x| as binary32; starts at the largest number
-  uint32_t* greatest;  // bits of the largest |x|; starts at 0
+  // Whole vectors on every instruction set.
+  static constexpr int64_t kLanes = 16;
+
+  RoughProducts From(int64_t i) const { return {head + i, tail + i, exponent + i}; }
+
+  double* head;       // its magnitude is in [1, 16); starts at 1
+  double* tail;       // starts at 0
+  int64_t* exponent;  // starts at 0
 };
 
 template <typename T>
@@ -35,16 +39,17 @@ struct RoughProductKernels {
   void (*multiply_row)(const T* x, int64_t count, const RoughProducts& products);
 
   // Multiplies by `rows` rows, `row_stride` elements apart, of `columns` neighbours: each group by
-  // one of them.
+  // one of them. Where `columns` is a multiple of kLanes, finite products other than zero have the
+  // same bits on every instruction set, if tracked.
   void (*multiply_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            const RoughProducts& products);
 };
 
-// T is float or Half.
+// T is float or Half. `tracked` is for groups so long that too few roundings would be certain.
 template <typename T>
-RoughProductKernels<T> RoughProductKernelsFor();
+RoughProductKernels<T> RoughProductKernelsFor(bool tracked);
 
 // Multiplies the one group of `products` by the group of `other`.
-void MultiplyGroup(const RoughProducts& products, const RoughProducts& other);
+void MultiplyGroup(const RoughProducts& products, const RoughProducts& other, bool tracked);
 
 }  // namespace dmlop

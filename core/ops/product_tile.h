@@ -1,29 +1,68 @@
-// A tile of ReduceLoop for MULTIPLY of floats.
+// Tiles of ReduceLoop for MULTIPLY of floats.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "core/kernels/copy.h"
 #include "core/kernels/rough_product.h"
 #include "core/kernels/sum_endings.h"
 #include "core/ops/vector_tile.h"
 
 namespace dmlop {
 
-// MULTIPLY of floats by vectors. A group whose rounding is in doubt is left undecided.
+// The states of a tile, for RoughProducts.
+class ProductStates {
+ public:
+  explicit ProductStates(int64_t capacity)
+      : head_(static_cast<size_t>(capacity)), tail_(head_.size()), exponent_(head_.size()) {}
+
+  void Start(int64_t count) {
+    std::fill_n(head_.begin(), count, 1.0);
+    std::fill_n(tail_.begin(), count, 0.0);
+    std::fill_n(exponent_.begin(), count, 0);
+  }
+
+  RoughProducts At(int64_t o) { return {head_.data() + o, tail_.data() + o, exponent_.data() + o}; }
+
+ private:
+  std::vector<double> head_, tail_;
+  std::vector<int64_t> exponent_;
+};
+
+// A finite product other than zero: head and tail, scaled into the range of a double. What is
+// beyond any float stays so.
+inline HeadTail Scaled(const RoughProducts& product) {
+  constexpr int64_t kFarExponent = 400;
+  const int64_t exponent = std::clamp(*product.exponent, -kFarExponent, kFarExponent);
+  const double power = std::bit_cast<double>(static_cast<uint64_t>(1023 + exponent) << 52);
+  return {*product.head * power, *product.tail * power};
+}
+
+// Whether a product's head says all; then that is the result.
 template <typename T>
-class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
+bool IsSpecial(double head, T& result) {
+  if (head != 0 && std::isfinite(head)) return false;
+  result = head == 0 ? reduce::Zero<T>(std::signbit(head)) : RoundOnce<T>(head, 0.0);
+  return true;
+}
+
+// MULTIPLY of floats by vectors. A group whose rounding is in doubt is left undecided.
+template <typename T, bool kTracked>
+class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 512;  // 20 KiB of states
+  static constexpr int64_t kColumns = 1024;  // 24 KiB of states
 
   explicit RoughProductTile(int64_t capacity)
-      : kernels_(RoughProductKernelsFor<T>()), states_(static_cast<size_t>(capacity)) {}
+      : kernels_(RoughProductKernelsFor<T>(kTracked)), states_(capacity) {}
 
-  void Start(int64_t count) { states_.Start(static_cast<size_t>(count)); }
+  void Start(int64_t count) { states_.Start(count); }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
     kernels_.multiply_row(x, count, states_.At(o));
@@ -34,58 +73,118 @@ class RoughProductTile : public VectorTile<RoughProductTile<T>, T> {
   }
 
   void Merge(int64_t o, RoughProductTile& other, int64_t p, int64_t) {
-    MultiplyGroup(states_.At(o), other.states_.At(p));
+    MultiplyGroup(states_.At(o), other.states_.At(p), kTracked);
   }
 
   // Halfway between two numbers of T, a product has 25 bits at most; then every product of some of
-  // its factors has no more, so that it is exact in any order.
+  // its factors has no more, so that tracking finds it exact in any order.
   bool Finish(int64_t o, int64_t n, T& result) {
-    constexpr uint32_t kInfinity = 0x7F800000;
-    constexpr int64_t kFarExponent = 400;  // beyond any float, within a double
     const RoughProducts product = states_.At(o);
-    const bool negative = std::signbit(*product.head);
-    const bool zero = *product.least == 0;
-    if (*product.greatest > kInfinity || (*product.greatest == kInfinity && zero)) {
-      result = reduce::CanonicalNan<T>();
-    } else if (*product.greatest == kInfinity) {
-      result = reduce::Infinity<T>(negative);
-    } else if (zero) {
-      result = reduce::Zero<T>(negative);
-    } else {
-      const double scale = std::ldexp(
-          1.0, static_cast<int>(std::clamp(*product.exponent, -kFarExponent, kFarExponent)));
-      const double error = *product.tail == 0 ? 0 : static_cast<double>(n);
-      return reduce::DecideRounding(*product.head * scale, *product.tail * scale,
-                                    scale * error * 2 * RoughProducts::kRelativeBound, result);
+    if (IsSpecial(*product.head, result)) return true;
+    const HeadTail scaled = Scaled(product);
+    const bool exact = kTracked && *product.tail == 0;
+    const double bound = exact ? 0
+                               : std::fabs(scaled.head) * static_cast<double>(n) * 2 *
+                                     RoughProducts::RelativeBound(kTracked);
+    return reduce::DecideRounding(scaled.head, scaled.tail, bound, result);
+  }
+
+ private:
+  RoughProductKernels<T> kernels_;
+  ProductStates states_;
+};
+
+// MULTIPLY of floats in an order that depends on the group's size alone, for the groups that
+// RoughProductTile leaves undecided. Elements are multiplied as rows of kLanes lanes, the lanes one
+// by one in the end.
+template <typename T>
+class OrderedProductTile {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr bool kByVectors = false;            // so that rows come one by one
+  static constexpr int64_t kColumns = 64 / sizeof(T);  // a cache line
+
+  explicit OrderedProductTile(int64_t capacity)
+      : states_(capacity * kLanes), gathered_(static_cast<size_t>(capacity * kPitch)) {}
+
+  void Start(int64_t count) {
+    states_.Start(count * kLanes);
+    groups_ = count;
+    filled_ = 0;
+    lanes_ = 0;
+    is_closed_ = false;
+  }
+
+  void AddRow(int64_t, const ElementRun<T>& run) { AddColumns({1, 0}, run); }
+
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    for (int64_t i = 0; i < run.count;) {
+      const int64_t count = std::min(run.count - i, kPiece - filled_);
+      gather_({columns.count, count, kPitch, 1, columns.stride, run.stride},
+              reinterpret_cast<std::byte*>(gathered_.data() + filled_),
+              reinterpret_cast<const std::byte*>(run.first + i * run.stride));
+      i += count;
+      filled_ += count;
+      if (filled_ == kPiece) MultiplyRows();
     }
+  }
+
+  void Merge(int64_t o, OrderedProductTile& other, int64_t p, int64_t) {
+    MultiplyGroup(Product(o), other.Product(p), /*tracked=*/true);
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) {
+    const RoughProducts product = Product(o);
+    if (IsSpecial(*product.head, result)) return true;
+    const HeadTail scaled = Scaled(product);
+    result = RoundOnce<T>(scaled.head, scaled.tail);
     return true;
   }
 
  private:
-  struct States {
-    explicit States(size_t capacity)
-        : head(capacity), tail(capacity), exponent(capacity), least(capacity), greatest(capacity) {}
+  static constexpr int64_t kLanes = RoughProducts::kLanes;
+  static constexpr int64_t kPiece = 64 * kLanes;
+  static constexpr int64_t kPitch = kPiece + 64 / sizeof(T);  // not a power of two
 
-    void Start(size_t count) {
-      std::fill_n(head.begin(), count, 1.0);
-      std::fill_n(tail.begin(), count, 0.0);
-      std::fill_n(exponent.begin(), count, 0);
-      std::fill_n(least.begin(), count, 0x7F7FFFFFu);
-      std::fill_n(greatest.begin(), count, 0u);
+  // Multiplies by what was gathered. Fills up the last row with ones.
+  void MultiplyRows() {
+    const int64_t rows = (filled_ + kLanes - 1) / kLanes;
+    for (int64_t o = 0; o < groups_; ++o) {
+      T* x = gathered_.data() + o * kPitch;
+      std::fill(x + filled_, x + rows * kLanes, RoundOnce<T>(1.0, 0.0));
+      kernels_.multiply_columns(x, rows, kLanes, kLanes, states_.At(o * kLanes));
     }
+    lanes_ = std::max(lanes_, std::min(filled_, kLanes));
+    filled_ = 0;
+  }
 
-    RoughProducts At(int64_t o) {
-      return {head.data() + o, tail.data() + o, exponent.data() + o, least.data() + o,
-              greatest.data() + o};
+  // The product of all that was shown of a group.
+  RoughProducts Product(int64_t o) {
+    if (!std::exchange(is_closed_, true)) Close();
+    return states_.At(o * kLanes);
+  }
+
+  // Has the whole products in the groups' first lanes.
+  void Close() {
+    MultiplyRows();
+    for (int64_t o = 0; o < groups_; ++o) {
+      const RoughProducts product = states_.At(o * kLanes);
+      for (int64_t lane = 1; lane < lanes_; ++lane) {
+        MultiplyGroup(product, product.From(lane), /*tracked=*/true);
+      }
     }
+  }
 
-    std::vector<double> head, tail;
-    std::vector<int64_t> exponent;
-    std::vector<uint32_t> least, greatest;
-  };
-
-  RoughProductKernels<T> kernels_;
-  States states_;
+  RoughProductKernels<T> kernels_ = RoughProductKernelsFor<T>(/*tracked=*/true);
+  CopyTileFunction gather_ = CopyTileFor(sizeof(T));
+  ProductStates states_;     // of kLanes lanes for each group
+  std::vector<T> gathered_;  // elements that are still to be multiplied
+  int64_t groups_ = 0;
+  int64_t filled_ = 0;  // gathered elements of each group
+  int64_t lanes_ = 0;   // that have seen an element
+  bool is_closed_ = false;
 };
 
 }  // namespace dmlop

@@ -1,4 +1,3 @@
-#include "core/ops/element_tile.h"
 #include "core/ops/integer_tile.h"
 #include "core/ops/product_tile.h"
 #include "core/ops/reduce_run.h"
@@ -7,14 +6,29 @@
 namespace dmlop {
 namespace {
 
-// By vectors; where that does not decide the rounding, element by element in row-major order.
+// Untracked, the share of groups of so many elements whose rounding is in doubt is 2^-15 of FLOAT32
+// and 2^-9 of FLOAT16.
+template <typename T>
+constexpr int64_t kMostUntracked = std::is_same_v<T, float> ? int64_t{1} << 13 : int64_t{1} << 32;
+
+// By vectors; where that does not decide the rounding, by vectors that track their rounding errors,
+// which decides all ties; at last in an order that the layout does not change.
 template <typename T>
 void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  const auto undecided = ReduceWith<RoughProductTile<T>>(desc, input, output);
+  using Tracked = RoughProductTile<T, true>;
+  using Ordered = OrderedProductTile<T>;
+  const ReducePlan plan = PlanFor<Tracked>(desc, input, output, /*any_order=*/true);
+  ReduceLoop<Tracked> tracked(plan, input, nullptr, output);
+  std::vector<int64_t> undecided;
+  if (plan.group_size > kMostUntracked<T>) {
+    undecided = tracked.Run();
+  } else {
+    undecided = ReduceWith<RoughProductTile<T, false>>(desc, input, output);
+    if (!undecided.empty()) undecided = tracked.RunOutputs(undecided);
+  }
   if (undecided.empty()) return;
-  using Ordered = ElementTile<reduce::FloatProduct<T>>;
-  const ReducePlan plan = PlanFor<Ordered>(desc, input, output, /*any_order=*/false);
-  ReduceLoop<Ordered>(plan, input, nullptr, output).RunOutputs(undecided);
+  const ReducePlan ordered = PlanFor<Ordered>(desc, input, output, /*any_order=*/false);
+  ReduceLoop<Ordered>(ordered, input, nullptr, output).RunOutputs(undecided);
 }
 
 }  // namespace

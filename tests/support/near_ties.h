@@ -11,10 +11,11 @@ namespace dmlop {
 template <typename T>
 const std::vector<std::vector<double>>& NearTies();
 
-// 2^-85 away from the tie, of float and of Half.
+// 2^-85 away from the tie; the first is (2^24 + 1) * (2^100 - 1).
 template <>
 inline const std::vector<std::vector<double>>& NearTies<float>() {
   static const std::vector<std::vector<double>> ties = {
+      {5242875, 15235951, 7295851, 8101, 268501, 24929, 673},
       {6691427, 3981289, 13606795, 99737},    {11399437, 5102779, 12820829, 46453},
       {14211443, 2119487, 413087, 2987867},   {7124269, 444937, 46271, 44351, 5309},
       {3333097, 498923, 465581, 14009, 2447}, {9926349, 5527239, 172553, 3362053},
