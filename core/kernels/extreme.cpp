@@ -10,6 +10,7 @@
 #include "core/kernels/dispatch.h"
 #include "core/kernels/extreme_columns-inl.h"
 #include "core/kernels/extreme_keys-inl.h"
+#include "core/kernels/row_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -23,13 +24,12 @@ typename KeyOfType<T>::Key BestOfRow(const T* x, int64_t count) {
   const int64_t lanes = K::Lanes();
   // Four at a time: each Max waits for the one before.
   typename K::V a = K::Worst(), b = a, c = a, e = a;
-  int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    a = K::Better(a, K::Load(x + i));
-    b = K::Better(b, K::Load(x + i + lanes));
-    c = K::Better(c, K::Load(x + i + 2 * lanes));
-    e = K::Better(e, K::Load(x + i + 3 * lanes));
-  }
+  int64_t i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
+    a = K::Better(a, K::Load(from));
+    b = K::Better(b, K::Load(from + lanes));
+    c = K::Better(c, K::Load(from + 2 * lanes));
+    e = K::Better(e, K::Load(from + 3 * lanes));
+  });
   if (count < lanes) {
     Key best = K::Order::kWorst;
     for (; i < count; ++i) best = K::Better(K::Scalar(x[i]), best);

@@ -15,6 +15,7 @@
 #include "core/exact/error_free.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/row_streams-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -194,11 +195,14 @@ constexpr T One() {
 template <typename T, bool kTracked>
 void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
   const int64_t groups = GroupsAtATime();
-  const int64_t whole = count / groups * groups;
   const Products<kTracked> ones{hn::Set(Wide(), 1.0), hn::Zero(Wide()), hn::Zero(WideBits()),
                                 hn::Zero(Wide())};
   Accumulator<kTracked> accumulator{ones, ones};
-  accumulator.MultiplyAll(x, whole / groups, groups);
+  const int64_t begin = ForEachBlock(
+      x, count, kFactorsPerStep<T> * groups,
+      [&](const T* from) HWY_ATTR { accumulator.MultiplyAll(from, kFactorsPerStep<T>, groups); });
+  const int64_t whole = count / groups * groups;
+  accumulator.MultiplyAll(x + begin, (whole - begin) / groups, groups);
   if (whole < count) {
     HWY_ALIGN T rest[2 * hn::MaxLanes(Wide())];
     std::fill(std::copy(x + whole, x + count, rest), rest + groups, One<T>());

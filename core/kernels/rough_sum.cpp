@@ -14,6 +14,8 @@
 #include "core/exact/error_free.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/row_streams-inl.h"
+#include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,22 +25,8 @@ constexpr int64_t kUnroll = kStreams;  // terms added pairwise
 static_assert(kUnroll == 8);
 
 // The running state of one vector of groups (or of lanes of one group).
-template <SumTerm kTerm, bool kPeak>
 struct Accumulator {
-  WideVec head;
-  WideVec tail;
-  BitsVec peak;  // only with kPeak
-
-  // The term of a vector of elements.
-  HWY_INLINE WideVec Term(NarrowVec x) {
-    if constexpr (kPeak) {
-      peak = hn::Max(peak, hn::BitCast(NarrowBits(), hn::Abs(x)));
-    }
-    const WideVec wide = hn::PromoteTo(Wide(), x);
-    if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
-    if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
-    return wide;
-  }
+  WideVec head, tail;
 
   // Knuth's TwoSum: what head cannot hold goes to tail.
   HWY_INLINE void Add(WideVec value) {
@@ -48,19 +36,9 @@ struct Accumulator {
     tail = hn::Add(tail, hn::Add(hn::Sub(head, head_part), hn::Sub(value, value_part)));
     head = sum;
   }
-
-  // The sum of the terms of kUnroll vectors of elements, `step` elements apart.
-  template <typename T>
-  HWY_INLINE WideVec SumOfEight(const T* x, int64_t step) {
-    const WideVec a = hn::Add(Term(LoadNarrow(x)), Term(LoadNarrow(x + step)));
-    const WideVec b = hn::Add(Term(LoadNarrow(x + 2 * step)), Term(LoadNarrow(x + 3 * step)));
-    const WideVec c = hn::Add(Term(LoadNarrow(x + 4 * step)), Term(LoadNarrow(x + 5 * step)));
-    const WideVec d = hn::Add(Term(LoadNarrow(x + 6 * step)), Term(LoadNarrow(x + 7 * step)));
-    return hn::Add(hn::Add(a, b), hn::Add(c, d));
-  }
 };
 
-// The same for one group and one value.
+// The same as Accumulator for one group and one value.
 HWY_INLINE void AddValue(double value, const RoughSums& sums) {
   const HeadTail sum = TwoSum(*sums.head, value);
   sums.head[0] = sum.head;
@@ -85,33 +63,67 @@ HWY_INLINE void AddElement(T element, const RoughSums& sums) {
 }
 
 // Hands the lanes over to the one group that they worked for.
-template <SumTerm kTerm, bool kPeak>
-HWY_INLINE void Collect(const Accumulator<kTerm, kPeak>& accumulator, const RoughSums& sums) {
+HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
   HWY_ALIGN double heads[hn::MaxLanes(Wide())];
   HWY_ALIGN double tails[hn::MaxLanes(Wide())];
-  HWY_ALIGN uint32_t peaks[hn::MaxLanes(Wide())];
   hn::Store(accumulator.head, Wide(), heads);
   hn::Store(accumulator.tail, Wide(), tails);
-  hn::Store(accumulator.peak, NarrowBits(), peaks);
   for (size_t i = 0; i < hn::Lanes(Wide()); ++i) {
     AddValue(heads[i], sums);
     sums.tail[0] += tails[i];
-    sums.peak[0] = std::max(sums.peak[0], peaks[i]);
   }
+}
+
+// The largest magnitudes of the lanes of D.
+template <class D>
+struct Peaks {
+  using Bits = hn::RebindToUnsigned<D>;
+
+  hn::Vec<Bits> lanes;
+
+  HWY_INLINE void Raise(const float* x) {
+    lanes = hn::Max(lanes, hn::BitCast(Bits(), hn::Abs(hn::LoadU(D(), x))));
+  }
+
+  HWY_INLINE void Collect(const RoughSums& sums) const {
+    HWY_ALIGN uint32_t peaks[hn::MaxLanes(D())];
+    hn::Store(lanes, Bits(), peaks);
+    sums.peak[0] = std::max(sums.peak[0], *std::max_element(peaks, peaks + hn::Lanes(D())));
+  }
+};
+
+// Returns how many elements it added, all but the last few.
+template <SumTerm kTerm, typename T>
+HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, const RoughSums& sums) {
+  const int64_t block = kUnroll * static_cast<int64_t>(hn::Lanes(Wide()));
+  if (count < block) return 0;
+  Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
+  Peaks<Floats> peaks{hn::Zero(hn::RebindToUnsigned<Floats>())};
+  const int64_t added = ForEachBlock(x, count, block, [&](const T* from) HWY_ATTR {
+    if constexpr (kHasPeak<T, kTerm>) {
+      const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
+      for (int64_t k = 0; k < block; k += floats) peaks.Raise(from + k);
+    }
+    accumulator.Add(SumOfEight<kTerm>(from));
+  });
+  Collect(accumulator, sums);
+  if constexpr (kHasPeak<T, kTerm>) peaks.Collect(sums);
+  return added;
 }
 
 template <SumTerm kTerm, typename T>
 void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  int64_t i = 0;
-  if (count >= lanes) {
-    Accumulator<kTerm, kHasPeak<T, kTerm>> accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide()),
-                                                       hn::Zero(NarrowBits())};
-    for (; i + kUnroll * lanes <= count; i += kUnroll * lanes) {
-      accumulator.Add(accumulator.SumOfEight(x + i, lanes));
+  int64_t i = AddBlocks<kTerm>(x, count, sums);
+  if (i + lanes <= count) {
+    Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
+    Peaks<Narrow> peaks{hn::Zero(NarrowBits())};
+    for (; i + lanes <= count; i += lanes) {
+      accumulator.Add(OneVector<kTerm>::Term(x + i));
+      if constexpr (kHasPeak<T, kTerm>) peaks.Raise(x + i);
     }
-    for (; i + lanes <= count; i += lanes) accumulator.Add(accumulator.Term(LoadNarrow(x + i)));
     Collect(accumulator, sums);
+    if constexpr (kHasPeak<T, kTerm>) peaks.Collect(sums);
   }
   for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
 }
@@ -131,21 +143,20 @@ HWY_INLINE void RaisePeaks(D d, const float* x, int64_t rows, int64_t stride, in
   }
 }
 
-// The terms of a vector of columns, added up. Rounds three times where there are eight rows, and
-// less often than the rows of a block are added up otherwise.
-template <SumTerm kTerm, BlockPart kPart, typename T>
-HWY_INLINE WideVec SumOf(const T* x, int64_t rows, int64_t stride) {
-  Accumulator<kTerm, false> terms;
-  if (kPart != BlockPart::kWhole || rows == kStreams) return terms.SumOfEight(x, stride);
-  WideVec sum = terms.Term(LoadNarrow(x));
+// The terms of a vector of columns, or of two, added up. Rounds three times where there are eight
+// rows, and less often than the rows of a block are added up otherwise.
+template <class Vectors, BlockPart kPart, typename T>
+HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
+  if (kPart != BlockPart::kWhole || rows == kStreams) return SumOfEight<Vectors>(x, stride);
+  auto sum = Vectors::Term(x);
   for (int64_t row = 1; row < rows; ++row) {
-    sum = hn::Add(sum, terms.Term(LoadNarrow(x + row * stride)));
+    sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
   }
   return sum;
 }
 
 // What the rows of a block add up to gathers in `block` until its last part is there.
-template <SumTerm kTerm, BlockPart kPart>
+template <BlockPart kPart>
 HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
   const Wide d;
   if constexpr (kPart == BlockPart::kMiddle || kPart == BlockPart::kLast) {
@@ -154,8 +165,7 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
   if constexpr (kPart == BlockPart::kFirst || kPart == BlockPart::kMiddle) {
     hn::StoreU(sum, d, block);
   } else {
-    Accumulator<kTerm, false> accumulator{hn::LoadU(d, head), hn::LoadU(d, tail),
-                                          hn::Zero(NarrowBits())};
+    Accumulator accumulator{hn::LoadU(d, head), hn::LoadU(d, tail)};
     accumulator.Add(sum);
     hn::StoreU(accumulator.head, d, head);
     hn::StoreU(accumulator.tail, d, tail);
@@ -172,17 +182,19 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   const T* x = few.first;
   int64_t c = 0;
   for (; c + kLine <= columns; c += kLine) {
-    for (int64_t k = c; k < c + kLine; k += lanes) {
-      AddVector<kTerm, kPart>(SumOf<kTerm, kPart>(x + k, rows, stride), sums.head + k,
-                              sums.tail + k, sums.block + k);
+    for (int64_t k = c; k < c + kLine; k += 2 * lanes) {
+      const WideFloats sum = SumOf<TwoVectors<kTerm>, kPart>(x + k, rows, stride);
+      const int64_t l = k + lanes;
+      AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
+      AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
     }
     if constexpr (kHasPeak<T, kTerm>) {
-      RaisePeaks(hn::ScalableTag<float>(), x + c, rows, stride, kLine, sums.peak + c);
+      RaisePeaks(Floats(), x + c, rows, stride, kLine, sums.peak + c);
     }
   }
   for (; c + lanes <= columns; c += lanes) {
-    AddVector<kTerm, kPart>(SumOf<kTerm, kPart>(x + c, rows, stride), sums.head + c, sums.tail + c,
-                            sums.block + c);
+    const WideVec sum = SumOf<OneVector<kTerm>, kPart>(x + c, rows, stride);
+    AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
     if constexpr (kHasPeak<T, kTerm>) {
       RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
     }

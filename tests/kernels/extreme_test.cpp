@@ -183,6 +183,8 @@ TEST_P(ExtremesOnIsa, OfRows) {
       Engine engine = CaseEngine(number++);
       Kind(engine).Row(count);
     }
+    Engine engine = CaseEngine(number++);
+    Kind(engine).Row(UniformInt(engine, 40000, 41000));  // several streams
   });
 }
 

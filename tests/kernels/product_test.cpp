@@ -136,7 +136,9 @@ TEST_P(ProductOnIsa, LongTrackedProductsKeepTheirBound) {
   for (const float x : column) tile.insert(tile.end(), kColumns, x);
   Real expected(1.0, 400);
   for (const float x : column) mpfr_mul_d(expected.get(), expected.get(), ToDouble(x), MPFR_RNDN);
-  for (const Product& product : MultiplyColumns(tile, kColumns, true)) {
+  std::vector<Product> products = MultiplyColumns(tile, kColumns, true);
+  products.push_back(MultiplyRow(column, true));
+  for (const Product& product : products) {
     Real difference = expected;
     mpfr_mul_2si(difference.get(), difference.get(), -product.exponent, MPFR_RNDN);
     mpfr_sub_d(difference.get(), difference.get(), product.head, MPFR_RNDN);

@@ -83,6 +83,24 @@ TEST_P(SumOnIsa, RoughRowsKeepTheirBound) {
   });
 }
 
+// Long enough to be read as several streams, with something left over.
+TEST_P(SumOnIsa, LongRoughRowsKeepTheirBound) {
+  ForFloatAndHalf([]<typename T>() {
+    int number = 0;
+    for (const Family& family : kFamilies) {
+      SCOPED_TRACE(CaseTrace(number) + ", " + family.name);
+      Engine engine = CaseEngine(number++);
+      const int64_t count = (1 << 15) / static_cast<int64_t>(sizeof(T));
+      const std::vector<T> row = DrawRow<T>(family, engine, count + UniformInt(engine, 0, 999));
+      for (const SumTerm term : kTerms) {
+        Groups groups(1);
+        RoughSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
+        ExpectWithinBound(term, groups, 0, row);
+      }
+    }
+  });
+}
+
 TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
   constexpr int64_t kGap = 3;
   ForFloatAndHalf([]<typename T>() {
