@@ -13,7 +13,11 @@ void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const Te
     const auto undecided = ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
     if (undecided.empty()) return;
     using Exact = ExactSumTile<T, kTerm, Ending>;
-    const ReducePlan plan = PlanFor<Exact>(desc, input, output, /*any_order=*/true);
+    constexpr int64_t kFewOf = 16;
+    const bool few = std::ssize(undecided) * kFewOf < output.layout.element_count();
+    const ReducePlan plan = PlanReduce(
+        input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
+        {/*any_order=*/true, Exact::kByVectors, few ? Exact::kColumns : Exact::kManyColumns});
     ReduceLoop<Exact>(plan, input, nullptr, output).RunOutputs(undecided);
   });
 }

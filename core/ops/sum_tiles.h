@@ -91,16 +91,15 @@ class ExactSumTile {
   using Output = T;
 
   static constexpr bool kByVectors = false;
-  static constexpr int64_t kColumns = 16;  // a cache line of FLOAT32
+  static constexpr int64_t kColumns = 16;      // a cache line of FLOAT32
+  static constexpr int64_t kManyColumns = 64;  // where most of them are wanted
 
   explicit ExactSumTile(int64_t capacity)
       : split_(SplitSumFor<T>(kTerm)),
         gather_(CopyTileFor(sizeof(T))),
         states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count) {
-    std::fill_n(states_.begin(), count, State());
-  }
+  void Start(int64_t count) { std::fill_n(states_.begin(), count, State()); }
 
   void AddRow(int64_t o, const ElementRun<T>& run) {
     if (run.stride != 1) return AddColumns(o, {1, 0}, run);
@@ -129,6 +128,7 @@ class ExactSumTile {
 
  private:
   static constexpr int64_t kPiece = SplitSum::kMaxCount;
+  static constexpr int64_t kGathered = kPiece * kColumns;  // elements, in the second-level cache
 
   struct State {
     ExactSum sum;
@@ -137,14 +137,16 @@ class ExactSumTile {
 
   // Columns of groups from o on, made rows in a buffer of a few of them.
   void AddColumns(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
-    gathered_.resize(static_cast<size_t>(columns.count * kPiece));
-    for (int64_t row = 0; row < run.count; row += kPiece) {
-      const int64_t count = std::min(kPiece, run.count - row);
-      gather_({columns.count, count, kPiece, 1, columns.stride, run.stride},
+    const int64_t piece = std::min(kPiece, kGathered / columns.count);
+    const int64_t pitch = piece + 64 / static_cast<int64_t>(sizeof(T));  // no power of two
+    gathered_.resize(static_cast<size_t>(columns.count * pitch));
+    for (int64_t row = 0; row < run.count; row += piece) {
+      const int64_t count = std::min(piece, run.count - row);
+      gather_({columns.count, count, pitch, 1, columns.stride, run.stride},
               reinterpret_cast<std::byte*>(gathered_.data()),
               reinterpret_cast<const std::byte*>(run.first + row * run.stride));
       for (int64_t c = 0; c < columns.count; ++c) {
-        AddPiece(o + c, gathered_.data() + c * kPiece, count);
+        AddPiece(o + c, gathered_.data() + c * pitch, count);
       }
     }
   }
