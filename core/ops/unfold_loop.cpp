@@ -8,6 +8,8 @@
 #include "core/kernels/copy.h"
 #include "core/kernels/stream.h"
 #include "core/ops/shuffle_plan.h"
+#include "core/ops/unfold_inside.h"
+#include "core/ops/unfold_taps.h"
 
 namespace dmlop {
 namespace {
@@ -17,12 +19,6 @@ namespace {
 constexpr int64_t kMaxShuffledRowBytes = 1 << 10;
 constexpr int64_t kMaxShuffledTaps = 32;
 
-struct Range {
-  int64_t begin, end;
-
-  int64_t count() const { return std::max<int64_t>(0, end - begin); }
-};
-
 Range Intersection(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
@@ -30,23 +26,6 @@ Range Intersection(Range a, Range b) {
 // The turn with that number of a loop that takes at most `step` of `count` at once.
 Range Piece(int64_t number, int64_t step, int64_t count) {
   return {number * step, std::min((number + 1) * step, count)};
-}
-
-int64_t Position(const UnfoldDim& dim, int64_t block, int64_t tap) {
-  return block * dim.stride - dim.padding + tap * dim.dilation;
-}
-
-int64_t Offset(const UnfoldDim& dim, int64_t block, int64_t tap) {
-  return Position(dim, block, tap) * dim.step;
-}
-
-// Blocks whose tap lies inside the input.
-Range Inside(const UnfoldDim& dim, int64_t tap) {
-  const auto blocks_before = [&](int64_t position) {
-    return position <= 0 ? 0 : std::min((position + dim.stride - 1) / dim.stride, dim.blocks);
-  };
-  const int64_t start = dim.padding - tap * dim.dilation;
-  return {blocks_before(start), blocks_before(dim.size + start)};
 }
 
 // A part of each of some rows of a piece, in elements.
@@ -269,6 +248,7 @@ class UnfoldLoop {
 
 void UnfoldWindows(std::vector<UnfoldDim> dims, const ConstTensorView& input,
                    const TensorView& output) {
+  if (LiesAcross(dims, input)) return UnfoldTaps(dims, input, output);
   UnfoldLoop(std::move(dims), input, output).Run();
 }
 

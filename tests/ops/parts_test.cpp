@@ -142,15 +142,13 @@ int64_t Blocks(const Windows& windows, size_t d) {
          1;
 }
 
-void ExpectUnfolds(const Windows& windows, DataType type, int64_t input_stride,
+void ExpectUnfolds(const Windows& windows, DataType type, const Layout& from,
                    int64_t output_stride) {
   UnfoldDesc desc;
   desc.window_sizes = windows.sizes;
   desc.strides = windows.strides;
   desc.dilations = windows.dilations;
   desc.start_padding = desc.end_padding = windows.padding;
-  Layout from = PackedLayout(windows.input);
-  for (int64_t& stride : from.strides) stride *= input_stride;
   Dims sizes = {windows.input[0], windows.input[1], 1};
   for (size_t d = 0; d < windows.sizes.size(); ++d) {
     sizes[1] *= windows.sizes[d];
@@ -165,9 +163,15 @@ void ExpectUnfolds(const Windows& windows, DataType type, int64_t input_stride,
 TEST_P(PartsOnIsa, UnfoldOfEveryForm) {
   for (const DataType type : kTypes) {
     for (const Windows& windows : kWindows) {
-      ExpectUnfolds(windows, type, 1, 1);
-      ExpectUnfolds(windows, type, 2, 1);
-      ExpectUnfolds(windows, type, 1, 2);
+      const Layout packed = PackedLayout(windows.input);
+      const Layout reversed{windows.input, FortranStrides(windows.input)};  // tap by tap
+      Layout with_gaps = packed;
+      for (int64_t& stride : with_gaps.strides) stride *= 2;
+      for (const int64_t output_stride : {1, 2}) {
+        for (const Layout& from : {packed, reversed, with_gaps}) {
+          ExpectUnfolds(windows, type, from, output_stride);
+        }
+      }
     }
   }
 }
