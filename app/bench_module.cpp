@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // Google Benchmark has one state for the process, and options for it on the command line only.
 void Initialize() {
   static const bool done = [] {
-    char name[] = "dmlop";
+    static char name[] = "dmlop";  // which the library keeps
     char mix[] = "--benchmark_enable_random_interleaving=true";
     char* arguments[] = {name, mix, nullptr};
     int count = 2;

@@ -111,7 +111,7 @@ class ProgressTest(ProgramTest):
             np.save(self.folder / "long.npy", np.full((200, 1000), 1 / 3, "f4"))
             printing = start("show", "long.npy", "--full", slow_reader=True)
             self.write("big.json", BIG_SUM)
-            samples = start("bench", "big.json", "-t", "1", "--cache", "hot", "--min-time", "700ms")
+            samples = start("bench", "big.json", "-t", "1", "--cache", "hot", "--min-time", "700ms", data=b"")
 
         lines = self.lines(wide.result())
         self.assertGreater(len(lines), 1)
