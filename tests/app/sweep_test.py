@@ -68,7 +68,7 @@ class ExpandTest(ProgramTest):
             (swept(**{"/desc/Function": []}), "the values of '/desc/Function' are not an array"),
             (swept(**{"desc/Function": ["SUM"]}), "'desc/Function' is not a JSON pointer"),
             (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
-            (swept(**{"/desc/Axes/x": [1]}), "a pointer that leads to nothing"),
+            (swept(**{"/desc/Axes/x": [1]}), "'sweep' has a pointer that leads to nothing"),
             (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),
             (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' stands twice"),
         ]:
