@@ -166,12 +166,14 @@ struct Accumulator {
   // Multiplies by `count` rows of GroupsAtATime() elements, `step` elements apart.
   template <typename T>
   HWY_INLINE void MultiplyAll(const T* x, int64_t count, int64_t step) {
-    for (int64_t i = 0; i < count;) {
-      const int64_t end = HWY_MIN(count, i + kFactorsPerStep<T>);
-      for (; i + kExactFactors<T> <= end; i += kExactFactors<T>) {
-        MultiplyBy(ExactProduct(x + i * step, step));
+    while (count > 0) {
+      int64_t factors = HWY_MIN(count, kFactorsPerStep<T>);
+      count -= factors;
+      for (; factors >= kExactFactors<T>; factors -= kExactFactors<T>) {
+        MultiplyBy(ExactProduct(x, step));
+        x += kExactFactors<T> * step;
       }
-      for (; i < end; ++i) MultiplyBy(LoadFactors(x + i * step));
+      for (; factors > 0; --factors, x += step) MultiplyBy(LoadFactors(x));
       low.Normalize();
       high.Normalize();
     }
