@@ -103,6 +103,12 @@ class ModelWriter {
  private:
   static constexpr const char* kOperator = "operator";
 
+  // A member with a name that the object does not have. There may be so many that looking for it
+  // would take long.
+  static void Add(const std::string& name, Json member, Json& object) {
+    object.get_ref<Json::object_t&>().emplace_back(name, std::move(member));
+  }
+
   static void Bind(const TensorSlot& slot, Json& bindings) {
     const std::string name = DisplayName(slot.path);
     const size_t slash = slot.path.find('/');
@@ -121,7 +127,7 @@ class ModelWriter {
   // A file that DxDispatch reads as the tensor's buffer is named, anything else written out.
   void AddInput(const TensorSlot& slot, const LoadedTensor& tensor) {
     const std::string path = files_.PathOf(slot);
-    Json& resource = resources_[DisplayName(slot.path)];
+    Json resource;
     const bool is_buffer =
         path.ends_with(".npy") ? IsBuffer(tensor, *slot.desc) : !path.empty() && path != "-";
     if (is_buffer) {
@@ -131,6 +137,7 @@ class ModelWriter {
     } else {
       resource = ValuesJson(PhysicalBytes(tensor.view, *slot.desc), *slot.desc);
     }
+    Add(DisplayName(slot.path), std::move(resource), resources_);
   }
 
   static bool IsBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
@@ -189,9 +196,11 @@ class ModelWriter {
   }
 
   void AddBuffer(const std::string& name, const TensorDesc& desc) {
-    resources_[name] = {{"initialValuesDataType", Name(*desc.data_type)},
-                        {"initialValues", {{"valueCount", Extent(LayoutOf(desc))}, {"value", 0}}},
-                        {"sizeInBytes", SizeInBytes(desc)}};
+    Add(name,
+        {{"initialValuesDataType", Name(*desc.data_type)},
+         {"initialValues", {{"valueCount", Extent(LayoutOf(desc))}, {"value", 0}}},
+         {"sizeInBytes", SizeInBytes(desc)}},
+        resources_);
   }
 
   // What DxDispatch prints and writes is the buffer. Where that is not the tensor, a copy without
@@ -219,7 +228,7 @@ class ModelWriter {
     OperatorDesc op = copy;
     Complete(op);
     AddBuffer(packed_name, std::get<IdentityDesc>(op).output_tensor);
-    dispatchables_[packed_name] = OperatorJson(op);
+    Add(packed_name, OperatorJson(op), dispatchables_);
     AddDispatch(packed_name, {{"InputTensor", name}, {"OutputTensor", packed_name}});
     return packed_name;
   }

@@ -387,6 +387,17 @@ class RoundTripTest(ProgramTest):
                 self.run_program("run", "model.json")
                 self.assertEqual(self.files(paths), expected, descriptor)
 
+    def test_very_many_tensors(self):
+        """In time that grows with their number, not with its square."""
+        count = 65000
+        self.write("op.json", {
+            "type": "SPLIT", "Axis": 0, "OutputCount": count,
+            "InputTensor": {"DataType": "INT8", "Sizes": [count]},
+            "bindings": {"InputTensor": {"value": 7}}})
+        model = json.loads(self.text_of("validate", "op.json", "--to-model"))
+        self.assertEqual(len(model["resources"]), count + 1)
+        self.assertEqual(list(model["resources"])[-1], f"OutputTensors[{count - 1}]")
+
     def test_bool_files_are_written_out(self):
         """DxDispatch takes NumPy's bool for INT8, and a descriptor for UINT8."""
         np.save(self.folder / "x.npy", np.array([True, False, True]))
