@@ -121,8 +121,8 @@ int main() {
         program = self.folder / "wrong"
         run(COMPILER, "-std=c++20", source, "-o", program, f"-I{self.prefix}/include", f"-L{self.prefix}/lib", "-ldmlop")
         said = run(program, env={"LD_LIBRARY_PATH": str(self.prefix / "lib")}).splitlines()
-        self.assertEqual(said[0], "1:50: /Axes/0: axis 4 is out of range for InputTensor with 2 dimensions [RED-3]")
-        self.assertEqual(said[1], "2:59: /Axis: 'Axis' is not a known field (did you mean 'Axes'?) [JSON-3]")
+        self.assertEqual(said[0], "1:48: /Axes/0: axis 4 is out of range for InputTensor with 2 dimensions [RED-3]")
+        self.assertEqual(said[1], "2:58: /Axis: 'Axis' is not a known field (did you mean 'Axes'?) [JSON-3]")
         self.assertEqual(said[2:], [
             "InvalidDescriptor",
             "InputTensor FLOAT32 4 24 2,2 4,1",
