@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS, DMLOP, X, ProgramTest
+from program import COLUMN_SUMS, DMLOP, X, ProgramTest, read_screen
 
 
 def case(source, target, operator=None, **members):
@@ -379,13 +379,7 @@ class ProgressTest(BatchTest):
         environment = os.environ | {"COLUMNS": "100"}
         process = subprocess.Popen(command, cwd=self.folder, stderr=end, env=environment)
         os.close(end)
-        drawn = b""
-        try:
-            while part := os.read(screen, 1 << 16):
-                drawn += part
-        except OSError:
-            pass  # the end of a terminal, as Linux tells it
-        os.close(screen)
+        drawn = read_screen(screen)
         process.wait()
         self.assertRegex(drawn.decode(), r"batch: \d+%  \d+ of 201 cases  \d failed  \d+ cases/s  \d+ s left")
         self.assertRegex(drawn.decode(), r"\r\x1b\[K[^\x1b]*dmlop: 201 cases in .*: 200 done, 1 failed\r\n$")

@@ -28,6 +28,18 @@ def start(arguments, stdin=b"", cwd=None, **options):
     return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
 
 
+def read_screen(screen):
+    """What is written to a pseudo-terminal until nobody has its other end; closes it."""
+    text = b""
+    try:
+        while part := os.read(screen, 1 << 16):
+            text += part
+    except OSError:
+        pass  # the end of a terminal, as Linux tells it
+    os.close(screen)
+    return text
+
+
 def peak_memory(arguments, cwd):
     """The exit status of a run whose output nobody reads, and its peak of memory in bytes. What the
     test itself takes is the least that can be told."""

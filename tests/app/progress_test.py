@@ -17,7 +17,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import DMLOP, SUM, ProgramTest
+from program import DMLOP, SUM, ProgramTest, read_screen
 
 PIECES = 12
 PAUSE = 0.15  # seconds after each
@@ -74,13 +74,7 @@ class ProgressTest(ProgramTest):
 
         feeder = threading.Thread(target=take if slow_reader else give)
         feeder.start()
-        text = b""
-        try:
-            while part := os.read(screen, 1 << 16):
-                text += part
-        except OSError:
-            pass  # the end of a terminal, as Linux tells it
-        os.close(screen)
+        text = read_screen(screen)
         feeder.join()
         self.assertEqual(process.wait(), status, text)
         return text.decode()
