@@ -88,7 +88,8 @@ class Parser {
       constexpr int64_t kFull = std::numeric_limits<int64_t>::max();
       value = value > (kFull - 9) / 10 ? kFull : value * 10 + (c - '0');
     }
-    return ElementName::Number{negative ? -value : value, begin};
+    const std::string_view text = text_.substr(begin, at_ - begin);
+    return ElementName::Number{negative ? -value : value, std::string(text), begin};
   }
 
   std::nullopt_t Fail(std::string_view expected) {
@@ -178,7 +179,7 @@ class Finder {
     const size_t count = field.tensors.size();
     if (number.value < 0 || static_cast<uint64_t>(number.value) >= count) {
       return Fail("ELEM-2",
-                  fmt::format("{} is out of range for {}, which has {} tensor{}", number.value,
+                  fmt::format("{} is out of range for {}, which has {} tensor{}", number.text,
                               field.name, count, count == 1 ? "" : "s"),
                   number.offset);
     }
@@ -199,11 +200,11 @@ class Finder {
       return false;
     }
     for (size_t d = 0; d < count; ++d) {
-      const auto [value, offset] = group.numbers[d];
+      const auto& [value, text, offset] = group.numbers[d];
       const int64_t size = sizes[d];
       if (value < -size || value >= size) {
         Fail("ELEM-4",
-             fmt::format("{} is out of range for dimension {} of {}, whose size is {}", value, d,
+             fmt::format("{} is out of range for dimension {} of {}, whose size is {}", text, d,
                          tensor, size),
              offset);
       } else {

@@ -22,7 +22,8 @@ namespace dmlop {
 // The text taken apart, whatever operator it is for.
 struct ElementName {
   struct Number {
-    int64_t value;  // saturates
+    int64_t value;     // saturates
+    std::string text;  // as it was written
     size_t offset;
   };
   struct Group {  // "[0, 2]"

@@ -166,7 +166,7 @@ BAD_ELEMENTS = [
     (JOIN_2X2, "InputTensors[0,0,0,0]", "ELEM-2", 22, "InputTensors is an array"),
     (JOIN_2X2, "InputTensors[0,1][0,0,0,0]", "ELEM-2", 16, "InputTensors takes one number"),
     (JOIN_2X2, "InputTensors[3][0,0,0,0]", "ELEM-2", 14, "3 is out of range for InputTensors, which has 3 tensors"),
-    (JOIN_2X2, "InputTensors/99999999999999999999[0,0,0,0]", "ELEM-2", 14, "out of range"),
+    (JOIN_2X2, "InputTensors/99999999999999999999[0,0,0,0]", "ELEM-2", 14, "99999999999999999999 is out of range"),
     (JOIN_2X2, "InputTensors[-1][0,0,0,0]", "ELEM-2", 14, "-1 is out of range"),
     (REDUCE_X, "OutputTensor[0]", "ELEM-3", 15, "1 index; OutputTensor has 2 dimensions, with Sizes {1, 3}"),
     (REDUCE_X, "OutputTensor[0,1,2]", "ELEM-3", 18, "3 indices; OutputTensor has 2 dimensions"),
@@ -174,7 +174,7 @@ BAD_ELEMENTS = [
     (REDUCE_X, "OutputTensor[0,3]", "ELEM-4", 16, "3 is out of range for dimension 1 of OutputTensor, whose size is 3"),
     (REDUCE_X, "OutputTensor[0,-4]", "ELEM-4", 16, "-4 is out of range for dimension 1"),
     (REDUCE_X, "OutputTensor[1 , 0]", "ELEM-4", 14, "1 is out of range for dimension 0"),
-    (REDUCE_X, "InputTensor[0,99999999999999999999]", "ELEM-4", 15, "out of range for dimension 1"),
+    (REDUCE_X, "InputTensor[0,99999999999999999999]", "ELEM-4", 15, "99999999999999999999 is out of range for dimension 1"),
 ]
 
 
