@@ -79,6 +79,39 @@ class FieldReader : public FieldVisitor {
   std::vector<std::string_view> names_;
 };
 
+// Reads the arrays of numbers that the operator lacks, once more.
+class ArrayReader : public FieldVisitor {
+ public:
+  ArrayReader(JsonCursor object, const ValueReader& values) : object_(object), values_(values) {}
+
+  void Tensor(std::string_view name, TensorRole, TensorDesc& field) {
+    if (const auto value = values_.Find(object_, name)) Read(*value, field);
+  }
+  void Tensors(std::string_view name, TensorRole, std::optional<std::vector<TensorDesc>>& field) {
+    const auto value = values_.Find(object_, name);
+    if (!value || !field) return;
+    auto child = value->first_child();
+    for (size_t i = 0; child && i < field->size(); ++i, child = child->next()) {
+      Read(*child, (*field)[i]);
+    }
+  }
+  void Numbers(std::string_view name, std::optional<std::vector<uint32_t>>& field) {
+    if (const auto value = values_.Find(object_, name); value && !field) {
+      field = values_.Uint32Array(*value);
+    }
+  }
+
+ private:
+  void Read(JsonCursor value, TensorDesc& field) const {
+    const TensorDesc again = values_.Tensor(value);
+    if (!field.sizes) field.sizes = again.sizes;
+    if (!field.strides) field.strides = again.strides;
+  }
+
+  JsonCursor object_;
+  const ValueReader& values_;
+};
+
 // True when `pointer` is that value or lies within it.
 bool LeadsTo(std::string_view value, std::string_view pointer) {
   return pointer.starts_with(value) &&
@@ -105,7 +138,7 @@ bool IsFileOf(const Diagnostic& fault, std::string_view field) {
 
 OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
                                const ValueReader& values)
-    : object_(object), fields_(object) {
+    : object_(object), fields_(object), dialect_(values.dialect()) {
   if (!values.Expect(object, JsonKind::kObject)) return;
   op_ = ReadType(values);
   if (!op_) return;
@@ -134,7 +167,7 @@ std::optional<OperatorDesc> OperatorObject::ReadType(const ValueReader& values) 
   if (!type) {
     const bool is_null = object_.Find("Type") || object_.Find("type");  // reported where it is one
     if (!is_null || values.dialect() == Dialect::kDescriptor) {
-      values.Error(object_, "JSON-2", "'type' is missing" + Misspelling(object_, "type"));
+      values.Missing(object_, "type", Misspelling(object_, "type"));
     }
     return std::nullopt;
   }
@@ -148,9 +181,8 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(*op_))) {
     if (slot.role == TensorRole::kOutput && !slot.desc->complete()) left_out.push_back(slot.path);
   }
+  Diagnostics found = Judge(level, diagnostics.has_errors());
   Complete(*op_);
-  Diagnostics found;
-  Validate(*op_, level, found);
   // What is wrong with a tensor that was made up from the other fields is their fault.
   const auto is_implied = [&](const Diagnostic& diagnostic) {
     return std::any_of(left_out.begin(), left_out.end(),
@@ -174,6 +206,30 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
   diagnostics.Omit(found.omitted());
+}
+
+// Where elements of arrays cannot be read, what is wrong with a small number in their place and
+// with a large one is the fault of the rest.
+Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) const {
+  const auto judge = [&](uint32_t placeholder) {
+    OperatorDesc op = *op_;
+    Diagnostics known, found;
+    if (may_be_unreadable) {
+      VisitAllFields(op, ArrayReader(fields_, ValueReader(known, dialect_, placeholder)));
+    }
+    Complete(op);
+    Validate(op, level, found);
+    return found;
+  };
+  Diagnostics found = judge(1);
+  if (!may_be_unreadable) return found;
+  const Diagnostics other = judge(99'991);
+  std::erase_if(found.list(), [&](const Diagnostic& one) {
+    return std::none_of(other.list().begin(), other.list().end(), [&](const Diagnostic& another) {
+      return one.pointer == another.pointer && one.message == another.message;
+    });
+  });
+  return found;
 }
 
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a

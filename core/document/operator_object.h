@@ -31,10 +31,12 @@ class OperatorObject {
 
  private:
   std::optional<OperatorDesc> ReadType(const ValueReader& values) const;
+  Diagnostics Judge(FeatureLevel level, bool may_be_unreadable) const;
   void Locate(Diagnostic& diagnostic) const;
 
   JsonCursor object_;
   JsonCursor fields_;  // the object that has the operator's fields
+  Dialect dialect_;
   std::optional<OperatorDesc> op_;
 };
 

@@ -121,8 +121,8 @@ std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) 
   bool all_read = true;
   for (auto child = value.first_child(); child; child = child->next()) {
     const std::optional<uint32_t> number = Uint32(*child);
-    all_read &= number.has_value();
-    numbers.push_back(number.value_or(0));
+    all_read &= number || placeholder_;
+    numbers.push_back(number.value_or(placeholder_.value_or(0)));
   }
   if (!all_read) return std::nullopt;
   return numbers;
@@ -282,9 +282,14 @@ std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_vi
   const std::optional<JsonCursor> member = Find(object, name);
   const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // a null
   if (!member && !is_reported) {
-    Error(object, "JSON-2", fmt::format("'{}' is missing", name));
+    Missing(object, name);
   }
   return member;
+}
+
+void ValueReader::Missing(JsonCursor object, std::string_view name, std::string_view hint) const {
+  diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), name),
+                     fmt::format("'{}' is missing{}", name, hint), object.offset());
 }
 
 std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string_view upper,

@@ -33,8 +33,11 @@ enum class Dialect { kDescriptor, kModel };
 
 class ValueReader {
  public:
-  explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor)
-      : diagnostics_(diagnostics), dialect_(dialect) {}
+  // In an array of numbers, `placeholder` stands for what cannot be read; without one, the whole
+  // array cannot.
+  explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor,
+                       std::optional<uint32_t> placeholder = std::nullopt)
+      : diagnostics_(diagnostics), dialect_(dialect), placeholder_(placeholder) {}
 
   // The member of an object with that name; empty where it is left out.
   std::optional<JsonCursor> Find(JsonCursor object, std::string_view name) const;
@@ -87,6 +90,9 @@ class ValueReader {
     diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
   }
 
+  // Reports that an object lacks a member, under the pointer that the member would have.
+  void Missing(JsonCursor object, std::string_view name, std::string_view hint = "") const;
+
   // Reports the fault of a file that the value names.
   void FileError(JsonCursor value, ErrorKind kind, std::string_view code,
                  std::string message) const {
@@ -109,6 +115,7 @@ class ValueReader {
 
   Diagnostics& diagnostics_;
   Dialect dialect_;
+  std::optional<uint32_t> placeholder_;
 };
 
 // The object that has a tensor's fields: the value itself, or its "Desc".

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -26,6 +27,15 @@ def start(arguments, stdin=b"", cwd=None, **options):
     """Runs dmlop to its end; what it wrote comes back as bytes."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
+
+
+def parsed(path):
+    """The document without the comments and trailing commas that dmlop takes and Python does not."""
+    text = path.read_text(encoding="utf-8-sig")
+    token = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
+    text = token.sub(lambda match: match[1] or " ", text)
+    token = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
+    return json.loads(token.sub(lambda match: match[1] or "", text))
 
 
 def read_screen(screen):

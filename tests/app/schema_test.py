@@ -7,20 +7,11 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from program import ROOT, start
+from program import ROOT, parsed, start
 from schema_verdicts import (BEYOND_A_SCHEMA, load_schema, must_refuse, read_verdicts, reasons,
                              validator_of)
 
 TESTDATA = ROOT / "testdata"
-
-
-def parsed(path):
-    """The document without the comments and trailing commas that dmlop takes and Python does not."""
-    text = path.read_text(encoding="utf-8-sig")
-    token = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
-    text = token.sub(lambda match: match[1] or " ", text)
-    token = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
-    return json.loads(token.sub(lambda match: match[1] or "", text))
 
 
 # --- documents that differ in one place ----------------------------------------------------------

@@ -9,10 +9,11 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, start
+from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, parsed, start
 
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
 CASES = ROOT / "testdata/cases"
+MODELS = ROOT / "testdata/models"
 
 LONG = 1_000_000  # characters of two bytes each
 
@@ -171,6 +172,33 @@ class ValidateTest(ProgramTest):
         expected = {(2, "JSON-3"), (3, "BUF-3"), (3, "JSON-3"), (4, "BUF-9"), (4, "BUF-10"), (6, "DOC-1")}
         self.assertLessEqual(expected, set(faults))
 
+    def test_faults_beside_elements_that_cannot_be_read(self):
+        tensor = '"InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 4]}'
+        reduce = f'{{"type": "REDUCE", "Function": "SUM", {tensor}, "Axes": %s}}'
+        for document, expected in [
+            (reduce % '[1, "a", 7]', [("/Axes/1", "DOC-1"), ("/Axes/2", "RED-3")]),
+            (reduce % '["a", 7, 2, 2]', [("/Axes/0", "DOC-1"), ("/Axes/1", "RED-3"), ("/Axes/3", "RED-4")]),
+            (reduce.replace("[2, 3, 4]", "[2, -1, 0]") % "[2, 2]",
+             [("/InputTensor/Sizes/1", "DOC-2"), ("/InputTensor/Sizes/2", "BUF-3"), ("/Axes/1", "RED-4")]),
+            (COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [2, null], "Strides": [1]}}'),
+             [("/InputTensor/Sizes/1", "DOC-1"), ("/InputTensor/Strides", "BUF-13")]),
+        ]:
+            with self.subTest(document):
+                (verdict,) = self.verdicts(document, status=3)
+                self.assertEqual([(d["pointer"], d["code"]) for d in verdict["diagnostics"]], expected)
+
+    def test_an_element_that_cannot_be_read_is_the_only_fault(self):
+        for path in sorted(CASES.glob("*/*.json")) + sorted(MODELS.glob("*.json")):
+            document = parsed(path)
+            broken = list(with_one_element_replaced(document))
+            for i, (text, _) in enumerate(broken):
+                self.write(f"{i}.json", text)
+            verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
+            for (_, pointer), verdict in zip(broken, verdicts, strict=True):
+                with self.subTest(path.name, pointer=pointer):
+                    faults = [(d["pointer"], d["code"]) for d in verdict["diagnostics"] if d["severity"] == "error"]
+                    self.assertEqual(faults, [(pointer, "DOC-1")])
+
     def test_rules_that_come_with_others(self):
         def unfold(count, rank, **fields):
             ones, zeros = [1] * count, [0] * count
@@ -261,6 +289,23 @@ class ValidateTest(ProgramTest):
         self.write("d.json", r'{"type": "JO\u001b[31mIN", "\u001b]0;title\u0007": 1}')
         errors = self.errors_of("validate", "d.json", "--color", "never", status=3)
         self.assertNotRegex(errors, "[\x00-\x08\x0b-\x1f]")
+
+
+def with_one_element_replaced(document):
+    """The document once for each number of an operator's arrays, with text in its place, and the pointer to it."""
+    def visit(value, pointer):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            here = f"{pointer}/{key}"
+            if isinstance(value, list) and isinstance(child, int):
+                value[key] = "x"
+                yield json.dumps(document), here
+                value[key] = child
+            elif isinstance(child, (dict, list)) and key != "bindings":
+                yield from visit(child, here)
+    if "commands" not in document:
+        yield from visit(document, "")
+    for name, operator in document.get("dispatchables", {}).items():
+        yield from visit(operator, f"/dispatchables/{name}")
 
 
 class CompleteTest(ProgramTest):
