@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/base/progress.h"
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -13,7 +13,7 @@ BELOW = {
     "exact": {"tensor", "base"},
     "kernels": {"exact", "tensor", "base"},
     "io": {"tensor", "base"},
-    "compare": {"exact", "tensor", "base"},
+    "compare": {"kernels", "exact", "tensor", "base"},
     "ops": {"kernels", "exact", "tensor", "base"},
     "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},

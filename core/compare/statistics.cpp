@@ -11,9 +11,9 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/compare/element.h"
 #include "core/compare/row_walk.h"
 #include "core/exact/error_free.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -7,7 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "core/explain/calculate_reduce.h"
 #include "core/tensor/visit_data_type.h"
 

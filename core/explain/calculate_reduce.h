@@ -5,7 +5,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "core/exact/dyadic.h"
 #include "core/explain/calculation.h"
 #include "core/explain/group.h"

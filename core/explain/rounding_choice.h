@@ -7,7 +7,7 @@
 #include <functional>
 #include <type_traits>
 
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "core/exact/dyadic.h"
 #include "core/explain/calculation.h"
 #include "core/tensor/half.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/element.h"
+#include "core/tensor/element.h"
 #include "tests/compare/tensor_of.h"
 #include "tests/exact/mpfr_oracle.h"
 #include "tests/support/case_name.h"
