@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "app/bench_baseline.h"
 #include "app/bench_case.h"
@@ -16,6 +17,7 @@
 #include "app/output.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/base/progress.h"
 #include "core/io/file.h"
 
 namespace dmlop {
@@ -26,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMinSamples = 10;
 constexpr int kMaxSamples = 40;
 constexpr double kMaxWarmUpSeconds = 0.1;
+constexpr double kUnseenSeconds = 0.5;  // shorter calls are not slowed down by a look at them
 
 // Copies are as many as fill the last-level cache so often. Caches that replace at random keep
 // something of what is walked through them.
@@ -114,16 +117,21 @@ class Bench {
 
   void MeasureRow(OperatorRing& ring, LimitRing& limit, RowProgress& progress, BenchRow& row) {
     const bool cold = row.cache == CacheState::kCold;
-    const std::vector<std::function<void()>> functions = {[&ring, cold] {
-                                                            if (cold) ring.Advance();
-                                                            ring.Run();
-                                                          },
-                                                          [&limit, cold] {
-                                                            if (cold) limit.Advance();
-                                                            limit.Run();
-                                                          }};
+    bool is_shown = true;  // each call by itself
+    const auto run = [&] {
+      if (cold) ring.Advance();
+      std::optional<Work> work;
+      if (is_shown) work.emplace(progress.NameOfCall(), ring.work_bytes());
+      ring.Run();
+    };
+    const auto run_limit = [&] {
+      if (cold) limit.Advance();
+      limit.Run();
+    };
+    const std::vector<std::function<void()>> functions = {run, run_limit};
     limit.ChoosePath(cold);
-    const double call = WarmUp(functions[0], options_.min_seconds);
+    const double call = WarmUp(run, options_.min_seconds);
+    is_shown = call > kUnseenSeconds;
     const int count = static_cast<int>(
         std::clamp(options_.min_seconds / call, 1.0 * kMinSamples, 1.0 * kMaxSamples));
     progress.Begin(functions.size() * static_cast<size_t>(count), row.traffic.total_bytes());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/bench_row.h"
@@ -28,22 +29,27 @@ void RowProgress::Begin(size_t samples, int64_t bytes) {
   start_ = Clock::now();
 }
 
-void RowProgress::Show(SamplesSoFar samples) const {
+void RowProgress::Show(SamplesSoFar samples) {
+  done_ = 0;
+  for (const std::vector<double>& of_function : samples) done_ += of_function.size();
   if (quiet_) return;
   DrawProgress([&](size_t width) {
-    size_t done = 0;
-    for (const std::vector<double>& of_function : samples) done += of_function.size();
-    std::vector<std::string> parts = {fmt::format("{}%", 100 * done / expected_)};
+    std::vector<std::string> parts = {fmt::format("{}%", 100 * done_ / expected_)};
     if (!samples[0].empty()) {
       const double median = StatisticsOf(samples[0]).median;
       parts.push_back("median " + TimeText(median));
       parts.push_back(fmt::format("{:.1f} GB/s", static_cast<double>(bytes_) / median / 1e9));
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    const double left = static_cast<double>(expected_ - done) / static_cast<double>(done);
-    if (done > 0) parts.push_back(TimeLeftText(seconds * left));
+    const double left = static_cast<double>(expected_ - done_) / static_cast<double>(done_);
+    if (done_ > 0) parts.push_back(TimeLeftText(seconds * left));
     return ProgressText(what_, parts, width, UseUnicode());
   });
+}
+
+std::string RowProgress::NameOfCall() const {
+  if (expected_ == 0) return what_ + ", warming up";
+  return fmt::format("{}, sample {} of {}", what_, std::min(done_ + 1, expected_), expected_);
 }
 
 }  // namespace dmlop

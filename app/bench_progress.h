@@ -19,12 +19,16 @@ class RowProgress {
   // `bytes`.
   void Begin(size_t samples, int64_t bytes);
 
-  void Show(SamplesSoFar samples) const;
+  void Show(SamplesSoFar samples);
+
+  // What a call is part of: the row, and the sample that is taken.
+  std::string NameOfCall() const;
 
  private:
   std::string what_;
   bool quiet_;
   size_t expected_ = 0;
+  size_t done_ = 0;
   int64_t bytes_ = 0;
   std::chrono::steady_clock::time_point start_;
 };

@@ -29,6 +29,7 @@ class OperatorRing {
   OperatorRing(const BenchCase& of, int64_t copies);
 
   Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
+  int64_t work_bytes() const { return WorkBytes(desc_); }  // of a call
 
   // Bytes of one copy of the tensors.
   static int64_t BytesOf(const BenchCase& of);
