@@ -1,4 +1,4 @@
-#include <charconv>
+#include <algorithm>
 #include <memory>
 
 #include "app/command_options.h"
@@ -8,25 +8,14 @@
 namespace dmlop {
 namespace {
 
-bool ParseWhole(std::string_view text, int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 Shard ParseShard(const std::string& text) {
   const size_t slash = std::min(text.find('/'), text.size());
-  Shard shard;
-  if (slash < text.size() && ParseWhole(std::string_view(text).substr(0, slash), shard.number) &&
-      ParseWhole(std::string_view(text).substr(slash + 1), shard.count) && shard.number >= 1 &&
-      shard.number <= shard.count) {
-    return shard;
-  }
+  const auto number = ParseWhole<int64_t>(std::string_view(text).substr(0, slash));
+  const auto count =
+      ParseWhole<int64_t>(std::string_view(text).substr(std::min(slash + 1, text.size())));
+  if (number && count && *number >= 1 && *number <= *count) return {*number, *count};
   throw CLI::ValidationError("--shard",
                              fmt::format("'{}' is not K/N with K from 1 to N, such as 1/4", text));
-}
-
-CLI::Validator Positive() {
-  return CLI::Range(int64_t{1}, int64_t{1} << 53).description("");
 }
 
 void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& options) {
@@ -34,10 +23,9 @@ void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& op
       "--shard", [options](const std::string& text) { options->shard = ParseShard(text); },
       "Only every N-th case, beginning with the K-th");
   shard->type_name("K/N");
-  command.add_option("--line", options->line, "Only the case of that line of the manifest")
-      ->check(Positive())
-      ->excludes(shard)
-      ->type_name("N");
+  AddWhole(command, "--line", "Only the case of that line of the manifest", options->line,
+           int64_t{1})
+      ->excludes(shard);
   command
       .add_flag("--resume", options->resume,
                 "Skip cases whose outputs are newer than their inputs and the manifest")
@@ -51,12 +39,9 @@ void AddExpand(CLI::App& command, BatchOptions& options) {
        {"--check", "--keep-going", "--shard", "--line", "--resume", "--report"}) {
     expand->excludes(other);
   }
-  command
-      .add_option("--max-cases", options.max_cases,
-                  "Cases that a sweep may have (default: 1000000)")
-      ->check(Positive())
-      ->needs(expand)
-      ->type_name("N");
+  AddWhole(command, "--max-cases", "Cases that a sweep may have (default: 1000000)",
+           options.max_cases, int64_t{1}, int64_t{1} << 53)
+      ->needs(expand);
 }
 
 }  // namespace

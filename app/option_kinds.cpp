@@ -84,9 +84,7 @@ void AddPicture(CLI::App& command, std::string& path) {
 }
 
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
-  command.add_option("-t,--threads", threads, "Threads (default: all cores)")
-      ->check(CLI::Range(1, kMostThreads).description(""))
-      ->type_name("N");
+  AddWhole(command, "-t,--threads", "Threads (default: all cores)", threads, 1, kMostThreads);
 }
 
 void AddTolerance(CLI::App& command, Tolerance& tolerance) {
@@ -103,18 +101,8 @@ void AddTolerance(CLI::App& command, Tolerance& tolerance) {
       .add_option("--rtol", tolerance.relative, "Let pass |actual - expected| <= R * |expected|")
       ->check(not_negative)
       ->type_name("R");
-  const auto store_ulp = [&tolerance](const std::string& text) {
-    const auto ulp = ParseWhole<uint64_t>(text);
-    if (!ulp) {
-      throw CLI::ValidationError("--ulp",
-                                 fmt::format("'{}' is not a whole number of at least 0", text));
-    }
-    tolerance.ulp = *ulp;
-  };
-  command
-      .add_option_function<std::string>("--ulp", store_ulp,
-                                        "Let pass up to N units in the last place")
-      ->type_name("N");
+  AddWhole(command, "--ulp", "Let pass up to N units in the last place", tolerance.ulp,
+           uint64_t{0});
 }
 
 void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance) {

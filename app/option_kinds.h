@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,25 @@ std::optional<T> ParseWhole(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
   return is_whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
+}
+
+// A number from `least` to `most`, written as decimal digits, into any type that takes a T.
+template <typename T, typename Value>
+CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::string& description,
+                      Value& value, T least, T most = std::numeric_limits<T>::max()) {
+  const std::string shown = name.substr(name.find("--"));
+  const auto store = [shown, least, most, &value](const std::string& text) {
+    const std::optional<T> number = ParseWhole<T>(text);
+    if (number && *number >= least && *number <= most) {
+      value = *number;
+      return;
+    }
+    const std::string bound = most == std::numeric_limits<T>::max()
+                                  ? fmt::format("of at least {}", least)
+                                  : fmt::format("from {} to {}", least, most);
+    throw CLI::ValidationError(shown, fmt::format("'{}' is not a whole number {}", text, bound));
+  };
+  return command.add_option_function<std::string>(name, store, description)->type_name("N");
 }
 
 // [NAME=]FILE, any number of times.

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/text_width.h"
+
 namespace dmlop {
 namespace {
 
@@ -61,13 +63,16 @@ void EraseProgressLine() {
 
 std::string Printable(std::string_view text) {
   std::string printable;
-  for (const char c : text) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      printable += fmt::format("\\x{:02x}", byte);
-    } else {
-      printable += c;
+  for (size_t at = 0; at < text.size();) {
+    const Glyph glyph = GlyphAt(text, at);
+    for (const char byte : text.substr(at, glyph.bytes)) {
+      if (glyph.is_printable) {
+        printable += byte;
+      } else {
+        printable += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
     }
+    at += glyph.bytes;
   }
   return printable;
 }

@@ -46,6 +46,7 @@ WRONG_COMMAND_LINES = [
     ("an output with an empty name", [*READ_X, "-o", ""], ""),
     ("an input with an empty name", ["run", SUM, "-i", ""], ""),
     ("no threads", [*READ_X, "-t", "0"], "--threads"),
+    ("threads in hexadecimal", [*READ_X, "-t", "0x2"], "'0x2' is not a whole number from 1 to 65536"),
     ("threads that are no number", [*READ_X, "-t", "many"], "--threads"),
     ("an unknown instruction set", [*READ_X, "--isa", "mmx"], "'mmx'"),
     ("an unknown feature level", [*READ_X, "-L", "7_0"], "'7_0' is not a feature level"),

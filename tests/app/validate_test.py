@@ -289,6 +289,10 @@ class ValidateTest(ProgramTest):
         self.write("d.json", r'{"type": "JO\u001b[31mIN", "\u001b]0;title\u0007": 1}')
         errors = self.errors_of("validate", "d.json", "--color", "never", status=3)
         self.assertNotRegex(errors, "[\x00-\x08\x0b-\x1f]")
+        self.write("d.json", '{"type": "JO\u009b31mIN"}')
+        errors = self.errors_of("validate", "d.json", "--color", "never", status=3)
+        self.assertIn(r"'JO\xc2\x9b31mIN' is not a known name", errors)
+        self.assertNotRegex(errors, "[\x80-\x9f]")
 
 
 def with_one_element_replaced(document):
