@@ -32,22 +32,6 @@ uint64_t Below(uint64_t n, uint64_t bits) {
 }
 
 template <typename T>
-T Load(const ElementBytes& bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
-
-template <typename T>
-double ToDouble(T value) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return static_cast<double>(ToFloat(value));
-  } else {
-    return static_cast<double>(value);
-  }
-}
-
-template <typename T>
 T FromDouble(double value) {
   if constexpr (std::is_same_v<T, double>) {
     return value;
@@ -105,16 +89,16 @@ template <typename T>
 class Generator {
  public:
   explicit Generator(const RandomValues& random)
-      : kind_(random.kind), key_(Mix(random.seed)), low_(Load<T>(random.low)) {
-    const T high = Load<T>(random.high);
+      : kind_(random.kind), key_(Mix(random.seed)), low_(ElementOf<T>(random.low)) {
+    const T high = ElementOf<T>(random.high);
     if (kind_ == RandomKind::kSpecial) {
       special_ = SpecialValues<T>();
     } else if constexpr (std::is_integral_v<T>) {
       count_ = static_cast<uint64_t>(high) - static_cast<uint64_t>(low_) + 1;
     } else if (kind_ == RandomKind::kIntegers) {
-      count_ = static_cast<uint64_t>(ToDouble(high) - ToDouble(low_)) + 1;
+      count_ = static_cast<uint64_t>(AsDouble(high) - AsDouble(low_)) + 1;
     } else {
-      width_ = ToDouble(high) - ToDouble(low_);
+      width_ = AsDouble(high) - AsDouble(low_);
     }
   }
 
@@ -124,9 +108,9 @@ class Generator {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<uint64_t>(low_) + Below(count_, bits));
     } else if (kind_ == RandomKind::kIntegers) {
-      return FromDouble<T>(ToDouble(low_) + static_cast<double>(Below(count_, bits)));
+      return FromDouble<T>(AsDouble(low_) + static_cast<double>(Below(count_, bits)));
     } else {
-      return FromDouble<T>(ToDouble(low_) + width_ * (static_cast<double>(bits >> 11) * 0x1p-53));
+      return FromDouble<T>(AsDouble(low_) + width_ * (static_cast<double>(bits >> 11) * 0x1p-53));
     }
   }
 
@@ -161,13 +145,13 @@ void SetDefaultRange(RandomValues& random) {
 // What is wrong with the range; empty where nothing is.
 template <typename T>
 std::string_view RangeFault(const RandomValues& random) {
-  const T low = Load<T>(random.low);
-  const T high = Load<T>(random.high);
+  const T low = ElementOf<T>(random.low);
+  const T high = ElementOf<T>(random.high);
   if constexpr (std::is_integral_v<T>) {
     return low > high ? "'low' is above 'high'" : "";
   } else {
-    const double least = ToDouble(low);
-    const double most = ToDouble(high);
+    const double least = AsDouble(low);
+    const double most = AsDouble(high);
     if (!std::isfinite(most - least)) return "the range from 'low' to 'high' is not finite";
     if (least > most) return "'low' is above 'high'";
     if (random.kind == RandomKind::kUniform) return "";

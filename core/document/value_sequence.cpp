@@ -1,7 +1,6 @@
 #include "core/document/value_sequence.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "core/base/parallel.h"
@@ -24,13 +23,6 @@ T Next(T value, T delta) {
   } else {
     return value + delta;
   }
-}
-
-template <typename T>
-T ElementOf(const ElementBytes& bytes) {
-  T element;
-  std::memcpy(&element, bytes.data(), sizeof(T));
-  return element;
 }
 
 template <typename T>

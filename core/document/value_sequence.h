@@ -2,16 +2,14 @@
 // one or two numbers.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "core/document/value_reader.h"
 #include "core/tensor/data_type.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
-
-using ElementBytes = std::array<std::byte, 8>;  // an element of any type, from the first byte on
 
 // Each value is the one before plus delta in the elements' own type: integers wrap, floats round.
 struct ValueSequence {

@@ -2,7 +2,6 @@
 // ScaleBias. The exact quantity, the numbers of the output's type beside it, and which was taken.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10,12 +9,10 @@
 #include <vector>
 
 #include "core/explain/data_flow.h"
+#include "core/tensor/element.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
-
-// The bytes of one element; those beyond its width are zero.
-using ElementBytes = std::array<std::byte, 8>;
 
 // Why a value is what it is. The names are stable.
 enum class ValueRule {

@@ -1,9 +1,12 @@
 // One element of a tensor as bits, as a double, and as a place among the values of its type.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "core/tensor/half.h"
@@ -31,6 +34,16 @@ inline double AsDouble(Half x) {
 template <typename T>
 double AsDouble(T x) {
   return static_cast<double>(x);
+}
+
+// An element of any type, from the first byte on.
+using ElementBytes = std::array<std::byte, 8>;
+
+template <typename T>
+T ElementOf(const ElementBytes& bytes) {
+  T element;
+  std::memcpy(&element, bytes.data(), sizeof(T));
+  return element;
 }
 
 // The integers in which places and distances of T are counted: wide enough, and no wider, so that a

@@ -18,13 +18,7 @@ void ExpectWithinBound(double max, double sum, const std::vector<T>& row) {
   EXPECT_LE(max, greatest);
   EXPECT_GE(max, greatest - ExpSums::kHeadroom);
   EXPECT_GE(sum, 1);
-  Real expected(0.0, 120);
-  for (const T x : row) {
-    Real term(ToDouble(x), 300);
-    mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
-    mpfr_exp(term.get(), term.get(), MPFR_RNDN);
-    mpfr_add(expected.get(), expected.get(), term.get(), MPFR_RNDN);
-  }
+  Real expected = SumOfExponentials(row, max);
   Real difference = expected;
   mpfr_sub_d(difference.get(), difference.get(), sum, MPFR_RNDN);
   mpfr_mul_d(expected.get(), expected.get(), ExpSums::kRelativeBound<T>, MPFR_RNDN);

@@ -36,13 +36,7 @@ double MaxOf(const std::vector<T>& row) {
 
 template <typename T>
 void ExpectWithinBound(const FixedSum& sum, const std::vector<T>& row, double max) {
-  Real expected(0.0, 200);
-  for (const T x : row) {
-    Real term(ToDouble(x), 300);
-    mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
-    mpfr_exp(term.get(), term.get(), MPFR_RNDN);
-    mpfr_add(expected.get(), expected.get(), term.get(), MPFR_RNDN);
-  }
+  Real expected = SumOfExponentials(row, max);
   Real difference = expected;
   for (const auto& [units, unit] :
        {std::pair{sum.high, FixedExpSums::kHighUnit}, std::pair{sum.low, FixedExpSums::kLowUnit}}) {

@@ -24,6 +24,19 @@ std::vector<T> DrawRow(const Family& family, Engine& engine, int64_t count) {
   return row;
 }
 
+// The sum of exp(x - max), to far more bits than a kernel has.
+template <typename T>
+Real SumOfExponentials(const std::vector<T>& row, double max) {
+  Real sum(0.0, 200);
+  for (const T x : row) {
+    Real term(ToDouble(x), 300);
+    mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
+    mpfr_exp(term.get(), term.get(), MPFR_RNDN);
+    mpfr_add(sum.get(), sum.get(), term.get(), MPFR_RNDN);
+  }
+  return sum;
+}
+
 // Calls body(engine, family, count) for rows of every kind.
 template <typename Body>
 void ForEachRow(Body&& body) {
