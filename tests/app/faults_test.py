@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import pathlib
 import resource
@@ -34,6 +35,10 @@ def wait_until(condition):
         if time.monotonic() > deadline:
             raise TimeoutError
         time.sleep(0.005)
+
+
+def few_open_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
 
 class FaultTest(ProgramTest):
@@ -166,6 +171,35 @@ class RealTest(FaultTest):
         self.save(x=np.zeros((2, 1 << 20), "f4"))
         self.assert_fails([COPY, "-i", "x.npy", "-o", "old.npy"], "old.npy",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20,) * 2))
+
+    def test_more_outputs_than_files_may_be_open(self):
+        """Outputs are open together, so that they appear together."""
+        names = ["old.npy", *(f"part{i}.npy" for i in range(99))]
+        self.save(x=np.arange(300, dtype="f4").reshape(100, 3))
+        split = {"type": "SPLIT", "Axis": 0, "OutputCount": 100}
+        self.assert_fails([json.dumps(split), "-i", "x.npy", *(a for name in names for a in ("-o", name))],
+                          ".npy: cannot be created: Too many open files", preexec_fn=few_open_files)
+
+        total = {"type": "REDUCE", "Function": "SUM", "Axes": [0],
+                 "bindings": {"InputTensor": "x.npy", "OutputTensor": "sum.npy"}}
+        parts = {"bindings": {"InputTensor": "x.npy", "OutputTensors": names}}
+        self.write("cases.jsonl", "".join(json.dumps(case) + "\n" for case in (split | parts, total)))
+        before = self.snapshot()
+        done = self.run_program("batch", "cases.jsonl", "-k", "-t", "1", status=5,
+                                preexec_fn=few_open_files)
+        self.assertRegex(done.stderr.decode(), r"jsonl:1: \w+\.npy: cannot be created: Too many open files")
+        self.assert_same(self.load("sum"), np.load(self.folder / "x.npy").sum(0, keepdims=True))
+        (self.folder / "sum.npy").unlink()
+        self.assertEqual(self.snapshot(), before)
+
+    def test_more_inputs_than_files_may_be_open(self):
+        """Inputs are read one after another, whatever they come from."""
+        rows = np.arange(300, dtype="f4").reshape(100, 1, 3)
+        for i, row in enumerate(rows):
+            np.save(self.folder / f"row{i}.npy", row)
+        inputs = [a for i in range(100) for a in ("-i", f"row{i}.npy")]
+        self.run_program("run", JOIN, *inputs, "-o", "y.npy", preexec_fn=few_open_files)
+        self.assert_same(self.load("y"), rows.reshape(100, 3))
 
     def test_a_fifo_whose_reader_leaves(self):
         self.save(x=np.zeros((2, 1 << 20), "f4"))
