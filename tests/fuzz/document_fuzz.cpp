@@ -110,10 +110,11 @@ bool IsSmall(const ModelDocument& model, const ModelResources& resources) {
                      [](const auto& dispatchable) { return IsSmall(dispatchable.object.op()); });
 }
 
-void RunSmall(const ModelDocument& model, ModelResources& resources, const BoundModel& bound) {
+void RunSmall(const ModelDocument& model, ModelResources& resources, const BoundModel& bound,
+              Diagnostics& diagnostics) {
   resources.Fill();
   ModelRun run(model, resources, bound);
-  WriteDescriptors(model, run, Ignore);
+  WriteDescriptors(model, run, Ignore, diagnostics);
   for (size_t i = 0; i < model.commands().size(); ++i) {
     const auto& what = model.commands()[i].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
@@ -130,7 +131,8 @@ void CheckModel(const ModelDocument& model, Diagnostics& diagnostics) {
   if (NamesFiles(model)) return;
   ModelResources resources(model, "", diagnostics);
   const BoundModel bound = BindModel(model, resources, diagnostics);
-  if (!diagnostics.has_errors() && IsSmall(model, resources)) RunSmall(model, resources, bound);
+  if (diagnostics.has_errors() || !IsSmall(model, resources)) return;
+  RunSmall(model, resources, bound, diagnostics);
 }
 
 void Check(const std::string& text) {
