@@ -25,7 +25,7 @@ BELOW = {
 LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|dispatch\.h|.*-inl\.h)",
     "tbb/": r"core/base/parallel\.cpp",
-    "nlohmann/": r"core/(io/json|document/document_json|model/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
+    "nlohmann/": r"core/(document/document_json|model/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/(options|\w+_options)\.cpp|app/option_kinds\.(h|cpp)",
     "benchmark/": r"app/bench_module\.cpp",
     "png.h": r"app/picture\.cpp",

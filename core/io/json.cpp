@@ -4,156 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "core/base/utf8.h"
-#include "core/io/json_scanner.h"
+#include "core/io/json_tree_builder.h"
 
 namespace dmlop {
-
-// Receives the parser's events and builds the tree. The parser says what it read but not where, so
-// a scanner walks the same text token by token beside it.
-class JsonTreeBuilder {
- public:
-  using Json = nlohmann::json;
-
-  JsonTreeBuilder(JsonDocument& document, Diagnostics& diagnostics)
-      : document_(document), diagnostics_(diagnostics), scanner_(document.text()) {}
-
-  bool null() { return Leaf(JsonKind::kNull); }
-  bool boolean(bool) { return Leaf(JsonKind::kBoolean); }
-  bool number_integer(Json::number_integer_t) { return Leaf(JsonKind::kInteger); }
-  bool number_unsigned(Json::number_unsigned_t) { return Leaf(JsonKind::kInteger); }
-  bool number_float(Json::number_float_t, const std::string&) {
-    if (!Leaf(JsonKind::kInteger)) return false;
-    // An integer beyond 64 bits arrives here too.
-    JsonDocument::Node& node = document_.nodes_.back();
-    const std::string_view token(document_.text().data() + node.begin, node.end - node.begin);
-    if (token.find_first_of(".eE") != token.npos) node.kind = JsonKind::kFraction;
-    return true;
-  }
-  bool string(std::string& value) {
-    if (!Leaf(JsonKind::kString)) return false;
-    document_.nodes_.back().string = Keep(value);
-    return true;
-  }
-  bool binary(Json::binary_t&) { return false; }  // not in JSON text
-
-  bool start_object(size_t) { return Open(JsonKind::kObject); }
-  bool start_array(size_t) { return Open(JsonKind::kArray); }
-  bool end_object() { return Close(); }
-  bool end_array() { return Close(); }
-  bool key(std::string& name) {
-    key_begin_ = static_cast<uint32_t>(scanner_.NextValue().begin);
-    key_ = Keep(name);
-    return true;
-  }
-
-  std::optional<size_t> TrailingOffset() {
-    const JsonScanner::Token token = scanner_.Next();
-    return token.begin == token.end ? std::nullopt : std::optional(token.begin);
-  }
-
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
-    diagnostics_.Error("JSON-1", "", Explain(error.what()), PlaceOfError(position, error.what()));
-    return false;
-  }
-
- private:
-  static constexpr uint32_t kNone = JsonDocument::kNone;
-
-  struct Level {
-    uint32_t node;
-    uint32_t last_child = kNone;
-  };
-
-  // `position` counts the bytes read. People look at the start of the token that is wrong, but
-  // within a string at the byte itself.
-  size_t PlaceOfError(size_t position, std::string_view message) {
-    const size_t last_read = std::min(position == 0 ? 0 : position - 1, document_.text().size());
-    if (message.find("invalid string") != message.npos) return last_read;
-    JsonScanner::Token token = scanner_.Next();
-    while (token.first != '\0' && token.end <= last_read) token = scanner_.Next();
-    return token.begin;
-  }
-
-  // The library's message without its own prefix, place and quotation of the text.
-  static std::string Explain(std::string message) {
-    for (const std::string_view lead_in : {"syntax error ", "] "}) {
-      const size_t found = message.find(lead_in);
-      if (found == std::string::npos) continue;
-      message.erase(0, found + lead_in.size());
-      break;
-    }
-    const size_t quotation = message.find("; last read: '");
-    if (quotation != std::string::npos) {
-      const size_t end = message.rfind('\'');
-      message.erase(quotation, end == std::string::npos ? end : end + 1 - quotation);
-    }
-    return "not well-formed JSON: " + message;
-  }
-
-  uint32_t Keep(std::string& value) {
-    document_.strings_.push_back(std::move(value));
-    return static_cast<uint32_t>(document_.strings_.size() - 1);
-  }
-
-  uint32_t Append(JsonKind kind, const JsonScanner::Token& token) {
-    auto& nodes = document_.nodes_;
-    const uint32_t node = static_cast<uint32_t>(nodes.size());
-    const uint32_t parent = open_.empty() ? kNone : open_.back().node;
-    nodes.push_back({static_cast<uint32_t>(token.begin), static_cast<uint32_t>(token.end), parent,
-                     kNone, kNone, std::exchange(key_, kNone), kNone, key_begin_, kind});
-    if (!open_.empty()) {
-      Level& level = open_.back();
-      (level.last_child == kNone ? nodes[parent].first_child : nodes[level.last_child].next) = node;
-      level.last_child = node;
-    }
-    return node;
-  }
-
-  // True where the document may have one more value.
-  bool HasRoom(const JsonScanner::Token& token) {
-    if (document_.nodes_.size() < JsonDocument::kMaxValues) return true;
-    return Refuse(token, fmt::format("more than {} values (bind a tensor file for that many)",
-                                     JsonDocument::kMaxValues));
-  }
-
-  bool Refuse(const JsonScanner::Token& token, std::string_view message) {
-    diagnostics_.Error("JSON-1", "", std::string(message), token.begin);
-    return false;
-  }
-
-  bool Leaf(JsonKind kind) {
-    const JsonScanner::Token token = scanner_.NextValue();
-    if (!HasRoom(token)) return false;
-    Append(kind, token);
-    return true;
-  }
-
-  bool Open(JsonKind kind) {
-    const JsonScanner::Token token = scanner_.NextValue();
-    if (open_.size() == JsonDocument::kMaxDepth) {
-      return Refuse(token, fmt::format("nested more than {} deep", JsonDocument::kMaxDepth));
-    }
-    if (!HasRoom(token)) return false;
-    open_.push_back({Append(kind, token)});
-    return true;
-  }
-
-  bool Close() {
-    document_.nodes_[open_.back().node].end = static_cast<uint32_t>(scanner_.NextValue().end);
-    open_.pop_back();
-    return true;
-  }
-
-  JsonDocument& document_;
-  Diagnostics& diagnostics_;
-  JsonScanner scanner_;
-  std::vector<Level> open_;
-  uint32_t key_ = kNone;
-  uint32_t key_begin_ = 0;
-};
 
 std::string_view Describe(JsonKind kind) {
   constexpr std::array<std::string_view, 7> kNames = {
@@ -248,27 +103,21 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
   }
   JsonDocument document;
   document.text_ = std::make_shared<const std::string>(std::move(text));
-  const size_t nul = document.text().find('\0');  // the parser takes it for the end
-  Diagnostics of_text;
-  JsonTreeBuilder builder(document, of_text);
-  const bool well_formed =
-      nlohmann::json::sax_parse(ForParser(std::string_view(document.text()).substr(0, nul)),
-                                &builder, nlohmann::json::input_format_t::json,
-                                /*strict=*/false, /*ignore_comments=*/true);
-  if (!well_formed && nul != std::string::npos && of_text.list().front().offset >= nul) {
-    diagnostics.Error("JSON-1", "", "not well-formed JSON: a NUL byte", nul);
-  } else {
-    diagnostics.AppendAll(of_text);
+  // A NUL byte is not looked beyond.
+  const size_t nul = document.text().find('\0');
+  JsonTreeBuilder builder(std::string_view(document.text()).substr(0, nul), document);
+  try {
+    builder.Build();
+  } catch (const JsonFault& fault) {
+    const bool is_nul = fault.offset >= nul;
+    diagnostics.Error("JSON-1", "", is_nul ? "not well-formed JSON: a NUL byte" : fault.message,
+                      std::min(fault.offset, nul));
+    return std::nullopt;
   }
-  if (!well_formed) return std::nullopt;
-  document.trailing_offset_ = builder.TrailingOffset();
-  if (!document.trailing_offset_ && nul != std::string::npos) document.trailing_offset_ = nul;
-  // The parser does not look into comments.
-  const std::string_view own =
-      std::string_view(document.text())
-          .substr(0, document.trailing_offset_.value_or(document.text().size()));
-  const size_t valid = ValidCharacters(own);
-  if (valid < own.size()) {
+  const size_t end = builder.at();
+  if (end < document.text().size()) document.trailing_offset_ = end;
+  const size_t valid = ValidCharacters(std::string_view(document.text()).substr(0, end));
+  if (valid < end) {
     diagnostics.Error("JSON-1", "", "not well-formed JSON: ill-formed UTF-8 byte", valid);
     return std::nullopt;
   }

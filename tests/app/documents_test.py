@@ -34,6 +34,16 @@ class DocumentsTest(ProgramTest):
         self.run_program("run", "inner/sum.json")
         self.assert_same(self.load("sum"), COLUMN_SUMS)
 
+    def test_names_are_read_with_their_escapes(self):
+        for written, name in [(r"\u0078", "x"), (r"\u00e9", "\u00e9"), (r"\u20AC\u20ac", "\u20ac\u20ac"),
+                              (r"\ud83d\ude00", "\U0001f600"), (r"\uDBFF\uDFFF", "\U0010ffff"),
+                              (r"\"\\\b\f\n\r\t", '"\\\b\f\n\r\t'), (r"in\/x", "in/x"), ("\u00e9\u20ac\U0001f600\x7f",) * 2]:
+            with self.subTest(written):
+                (self.folder / name).parent.mkdir(exist_ok=True)
+                np.save(self.folder / f"{name}.npy", X)
+                document = SUM.rstrip()[:-1] + ', "bindings": {"InputTensor": "' + written + '.npy"}}'
+                self.assertEqual(self.text_of("run", document), COLUMN_SUMS_TEXT)
+
     def test_bindings_may_be_absolute(self):
         bindings = {"InputTensor": str(self.folder / "x.npy")}
         text = self.text_of("run", json.dumps({**json.loads(SUM), "bindings": bindings}), cwd=None)
