@@ -124,6 +124,7 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
 
 std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
                                                const std::vector<std::string>& arguments) const {
+  if (arguments.empty()) return {};
   std::vector<FileArgument> files;
   for (const std::string& argument : arguments) files.push_back(FileArgument::Parse(argument));
 

@@ -44,6 +44,15 @@ std::string Abridged(std::string_view token) {
   return fmt::format("{}... ({} characters)", token.substr(0, kMost / 2), token.size());
 }
 
+// An integer that every double near it tells from its neighbours; most that documents have.
+std::optional<double> SmallInteger(std::string_view token) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  int64_t number = 0;
+  const auto error = std::from_chars(token.data(), token.data() + token.size(), number).ec;
+  if (error != std::errc() || number < -kMost || number > kMost) return std::nullopt;
+  return static_cast<double>(number);
+}
+
 // Of a number that no double holds: true where it is too large for one, false where too small.
 bool IsTooLarge(std::string_view token) {
   static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
@@ -98,6 +107,9 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
     return std::nullopt;
   }
   const std::string_view token = value.token();
+  if (value.kind() == JsonKind::kInteger) {
+    if (const auto number = SmallInteger(token)) return number;
+  }
   double number = token.starts_with('-') ? -0.0 : 0.0;  // stays if there is nothing that small
   const char* end = token.data() + token.size();
   const bool in_range = std::from_chars(token.data(), end, number).ec == std::errc();
@@ -106,7 +118,6 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
     return std::nullopt;
   }
   if (value.kind() == JsonKind::kFraction) return number;
-  if (token == "-0") return 0.0;
   if (fmt::format("{:.0f}", number) == token) return number;
   Error(value, "DOC-2",
         fmt::format("{} is not exact as a floating-point number; write it with a fraction, {}.0, "

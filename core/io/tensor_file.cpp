@@ -265,7 +265,8 @@ Composed ComposedFor(std::span<const TensorDesc* const> outputs) {
 
 OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
                                   Composed composed) {
-  const bool npy = FormatOf(path) == FileFormat::kNpy;
+  const bool is_stream = path == kStandardStream || IsStream(path);
+  const bool npy = is_stream || FormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
   const std::string header = npy ? FormatNpyHeader(*desc.data_type, sizes) : "";
@@ -276,7 +277,6 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   auto storage = std::make_unique<Storage>();
   storage->path = path;
   storage->data_begin = header.size();
-  const bool is_stream = path == kStandardStream || IsStream(path);
   if (!is_stream) storage->file.emplace(path, size);
   storage->Make(composed, size);
   OutputTensor output(std::move(storage), *desc.data_type, layout);

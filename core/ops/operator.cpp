@@ -41,6 +41,8 @@ template <typename Slot>
 struct SlotCollector : FieldVisitor {
   std::vector<Slot> slots;
 
+  SlotCollector() { slots.reserve(4); }  // few operators have more
+
   template <typename T>
   void Tensor(std::string_view name, TensorRole role, T& desc) {
     slots.push_back({std::string(name), role, &desc});
