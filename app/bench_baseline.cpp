@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "app/descriptor.h"
 #include "app/diagnostic_text.h"
 #include "app/output.h"
 #include "core/io/file.h"
@@ -92,7 +93,8 @@ std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& mac
   const std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
   if (json) BaselineReader(machine, diagnostics).Read(json->root(), baseline);
   if (!diagnostics.has_errors()) return baseline;
-  PrintDiagnostics(diagnostics, file, text, UseColor(common.color));
+  PrintDiagnostics(diagnostics, file == kStandardStream ? kStandardInputName : file, text,
+                   UseColor(common.color));
   return std::nullopt;
 }
 

@@ -10,7 +10,7 @@ namespace dmlop {
 Descriptor ReadDescriptor(const std::string& argument) {
   if (argument.starts_with('{')) return {"<command line>", "", argument};
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
-  if (argument == kStandardStream) return {"<standard input>", "", std::move(text)};
+  if (argument == kStandardStream) return {kStandardInputName, "", std::move(text)};
   return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
 }
 

@@ -18,6 +18,9 @@ struct Descriptor {
   std::string text;
 };
 
+// How messages call the document that standard input is.
+inline constexpr const char* kStandardInputName = "<standard input>";
+
 Descriptor ReadDescriptor(const std::string& argument);
 
 // Throws an Error of kind kUsage when standard input is both the descriptor and one of the files.

@@ -316,7 +316,7 @@ std::string PictureText(const std::string& path, const Picture& picture, const D
                         const Dims& sizes, const MapStyle& style) {
   return PictureTextOf(
       path, picture, map, sizes,
-      {"gray: equal", "yellow to dark red: by ULP error", "violet: NaN or infinity on one side"},
+      {"gray: passes", "yellow to dark red: by ULP error", "violet: NaN or infinity on one side"},
       style);
 }
 

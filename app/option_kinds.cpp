@@ -110,6 +110,7 @@ void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance) {
       .add_option_function<std::string>(
           "--tolerance", [&](const std::string&) { webnn_tolerance = true; },
           "What WebNN's conformance suite grants this operator")
+      ->excludes("--bits")
       ->check(CLI::IsMember({"webnn"}).description(""))
       ->type_name("webnn");
 }

@@ -17,6 +17,9 @@
 namespace dmlop {
 namespace {
 
+// More values of an initializer are not made for a check of them.
+constexpr int64_t kMaxComposed = 1 << 22;
+
 // Reads packed elements from left to right, and writes them unless `to` is null. Checking comes
 // first, so that nothing is allocated for values that do not exist.
 class InlineReader {
@@ -51,7 +54,7 @@ class InlineReader {
     if (count != sizes_[d]) {
       values_.Error(source, "DOC-4",
                     fmt::format("the array has {} values; expected {}", count, sizes_[d]));
-      return;
+      if (to_ != nullptr) return;
     }
     for (auto child = source.first_child(); child; child = child->next()) {
       if (d + 1 < sizes_.size()) {
@@ -122,7 +125,15 @@ void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
     Diagnostics of_tensor;
     ValidateTensorDesc(*slot.desc, slot.role, slot.path, std::nullopt, of_tensor);
     if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) continue;
-    InlineReader(*slot.desc, nullptr, diagnostics).Read(*binding->second.values);
+    const JsonCursor values = *binding->second.values;
+    Diagnostics of_values;
+    InlineReader(*slot.desc, nullptr, of_values).Read(values);
+    const Layout layout = LayoutOf(*slot.desc);
+    const bool is_bounded = values.is_array() || layout.element_count() <= kMaxComposed;
+    if (!of_values.has_errors() && is_bounded && HasOverlap(layout)) {
+      InlineTensor(*slot.desc, values, of_values);
+    }
+    diagnostics.AppendAll(of_values);
   }
 }
 
@@ -143,7 +154,7 @@ LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor v
   const LoadedTensor tensor{
       {buffer->data(), *desc.data_type, PackedLayout(sizes)}, buffer, /*file_bytes=*/{}};
   try {
-    return FitToDesc(tensor, desc, "the tensor");
+    return FitToDesc(tensor, desc, "the values");
   } catch (const Error& error) {
     diagnostics.Error("DOC-4", values.pointer(), error.what(), values.offset());
     return tensor;

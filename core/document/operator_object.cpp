@@ -112,6 +112,23 @@ class ArrayReader : public FieldVisitor {
   const ValueReader& values_;
 };
 
+// The count that stands for an array of tensors where that is left out.
+struct CountFinder : FieldVisitor {
+  std::string_view array;
+  std::string_view last, found;
+
+  explicit CountFinder(std::string_view name) : array(name) {}
+
+  template <typename C, typename A>
+  void Count(std::string_view name, C&, A&) {
+    last = name;
+  }
+  template <typename A>
+  void Tensors(std::string_view name, TensorRole, A&) {
+    if (name == array) found = last;
+  }
+};
+
 // True when `pointer` is that value or lies within it.
 bool LeadsTo(std::string_view value, std::string_view pointer) {
   return pointer.starts_with(value) &&
@@ -179,11 +196,13 @@ std::optional<OperatorDesc> OperatorObject::ReadType(const ValueReader& values) 
 void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   std::vector<std::string> left_out;
   for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(*op_))) {
-    if (slot.role == TensorRole::kOutput && !slot.desc->complete()) left_out.push_back(slot.path);
+    if (slot.role == TensorRole::kInput || slot.desc->complete()) continue;
+    const bool is_made_up = !slot.desc->data_type && !slot.desc->sizes;
+    left_out.push_back(slot.path + (is_made_up ? "" : slot.desc->sizes ? "/DataType" : "/Sizes"));
   }
   Diagnostics found = Judge(level, diagnostics.has_errors());
   Complete(*op_);
-  // What is wrong with a tensor that was made up from the other fields is their fault.
+  // What is wrong with what was made up from the other fields is their fault.
   const auto is_implied = [&](const Diagnostic& diagnostic) {
     return std::any_of(left_out.begin(), left_out.end(),
                        [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
@@ -232,9 +251,23 @@ Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) co
   return found;
 }
 
+// Where an array of tensors is left out, the number of them.
+std::optional<JsonCursor> OperatorObject::CountInPlaceOf(std::string_view field) const {
+  const std::string_view count = VisitAllFields(*op_, CountFinder(field)).found;
+  if (count.empty() || fields_.Find(field)) return std::nullopt;
+  return fields_.Find(count);
+}
+
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a
 // tensor may have. A field that was left out is reported at the object that should have it.
 void OperatorObject::Locate(Diagnostic& diagnostic) const {
+  const std::string_view field =
+      std::string_view(diagnostic.pointer).substr(0, diagnostic.pointer.find('/'));
+  if (const auto count = CountInPlaceOf(field)) {
+    diagnostic.pointer = count->pointer();
+    diagnostic.offset = count->offset();
+    return;
+  }
   JsonCursor at = fields_;
   std::string_view rest = diagnostic.pointer;
   while (!rest.empty()) {
@@ -243,10 +276,10 @@ void OperatorObject::Locate(Diagnostic& diagnostic) const {
     std::optional<JsonCursor> next;
     if (at.is_object()) next = at.Find(name);
     if (at.is_array()) {
-      const auto children = at.children();
-      size_t index = children.size();  // stays where an array stands in place of an object
-      std::from_chars(name.data(), name.data() + name.size(), index);
-      if (index < children.size()) next = children[index];
+      size_t index = 0;
+      const auto error = std::from_chars(name.data(), name.data() + name.size(), index).ec;
+      if (error == std::errc()) next = at.first_child();  // else an array in place of an object
+      for (; next && index > 0; --index) next = next->next();
     }
     if (!next) break;
     at = *next;

@@ -32,6 +32,7 @@ class OperatorObject {
  private:
   std::optional<OperatorDesc> ReadType(const ValueReader& values) const;
   Diagnostics Judge(FeatureLevel level, bool may_be_unreadable) const;
+  std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
 
   JsonCursor object_;

@@ -124,9 +124,10 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
       return false;
     });
     if (clash == end) continue;
-    Fail(name, fmt::format("has different values for elements that the desc's strides put in one "
-                           "place, at element {} of the buffer",
-                           clash));
+    Fail(name,
+         fmt::format("elements that the desc's strides put in one place, at element {} of the "
+                     "buffer, have different values",
+                     clash));
   }
 }
 

@@ -252,9 +252,8 @@ class ModelReader {
     CheckKeys(value, kKeys, kIgnoredDispatchKeys);
     const auto name = values_.Require(value, "dispatchable");
     const auto bindings = values_.Require(value, "bindings");
-    if (!name || !bindings) return;
-    const size_t number = Called(*name, "dispatchable", dispatchable_names_);
-    if (number == kUnreadable) return;
+    const size_t number = name ? Called(*name, "dispatchable", dispatchable_names_) : kUnreadable;
+    if (number == kUnreadable || !bindings) return;
     Add(value, DispatchCommand{number,
                                ReadBindings(*bindings, model_.dispatchables_[number].object.op())});
   }

@@ -23,9 +23,11 @@ bool CheckSameRank(std::string_view code, const NamedTensor& tensor, const Named
                    Diagnostics& diagnostics) {
   if (!tensor.desc.sizes || !like.desc.sizes) return false;
   if (tensor.desc.rank() == like.desc.rank()) return true;
-  diagnostics.Error(code, tensor.path + "/Sizes",
-                    fmt::format("{} dimensions do not match the {} of {}", tensor.desc.rank(),
-                                like.desc.rank(), DisplayName(like.path)));
+  diagnostics.Error(
+      code, tensor.path + "/Sizes",
+      fmt::format("Sizes are {}; expected {} dimension{}, as many as {} has with {}",
+                  ToString(*tensor.desc.sizes), like.desc.rank(), like.desc.rank() == 1 ? "" : "s",
+                  DisplayName(like.path), ToString(*like.desc.sizes)));
   return false;
 }
 
@@ -34,25 +36,25 @@ bool CheckAxis(std::string_view code, uint32_t axis, const std::string& axis_pat
   if (!tensor.desc.sizes) return false;
   if (axis < tensor.desc.rank()) return true;
   diagnostics.Error(code, axis_path,
-                    fmt::format("axis {} is out of range for {} with {} dimensions", axis,
-                                DisplayName(tensor.path), tensor.desc.rank()));
+                    fmt::format("axis {} is out of range for {} with {} dimension{}", axis,
+                                DisplayName(tensor.path), tensor.desc.rank(),
+                                tensor.desc.rank() == 1 ? "" : "s"));
   return false;
 }
 
-bool CheckSizes(std::string_view code, const NamedTensor& tensor,
+void CheckSizes(std::string_view code, const NamedTensor& tensor,
                 const std::vector<uint32_t>& expected, Diagnostics& diagnostics) {
-  if (*tensor.desc.sizes == expected) return true;
+  if (*tensor.desc.sizes == expected) return;
   diagnostics.Error(
       code, tensor.path + "/Sizes",
       fmt::format("Sizes are {}; expected {}", ToString(*tensor.desc.sizes), ToString(expected)));
-  return false;
 }
 
-bool CheckSizesExcept(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
+void CheckSizesExcept(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                       size_t axis, Diagnostics& diagnostics) {
   std::vector<uint32_t> expected = *like.desc.sizes;
   expected[axis] = (*tensor.desc.sizes)[axis];
-  return CheckSizes(code, tensor, expected, diagnostics);
+  CheckSizes(code, tensor, expected, diagnostics);
 }
 
 void FillIn(TensorDesc& desc, std::optional<DataType> implied_type,

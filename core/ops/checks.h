@@ -30,11 +30,13 @@ bool CheckSameRank(std::string_view code, const NamedTensor& tensor, const Named
                    Diagnostics& diagnostics);
 bool CheckAxis(std::string_view code, uint32_t axis, const std::string& axis_path,
                const NamedTensor& tensor, Diagnostics& diagnostics);
-bool CheckSizes(std::string_view code, const NamedTensor& tensor,
+
+// The tensor has sizes.
+void CheckSizes(std::string_view code, const NamedTensor& tensor,
                 const std::vector<uint32_t>& expected, Diagnostics& diagnostics);
 
 // The same but for one dimension, which may have any size.
-bool CheckSizesExcept(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
+void CheckSizesExcept(std::string_view code, const NamedTensor& tensor, const NamedTensor& like,
                       size_t axis, Diagnostics& diagnostics);
 
 // Takes type and sizes that were left out from the tensor that the rules imply; `implied_sizes`

@@ -17,20 +17,20 @@ void Validate(const Parts& parts, const PartsRules& rules, Diagnostics& diagnost
     return;
   }
 
-  bool sizes_agree = axis_is_valid;
+  bool has_total = axis_is_valid;
   uint64_t total = 0;
   for (size_t i = 0; i < parts.tensors->size(); ++i) {
     const NamedTensor part{fmt::format("{}/{}", parts.field, i), (*parts.tensors)[i]};
     CheckSameDataType(rules.type, part, parts.whole, diagnostics);
     if (!CheckSameRank(rules.type, part, parts.whole, diagnostics)) {
-      sizes_agree = false;
+      has_total = false;
     } else if (axis_is_valid) {
-      sizes_agree &= CheckSizesExcept(rules.sizes, part, parts.whole, *parts.axis, diagnostics);
+      CheckSizesExcept(rules.sizes, part, parts.whole, *parts.axis, diagnostics);
       total += (*part.desc.sizes)[*parts.axis];
     }
   }
 
-  if (!sizes_agree || (*parts.whole.desc.sizes)[*parts.axis] == total) return;
+  if (!has_total || (*parts.whole.desc.sizes)[*parts.axis] == total) return;
   diagnostics.Error(rules.sizes, fmt::format("{}/Sizes/{}", parts.whole.path, *parts.axis),
                     fmt::format("the size along Axis is {}; expected {}, the sum of {}",
                                 (*parts.whole.desc.sizes)[*parts.axis], total, parts.field));

@@ -58,6 +58,7 @@ WRONG_COMMAND_LINES = [
     ("a tolerance of too many units", ["compare", "x.npy", "x.npy", "--ulp", "9" * 20], "not a whole number"),
     *((f"{rule[0]} with nothing to compare", [*READ_X, *rule], "--expect")
       for rule in (["--atol", "1"], ["--rtol", "1"], ["--ulp", "1"], ["--bits"], ["--tolerance", "webnn"])),
+    ("a tolerance beside equal bits", [*READ_X, "-e", "x.npy", "--tolerance", "webnn", "--bits"], "--bits"),
     ("an unknown tolerance rule", [*READ_X, "--tolerance", "loose"], "--tolerance"),
     ("an unknown operator", ["ops", "REDUZE"], "did you mean 'REDUCE'?"),
     ("one file to compare", ["compare", "x.npy"], "expected"),

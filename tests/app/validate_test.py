@@ -200,6 +200,48 @@ class ValidateTest(ProgramTest):
                 (verdict,) = self.verdicts(document, status=3)
                 self.assertEqual([(d["pointer"], d["code"]) for d in verdict["diagnostics"]], expected)
 
+    def test_faults_beside_others(self):
+        def tensor(*sizes):
+            return {"DataType": "FLOAT32", "Sizes": sizes}
+
+        values = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor(3)}
+        for document, expected in [
+            ({"type": "SPLIT", "Axis": 0, "InputTensor": tensor(6, 3),
+              "OutputTensors": [{"Sizes": [2, 3]}, {"Sizes": [3, 3]}, {"Sizes": [2, 4]}]},
+             [("/InputTensor/Sizes/0", "SPLIT-3"), ("/OutputTensors/2/Sizes", "SPLIT-3")]),
+            ({"type": "JOIN", "Axis": 0, "InputTensors": [tensor(2, 3), tensor(2, 4)], "OutputTensor": {"Sizes": [5, 3]}},
+             [("/InputTensors/1/Sizes", "JOIN-4"), ("/OutputTensor/Sizes/0", "JOIN-4")]),
+            (values | {"bindings": {"InputTensor": [1, "x", 3, "y"]}},
+             [("/bindings/InputTensor", "DOC-4"), ("/bindings/InputTensor/1", "DOC-2"), ("/bindings/InputTensor/3", "DOC-2")]),
+            (values | {"InputTensor": tensor(2, 2), "bindings": {"InputTensor": [[1, "x"], [1, None, 3]]}},
+             [("/bindings/InputTensor/0/1", "DOC-2"), ("/bindings/InputTensor/1", "DOC-4"), ("/bindings/InputTensor/1/1", "DOC-1")]),
+            ({"resources": {}, "dispatchables": {}, "commands": [{"type": "dispatch", "dispatchable": "nope"}]},
+             [("/commands/0/bindings", "JSON-2"), ("/commands/0/dispatchable", "JSON-6")]),
+        ]:
+            with self.subTest(document):
+                (verdict,) = self.verdicts(json.dumps(document), status=3)
+                self.assertEqual([(d["pointer"], d["code"]) for d in verdict["diagnostics"]], expected)
+
+    def test_values_that_share_a_place(self):
+        tensor = {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [0, 1]}
+        for values, status in [
+            ([[1, 2, 3], [4, 5, 6]], 3), ([[1, 2, 3], [1, 2, 3]], 0), ({"value": 7}, 0),
+            ({"valueStart": 0, "valueDelta": 1}, 3), ({"valueStart": 5, "valueDelta": 0}, 0),
+        ]:
+            document = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor, "bindings": {"InputTensor": values}}
+            with self.subTest(values):
+                (verdict,) = self.verdicts(json.dumps(document), status=status)
+                self.assertEqual([d["code"] for d in verdict["diagnostics"]], ["DOC-4"] if status else [])
+                self.run_program("run", json.dumps(document), status=status)
+
+    def test_a_fault_of_an_array_that_a_count_stands_for(self):
+        for count, code in [(4, "SPLIT-3"), (0, "SPLIT-1"), (4294967295, "JSON-2")]:
+            with self.subTest(count):
+                (verdict,) = self.verdicts(
+                    f'{{"type": "SPLIT", "Axis": 0, "OutputCount": {count}, "InputTensor": {{"DataType": "INT8", "Sizes": [6]}}}}', status=3)
+                (fault,) = verdict["diagnostics"]
+                self.assertEqual((fault["pointer"], fault["code"], fault["column"]), ("/OutputCount", code, 45))
+
     def test_an_element_that_cannot_be_read_is_the_only_fault(self):
         for path in sorted(CASES.glob("*/*.json")) + sorted(MODELS.glob("*.json")):
             document = parsed(path)
