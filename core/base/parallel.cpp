@@ -4,6 +4,10 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
+#ifdef DMLOP_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -39,13 +43,32 @@ class InBody {
   bool before_;
 };
 
+// What is done before Pass() is done before what follows Await() in another thread. oneTBB sees to
+// it; the thread sanitizer, for which Debian's oneTBB is not built, has to be told.
+class Order {
+ public:
+#ifdef DMLOP_THREAD_SANITIZER
+  void Pass() { __tsan_release(this); }
+  void Await() { __tsan_acquire(this); }
+#else
+  void Pass() {}
+  void Await() {}
+#endif
+};
+
 void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
   if (count <= grain || is_in_body || ThreadCount() == 1) return body(0, count);
+  Order start;
+  Order end;
+  start.Pass();
   tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
                     [&](const tbb::blocked_range<int64_t>& range) {
                       const InBody in_body;
+                      start.Await();
                       body(range.begin(), range.end());
+                      end.Pass();
                     });
+  end.Await();
 }
 
 }  // namespace
