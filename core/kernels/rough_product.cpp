@@ -1,8 +1,6 @@
 #include "core/kernels/rough_product.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <type_traits>
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
@@ -12,7 +10,6 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/exact/error_free.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/row_streams-inl.h"
@@ -89,12 +86,12 @@ struct Products {
     head = product;
   }
 
-  // head * factor - product, exact for factors of 48 bits and within 2^-105 for others.
+  // head * factor - product, exactly.
   HWY_INLINE WideVec Error(WideVec factor, WideVec product) const {
 #if HWY_NATIVE_FMA
     return hn::MulSub(head, factor, product);
 #else
-    // Dekker's: both cut into halves whose products are exact.
+    // Dekker's: both cut into halves of 26 bits, whose products are exact.
     const WideVec head_high = UpperBits(head);
     const WideVec head_low = hn::Sub(head, head_high);
     const WideVec factor_high = UpperBits(factor);
@@ -106,15 +103,16 @@ struct Products {
 #endif
   }
 
-  // The upper 26 bits.
+  // Rounded to the upper 26 bits.
   static HWY_INLINE WideVec UpperBits(WideVec x) {
     const WideBits bits;
-    return hn::BitCast(Wide(),
-                       hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), hn::BitCast(bits, x)));
+    const WideBitsVec half = hn::Add(hn::BitCast(bits, x), hn::Set(bits, uint64_t{1} << 26));
+    return hn::BitCast(Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), half));
   }
 
-  // Brings the head's magnitude back to [1, 16): takes out 2^(f - 1023), where f is its exponent
-  // field without the last two bits. That and its inverse are normal numbers whatever the head is.
+  // As MultiplyGroup does: brings the head's magnitude back to [1, 16): takes out 2^(f - 1023),
+  // where f is its exponent field without the last two bits. That and its inverse are normal
+  // numbers whatever the head is.
   HWY_INLINE void Normalize() {
     const WideBits bits;
     const WideBitsVec field =
@@ -133,6 +131,7 @@ struct Products {
     exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, 1023)));
   }
 
+  // Leaves a tail that is not small against the last place of the head.
   HWY_INLINE void Merge(const Products& other) {
     const WideVec cross = hn::Mul(head, other.tail);
     MultiplyBy(other.head);
@@ -185,6 +184,18 @@ struct Accumulator {
   }
 };
 
+// Multiplies groups that fill GroupsAtATime() by rows, `step` elements apart.
+template <bool kTracked, typename T>
+HWY_INLINE void MultiplyGroups(const T* x, int64_t count, int64_t step,
+                               const RoughProducts& products) {
+  const RoughProducts upper = products.From(GroupsAtATime() / 2);
+  Accumulator<kTracked> accumulator{LoadProducts<kTracked>(products),
+                                    LoadProducts<kTracked>(upper)};
+  accumulator.MultiplyAll(x, count, step);
+  StoreProducts(accumulator.low, products);
+  StoreProducts(accumulator.high, upper);
+}
+
 template <typename T>
 constexpr T One() {
   if constexpr (std::is_same_v<T, Half>) {
@@ -215,36 +226,78 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
   HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())];
   const RoughProducts parts{heads, tails, exponents};
   StoreProducts(accumulator.low, parts);
-  for (int64_t i = 0; i < groups / 2; ++i) MultiplyGroup(products, parts.From(i), kTracked);
+  if constexpr (kTracked) {
+    for (int64_t i = 0; i < groups / 2; ++i) MultiplyGroup(products, parts.From(i), true);
+  } else {  // the range has room for the product of a few heads
+    for (int64_t i = 1; i < groups / 2; ++i) {
+      heads[0] *= heads[i];
+      exponents[0] += exponents[i];
+    }
+    MultiplyGroup(products, parts, false);
+  }
+}
+
+// Fewer columns than vectors hold, in a copy that ones fill up.
+template <bool kTracked, typename T>
+void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& products) {
+  constexpr size_t kMaxGroups = 2 * hn::MaxLanes(Wide());
+  const int64_t groups = GroupsAtATime();
+  HWY_ALIGN T rows[kStreams * kMaxGroups];
+  for (int64_t row = 0; row < few.count; ++row) {
+    T* const to = rows + row * groups;
+    std::fill(std::copy_n(few.first + row * few.stride, columns, to), to + groups, One<T>());
+  }
+  HWY_ALIGN double heads[kMaxGroups], tails[kMaxGroups];
+  HWY_ALIGN int64_t exponents[kMaxGroups];
+  std::fill(std::copy_n(products.head, columns, heads), heads + groups, 1.0);
+  std::fill(std::copy_n(products.tail, columns, tails), tails + groups, 0.0);
+  std::fill(std::copy_n(products.exponent, columns, exponents), exponents + groups, 0);
+  MultiplyGroups<kTracked>(rows, few.count, groups, {heads, tails, exponents});
+  std::copy_n(heads, columns, products.head);
+  std::copy_n(tails, columns, products.tail);
+  std::copy_n(exponents, columns, products.exponent);
+}
+
+// Without references, which would have the compiler load all of this again and again. kCount is the
+// number of rows where that is known, so that loops unroll.
+template <bool kTracked, int64_t kCount, typename T>
+void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
+  const int64_t groups = GroupsAtATime();
+  const int64_t count = kCount == 0 ? few.count : kCount;
+  int64_t c = 0;
+  for (; c + groups <= columns; c += groups) {
+    MultiplyGroups<kTracked>(few.first + c, count, few.stride, products.From(c));
+  }
+  if (c == columns) return;
+  few.first += c;
+  MultiplyNarrowRows<kTracked>(few, columns - c, products.From(c));
 }
 
 template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const RoughProducts& products) {
-  const int64_t groups = GroupsAtATime();
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    const RoughProducts low = products.From(c), high = products.From(c + groups / 2);
-    Accumulator<kTracked> accumulator{LoadProducts<kTracked>(low), LoadProducts<kTracked>(high)};
-    if (count == kRowsAtATime) {  // mostly; the loops unroll
-      accumulator.MultiplyAll(from, kRowsAtATime, row_stride);
-    } else {
-      accumulator.MultiplyAll(from, count, row_stride);
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    if (few.count == kStreams) return MultiplyFewRows<kTracked, kStreams>(few, columns, products);
+    MultiplyFewRows<kTracked, 0>(few, columns, products);
+  });
+}
+
+template <typename T>
+void MergeLanes(const RoughProducts& products, int64_t count) {
+  const int64_t vector = static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t half = count / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; i += vector) {
+      Products<true> merged = LoadProducts<true>(products.From(i));
+      merged.Merge(LoadProducts<true>(products.From(i + half)));
+      StoreProducts(merged, products.From(i));
     }
-    StoreProducts(accumulator.low, low);
-    StoreProducts(accumulator.high, high);
-  };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    T column[kRowsAtATime];
-    for (int64_t row = 0; row < count; ++row) column[row] = from[row * row_stride];
-    MultiplyRow<T, kTracked>(column, count, products.From(c));
-  };
-  ForEachColumns(x, rows, row_stride, columns, groups, vector, single);
+  }
 }
 
 template <typename T>
 RoughProductKernels<T> MakeKernels(bool tracked) {
-  if (tracked) return {MultiplyRow<T, true>, MultiplyColumns<T, true>};
-  return {MultiplyRow<T, false>, MultiplyColumns<T, false>};
+  if (tracked) return {MultiplyRow<T, true>, MultiplyColumns<T, true>, MergeLanes<T>};
+  return {MultiplyRow<T, false>, MultiplyColumns<T, false>, nullptr};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -262,25 +315,6 @@ RoughProductKernels<T> RoughProductKernelsFor(bool tracked) {
 
 template RoughProductKernels<float> RoughProductKernelsFor(bool);
 template RoughProductKernels<Half> RoughProductKernelsFor(bool);
-
-void MultiplyGroup(const RoughProducts& products, const RoughProducts& other, bool tracked) {
-  double head = *products.head * *other.head;
-  double tail = 0;
-  if (tracked && std::isfinite(head) && head != 0) {
-    const double error = std::fma(*products.head, *other.head, -head);
-    const double cross = *products.head * *other.tail + *products.tail * *other.head;
-    const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
-    const HeadTail product = FastTwoSum(head, error + cross);
-    head = product.head;
-    tail = !exact && product.tail == 0 ? RoughProducts::kInexact : product.tail;
-  }
-  // As Products::Normalize does.
-  const uint64_t field = std::bit_cast<uint64_t>(head) & uint64_t{0x7FC} << 52;
-  const double scale = std::bit_cast<double>((uint64_t{2046} << 52) - field);
-  *products.head = head * scale;
-  *products.tail = tail * scale;
-  *products.exponent += *other.exponent + static_cast<int64_t>(field >> 52) - 1023;
-}
 
 }  // namespace dmlop
 

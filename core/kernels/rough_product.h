@@ -1,8 +1,11 @@
 // Products in binary64 with an exponent apart, which know how far off they may be.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 
+#include "core/exact/error_free.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
@@ -43,13 +46,37 @@ struct RoughProductKernels {
   // same bits on every instruction set, if tracked.
   void (*multiply_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            const RoughProducts& products);
+
+  // Multiplies the first of `count` groups by the others; `count` is a power of two, at most
+  // kLanes, and there is room for kLanes groups, of which the first half is overwritten. For
+  // tracked products, whose bits are the same on every instruction set.
+  void (*merge_lanes)(const RoughProducts& products, int64_t count);
 };
 
 // T is float or Half. `tracked` is for groups so long that too few roundings would be certain.
 template <typename T>
 RoughProductKernels<T> RoughProductKernelsFor(bool tracked);
 
-// Multiplies the one group of `products` by the group of `other`.
-void MultiplyGroup(const RoughProducts& products, const RoughProducts& other, bool tracked);
+// Multiplies the one group of `products` by the group of `other`. Inline, because code for vectors
+// would wait at the call of a function that is compiled without.
+[[gnu::always_inline]] inline void MultiplyGroup(const RoughProducts& products,
+                                                 const RoughProducts& other, bool tracked) {
+  double head = *products.head * *other.head;
+  double tail = 0;
+  if (tracked && std::isfinite(head) && head != 0) {
+    const double error = std::fma(*products.head, *other.head, -head);
+    const double cross = *products.head * *other.tail + *products.tail * *other.head;
+    const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
+    const HeadTail product = FastTwoSum(head, error + cross);
+    head = product.head;
+    tail = !exact && product.tail == 0 ? RoughProducts::kInexact : product.tail;
+  }
+  // Takes out 2^(f - 1023), where f is the head's exponent field without the last two bits.
+  const uint64_t field = std::bit_cast<uint64_t>(head) & uint64_t{0x7FC} << 52;
+  const double scale = std::bit_cast<double>((uint64_t{2046} << 52) - field);
+  *products.head = head * scale;
+  *products.tail = tail * scale;
+  *products.exponent += *other.exponent + static_cast<int64_t>(field >> 52) - 1023;
+}
 
 }  // namespace dmlop

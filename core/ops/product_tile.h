@@ -95,8 +95,8 @@ class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
 };
 
 // MULTIPLY of floats in an order that depends on the group's size alone, for the groups that
-// RoughProductTile leaves undecided. Elements are multiplied as rows of kLanes lanes, the lanes one
-// by one in the end.
+// RoughProductTile leaves undecided. Elements are multiplied as rows of kLanes lanes, the lanes
+// pairwise in the end.
 template <typename T>
 class OrderedProductTile {
  public:
@@ -139,7 +139,8 @@ class OrderedProductTile {
     const RoughProducts product = Product(o);
     if (IsSpecial(*product.head, result)) return true;
     const HeadTail scaled = Scaled(product);
-    result = RoundOnce<T>(scaled.head, scaled.tail);
+    const HeadTail whole = FastTwoSum(scaled.head, scaled.tail);
+    result = RoundOnce<T>(whole.head, whole.tail);
     return true;
   }
 
@@ -169,12 +170,8 @@ class OrderedProductTile {
   // Has the whole products in the groups' first lanes.
   void Close() {
     MultiplyRows();
-    for (int64_t o = 0; o < groups_; ++o) {
-      const RoughProducts product = states_.At(o * kLanes);
-      for (int64_t lane = 1; lane < lanes_; ++lane) {
-        MultiplyGroup(product, product.From(lane), /*tracked=*/true);
-      }
-    }
+    const int64_t count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes_)));
+    for (int64_t o = 0; o < groups_; ++o) kernels_.merge_lanes(states_.At(o * kLanes), count);
   }
 
   RoughProductKernels<T> kernels_ = RoughProductKernelsFor<T>(/*tracked=*/true);

@@ -169,6 +169,38 @@ TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
   });
 }
 
+template <typename T>
+Product MergeLanes(const std::vector<T>& tile, int64_t count) {
+  constexpr int64_t kLanes = RoughProducts::kLanes;
+  std::vector<double> head(kLanes, 1.0), tail(kLanes, 0.0);
+  std::vector<int64_t> exponent(kLanes, 0);
+  const RoughProducts products{head.data(), tail.data(), exponent.data()};
+  const auto kernels = RoughProductKernelsFor<T>(/*tracked=*/true);
+  kernels.multiply_columns(tile.data(), std::ssize(tile) / count, count, count, products);
+  kernels.merge_lanes(products, count);
+  return {head[0], tail[0], exponent[0]};
+}
+
+TEST_P(ProductOnIsa, MergedLanesKeepTheirBoundAndBits) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t rows) {
+      if (rows > 60) return;
+      const int64_t count = int64_t{1} << UniformInt(engine, 0, 4);
+      const std::vector<T> tile = DrawRow<T>(family, engine, rows * count);
+      const Product product = MergeLanes(tile, count);
+      if (!std::isfinite(product.head) || product.head == 0) return;
+      ExpectWithinBound(product, tile, true);
+      if (count != RoughProducts::kLanes) return;  // vectors of all sizes are whole
+      const SettingsGuard guard;
+      ASSERT_TRUE(SelectIsa("portable"));
+      const Product expected = MergeLanes(tile, count);
+      EXPECT_EQ(product.head, expected.head);
+      EXPECT_EQ(product.tail, expected.tail);
+      EXPECT_EQ(product.exponent, expected.exponent);
+    });
+  });
+}
+
 // All parts of such a product have few bits, in any order.
 TEST_P(ProductOnIsa, ShortProductsAreExact) {
   for (const int64_t count : kCounts) {
