@@ -45,13 +45,13 @@ HWY_INLINE void AddValue(double value, const RoughSums& sums) {
   sums.tail[0] += sum.tail;
 }
 
-template <SumTerm kTerm, typename T>
+template <SumTerm kTerm, SumRange kRange, typename T>
 HWY_INLINE void AddElement(T element, const RoughSums& sums) {
   const float x = WidenElement(element);
   const double wide = static_cast<double>(x);
-  if constexpr (kHasPeak<T, kTerm>) {
-    sums.peak[0] = std::max(sums.peak[0], std::bit_cast<uint32_t>(std::fabs(x)));
-  }
+  const uint32_t bits = std::bit_cast<uint32_t>(std::fabs(x));
+  if constexpr (kRange != SumRange::kNothing) *sums.peak = std::max(*sums.peak, bits);
+  if constexpr (kRange == SumRange::kPeakAndLeast) *sums.least = std::min(*sums.least, bits - 1);
   switch (kTerm) {
     case SumTerm::kItself:
       return AddValue(wide, sums);
@@ -68,78 +68,94 @@ HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
   HWY_ALIGN double tails[hn::MaxLanes(Wide())];
   hn::Store(accumulator.head, Wide(), heads);
   hn::Store(accumulator.tail, Wide(), tails);
+  HeadTail total{*sums.head, *sums.tail};
   for (size_t i = 0; i < hn::Lanes(Wide()); ++i) {
-    AddValue(heads[i], sums);
-    sums.tail[0] += tails[i];
+    const HeadTail sum = TwoSum(total.head, heads[i]);
+    total = {sum.head, total.tail + (sum.tail + tails[i])};
   }
+  *sums.head = total.head;
+  *sums.tail = total.tail;
 }
 
-// The largest magnitudes of the lanes of D.
-template <class D>
-struct Peaks {
+// The ranges of magnitudes in the lanes of D, as in RoughSums.
+template <class D, SumRange kRange>
+struct Ranges {
   using Bits = hn::RebindToUnsigned<D>;
 
-  hn::Vec<Bits> lanes;
+  hn::Vec<Bits> peak, least;
 
-  HWY_INLINE void Raise(const float* x) {
-    lanes = hn::Max(lanes, hn::BitCast(Bits(), hn::Abs(hn::LoadU(D(), x))));
+  static HWY_INLINE Ranges OfNothing() {
+    return {hn::Zero(Bits()), hn::Set(Bits(), RoughSums::kNoLeast)};
+  }
+
+  template <typename T>
+  HWY_INLINE void Widen(const T* x) {
+    if constexpr (kRange == SumRange::kNothing) return;
+    const auto bits = hn::BitCast(Bits(), hn::Abs(LoadFloats(D(), x)));
+    peak = hn::Max(peak, bits);
+    if constexpr (kRange == SumRange::kPeakAndLeast) {
+      least = hn::Min(least, hn::Sub(bits, hn::Set(Bits(), 1)));
+    }
   }
 
   HWY_INLINE void Collect(const RoughSums& sums) const {
-    HWY_ALIGN uint32_t peaks[hn::MaxLanes(D())];
-    hn::Store(lanes, Bits(), peaks);
-    sums.peak[0] = std::max(sums.peak[0], *std::max_element(peaks, peaks + hn::Lanes(D())));
+    if constexpr (kRange == SumRange::kNothing) return;
+    HWY_ALIGN uint32_t lanes[hn::MaxLanes(D())];
+    hn::Store(peak, Bits(), lanes);
+    *sums.peak = std::max(*sums.peak, *std::max_element(lanes, lanes + hn::Lanes(D())));
+    if constexpr (kRange != SumRange::kPeakAndLeast) return;
+    hn::Store(least, Bits(), lanes);
+    *sums.least = std::min(*sums.least, *std::min_element(lanes, lanes + hn::Lanes(D())));
   }
 };
 
 // Returns how many elements it added, all but the last few.
-template <SumTerm kTerm, typename T>
-HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, const RoughSums& sums) {
+template <SumTerm kTerm, SumRange kRange, typename T>
+HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
+                             const RoughSums& sums) {
   const int64_t block = kUnroll * static_cast<int64_t>(hn::Lanes(Wide()));
   if (count < block) return 0;
-  Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
-  Peaks<Floats> peaks{hn::Zero(hn::RebindToUnsigned<Floats>())};
+  auto ranges = Ranges<Floats, kRange>::OfNothing();
   const int64_t added = ForEachBlock(x, count, block, [&](const T* from) HWY_ATTR {
-    if constexpr (kHasPeak<T, kTerm>) {
-      const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
-      for (int64_t k = 0; k < block; k += floats) peaks.Raise(from + k);
-    }
+    const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
+    for (int64_t k = 0; k < block; k += floats) ranges.Widen(from + k);
     accumulator.Add(SumOfEight<kTerm>(from));
   });
-  Collect(accumulator, sums);
-  if constexpr (kHasPeak<T, kTerm>) peaks.Collect(sums);
+  ranges.Collect(sums);
   return added;
 }
 
-template <SumTerm kTerm, typename T>
+template <SumTerm kTerm, SumRange kRange, typename T>
 void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  int64_t i = AddBlocks<kTerm>(x, count, sums);
+  Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
+  int64_t i = AddBlocks<kTerm, kRange>(x, count, accumulator, sums);
   if (i + lanes <= count) {
-    Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
-    Peaks<Narrow> peaks{hn::Zero(NarrowBits())};
+    auto ranges = Ranges<Narrow, kRange>::OfNothing();
     for (; i + lanes <= count; i += lanes) {
       accumulator.Add(OneVector<kTerm>::Term(x + i));
-      if constexpr (kHasPeak<T, kTerm>) peaks.Raise(x + i);
+      ranges.Widen(x + i);
     }
-    Collect(accumulator, sums);
-    if constexpr (kHasPeak<T, kTerm>) peaks.Collect(sums);
+    ranges.Collect(sums);
   }
-  for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
+  if (i > 0) Collect(accumulator, sums);
+  for (; i < count; ++i) AddElement<kTerm, kRange>(x[i], sums);
 }
 
-// Raises the peaks of `columns` groups, whole vectors of D.
-template <class D>
-HWY_INLINE void RaisePeaks(D d, const float* x, int64_t rows, int64_t stride, int64_t columns,
-                           uint32_t* peaks) {
+// Widens the ranges of `columns` groups, whole vectors of D.
+template <SumRange kRange, class D, typename T>
+HWY_INLINE void WidenRanges(D d, const T* x, int64_t rows, int64_t stride, int64_t columns,
+                            uint32_t* peaks, uint32_t* leasts) {
+  if constexpr (kRange == SumRange::kNothing) return;
+  constexpr bool kLeast = kRange == SumRange::kPeakAndLeast;
   const hn::RebindToUnsigned<D> bits;
   for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {
-    auto peak = hn::LoadU(bits, peaks + c);
-    for (int64_t row = 0; row < rows; ++row) {
-      const auto values = hn::LoadU(d, x + row * stride + c);
-      peak = hn::Max(peak, hn::BitCast(bits, hn::Abs(values)));
-    }
-    hn::StoreU(peak, bits, peaks + c);
+    auto ranges = Ranges<D, kRange>::OfNothing();
+    ranges.peak = hn::LoadU(bits, peaks + c);
+    if constexpr (kLeast) ranges.least = hn::LoadU(bits, leasts + c);
+    for (int64_t row = 0; row < rows; ++row) ranges.Widen(x + row * stride + c);
+    hn::StoreU(ranges.peak, bits, peaks + c);
+    if constexpr (kLeast) hn::StoreU(ranges.least, bits, leasts + c);
   }
 }
 
@@ -173,7 +189,7 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
 }
 
 // Without lambdas and references, which would have the compiler load all of this again and again.
-template <SumTerm kTerm, BlockPart kPart, typename T>
+template <SumTerm kTerm, SumRange kRange, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
@@ -188,50 +204,57 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
       AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
       AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
     }
-    if constexpr (kHasPeak<T, kTerm>) {
-      RaisePeaks(Floats(), x + c, rows, stride, kLine, sums.peak + c);
-    }
+    WidenRanges<kRange>(Floats(), x + c, rows, stride, kLine, sums.peak + c, sums.least + c);
   }
   for (; c + lanes <= columns; c += lanes) {
     const WideVec sum = SumOf<OneVector<kTerm>, kPart>(x + c, rows, stride);
     AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
-    if constexpr (kHasPeak<T, kTerm>) {
-      RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
-    }
+    WidenRanges<kRange>(Narrow(), x + c, rows, stride, lanes, sums.peak + c, sums.least + c);
   }
   for (; c < columns; ++c) {
     for (int64_t row = 0; row < rows; ++row) {
-      AddElement<kTerm>(x[row * stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
+      AddElement<kTerm, kRange>(x[row * stride + c],
+                                {sums.head + c, sums.tail + c, sums.peak + c, sums.least + c});
     }
   }
 }
 
-template <SumTerm kTerm, typename T>
+template <SumTerm kTerm, SumRange kRange, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const RoughSums& sums) {
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart part) HWY_ATTR {
     switch (part) {
       case BlockPart::kFirst:
-        return AddFewRows<kTerm, BlockPart::kFirst>(few, columns, sums);
+        return AddFewRows<kTerm, kRange, BlockPart::kFirst>(few, columns, sums);
       case BlockPart::kMiddle:
-        return AddFewRows<kTerm, BlockPart::kMiddle>(few, columns, sums);
+        return AddFewRows<kTerm, kRange, BlockPart::kMiddle>(few, columns, sums);
       case BlockPart::kLast:
-        return AddFewRows<kTerm, BlockPart::kLast>(few, columns, sums);
+        return AddFewRows<kTerm, kRange, BlockPart::kLast>(few, columns, sums);
       case BlockPart::kWhole:
-        return AddFewRows<kTerm, BlockPart::kWhole>(few, columns, sums);
+        return AddFewRows<kTerm, kRange, BlockPart::kWhole>(few, columns, sums);
     }
   });
 }
 
+template <SumTerm kTerm, typename T>
+RoughSumKernels<T> KernelsOf(bool ranged) {
+  constexpr SumRange kRange = kLeastRange<T, kTerm>;
+  if constexpr (kMayBeExact<T, kTerm>) {
+    constexpr SumRange kWhole = SumRange::kPeakAndLeast;
+    if (ranged) return {AddRow<kTerm, kWhole, T>, AddColumns<kTerm, kWhole, T>};
+  }
+  return {AddRow<kTerm, kRange, T>, AddColumns<kTerm, kRange, T>};
+}
+
 template <typename T>
-RoughSumKernels<T> MakeKernels(SumTerm term) {
+RoughSumKernels<T> MakeKernels(SumTerm term, bool ranged) {
   switch (term) {
     case SumTerm::kItself:
-      return {AddRow<SumTerm::kItself, T>, AddColumns<SumTerm::kItself, T>};
+      return KernelsOf<SumTerm::kItself, T>(ranged);
     case SumTerm::kMagnitude:
-      return {AddRow<SumTerm::kMagnitude, T>, AddColumns<SumTerm::kMagnitude, T>};
+      return KernelsOf<SumTerm::kMagnitude, T>(ranged);
     case SumTerm::kSquare:
-      return {AddRow<SumTerm::kSquare, T>, AddColumns<SumTerm::kSquare, T>};
+      return KernelsOf<SumTerm::kSquare, T>(ranged);
   }
   return {};
 }
@@ -244,13 +267,13 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-RoughSumKernels<T> RoughSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<RoughSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(term);
+RoughSumKernels<T> RoughSumKernelsFor(SumTerm term, bool ranged) {
+  constexpr IsaForms<RoughSumKernels<T>(SumTerm, bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(term, ranged);
 }
 
-template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term);
-template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term);
+template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term, bool ranged);
+template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term, bool ranged);
 
 }  // namespace dmlop
 

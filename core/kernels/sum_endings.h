@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/exact/elementary.h"
 #include "core/exact/error_free.h"
@@ -56,6 +57,15 @@ T Zero(bool negative) {
 // The rounding of a value within `bound` of head + tail, if that leaves no choice.
 template <typename T>
 bool DecideRounding(double head, double tail, double bound, T& result) {
+  if constexpr (std::is_same_v<T, float>) {
+    // Mostly there is room for the few roundings here as well.
+    const double sum = head + tail;
+    const double room = bound + std::fabs(sum) * 0x1p-50;
+    result = static_cast<float>(sum - room);
+    if (result == static_cast<float>(sum + room) && result != 0 && std::isfinite(result)) {
+      return true;
+    }
+  }
   const HeadTail low = TwoSum(head, tail - bound);
   const HeadTail high = TwoSum(head, tail + bound);
   result = RoundOnce<T>(low.head, low.tail);
@@ -107,8 +117,9 @@ struct Averaged {
     const double head = sum.head / divisor;
     const double remainder = std::fma(-head, divisor, sum.head) + sum.tail;
     // The roundings here are far below the last place of the head.
-    return DecideRounding(head, remainder / divisor,
-                          bound / divisor * 1.01 + std::fabs(head) * 0x1p-90, result);
+    const bool exact = bound == 0 && remainder == 0;
+    const double more = exact ? 0 : std::fabs(head) * 0x1p-90;
+    return DecideRounding(head, remainder / divisor, bound / divisor * 1.01 + more, result);
   }
 };
 

@@ -14,26 +14,29 @@
 
 namespace dmlop {
 
-// Sums of floats by vectors. A group whose rounding is in doubt is left undecided.
-template <typename T, SumTerm kTerm, typename Ending>
-class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
+// Sums of floats by vectors. A group whose rounding is in doubt is left undecided. `kRanged`: the
+// range of the elements tells where nothing was rounded.
+template <typename T, SumTerm kTerm, typename Ending, bool kRanged>
+class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending, kRanged>, T> {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 8192;  // 224 KiB of states, for the second-level cache
+  static constexpr int64_t kColumns = 8192;  // 256 KiB of states, for the second-level cache
 
   explicit RoughSumTile(int64_t capacity)
-      : kernels_(RoughSumKernelsFor<T>(kTerm)),
+      : kernels_(RoughSumKernelsFor<T>(kTerm, kRanged)),
         heads_(static_cast<size_t>(capacity)),
         tails_(static_cast<size_t>(capacity)),
         peaks_(static_cast<size_t>(capacity)),
+        leasts_(static_cast<size_t>(capacity)),
         blocks_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count) {
     std::fill_n(heads_.begin(), count, -0.0);
     std::fill_n(tails_.begin(), count, 0.0);
     std::fill_n(peaks_.begin(), count, 0u);
+    std::fill_n(leasts_.begin(), count, RoughSums::kNoLeast);
   }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) { kernels_.add_row(x, count, Sums(o)); }
@@ -49,13 +52,14 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     heads_[i] = sum.head;
     tails_[i] += sum.tail + other.tails_[k];
     peaks_[i] = std::max(peaks_[i], other.peaks_[k]);
+    leasts_[i] = std::min(leasts_[i], other.leasts_[k]);
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
     // Of all terms together, where none is negative; any but 0 does where the bound is 0.
     double magnitude = std::fabs(heads_[i]) + std::fabs(tails_[i]);
-    if constexpr (kHasPeak<T, kTerm>) {
+    if constexpr (kLeastRange<T, kTerm> == SumRange::kPeak) {
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
     if (!std::isfinite(heads_[i])) {  // nothing overflows here: as the elements that are not finite
@@ -67,18 +71,31 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
       return true;
     }
     const HeadTail sum = FastTwoSum(heads_[i], tails_[i]);
-    return Ending::Decide(sum, magnitude * kRelativeBound<T, kTerm>, n, result);
+    const double bound = IsExact(i, magnitude) ? 0 : magnitude * kRelativeBound<T, kTerm>;
+    return Ending::Decide(sum, bound, n, result);
   }
 
  private:
   RoughSums Sums(int64_t o) {
-    return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, blocks_.data() + o};
+    return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, leasts_.data() + o,
+            blocks_.data() + o};
+  }
+
+  // Whether all terms are multiples of a unit of which binary64 holds every number up to their
+  // magnitude: then nothing was rounded.
+  bool IsExact(size_t i, double magnitude) const {
+    if constexpr (!kRanged) return false;
+    constexpr uint32_t kExponent = 0x7F800000;
+    const float power = std::bit_cast<float>((leasts_[i] + 1) & kExponent);
+    const double unit = std::max(static_cast<double>(power) * 0x1p-23, 0x1p-149);
+    return magnitude <= unit * 0x1p52;
   }
 
   RoughSumKernels<T> kernels_;
   std::vector<double> heads_;
   std::vector<double> tails_;
   std::vector<uint32_t> peaks_;
+  std::vector<uint32_t> leasts_;
   std::vector<double> blocks_;
 };
 

@@ -14,6 +14,14 @@ namespace {
 
 constexpr SumTerm kTerms[] = {SumTerm::kItself, SumTerm::kMagnitude, SumTerm::kSquare};
 
+// Calls check(term, ranged) for all kernels.
+template <typename Check>
+void ForEachKernel(Check&& check) {
+  for (const SumTerm term : kTerms) {
+    for (const bool ranged : {false, true}) check(term, ranged);
+  }
+}
+
 template <typename T>
 double TermOf(SumTerm term, T element) {
   const double x = ToDouble(element);
@@ -40,31 +48,45 @@ void Add(Real& sum, double value) {
 // The state of a few groups.
 struct Groups {
   explicit Groups(size_t count)
-      : head(count, -0.0), tail(count, 0.0), peak(count, 0), block(count) {}
+      : head(count, -0.0),
+        tail(count, 0.0),
+        peak(count, 0),
+        least(count, RoughSums::kNoLeast),
+        block(count) {}
 
-  RoughSums sums() { return {head.data(), tail.data(), peak.data(), block.data()}; }
+  RoughSums sums() { return {head.data(), tail.data(), peak.data(), least.data(), block.data()}; }
 
   std::vector<double> head, tail;
-  std::vector<uint32_t> peak;
+  std::vector<uint32_t> peak, least;
   std::vector<double> block;
 };
 
 // Group `i` against the elements that were added to it.
 template <typename T>
-void ExpectWithinBound(SumTerm term, const Groups& groups, size_t i, const std::vector<T>& row) {
+void ExpectWithinBound(SumTerm term, bool ranged, const Groups& groups, size_t i,
+                       const std::vector<T>& row) {
   Real difference, magnitudes;
   double peak = 0;
+  double least = INFINITY;
   for (const T x : row) {
     Add(difference, TermOf(term, x));
     Add(magnitudes, std::fabs(TermOf(term, x)));
-    peak = std::max(peak, std::fabs(ToDouble(x)));
+    const double magnitude = std::fabs(ToDouble(x));
+    peak = std::max(peak, magnitude);
+    if (magnitude != 0) least = std::min(least, magnitude);
   }
   Add(difference, -groups.head[i]);
   Add(difference, -groups.tail[i]);
   mpfr_mul_d(magnitudes.get(), magnitudes.get(), BoundOf<T>(term), MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), magnitudes.get()), 0);
-  if (term == SumTerm::kItself && kHasPeak<T, SumTerm::kItself>) {
+  if (term == SumTerm::kItself && kMayBeExact<T, SumTerm::kItself>) {
     EXPECT_EQ(groups.peak[i], BitsOf(static_cast<float>(peak)));
+  }
+  static_assert(kMayBeExact<T, SumTerm::kItself> == kMayBeExact<T, SumTerm::kMagnitude>);
+  if (ranged && term != SumTerm::kSquare && kMayBeExact<T, SumTerm::kItself>) {
+    EXPECT_EQ(groups.peak[i], BitsOf(static_cast<float>(peak)));
+    EXPECT_EQ(groups.least[i],
+              std::isinf(least) ? RoughSums::kNoLeast : BitsOf(static_cast<float>(least)) - 1);
   }
 }
 
@@ -74,11 +96,11 @@ TEST_P(SumOnIsa, RoughRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
-      for (const SumTerm term : kTerms) {
+      ForEachKernel([&](SumTerm term, bool ranged) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term).add_row(row.data(), count, groups.sums());
-        ExpectWithinBound(term, groups, 0, row);
-      }
+        RoughSumKernelsFor<T>(term, ranged).add_row(row.data(), count, groups.sums());
+        ExpectWithinBound(term, ranged, groups, 0, row);
+      });
     });
   });
 }
@@ -92,11 +114,11 @@ TEST_P(SumOnIsa, LongRoughRowsKeepTheirBound) {
       Engine engine = CaseEngine(number++);
       const int64_t count = (1 << 15) / static_cast<int64_t>(sizeof(T));
       const std::vector<T> row = DrawRow<T>(family, engine, count + UniformInt(engine, 0, 999));
-      for (const SumTerm term : kTerms) {
+      ForEachKernel([&](SumTerm term, bool ranged) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
-        ExpectWithinBound(term, groups, 0, row);
-      }
+        RoughSumKernelsFor<T>(term, ranged).add_row(row.data(), std::ssize(row), groups.sums());
+        ExpectWithinBound(term, ranged, groups, 0, row);
+      });
     }
   });
 }
@@ -111,17 +133,18 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
           OneIn(engine, 2) ? UniformInt(engine, 1, 64) : UniformInt(engine, 65, 210);
       const int64_t stride = columns + kGap;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
-      for (const SumTerm term : kTerms) {
+      ForEachKernel([&](SumTerm term, bool ranged) {
         Groups groups(static_cast<size_t>(columns));
-        RoughSumKernelsFor<T>(term).add_columns(tile.data(), rows, stride, columns, groups.sums());
+        RoughSumKernelsFor<T>(term, ranged)
+            .add_columns(tile.data(), rows, stride, columns, groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
           std::vector<T> column;
           for (int64_t r = 0; r < rows; ++r) {
             column.push_back(tile[static_cast<size_t>(r * stride + c)]);
           }
-          ExpectWithinBound(term, groups, static_cast<size_t>(c), column);
+          ExpectWithinBound(term, ranged, groups, static_cast<size_t>(c), column);
         }
-      }
+      });
     });
   });
 }
@@ -131,7 +154,7 @@ TEST_P(SumOnIsa, RoughSumsKeepTheSignOfZeros) {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(-0.0));
       Groups negative(1), mixed(1);
-      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself);
+      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself, /*ranged=*/false);
       kernels.add_row(row.data(), count, negative.sums());
       EXPECT_EQ(BitsOf(negative.head[0]), BitsOf(-0.0));
       row[static_cast<size_t>(count / 2)] = FromDouble<T>(0.0);
@@ -150,7 +173,8 @@ TEST_P(SumOnIsa, RoughSumsMeetInfinitiesAndNan) {
         row.push_back(FromDouble<T>(last));
         row.front() = FromDouble<T>(first);
         Groups groups(1);
-        RoughSumKernelsFor<T>(SumTerm::kItself).add_row(row.data(), count + 1, groups.sums());
+        RoughSumKernelsFor<T>(SumTerm::kItself, /*ranged=*/false)
+            .add_row(row.data(), count + 1, groups.sums());
         return groups.head[0];
       };
       EXPECT_EQ(head_with(INFINITY, 1), INFINITY);
