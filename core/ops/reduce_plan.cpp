@@ -14,6 +14,7 @@ constexpr int64_t kTileOfRows = 64;       // outputs
 constexpr int64_t kShortRow = 64;         // elements
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
 constexpr int64_t kFoldedColumns = 1024;  // at most
+constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
 constexpr int64_t kFoldTurns = 64;        // that make up for merging the states of a fold
 
 template <size_t kOperands>
@@ -77,7 +78,7 @@ void FoldShortRows(ReducePlan& plan) {
     const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
     const int64_t whole = count == elements ? count : count - count % granule;
     if (whole > 1) FoldInnermost(whole, 1, outputs, plan);
-  } else if (ReducedStride(plan) == 1 && KeptStride(plan) == elements && elements < kShortRow &&
+  } else if (ReducedStride(plan) == 1 && KeptStride(plan) == elements && elements <= kFoldedRow &&
              turns / elements >= kFoldTurns) {
     FoldInnermost(elements, elements, 1, plan);
     plan.by_columns = true;
