@@ -115,18 +115,20 @@ int64_t LimitRing::BytesOf(Limit limit, int64_t bytes) {
 }
 
 void LimitRing::Run() {
+  const ReadPath read = other_path_ ? ReadPath::kFewStreams : ReadPath::kOneStream;
+  const WritePath write = other_path_ ? WritePath::kStreamed : WritePath::kCached;
   switch (limit_) {
     case Limit::kCopy:
-      return CopyBytes({to_.data() + at_, size_}, {from_.data() + at_, size_}, path_);
+      return CopyBytes({to_.data() + at_, size_}, {from_.data() + at_, size_}, write);
     case Limit::kRead:
-      return ReadBytes({from_.data() + at_, size_});
+      return ReadBytes({from_.data() + at_, size_}, read);
     case Limit::kWrite:
-      return WriteBytes({to_.data() + at_, size_}, path_);
+      return WriteBytes({to_.data() + at_, size_}, write);
   }
 }
 
-double LimitRing::SecondsOfCall(WritePath path, bool cold) {
-  path_ = path;
+double LimitRing::SecondsOfCall(bool other_path, bool cold) {
+  other_path_ = other_path;
   Run();
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 5; ++i) {
@@ -140,10 +142,9 @@ double LimitRing::SecondsOfCall(WritePath path, bool cold) {
 }
 
 void LimitRing::ChoosePath(bool cold) {
-  if (limit_ == Limit::kRead) return;
-  const double streamed = SecondsOfCall(WritePath::kStreamed, cold);
-  const double cached = SecondsOfCall(WritePath::kCached, cold);
-  path_ = streamed < cached ? WritePath::kStreamed : WritePath::kCached;
+  const double other = SecondsOfCall(true, cold);
+  const double first = SecondsOfCall(false, cold);
+  other_path_ = other < first;
 }
 
 }  // namespace dmlop

@@ -58,14 +58,14 @@ class LimitRing {
   // Bytes of one copy of its memory.
   static int64_t BytesOf(Limit limit, int64_t bytes);
 
-  // Which way to write is quicker; `cold` calls are followed by Advance.
+  // Which of two ways is quicker; `cold` calls are followed by Advance.
   void ChoosePath(bool cold);
 
   void Run();
   void Advance() { at_ = static_cast<size_t>(rotation_.Next()) * pitch_; }
 
  private:
-  double SecondsOfCall(WritePath path, bool cold);
+  double SecondsOfCall(bool other_path, bool cold);
 
   Limit limit_;
   size_t size_;  // of the source, of the destination, or of both each
@@ -73,7 +73,7 @@ class LimitRing {
   Rotation rotation_;
   Buffer from_, to_;
   size_t at_ = 0;
-  WritePath path_ = WritePath::kCached;
+  bool other_path_ = false;  // into the caches and in one stream, or else
 };
 
 }  // namespace dmlop

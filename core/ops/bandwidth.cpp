@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kChunk = 1 << 16;
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
 constexpr int64_t kRow = 1 << 12;
+constexpr int64_t kStreams = 8;
 
 // Calls body(begin, size) on parts that cover `bytes` bytes.
 template <typename Body>
@@ -68,13 +69,21 @@ void WriteBytes(std::span<std::byte> to, WritePath path) {
   });
 }
 
-void ReadBytes(std::span<const std::byte> from) {
-  const auto add_up = IntegerFoldKernelsFor<uint64_t>(IntegerFold::kSum).fold_row;
+void ReadBytes(std::span<const std::byte> from, ReadPath path) {
+  const auto add_up = IntegerFoldKernelsFor<uint64_t>(IntegerFold::kSum);
   std::atomic<uint64_t> total = 0;  // atomic, so that nobody can leave the reading out
   ForParts(from.size(), [&](int64_t begin, int64_t size) {
-    uint64_t sum = 0;
-    add_up(reinterpret_cast<const uint64_t*>(from.data() + begin), size / 8, &sum);
-    total.fetch_add(sum, std::memory_order_relaxed);
+    const uint64_t* x = reinterpret_cast<const uint64_t*>(from.data() + begin);
+    uint64_t sums[kChunk / 8 / kStreams] = {};
+    if (path == ReadPath::kOneStream) {
+      add_up.fold_row(x, size / 8, sums);
+    } else {
+      for (int64_t i = 0; i < size / 8; i += kChunk / 8) {
+        const int64_t columns = std::min(size / 8 - i, kChunk / 8) / kStreams;
+        add_up.fold_columns(x + i, kStreams, columns, columns, sums);
+      }
+    }
+    total.fetch_add(sums[0], std::memory_order_relaxed);
   });
 }
 

@@ -20,6 +20,10 @@ std::string_view Name(Limit limit);  // "copy", "read", "write"
 // Whether a loop writes past the caches or into them. Which is quicker depends on the size.
 enum class WritePath { kStreamed, kCached };
 
+// Whether a thread reads one place after the other, or a few places by turns. Which is quicker
+// depends on the machine, and on what else it does.
+enum class ReadPath { kOneStream, kFewStreams };
+
 // Both have the same size.
 void CopyBytes(std::span<std::byte> to, std::span<const std::byte> from, WritePath path);
 
@@ -27,6 +31,6 @@ void CopyBytes(std::span<std::byte> to, std::span<const std::byte> from, WritePa
 void WriteBytes(std::span<std::byte> to, WritePath path);
 
 // Does next to nothing with what is read.
-void ReadBytes(std::span<const std::byte> from);
+void ReadBytes(std::span<const std::byte> from, ReadPath path);
 
 }  // namespace dmlop
