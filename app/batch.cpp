@@ -30,6 +30,11 @@ std::string ShellWord(const std::string& text) {
   return QuotedWord(text);
 }
 
+// The same of a path, which would be an option where it begins with a dash.
+std::string PathWord(const std::string& path) {
+  return ShellWord(path.starts_with('-') ? "./" + path : path);
+}
+
 // The lines of a manifest that a run takes.
 class Selection {
  public:
@@ -179,7 +184,7 @@ class Batch {
 
   // What runs the one case again.
   std::string CommandFor(const CaseOutcome& outcome) const {
-    std::string text = fmt::format("  dmlop batch {}", ShellWord(options_.manifest));
+    std::string text = fmt::format("  dmlop batch {}", PathWord(options_.manifest));
     if (options_.check) text += " --check";
     const Tolerance& tolerance = options_.tolerance;
     if (tolerance.absolute > 0) text += fmt::format(" --atol {}", tolerance.absolute);
@@ -187,7 +192,7 @@ class Batch {
     if (tolerance.ulp > 0) text += fmt::format(" --ulp {}", tolerance.ulp);
     if (tolerance.bits) text += " --bits";
     if (options_.webnn_tolerance) text += " --tolerance webnn";
-    if (!options_.confine.empty()) text += " --confine " + ShellWord(options_.confine);
+    if (!options_.confine.empty()) text += " --confine " + PathWord(options_.confine);
     if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
     return text + fmt::format(" --line {}\n", outcome.line);
   }

@@ -188,6 +188,20 @@ class FailureTest(BatchTest):
         self.assertEqual(again, f"cases.jsonl:2{missing(case('none.npy', 'b.npy'), 'none.npy')}\n"
                                 "dmlop: 1 case: 1 failed\n")
 
+    def test_what_repeats_a_failure_can_be_pasted_into_a_shell(self):
+        broken = [json.dumps({"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": {"DataType": "INT8", "Sizes": [2]}},
+                              "bindings": {"InputTensor": {"random": "uniform", "seed": i}, "OutputTensor": f"none/{i}.npy"}})
+                  for i in range(2)]
+        for name in ("it's $HOME \"b\" \u00e9;&.jsonl", "-k.jsonl", "two  spaces.jsonl"):
+            with self.subTest(name):
+                self.manifest(*broken, name=name)
+                said = self.errors_of("batch", "-k", "-L", "5_0", "--no-times", "--", name, status=5)
+                command = re.findall(r"^  (dmlop .*)$", said, re.M)[1]
+                again = subprocess.run(["sh", "-c", f'dmlop() {{ "{DMLOP}" "$@"; }}; {command} --no-times'],
+                                       cwd=self.folder, capture_output=True)
+                self.assertEqual(again.returncode, 5, again.stderr)
+                self.assertRegex(again.stderr.decode(), r":2: (\./)?none/1\.npy: cannot be created: .*\ndmlop: 1 case: 1 failed\n$")
+
     def test_cases_can_be_confined(self):
         (self.folder / "in").mkdir()
         self.manifest(case("a.npy", "b.npy"), case("../x.npy", "c.npy"), name="in/cases.jsonl")
