@@ -56,8 +56,8 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   command.add_option("manifest", options->manifest, "JSON Lines, one descriptor a line, or -")
       ->required()
       ->type_name("MANIFEST");
-  command.add_flag("--check", options->check,
-                   "Compare with the outputs that exist instead of writing them");
+  CLI::Option* check = command.add_flag(
+      "--check", options->check, "Compare with the outputs that exist instead of writing them");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
   command.add_option("--report", options->report, "Write one line of JSON for each case")
@@ -65,9 +65,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   command.add_flag_callback(
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
   AddExpand(command, *options);
-  AddTolerance(command, options->tolerance);
-  AddBits(command, options->tolerance);
-  AddWebnnTolerance(command, options->webnn_tolerance);
+  AddTolerances(command, options->tolerance, options->webnn_tolerance, check);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);

@@ -105,14 +105,20 @@ void AddTolerance(CLI::App& command, Tolerance& tolerance) {
            uint64_t{0});
 }
 
-void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance) {
+void AddTolerances(CLI::App& command, Tolerance& tolerance, bool& webnn_tolerance,
+                   CLI::Option* compare) {
+  AddTolerance(command, tolerance);
+  AddBits(command, tolerance);
   command
       .add_option_function<std::string>(
-          "--tolerance", [&](const std::string&) { webnn_tolerance = true; },
+          "--tolerance", [&webnn_tolerance](const std::string&) { webnn_tolerance = true; },
           "What WebNN's conformance suite grants this operator")
       ->excludes("--bits")
       ->check(CLI::IsMember({"webnn"}).description(""))
       ->type_name("webnn");
+  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--tolerance"}) {
+    command.get_option(rule)->needs(compare);
+  }
 }
 
 }  // namespace dmlop

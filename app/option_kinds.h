@@ -85,7 +85,10 @@ void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store)
 void AddPicture(CLI::App& command, std::string& path);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
 void AddTolerance(CLI::App& command, Tolerance& tolerance);
-void AddWebnnTolerance(CLI::App& command, bool& webnn_tolerance);
+
+// What passes where the option `compare` is given, the tolerance of WebNN included.
+void AddTolerances(CLI::App& command, Tolerance& tolerance, bool& webnn_tolerance,
+                   CLI::Option* compare);
 
 // The most threads that can be asked for.
 inline constexpr int kMostThreads = 1 << 16;

@@ -21,12 +21,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
            options->outputs);
   CLI::Option* expect =
       AddFiles(command, "-e,--expect", "Compare an output with a golden file", options->expected);
-  AddTolerance(command, options->tolerance);
-  AddBits(command, options->tolerance);
-  AddWebnnTolerance(command, options->webnn_tolerance);
-  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--tolerance"}) {
-    command.get_option(rule)->needs(expect);
-  }
+  AddTolerances(command, options->tolerance, options->webnn_tolerance, expect);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);

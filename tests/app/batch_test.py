@@ -227,6 +227,8 @@ class FailureTest(BatchTest):
             (["cases.jsonl", "--shard", "1"], 2, "'1' is not K/N"),
             (["cases.jsonl", "--line", "0"], 2, "--line"),
             (["cases.jsonl", "--check", "--resume"], 2, "--check"),
+            *((["cases.jsonl", *rule], 2, f"{rule[0]} requires --check") for rule in (
+                ["--atol", "1"], ["--rtol", "1"], ["--ulp", "1"], ["--bits"], ["--tolerance", "webnn"])),
             (["cases.jsonl", "--expand", "--check"], 2, "--expand"),
             (["cases.jsonl", "--max-cases", "5"], 2, "--expand"),
             (["-", "--resume"], 2, "--resume needs a manifest that is a file"),
