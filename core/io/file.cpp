@@ -217,11 +217,11 @@ bool IsTerminal(const std::string& path) {
 }
 
 std::string IdentityOf(const std::string& path) {
+  const fs::path target = FollowLinks(path);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   struct stat status;
-  if (stat(path.c_str(), &status) == 0) {
-    return fmt::format("{}:{}", status.st_dev, status.st_ino);
-  }
-  return Followed(path).string();
+  if (stat(folder.c_str(), &status) != 0) return Followed(path).string();
+  return fmt::format("{}:{}/{}", status.st_dev, status.st_ino, target.filename().string());
 }
 
 bool LiesIn(const std::string& path, const std::string& folder) {

@@ -273,6 +273,14 @@ class ConflictTest(BatchTest):
         self.manifest(case("x.npy", "/dev/null"), case("x.npy", "/dev/null"))
         self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
 
+    def test_hard_links_are_files_of_their_own(self):
+        self.manifest(case("x.npy", "a.npy"), copy("b.npy", [1, 2, 3]))
+        for name in ("a.npy", "b.npy"):
+            os.link(self.folder / "x.npy", self.folder / name)
+        self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
+        self.assert_same(self.load("x"), X)
+        self.assert_same(self.load("a"), COLUMN_SUMS)
+
     def test_a_check_writes_nothing(self):
         self.manifest(case("x.npy", "a.npy"))
         self.batch("cases.jsonl")
