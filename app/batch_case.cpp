@@ -30,8 +30,9 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The time of a file that exists.
+// The time of a file that exists. What is written to a device or a pipe is not kept there.
 std::optional<fs::file_time_type> TimeOf(const std::string& path) {
+  if (IsStream(path)) return std::nullopt;
   std::error_code error;
   const fs::file_time_type time = fs::last_write_time(path, error);
   return error ? std::nullopt : std::optional(time);

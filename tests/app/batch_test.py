@@ -344,6 +344,14 @@ class ResumeTest(BatchTest):
         self.assertEqual(self.batch(manifest, "--resume"), "dmlop: 3 cases: 3 done\n")
 
 
+    def test_a_device_is_never_up_to_date(self):
+        manifest = self.manifest(case("x.npy", "/dev/null"), case("x.npy", "a.npy"))
+        for name in ("x.npy", manifest):
+            os.utime(self.folder / name, (10, 10))
+        self.assertEqual(self.batch(manifest), "dmlop: 2 cases: 2 done\n")
+        self.assertEqual(self.batch(manifest, "--resume"), "dmlop: 2 cases: 1 done, 1 up to date\n")
+
+
 class SameEverywhereTest(BatchTest):
     def cases(self, count):
         functions = ["SUM", "MAX", "L2", "ARGMIN", "AVERAGE"]
