@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 
 #include "app/batch_case.h"
 #include "app/batch_report.h"
@@ -21,6 +20,13 @@ namespace dmlop {
 namespace {
 
 constexpr size_t kShownFailures = 10;  // again at the end
+
+// Cases of one turn. A turn lasts a fraction of a second where it may, so that what is told comes
+// soon, and threads seldom wait for one another.
+constexpr size_t kFewestAThread = 8;
+constexpr size_t kMost = 4096;
+constexpr double kShortSeconds = 0.1;
+constexpr double kLongSeconds = 0.4;
 
 // The text as a word of a command line, in quotes where it needs them.
 std::string ShellWord(const std::string& text) {
@@ -42,13 +48,8 @@ class Selection {
       : manifest_(manifest), options_(options) {}
 
   // The next of them; none at the end.
-  std::vector<ManifestLine> Next() {
-    while (true) {
-      std::vector<ManifestLine> lines = manifest_.Next();
-      if (lines.empty()) return lines;
-      std::erase_if(lines, [&](const ManifestLine& line) { return !Takes(line, case_++); });
-      if (!lines.empty()) return lines;
-    }
+  std::vector<ManifestLine> Next(size_t most = kMost) {
+    return manifest_.Next(most, [&](int64_t number) { return Takes(number, case_++); });
   }
 
   // How many they are altogether. Leaves the manifest at its beginning.
@@ -63,8 +64,8 @@ class Selection {
   }
 
  private:
-  bool Takes(const ManifestLine& line, int64_t index) const {
-    if (options_.line) return line.number == *options_.line;
+  bool Takes(int64_t number, int64_t index) const {
+    if (options_.line) return number == *options_.line;
     return index % options_.shard.count == options_.shard.number - 1;
   }
 
@@ -74,6 +75,13 @@ class Selection {
 };
 
 class Batch {
+  // What is left to tell of a case that has ended.
+  struct Told {
+    CaseStatus status = CaseStatus::kDone;
+    std::string report;                  // its line
+    std::optional<CaseOutcome> failure;  // none where it passed
+  };
+
  public:
   Batch(const BatchOptions& options, const CommonOptions& common)
       : options_(options), common_(common), manifest_(options.manifest) {}
@@ -89,9 +97,7 @@ class Batch {
     }
     if (!options_.report.empty()) report_.emplace(options_.report);
     progress_.emplace(total);
-    for (auto lines = selection.Next(); !lines.empty() && !is_over_; lines = selection.Next()) {
-      Tell(RunAll(lines));
-    }
+    RunInTurns(selection);
     if (report_) report_->Publish();
     TellFailures();
     if (!common_.quiet) PrintMessage(Summary());
@@ -114,17 +120,34 @@ class Batch {
     settings_.manifest_time = std::filesystem::last_write_time(options_.manifest);
   }
 
+  void RunInTurns(Selection& selection) {
+    const size_t fewest = kFewestAThread * static_cast<size_t>(ThreadCount());
+    size_t most = fewest;
+    while (!is_over_) {
+      const std::vector<ManifestLine> lines = selection.Next(most);
+      if (lines.empty()) return;
+      const double start = progress_->seconds();
+      Tell(RunAll(lines));
+      const double seconds = progress_->seconds() - start;
+      if (seconds < kShortSeconds) most = std::max(fewest, std::min(2 * most, kMost));
+      if (seconds > kLongSeconds) most = std::max(fewest, most / 2);
+    }
+  }
+
   // Small cases side by side, then large ones one by one with all threads. Without --keep-going
   // none is begun behind one that has failed; those before it are all run, so that what is told is
   // the same for any number of threads.
-  std::vector<CaseOutcome> RunAll(const std::vector<ManifestLine>& lines) {
-    std::vector<CaseOutcome> outcomes(lines.size());
+  std::vector<Told> RunAll(const std::vector<ManifestLine>& lines) {
+    std::vector<Told> told(lines.size());
     std::vector<std::unique_ptr<BatchCase>> large(lines.size());
     std::atomic<size_t> last = lines.size();
     const auto end = [&](size_t i, const BatchCase& ended) {
-      outcomes[i] = ended.outcome();
-      progress_->Add(!outcomes[i].passed());
-      if (outcomes[i].passed() || options_.keep_going) return;
+      const CaseOutcome& outcome = ended.outcome();
+      told[i].status = outcome.status;
+      if (report_) told[i].report = CaseJson(outcome, options_.times);
+      if (!outcome.passed()) told[i].failure = outcome;
+      progress_->Add(!outcome.passed());
+      if (outcome.passed() || options_.keep_going) return;
       size_t before = last;
       while (i < before && !last.compare_exchange_weak(before, i)) {
       }
@@ -150,17 +173,18 @@ class Batch {
       one->Run();
       end(i, *one);
     }
-    outcomes.resize(std::min(last + 1, outcomes.size()));
-    return outcomes;
+    told.resize(std::min(last + 1, told.size()));
+    return told;
   }
 
   // In the order of the manifest.
-  void Tell(const std::vector<CaseOutcome>& outcomes) {
+  void Tell(const std::vector<Told>& cases) {
     std::string lines;
-    for (const CaseOutcome& outcome : outcomes) {
-      ++counts_[static_cast<size_t>(outcome.status)];
-      if (report_) lines += CaseJson(outcome, options_.times);
-      if (outcome.passed()) continue;
+    for (const Told& told : cases) {
+      ++counts_[static_cast<size_t>(told.status)];
+      lines += told.report;
+      if (!told.failure) continue;
+      const CaseOutcome& outcome = *told.failure;
       status_ = std::max(status_, outcome.exit_status);
       if (failures_.size() < kShownFailures) failures_.push_back(outcome);
       is_over_ = !options_.keep_going;

@@ -11,6 +11,7 @@ Descriptor ReadDescriptor(const std::string& argument) {
   if (argument.starts_with('{')) return {"<command line>", "", argument};
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
   if (argument == kStandardStream) return {kStandardInputName, "", std::move(text)};
+  if (IsStream(argument)) return {argument, "", std::move(text)};
   return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
 }
 

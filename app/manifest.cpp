@@ -14,7 +14,7 @@ namespace dmlop {
 namespace {
 
 constexpr size_t kPartBytes = size_t{1} << 16;
-constexpr size_t kMaxLines = 4096;  // of Next
+constexpr size_t kManyLines = 4096;
 constexpr size_t kMaxBytes = size_t{8} << 20;
 
 bool HasCase(std::string_view line) {
@@ -24,14 +24,14 @@ bool HasCase(std::string_view line) {
 
 }  // namespace
 
-Manifest::Manifest(const std::string& path)
-    : name_(path), folder_(std::filesystem::path(path).parent_path().string()) {
+Manifest::Manifest(const std::string& path) : name_(path) {
   const bool standard = path == kStandardStream;
-  if (standard) name_ = "<standard input>";
+  if (standard) name_ = kStandardInputName;
   file_.reset(std::fopen(standard ? "/dev/stdin" : path.c_str(), "re"));
   if (!file_) Fail("cannot be opened");
   is_file_ = !standard && !IsStream(path);
   if (!is_file_) file_ = Spool(std::move(file_));
+  if (is_file_) folder_ = std::filesystem::path(path).parent_path().string();
 }
 
 Manifest::File Manifest::Spool(File stream) const {
@@ -59,13 +59,18 @@ void Manifest::Rewind() {
 }
 
 std::vector<ManifestLine> Manifest::Next() {
+  return Next(kManyLines, [](int64_t) { return true; });
+}
+
+std::vector<ManifestLine> Manifest::Next(size_t most,
+                                         const std::function<bool(int64_t number)>& takes) {
   std::vector<ManifestLine> lines;
   size_t bytes = 0;
-  while (lines.size() < kMaxLines && bytes < kMaxBytes) {
+  while (lines.size() < most && bytes < kMaxBytes) {
     std::optional<std::string> line = ReadLine();
     if (!line) break;
-    ++line_;
-    if (!HasCase(*line)) continue;
+    if (++line_ == 1 && line->starts_with(kByteOrderMark)) line->erase(0, kByteOrderMark.size());
+    if (!HasCase(*line) || !takes(line_)) continue;
     bytes += line->size();
     lines.push_back({line_, *std::move(line)});
   }

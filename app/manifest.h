@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,14 +23,20 @@ class Manifest {
   // A file, or "-" for standard input. What can be read only once is kept in a temporary file.
   explicit Manifest(const std::string& path);
 
-  const std::string& name() const { return name_; }      // for messages
-  const std::string& folder() const { return folder_; }  // what bindings are relative to
+  const std::string& name() const { return name_; }  // for messages
+
+  // What bindings are relative to: the file's folder, and of a stream the current one.
+  const std::string& folder() const { return folder_; }
 
   bool is_file() const { return is_file_; }  // and not a stream
 
   void Rewind();
 
-  // The next lines, as many as are worth keeping in memory; none at the end.
+  // The next lines that have a case and that `takes` takes by their number, up to `most`, and only
+  // as many as are worth keeping in memory; none at the end.
+  std::vector<ManifestLine> Next(size_t most, const std::function<bool(int64_t number)>& takes);
+
+  // The next lines with a case, many at once.
   std::vector<ManifestLine> Next();
 
  private:

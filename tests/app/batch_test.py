@@ -101,6 +101,20 @@ class RunTest(BatchTest):
         self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
         self.assert_same(self.load("a"), np.arange(30000, dtype="f4"))
 
+    def test_a_byte_order_mark_belongs_to_no_line(self):
+        for first in ("", "// a comment", json.dumps(copy("a.npy", [1]))):
+            with self.subTest(first):
+                (self.folder / "cases.jsonl").write_text(f"\ufeff{first}\n" + json.dumps(copy("b.npy", [1])))
+                count = 2 if first.startswith("{") else 1
+                self.assertRegex(self.batch("cases.jsonl"), rf"^dmlop: {count} cases?: {count} done\n$")
+
+    def test_paths_of_a_pipe_are_relative_to_the_current_folder(self):
+        self.manifest(case("x.npy", "y.npy"))
+        said = subprocess.run(["bash", "-c", f"{DMLOP} batch <(cat cases.jsonl) --no-times && {DMLOP} run <(cat cases.jsonl)"],
+                              cwd=self.folder, capture_output=True)
+        self.assertEqual(said.stderr.decode(), "dmlop: 1 case: 1 done\n")
+        self.assert_same(self.load("y"), COLUMN_SUMS)
+
     def test_large_cases_use_the_threads_of_all(self):
         large = np.arange(3 << 20, dtype="f4").reshape(3, -1)
         self.save(large=large)
