@@ -159,30 +159,41 @@ class Expansion {
     settings_.confine = options.confine;
   }
 
-  void Execute() {
+  ExitStatus Execute() {
     for (auto lines = manifest_.Next(); !lines.empty(); lines = manifest_.Next()) {
-      for (const ManifestLine& line : lines) Expand(line);
+      for (const ManifestLine& line : lines) {
+        Expand(line);
+        if (status_ != ExitStatus::kSuccess) return status_;
+      }
     }
     if (!common_.quiet) {
       PrintMessage(fmt::format("dmlop: {} case{}, {} combination{} left out\n", cases_,
                                cases_ == 1 ? "" : "s", left_out_, left_out_ == 1 ? "" : "s"));
     }
+    return status_;
   }
 
  private:
   void Expand(const ManifestLine& line) {
     Diagnostics diagnostics;
     const auto json = JsonDocument::Parse(line.text, diagnostics);
-    if (!json || !json->root().Find("sweep")) {
+    const std::string place = fmt::format("{}:{}", manifest_.name(), line.number);
+    if (!json) {
+      const CaseOutcome outcome = Judge(line);
+      PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/false));
+      status_ = outcome.exit_status;
+      return;
+    }
+    if (!json->root().Find("sweep")) {
       ++cases_;
       return PrintResult(line.text + "\n");
     }
-    const std::string place = fmt::format("{}:{}", manifest_.name(), line.number);
     const Sweep sweep(json->root(), place);
     sweep.RequireAtMost(options_.max_cases);
     const int64_t cases_before = cases_;
     for (int64_t begin = 0; begin < sweep.count(); begin += kCasesAtATime) {
       Print(sweep, line.number, begin, std::min(begin + kCasesAtATime, sweep.count()));
+      if (status_ != ExitStatus::kSuccess) return;
     }
     if (cases_ == cases_before) {
       throw Error(ErrorKind::kUsage, place + ": the sweep has no valid case");
@@ -206,11 +217,18 @@ class Expansion {
         ++cases_;
         continue;
       }
-      ++left_out_;
-      if (common_.quiet) continue;
-      PrintMessage(fmt::format("{}:{}: left out: {}: {}\n", manifest_.name(), line_number,
-                               Printable(sweep.Describe(begin + static_cast<int64_t>(k))),
-                               Printable(outcomes[k].faults.front().text)));
+      // What is wrong with a file or the bindings is no reason to do without the case.
+      const bool is_invalid = outcomes[k].exit_status == ExitStatus::kInvalidDocument;
+      if (is_invalid) ++left_out_;
+      if (!is_invalid || !common_.quiet) {
+        PrintMessage(fmt::format("{}:{}: {}{}: {}\n", manifest_.name(), line_number,
+                                 is_invalid ? "left out: " : "",
+                                 Printable(sweep.Describe(begin + static_cast<int64_t>(k))),
+                                 Printable(outcomes[k].faults.front().text)));
+      }
+      if (is_invalid) continue;
+      status_ = outcomes[k].exit_status;
+      break;
     }
     PrintResult(lines);
   }
@@ -227,13 +245,13 @@ class Expansion {
   BatchSettings settings_;
   int64_t cases_ = 0;
   int64_t left_out_ = 0;
+  ExitStatus status_ = ExitStatus::kSuccess;  // any other ends the expansion
 };
 
 }  // namespace
 
 ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common) {
-  Expansion(options, common).Execute();
-  return ExitStatus::kSuccess;
+  return Expansion(options, common).Execute();
 }
 
 }  // namespace dmlop

@@ -14,8 +14,9 @@
 namespace dmlop {
 
 // Prints the manifest with a line for each valid combination in place of each sweep; says of each
-// other one why it is left out. Throws an Error of kind kUsage where a sweep has more cases than
-// the options allow, or none that is valid.
+// other one why it is left out. A line that is not well-formed, and a case that fails otherwise
+// than by being invalid, such as by a file, end it with their status. Throws an Error of kind
+// kUsage where a sweep has more cases than the options allow, or none that is valid.
 ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common);
 
 }  // namespace dmlop

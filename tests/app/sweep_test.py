@@ -75,6 +75,21 @@ class ExpandTest(ProgramTest):
             with self.subTest(message):
                 self.assertIn(f"sweep.jsonl:2: {message}", self.expand("", line, status=2).stderr.decode())
 
+    def test_what_is_no_invalid_combination_ends_it(self):
+        files = {"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]},
+                 "bindings": {"InputTensor": "x.npy", "OutputTensor": "{case}.npy"},
+                 "sweep": {"/desc/Function": ["SUM", "MAX"]}}
+        for line, status, message in [
+            ('{"sweep": {', 3, "sweep.jsonl:2:12: not well-formed JSON: expected a name in double quotes, found the end [JSON-1]\n"),
+            (files, 5, 'sweep.jsonl:2: /desc/Function = "SUM": /bindings/InputTensor: x.npy: cannot be opened: '
+                       "No such file or directory [DOC-6]\n"),
+            (files | {"bindings": {"InputTensor": [1]}}, 2, ""),
+        ]:
+            with self.subTest(message):
+                done = self.expand("// one", line, SWEEP, arguments=["-q"], status=status)
+                self.assertEqual(done.stdout, b"")
+                self.assertIn(message, done.stderr.decode())
+
     def test_max_cases(self):
         said = self.expand(SWEEP, arguments=["--max-cases", "11"], status=2).stderr.decode()
         self.assertIn("--max-cases 12 allows them", said)
