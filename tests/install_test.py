@@ -159,6 +159,8 @@ class DebianTest(unittest.TestCase):
         self.assertRegex(self.package.name, r"^dmlop_0\.1\.0_\w+\.deb$")
         fields = run("dpkg-deb", "--field", self.package)
         self.assertRegex(fields, r"(?m)^Depends: .*\blibc6 .*\blibtbb12\b")
+        maintainer = re.search(r"^DMLOP_MAINTAINER:STRING=(.* <.+@.+>)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
+        self.assertIn(f"\nMaintainer: {maintainer}\n", fields)
         root = self.folder / "root"
         for made in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"):
             (root / made).mkdir(parents=True)
@@ -167,6 +169,8 @@ class DebianTest(unittest.TestCase):
         dpkg = ["dpkg", f"--root={root}", "--force-depends", "--force-not-root", f"--log={root}/log"]
         run(*dpkg, "--install", self.package)
         self.assertEqual(listing(root / "usr"), places())
+        with gzip.open(root / "usr/share/doc/dmlop/changelog.gz", "rt") as changelog:
+            self.assertIn(f"\n -- {maintainer}  ", changelog.read())
         self.assertIn("Status: install ok installed", (root / "var/lib/dpkg/status").read_text())
         self.assertTrue(run(root / "usr/bin/dmlop", "--version").startswith("dmlop 0.1.0\n"))
         run(*dpkg, "--purge", "dmlop")
