@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "app/descriptor.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
