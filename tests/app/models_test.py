@@ -228,6 +228,7 @@ class ModelFilesTest(ProgramTest):
                                      r"model.json:1:\d+: error: /resources/z/sizeInBytes: ")
         self.text_of("validate", "model.json")
 
+    @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers take more of the address space than this")
     def test_what_is_owned_by_dml_takes_memory_twice(self):
         count = 1 << 28
         x = {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": count, "value": 0}}

@@ -136,6 +136,7 @@ class LongTest(ProgramTest):
         hidden = self.text_of("show", "x.npy", "[3:37, 3:47]").splitlines()[0]
         self.assertIn("Sizes:{34, 44}", hidden)
 
+    @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers take more memory than this")
     def test_a_large_tensor_is_printed_in_pieces(self):
         """60 MB of text are never in memory as a whole; the file's 20 MB may be."""
         np.lib.format.open_memmap(self.folder / "x.npy", "w+", "u1", (400, 50000)).flush()
