@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
 
 namespace dmlop {
 
@@ -15,7 +14,7 @@ uint64_t LeastUlp(size_t bin) {
 }
 
 uint64_t MostUlp(size_t bin) {
-  constexpr size_t kLastBin = std::tuple_size_v<UlpHistogram> - 1;
+  constexpr size_t kLastBin = UlpHistogram().size() - 1;
   if (bin == kLastBin) return std::numeric_limits<uint64_t>::max();
   return bin == 0 ? 0 : uint64_t{1} << (bin - 1);
 }
