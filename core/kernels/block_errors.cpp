@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// All bits set where unequal bits are those of a NaN or an infinity, else none.
+// Not 0 where unequal bits are those of a NaN or an infinity.
 template <typename T>
 HWY_INLINE WideUnsigned<T> IsSpecial(T actual, T expected) {
   using Ulp = WideUnsigned<T>;
