@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 
 #include "app/comparison_text.h"
 #include "app/descriptor.h"
+#include "app/timing.h"
 #include "core/base/error.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
@@ -21,14 +21,9 @@ namespace dmlop {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // Less is done in one thread while others do other cases.
 constexpr int64_t kLargeWorkBytes = int64_t{8} << 20;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The time of a file that exists. What is written to a device or a pipe is not kept there.
 std::optional<fs::file_time_type> TimeOf(const std::string& path) {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/output.h"
+#include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
@@ -22,8 +22,6 @@
 
 namespace dmlop {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kMinSamples = 10;
 constexpr int kMaxSamples = 40;
@@ -34,10 +32,6 @@ constexpr double kUnseenSeconds = 0.5;  // shorter calls are not slowed down by 
 // something of what is walked through them.
 constexpr int64_t kCacheFills = 4;
 constexpr int64_t kUsualCacheBytes = int64_t{32} << 20;  // where the system does not say
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Calls the function until it has run long enough to be warm. Returns the seconds of a call.
 double WarmUp(const std::function<void()>& function, double min_seconds) {

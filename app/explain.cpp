@@ -17,7 +17,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxUnabridged = 20;  // lines of a list
+constexpr int64_t kMaxLines = 20;  // of a list
 
 // One explanation, from the arguments to the text.
 class ElementExplanation {
@@ -130,7 +130,7 @@ class ElementExplanation {
   // All of `count` elements, or both ends of many.
   template <typename DescribeAt>
   std::vector<ExplainedElement> List(int64_t count, DescribeAt&& describe) const {
-    const bool abridged = !options_.full && count > kMaxUnabridged;
+    const bool abridged = !options_.full && count > kMaxLines;
     std::vector<ExplainedElement> list;
     for (int64_t k = 0; k < count; ++k) {
       if (abridged && k == kListEdge) k = count - kListEdge;

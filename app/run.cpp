@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "app/commands.h"
@@ -12,6 +11,7 @@
 #include "app/run_model.h"
 #include "app/run_report.h"
 #include "app/tensor_text.h"
+#include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
@@ -24,12 +24,6 @@
 
 namespace dmlop {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // One run from documents to files. The steps are members in the order in which they are called.
 class OperatorRun {

@@ -37,6 +37,10 @@ size_t CountOutliers(std::span<const double> values, double median) {
 
 }  // namespace
 
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 double Percentile(std::span<const double> sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const size_t below = static_cast<size_t>(place);

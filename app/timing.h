@@ -1,10 +1,15 @@
-// The figures of repeated measurements.
+// Times, and the figures of repeated measurements.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 
 namespace dmlop {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start);
 
 // Of at least one value. Percentiles are interpolated linearly between neighbours, as NumPy's are;
 // the deviation is that of a sample (n - 1), 0 for a single value.

@@ -16,10 +16,6 @@ namespace {
 constexpr size_t kVersion1Preamble = 10;
 constexpr size_t kAlignment = 64;
 
-[[noreturn]] void Fail(const std::string& name, const std::string& message) {
-  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
-}
-
 uint32_t LittleEndian(std::span<const std::byte> bytes) {
   uint32_t value = 0;
   for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint32_t>(bytes[i]);
@@ -80,7 +76,7 @@ class DictionaryParser {
 
  private:
   [[noreturn]] void Malformed(const std::string& what) const {
-    Fail(name_, "not a valid .npy header: " + what);
+    FailTensorFile(name_, "not a valid .npy header: " + what);
   }
 
   void SkipSpaces() {
@@ -144,13 +140,13 @@ class DictionaryParser {
   void ParseType() {
     SkipSpaces();
     if (at_ < text_.size() && text_[at_] == '[') {
-      Fail(name_, "has a structured dtype; expected one of numbers");
+      FailTensorFile(name_, "has a structured dtype; expected one of numbers");
     }
     const std::string_view descr = ParseString();
     std::string_view code = descr;
     const char order = code.empty() ? '\0' : code[0];
     if (std::string_view("<>=|").find(order) != std::string_view::npos) code.remove_prefix(1);
-    if (code == "O") Fail(name_, "holds Python objects (a pickle), which are not read");
+    if (code == "O") FailTensorFile(name_, "holds Python objects (a pickle), which are not read");
     for (const TypeCode& known : kTypeCodes) {
       if (known.code != code) continue;
       header_.type = known.type;
@@ -158,7 +154,7 @@ class DictionaryParser {
       header_.big_endian = order == '>' && ByteWidth(known.type) > 1;
       return;
     }
-    Fail(name_, fmt::format("has dtype '{}', which is no DirectML data type", descr));
+    FailTensorFile(name_, fmt::format("has dtype '{}', which is no DirectML data type", descr));
   }
 
   void ParseShape() {
@@ -172,11 +168,11 @@ class DictionaryParser {
       if (error != std::errc()) Malformed("'shape' is not a tuple of sizes");
       at_ += static_cast<size_t>(end - begin);
       if (header_.shape.size() == Dims::kMaxCount) {
-        Fail(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
+        FailTensorFile(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
       }
       bytes = CheckedMul(bytes, std::max<uint64_t>(size, 1));
       if (!bytes || *bytes > static_cast<uint64_t>(INT64_MAX)) {
-        Fail(name_, "has a shape with more elements than any file can hold");
+        FailTensorFile(name_, "has a shape with more elements than any file can hold");
       }
       header_.shape.push_back(static_cast<int64_t>(size));
       if (Accept(',')) continue;
@@ -205,31 +201,36 @@ std::string_view CodeOf(DataType type) {
 
 }  // namespace
 
+void FailTensorFile(const std::string& name, const std::string& message) {
+  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
+}
+
 bool HasNpyMagic(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.starts_with(kNpyMagic);
 }
 
 size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name) {
-  if (!HasNpyMagic(preamble)) Fail(name, "is not a .npy file: it does not begin with \\x93NUMPY");
-  if (preamble.size() < kNpyPreambleSize) Fail(name, "is truncated within its header");
+  if (!HasNpyMagic(preamble))
+    FailTensorFile(name, "is not a .npy file: it does not begin with \\x93NUMPY");
+  if (preamble.size() < kNpyPreambleSize) FailTensorFile(name, "is truncated within its header");
   const unsigned version = std::to_integer<unsigned>(preamble[6]);
   if (version < 1 || version > 3) {
-    Fail(name, fmt::format("has .npy format version {}.{}; versions 1.0 to 3.0 are read", version,
-                           std::to_integer<unsigned>(preamble[7])));
+    FailTensorFile(name, fmt::format("has .npy format version {}.{}; versions 1.0 to 3.0 are read",
+                                     version, std::to_integer<unsigned>(preamble[7])));
   }
   const size_t size = version == 1 ? kVersion1Preamble + LittleEndian(preamble.subspan(8, 2))
                                    : kNpyPreambleSize + LittleEndian(preamble.subspan(8, 4));
   if (size > kMaxNpyHeaderSize) {
-    Fail(name,
-         fmt::format("has a header of {} bytes; at most {} are read", size, kMaxNpyHeaderSize));
+    FailTensorFile(name, fmt::format("has a header of {} bytes; at most {} are read", size,
+                                     kMaxNpyHeaderSize));
   }
   return std::max(size, kNpyPreambleSize);
 }
 
 NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name) {
   const size_t size = NpyHeaderSize(bytes, name);
-  if (bytes.size() < size) Fail(name, "is truncated within its header");
+  if (bytes.size() < size) FailTensorFile(name, "is truncated within its header");
   const size_t begin = std::to_integer<int>(bytes[6]) == 1 ? kVersion1Preamble : kNpyPreambleSize;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + begin, size - begin);
   NpyHeader header = DictionaryParser(text, name).Parse();

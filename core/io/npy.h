@@ -29,6 +29,9 @@ struct NpyHeader {
   size_t data_size() const { return static_cast<size_t>(element_count()) * ByteWidth(type); }
 };
 
+// Throws an Error of kind kTensorFile.
+[[noreturn]] void FailTensorFile(const std::string& name, const std::string& message);
+
 // Bytes that tell how long the whole header is, and how long it then is, itself included. `name` is
 // the file's, for messages; failures are Errors of kind kTensorFile.
 inline constexpr size_t kNpyPreambleSize = 12;

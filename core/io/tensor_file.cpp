@@ -24,10 +24,6 @@ namespace {
 
 constexpr std::string_view kNpyExtension = ".npy";
 
-[[noreturn]] void Fail(const std::string& name, const std::string& message) {
-  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
-}
-
 std::string Braces(const Dims& dims) {
   return fmt::format("{{{}}}", fmt::join(dims, ", "));
 }
@@ -35,7 +31,8 @@ std::string Braces(const Dims& dims) {
 // Fails where an array of a .npy file cannot be the logical tensor of a valid desc.
 void RequireFit(DataType type, const Dims& shape, const TensorDesc& desc, const std::string& name) {
   if (type != *desc.data_type) {
-    Fail(name, fmt::format("has the data type {}; expected {}", Name(type), Name(*desc.data_type)));
+    FailTensorFile(
+        name, fmt::format("has the data type {}; expected {}", Name(type), Name(*desc.data_type)));
   }
   const Dims sizes = shape.empty() ? Dims{1} : shape;
   const Layout expected = LayoutOf(desc);
@@ -45,7 +42,8 @@ void RequireFit(DataType type, const Dims& shape, const TensorDesc& desc, const 
     fits = sizes[d] == 1 && expected.strides[d] == 0;
   }
   if (fits) return;
-  Fail(name, fmt::format("has the shape {}; expected {}", Braces(shape), Braces(expected.sizes)));
+  FailTensorFile(
+      name, fmt::format("has the shape {}; expected {}", Braces(shape), Braces(expected.sizes)));
 }
 
 // --- reading .npy --------------------------------------------------------------------------------
@@ -68,7 +66,7 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
   const std::string& name = stream.name();
   std::vector<std::byte> start;
   ReadOn(stream, start, kNpyPreambleSize);
-  if (start.empty()) Fail(name, "ends where another .npy array is expected");
+  if (start.empty()) FailTensorFile(name, "ends where another .npy array is expected");
   ReadOn(stream, start, NpyHeaderSize(start, name));
   const NpyHeader header = ParseNpyHeader(start, name);
   if (desc) RequireFit(header.type, header.shape, *desc, name);
@@ -124,10 +122,10 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
       return false;
     });
     if (clash == end) continue;
-    Fail(name,
-         fmt::format("elements that the desc's strides put in one place, at element {} of the "
-                     "buffer, have different values",
-                     clash));
+    FailTensorFile(
+        name, fmt::format("elements that the desc's strides put in one place, at element {} of the "
+                          "buffer, have different values",
+                          clash));
   }
 }
 
@@ -136,12 +134,12 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
 LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
   const InputFile file = InputFile::Open(path);
   if (HasNpyMagic(file.bytes())) {
-    Fail(path, "begins as a .npy file does; give it the extension .npy");
+    FailTensorFile(path, "begins as a .npy file does; give it the extension .npy");
   }
   const uint64_t needed = SizeInBytes(desc);
   if (file.bytes().size() < needed) {
-    Fail(path, fmt::format("is too small: it has {} bytes; expected at least {}",
-                           file.bytes().size(), needed));
+    FailTensorFile(path, fmt::format("is too small: it has {} bytes; expected at least {}",
+                                     file.bytes().size(), needed));
   }
   return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
           std::make_shared<const InputFile>(file),
@@ -171,8 +169,9 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   const NpyHeader header = ParseNpyHeader(bytes, name);
   const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
-    Fail(name, fmt::format("is truncated: its header promises {} bytes of data, it has {}",
-                           header.data_size(), present));
+    FailTensorFile(name,
+                   fmt::format("is truncated: its header promises {} bytes of data, it has {}",
+                               header.data_size(), present));
   }
   const std::byte* data = bytes.data() + header.data_begin;
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;

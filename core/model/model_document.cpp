@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-using Names = std::map<std::string, size_t, std::less<>>;
+using NumberOfName = std::map<std::string, size_t, std::less<>>;
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -216,7 +216,7 @@ class ModelReader {
   size_t ResourceCalled(JsonCursor name) const { return Called(name, "resource", resource_names_); }
 
   // The number behind a name; kUnreadable for what has been reported.
-  size_t Called(JsonCursor name, std::string_view kind, const Names& names) const {
+  size_t Called(JsonCursor name, std::string_view kind, const NumberOfName& names) const {
     if (!values_.Expect(name, JsonKind::kString)) return kUnreadable;
     const auto found = names.find(name.string());
     if (found != names.end()) return found->second;
@@ -304,8 +304,8 @@ class ModelReader {
   FeatureLevel level_;
   Diagnostics& diagnostics_;
   ValueReader values_;
-  Names resource_names_;
-  Names dispatchable_names_;
+  NumberOfName resource_names_;
+  NumberOfName dispatchable_names_;
 };
 
 bool ModelDocument::IsModel(const JsonDocument& json) {
