@@ -12,12 +12,6 @@
 #include "app/progress_text.h"
 
 namespace dmlop {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
-
 RowProgress::RowProgress(std::string what, bool quiet) : what_(std::move(what)), quiet_(quiet) {
   const size_t width = TerminalWidth(STDERR_FILENO).value_or(0);
   if (!quiet_) ShowProgressLine(ProgressText(what_, {"warming up"}, width, UseUnicode()));
@@ -40,7 +34,7 @@ void RowProgress::Show(SamplesSoFar samples) {
       parts.push_back("median " + TimeText(median));
       parts.push_back(fmt::format("{:.1f} GB/s", static_cast<double>(bytes_) / median / 1e9));
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = SecondsSince(start_);
     const double left = static_cast<double>(expected_ - done_) / static_cast<double>(done_);
     if (done_ > 0) parts.push_back(TimeLeftText(seconds * left));
     return ProgressText(what_, parts, width, UseUnicode());

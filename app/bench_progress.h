@@ -3,10 +3,10 @@
 //   [1/2] sum.json, 2 threads, hot caches: 43%  median 1.234 ms  5.2 GB/s  1 s left
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "app/bench_library.h"
+#include "app/timing.h"
 
 namespace dmlop {
 
@@ -30,7 +30,7 @@ class RowProgress {
   size_t expected_ = 0;
   size_t done_ = 0;
   int64_t bytes_ = 0;
-  std::chrono::steady_clock::time_point start_;
+  Clock::time_point start_;
 };
 
 }  // namespace dmlop

@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "app/picture.h"
 #include "core/base/error.h"
+#include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
 
@@ -43,7 +44,7 @@ class CompareFiles {
       picture = PictureOf(maps_.back());
       file.emplace(options_.picture, PngBytes(*picture));
     }
-    if (!common_.quiet) PrintResult(is_json() ? Json(comparison) : Text(comparison, picture));
+    if (!common_.quiet) PrintResult(is_json() ? JsonText(comparison) : Text(comparison, picture));
     if (file) {
       file->Publish();
       file->Keep();
@@ -58,8 +59,8 @@ class CompareFiles {
 
   ExitStatus ReportMismatches(const std::vector<std::string>& mismatches) const {
     if (!common_.quiet) {
-      const nlohmann::ordered_json json = {
-          {"equal", false}, {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
+      const Json json = {{"equal", false},
+                         {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
       PrintResult((is_json() ? json.dump() : fmt::format("{}", fmt::join(mismatches, "\n"))) +
                   "\n");
     }
@@ -80,7 +81,7 @@ class CompareFiles {
     }
   }
 
-  std::string Json(const Comparison& comparison) const {
+  std::string JsonText(const Comparison& comparison) const {
     return ComparisonJson(comparison, actual_.view, options_.map ? &maps_.front() : nullptr);
   }
 

@@ -8,11 +8,10 @@
 
 #include "app/histogram_text.h"
 #include "app/tensor_text.h"
+#include "core/document/document_json.h"
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Little-endian: the low bytes come first.
 const std::byte* BytesOf(const uint64_t& bits) {

@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tensor_text.h"
+#include "core/document/document_json.h"
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string DimsText(const Dims& dims) {
   return fmt::format("[{}]", fmt::join(dims, ", "));

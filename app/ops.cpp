@@ -7,14 +7,13 @@
 #include "app/output.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/document/document_json.h"
 #include "core/model/schema_text.h"
 #include "core/ops/field_visitor.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Field {
   std::string name;

@@ -13,8 +13,6 @@
 namespace dmlop {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr Clock::duration kSilence = std::chrono::seconds(1);  // at first
 constexpr Clock::duration kInterval = std::chrono::milliseconds(200);
 
@@ -70,7 +68,7 @@ void CaseProgress::Add(bool failed) {
 }
 
 double CaseProgress::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
+  return SecondsSince(start_);
 }
 
 }  // namespace dmlop

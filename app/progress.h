@@ -2,11 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+
+#include "app/timing.h"
 
 namespace dmlop {
 
@@ -36,7 +37,7 @@ class CaseProgress {
 
  private:
   const int64_t total_;
-  const std::chrono::steady_clock::time_point start_;
+  const Clock::time_point start_;
   std::atomic<int64_t> done_ = 0;
   std::atomic<int64_t> failed_ = 0;
 };

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "app/model_inputs.h"
 #include "app/output.h"
 #include "app/run_report.h"
+#include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/model/model_run.h"
@@ -17,7 +17,6 @@ namespace dmlop {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 void RefuseBindings(const RunOptions& options) {
   const bool binds =
@@ -105,10 +104,6 @@ class ModelExecution {
   }
 
  private:
-  static double SecondsSince(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
   void Carry(size_t number, ModelRun& run) {
     const auto& what = model_.commands()[number].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
