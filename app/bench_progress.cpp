@@ -12,6 +12,7 @@
 #include "app/progress_text.h"
 
 namespace dmlop {
+
 RowProgress::RowProgress(std::string what, bool quiet) : what_(std::move(what)), quiet_(quiet) {
   const size_t width = TerminalWidth(STDERR_FILENO).value_or(0);
   if (!quiet_) ShowProgressLine(ProgressText(what_, {"warming up"}, width, UseUnicode()));
