@@ -10,6 +10,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "core/kernels/columns-inl.h"
 #include "core/kernels/extreme_keys-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,15 +18,17 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// All columns of a few rows at a time, so that the rows are read as streams: few enough for the
-// cache to hold a line of each, and of the next ones, where the stride is a power of two.
-constexpr int64_t kRowsAtATime = 4;
 constexpr int64_t kVectorsAtATime = 4;
+
+// Where rows must keep their order, all columns of a few neighbours at a time, so that the rows are
+// read as streams: few enough for the cache to hold a line of each, and of the next ones, where the
+// stride is a power of two.
+constexpr int64_t kRowsInOrder = 4;
 
 template <typename T>
 struct Rows {
   const T* first;
-  int64_t count;  // at most kRowsAtATime
+  int64_t count;  // at most kRowsInOrder
   int64_t stride;
   bool more;  // as many follow
 };
@@ -34,12 +37,12 @@ struct Rows {
 template <typename T>
 HWY_INLINE void PrefetchNext(const Rows<T>& rows, int64_t row, int64_t c, int64_t columns) {
   constexpr int64_t kLine = 64 / sizeof(T);
-  const T* next = rows.first + (row + kRowsAtATime) * rows.stride + c;
+  const T* next = rows.first + (row + kRowsInOrder) * rows.stride + c;
   for (int64_t i = 0; i < columns; i += kLine) hwy::Prefetch(next + i);
 }
 
 template <typename T, Extreme kExtreme, int64_t kVectors>
-HWY_INLINE void BestOfVectors(const Rows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
+HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
   using K = Keys<T, kExtreme, false>;
   const typename K::D d;
   const int64_t lanes = K::Lanes();
@@ -47,7 +50,6 @@ HWY_INLINE void BestOfVectors(const Rows<T>& rows, int64_t c, typename KeyOfType
   for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(d, keys + c + v * lanes);
   for (int64_t r = 0; r < rows.count; ++r) {
     const T* x = rows.first + r * rows.stride + c;
-    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
     for (int64_t v = 0; v < kVectors; ++v) best[v] = K::Better(best[v], K::Load(x + v * lanes));
   }
   for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, keys + c + v * lanes);
@@ -101,9 +103,9 @@ HWY_INLINE void ForAllColumns(int64_t columns, int64_t lanes, Many&& many, One&&
 // Calls body(rows, number of the first) for a few rows at a time.
 template <typename T, typename Body>
 HWY_INLINE void ForAllRows(const T* x, int64_t count, int64_t stride, Body&& body) {
-  for (int64_t row = 0; row < count; row += kRowsAtATime) {
-    body(Rows<T>{x + row * stride, HWY_MIN(kRowsAtATime, count - row), stride,
-                 row + 2 * kRowsAtATime <= count},
+  for (int64_t row = 0; row < count; row += kRowsInOrder) {
+    body(Rows<T>{x + row * stride, HWY_MIN(kRowsInOrder, count - row), stride,
+                 row + 2 * kRowsInOrder <= count},
          row);
   }
 }
@@ -112,7 +114,7 @@ template <typename T, Extreme kExtreme>
 void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                    typename KeyOfType<T>::Key* keys) {
   using K = Keys<T, kExtreme, false>;
-  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t) HWY_ATTR {
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     ForAllColumns(
         columns, K::Lanes(),
         [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys); },

@@ -15,8 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Long rows are read as a few streams side by side, which memory serves faster than one.
-constexpr int64_t kStreamsOfRow = 4;
+// Long rows are read as two streams side by side, which memory serves faster than one; more make
+// each so short that it ends before it is read ahead.
+constexpr int64_t kStreamsOfRow = 2;
 constexpr int64_t kStreamedRowBytes = 1 << 15;
 constexpr int64_t kBytesAhead = 1 << 10;
 
