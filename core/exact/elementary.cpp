@@ -98,10 +98,25 @@ double Log1p(double x) {
   return x - LogDeficit(x);
 }
 
+namespace {
+
+bool IsNearOne(double sum) {
+  return std::abs(sum - 1.0) <= 0.5;
+}
+
+// Whether head is the sum rounded to binary64.
+bool IsRounded(const BoundedSum& sum) {
+  const double more = 2 * sum.bound;
+  return sum.sum.head + (sum.sum.tail - more) == sum.sum.head &&
+         sum.sum.head + (sum.sum.tail + more) == sum.sum.head;
+}
+
+}  // namespace
+
 // Near 1 the distance to 1 is taken before any rounding.
 double LogOfPositive(const ExactSum& sum) {
   const double rounded = RoundSum<double>(sum);
-  if (std::abs(rounded - 1.0) > 0.5) return Log(rounded);
+  if (!IsNearOne(rounded)) return Log(rounded);
   ExactSum distance = sum;
   distance.Add(-1.0);
   return Log1p(RoundSum<double>(distance));
@@ -116,11 +131,26 @@ T LogOfSum(const ExactSum& sum) {
 }
 
 template <typename T>
+bool LogOfSum(const BoundedSum& sum, T& result) {
+  if (!IsRounded(sum)) return false;
+  if (!IsNearOne(sum.sum.head)) {
+    result = RoundOnce<T>(Log(sum.sum.head), 0.0);
+    return true;
+  }
+  const BoundedSum distance{TwoSum(sum.sum.head - 1.0, sum.sum.tail), sum.bound};
+  if (!IsRounded(distance)) return false;
+  result = RoundOnce<T>(Log1p(distance.sum.head), 0.0);
+  return true;
+}
+
+template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp) {
   const auto [head, tail] = TwoSum(max, LogOfPositive(sum_of_exp));
   return RoundOnce<T>(head, tail);
 }
 
+template bool LogOfSum<Half>(const BoundedSum&, Half&);
+template bool LogOfSum<float>(const BoundedSum&, float&);
 template Half LogOfSum<Half>(const ExactSum&);
 template float LogOfSum<float>(const ExactSum&);
 template Half LogOfExpSum<Half>(double, const ExactSum&);

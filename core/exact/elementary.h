@@ -2,6 +2,7 @@
 // the C library picks its code by the CPU.
 #pragma once
 
+#include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 
 namespace dmlop {
@@ -23,8 +24,13 @@ double LogOfPositive(const ExactSum& sum);
 template <typename T>
 T LogOfSum(const ExactSum& sum);
 
-// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], is the
-// sum of e^(x - max) over elements x within 2^-48 of it. T is float or Half.
+// The same of a positive sum in bounds; false where these leave a doubt about its rounding to
+// binary64.
+template <typename T>
+bool LogOfSum(const BoundedSum& sum, T& result);
+
+// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], is
+// the sum of e^(x - max) over elements x within 2^-48 of it. T is float or Half.
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cfloat>
+#include <cmath>
+#include <span>
 
 namespace dmlop {
 
@@ -24,6 +26,33 @@ inline HeadTail TwoSum(double a, double b) {
 inline HeadTail FastTwoSum(double a, double b) {
   const double head = a + b;
   return {head, b - (head - a)};
+}
+
+// A sum of many numbers, within a bound that is small against the tail.
+struct BoundedSum {
+  HeadTail sum;
+  double bound;
+};
+
+// Of finite parts, which it overwrites. Parts that fall take the least time.
+inline BoundedSum SumOfParts(std::span<double> parts) {
+  size_t used = 0;
+  for (const double part : parts) {
+    if (part != 0) parts[used++] = part;
+  }
+  if (used == 0) return {{0, 0}, 0};
+  // What a pass leaves as zeros, the next one fills from below, until parts do not overlap.
+  for (;;) {
+    double rest = 0;
+    for (size_t k = used - 1; k > 0; --k) {
+      const HeadTail sum = TwoSum(parts[k - 1], parts[k]);
+      parts[k - 1] = sum.head;
+      parts[k] = sum.tail;
+      if (k > 1) rest += std::fabs(sum.tail);
+    }
+    const double tail = used > 1 ? parts[1] : 0.0;
+    if (!(rest > std::fabs(tail) * 0x1p-40)) return {{parts[0], tail}, rest * (1 + 0x1p-40)};
+  }
 }
 
 }  // namespace dmlop

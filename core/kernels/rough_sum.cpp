@@ -45,21 +45,13 @@ HWY_INLINE void AddValue(double value, const RoughSums& sums) {
   sums.tail[0] += sum.tail;
 }
 
-template <SumTerm kTerm, SumRange kRange, typename T>
+template <SumTerm kTerm, typename T>
 HWY_INLINE void AddElement(T element, const RoughSums& sums) {
   const float x = WidenElement(element);
-  const double wide = static_cast<double>(x);
-  const uint32_t bits = std::bit_cast<uint32_t>(std::fabs(x));
-  if constexpr (kRange != SumRange::kNothing) *sums.peak = std::max(*sums.peak, bits);
-  if constexpr (kRange == SumRange::kPeakAndLeast) *sums.least = std::min(*sums.least, bits - 1);
-  switch (kTerm) {
-    case SumTerm::kItself:
-      return AddValue(wide, sums);
-    case SumTerm::kMagnitude:
-      return AddValue(std::fabs(wide), sums);
-    case SumTerm::kSquare:
-      return AddValue(wide * wide, sums);
+  if constexpr (kNeedsPeak<T, kTerm>) {
+    *sums.peak = std::max(*sums.peak, std::bit_cast<uint32_t>(std::fabs(x)));
   }
+  AddValue(TermOf<kTerm>(x), sums);
 }
 
 // Hands the lanes over to the one group that they worked for.
@@ -77,85 +69,70 @@ HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
   *sums.tail = total.tail;
 }
 
-// The ranges of magnitudes in the lanes of D, as in RoughSums.
-template <class D, SumRange kRange>
-struct Ranges {
+// The largest magnitudes in the lanes of D, as in RoughSums, where they are needed.
+template <class D, bool kNeeded>
+struct Peaks {
   using Bits = hn::RebindToUnsigned<D>;
 
-  hn::Vec<Bits> peak, least;
+  hn::Vec<Bits> bits;
 
-  static HWY_INLINE Ranges OfNothing() {
-    return {hn::Zero(Bits()), hn::Set(Bits(), RoughSums::kNoLeast)};
-  }
+  static HWY_INLINE Peaks OfNothing() { return {hn::Zero(Bits())}; }
 
   template <typename T>
-  HWY_INLINE void Widen(const T* x) {
-    if constexpr (kRange == SumRange::kNothing) return;
-    const auto bits = hn::BitCast(Bits(), hn::Abs(LoadFloats(D(), x)));
-    peak = hn::Max(peak, bits);
-    if constexpr (kRange == SumRange::kPeakAndLeast) {
-      least = hn::Min(least, hn::Sub(bits, hn::Set(Bits(), 1)));
-    }
+  HWY_INLINE void Raise(const T* x) {
+    if constexpr (kNeeded) bits = hn::Max(bits, hn::BitCast(Bits(), hn::Abs(LoadFloats(D(), x))));
   }
 
   HWY_INLINE void Collect(const RoughSums& sums) const {
-    if constexpr (kRange == SumRange::kNothing) return;
+    if constexpr (!kNeeded) return;
     HWY_ALIGN uint32_t lanes[hn::MaxLanes(D())];
-    hn::Store(peak, Bits(), lanes);
+    hn::Store(bits, Bits(), lanes);
     *sums.peak = std::max(*sums.peak, *std::max_element(lanes, lanes + hn::Lanes(D())));
-    if constexpr (kRange != SumRange::kPeakAndLeast) return;
-    hn::Store(least, Bits(), lanes);
-    *sums.least = std::min(*sums.least, *std::min_element(lanes, lanes + hn::Lanes(D())));
   }
 };
 
 // Returns how many elements it added, all but the last few.
-template <SumTerm kTerm, SumRange kRange, typename T>
+template <SumTerm kTerm, typename T>
 HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
                              const RoughSums& sums) {
   const int64_t block = kUnroll * static_cast<int64_t>(hn::Lanes(Wide()));
   if (count < block) return 0;
-  auto ranges = Ranges<Floats, kRange>::OfNothing();
+  auto peaks = Peaks<Floats, kNeedsPeak<T, kTerm>>::OfNothing();
   const int64_t added = ForEachBlock(x, count, block, [&](const T* from) HWY_ATTR {
     const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
-    for (int64_t k = 0; k < block; k += floats) ranges.Widen(from + k);
+    for (int64_t k = 0; k < block; k += floats) peaks.Raise(from + k);
     accumulator.Add(SumOfEight<kTerm>(from));
   });
-  ranges.Collect(sums);
+  peaks.Collect(sums);
   return added;
 }
 
-template <SumTerm kTerm, SumRange kRange, typename T>
+template <SumTerm kTerm, typename T>
 void AddRow(const T* x, int64_t count, const RoughSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
-  int64_t i = AddBlocks<kTerm, kRange>(x, count, accumulator, sums);
+  int64_t i = AddBlocks<kTerm>(x, count, accumulator, sums);
   if (i + lanes <= count) {
-    auto ranges = Ranges<Narrow, kRange>::OfNothing();
+    auto peaks = Peaks<Narrow, kNeedsPeak<T, kTerm>>::OfNothing();
     for (; i + lanes <= count; i += lanes) {
       accumulator.Add(OneVector<kTerm>::Term(x + i));
-      ranges.Widen(x + i);
+      peaks.Raise(x + i);
     }
-    ranges.Collect(sums);
+    peaks.Collect(sums);
   }
   if (i > 0) Collect(accumulator, sums);
-  for (; i < count; ++i) AddElement<kTerm, kRange>(x[i], sums);
+  for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
 }
 
-// Widens the ranges of `columns` groups, whole vectors of D.
-template <SumRange kRange, class D, typename T>
-HWY_INLINE void WidenRanges(D d, const T* x, int64_t rows, int64_t stride, int64_t columns,
-                            uint32_t* peaks, uint32_t* leasts) {
-  if constexpr (kRange == SumRange::kNothing) return;
-  constexpr bool kLeast = kRange == SumRange::kPeakAndLeast;
+// Raises the peaks of `columns` groups, whole vectors of D.
+template <class D, typename T>
+HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_t columns,
+                           uint32_t* peaks) {
   const hn::RebindToUnsigned<D> bits;
   for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {
-    auto ranges = Ranges<D, kRange>::OfNothing();
-    ranges.peak = hn::LoadU(bits, peaks + c);
-    if constexpr (kLeast) ranges.least = hn::LoadU(bits, leasts + c);
-    for (int64_t row = 0; row < rows; ++row) ranges.Widen(x + row * stride + c);
-    hn::StoreU(ranges.peak, bits, peaks + c);
-    if constexpr (kLeast) hn::StoreU(ranges.least, bits, leasts + c);
+    Peaks<D, true> raised{hn::LoadU(bits, peaks + c)};
+    for (int64_t row = 0; row < rows; ++row) raised.Raise(x + row * stride + c);
+    hn::StoreU(raised.bits, bits, peaks + c);
   }
 }
 
@@ -189,8 +166,9 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
 }
 
 // Without lambdas and references, which would have the compiler load all of this again and again.
-template <SumTerm kTerm, SumRange kRange, BlockPart kPart, typename T>
+template <SumTerm kTerm, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
+  constexpr bool kPeak = kNeedsPeak<T, kTerm>;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t rows = kPart == BlockPart::kWhole ? few.count : kStreams;
@@ -204,57 +182,46 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
       AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
       AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
     }
-    WidenRanges<kRange>(Floats(), x + c, rows, stride, kLine, sums.peak + c, sums.least + c);
+    if constexpr (kPeak) RaisePeaks(Floats(), x + c, rows, stride, kLine, sums.peak + c);
   }
   for (; c + lanes <= columns; c += lanes) {
     const WideVec sum = SumOf<OneVector<kTerm>, kPart>(x + c, rows, stride);
     AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
-    WidenRanges<kRange>(Narrow(), x + c, rows, stride, lanes, sums.peak + c, sums.least + c);
+    if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
   }
   for (; c < columns; ++c) {
     for (int64_t row = 0; row < rows; ++row) {
-      AddElement<kTerm, kRange>(x[row * stride + c],
-                                {sums.head + c, sums.tail + c, sums.peak + c, sums.least + c});
+      AddElement<kTerm>(x[row * stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
     }
   }
 }
 
-template <SumTerm kTerm, SumRange kRange, typename T>
+template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const RoughSums& sums) {
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart part) HWY_ATTR {
     switch (part) {
       case BlockPart::kFirst:
-        return AddFewRows<kTerm, kRange, BlockPart::kFirst>(few, columns, sums);
+        return AddFewRows<kTerm, BlockPart::kFirst>(few, columns, sums);
       case BlockPart::kMiddle:
-        return AddFewRows<kTerm, kRange, BlockPart::kMiddle>(few, columns, sums);
+        return AddFewRows<kTerm, BlockPart::kMiddle>(few, columns, sums);
       case BlockPart::kLast:
-        return AddFewRows<kTerm, kRange, BlockPart::kLast>(few, columns, sums);
+        return AddFewRows<kTerm, BlockPart::kLast>(few, columns, sums);
       case BlockPart::kWhole:
-        return AddFewRows<kTerm, kRange, BlockPart::kWhole>(few, columns, sums);
+        return AddFewRows<kTerm, BlockPart::kWhole>(few, columns, sums);
     }
   });
 }
 
-template <SumTerm kTerm, typename T>
-RoughSumKernels<T> KernelsOf(bool ranged) {
-  constexpr SumRange kRange = kLeastRange<T, kTerm>;
-  if constexpr (kMayBeExact<T, kTerm>) {
-    constexpr SumRange kWhole = SumRange::kPeakAndLeast;
-    if (ranged) return {AddRow<kTerm, kWhole, T>, AddColumns<kTerm, kWhole, T>};
-  }
-  return {AddRow<kTerm, kRange, T>, AddColumns<kTerm, kRange, T>};
-}
-
 template <typename T>
-RoughSumKernels<T> MakeKernels(SumTerm term, bool ranged) {
+RoughSumKernels<T> MakeKernels(SumTerm term) {
   switch (term) {
     case SumTerm::kItself:
-      return KernelsOf<SumTerm::kItself, T>(ranged);
+      return {AddRow<SumTerm::kItself, T>, AddColumns<SumTerm::kItself, T>};
     case SumTerm::kMagnitude:
-      return KernelsOf<SumTerm::kMagnitude, T>(ranged);
+      return {AddRow<SumTerm::kMagnitude, T>, AddColumns<SumTerm::kMagnitude, T>};
     case SumTerm::kSquare:
-      return KernelsOf<SumTerm::kSquare, T>(ranged);
+      return {AddRow<SumTerm::kSquare, T>, AddColumns<SumTerm::kSquare, T>};
   }
   return {};
 }
@@ -267,13 +234,13 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-RoughSumKernels<T> RoughSumKernelsFor(SumTerm term, bool ranged) {
-  constexpr IsaForms<RoughSumKernels<T>(SumTerm, bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(term, ranged);
+RoughSumKernels<T> RoughSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<RoughSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(term);
 }
 
-template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term, bool ranged);
-template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term, bool ranged);
+template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term);
+template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term);
 
 }  // namespace dmlop
 

@@ -13,12 +13,9 @@ namespace dmlop {
 // kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
 // |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
 struct RoughSums {
-  static constexpr uint32_t kNoLeast = 0xFFFFFFFF;
-
   double* head;             // starts at -0, so that a sum of only -0 is -0
   double* tail;             // starts at 0
-  uint32_t* peak;           // bits of the largest |x| as binary32, where known; starts at 0
-  uint32_t* least;          // those of the least |x| but 0, less 1; starts at kNoLeast
+  uint32_t* peak;           // bits of the largest |x| as binary32, where needed; starts at 0
   double* block = nullptr;  // room for add_columns
 };
 
@@ -35,19 +32,9 @@ inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
 
-// What is known of the range of a group's magnitudes.
-enum class SumRange { kNothing, kPeak, kPeakAndLeast };
-
-// Only sums of terms of either sign that may be off need the magnitudes.
+// Only sums of terms of either sign that may be off need the largest magnitude.
 template <typename T, SumTerm kTerm>
-inline constexpr SumRange kLeastRange =
-    kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0 ? SumRange::kPeak
-                                                              : SumRange::kNothing;
-
-// Whether the whole range, which costs some time, may tell that nothing was rounded. Squares are
-// too wide for that.
-template <typename T, SumTerm kTerm>
-inline constexpr bool kMayBeExact = kTerm != SumTerm::kSquare&& kRelativeBound<T, kTerm> != 0;
+inline constexpr bool kNeedsPeak = kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0;
 
 template <typename T>
 struct RoughSumKernels {
@@ -59,9 +46,8 @@ struct RoughSumKernels {
                       const RoughSums& sums);
 };
 
-// T is float or Half. `ranged`: with peak and least, where kMayBeExact; else with as little as
-// there must be.
+// T is float or Half.
 template <typename T>
-RoughSumKernels<T> RoughSumKernelsFor(SumTerm term, bool ranged);
+RoughSumKernels<T> RoughSumKernelsFor(SumTerm term);
 
 }  // namespace dmlop

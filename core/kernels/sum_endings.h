@@ -66,6 +66,11 @@ bool DecideRounding(double head, double tail, double bound, T& result) {
       return true;
     }
   }
+  if (bound == 0) {
+    const HeadTail sum = TwoSum(head, tail);
+    result = RoundOnce<T>(sum.head, sum.tail);
+    return true;
+  }
   const HeadTail low = TwoSum(head, tail - bound);
   const HeadTail high = TwoSum(head, tail + bound);
   result = RoundOnce<T>(low.head, low.tail);
@@ -116,10 +121,10 @@ struct Averaged {
     const double divisor = static_cast<double>(n);
     const double head = sum.head / divisor;
     const double remainder = std::fma(-head, divisor, sum.head) + sum.tail;
-    // The roundings here are far below the last place of the head.
-    const bool exact = bound == 0 && remainder == 0;
-    const double more = exact ? 0 : std::fabs(head) * 0x1p-90;
-    return DecideRounding(head, remainder / divisor, bound / divisor * 1.01 + more, result);
+    const double tail = remainder / divisor;
+    // The fused operation is exact: what is rounded is the tail.
+    const double more = std::fabs(tail) * 0x1p-50;
+    return DecideRounding(head, tail, bound / divisor * 1.01 + more, result);
   }
 };
 
@@ -140,7 +145,10 @@ struct SquareRooted {
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
     const double head = std::sqrt(sum.head);
     const double remainder = std::fma(-head, head, sum.head) + sum.tail;
-    return DecideRounding(head, remainder / (2 * head), bound / head + head * 0x1p-90, result);
+    const double tail = remainder / (2 * head);
+    // The fused operation is exact; the next term of the series is tail^2 / (2 * head).
+    const double more = std::fabs(tail) * 0x1p-50 + tail * tail / head;
+    return DecideRounding(head, tail, bound / head + more, result);
   }
 };
 
@@ -164,6 +172,7 @@ struct Logged {
       return true;
     }
     if (sum.head <= 2 * bound) return false;
+    if (LogOfSum<T>({sum, bound}, result)) return true;
     const bool near_one = std::fabs(sum.head - 1) < 0.25;
     const double log = near_one ? Log1p((sum.head - 1) + sum.tail) : Log(sum.head);
     const double more = near_one ? 0 : sum.tail / sum.head;

@@ -14,14 +14,6 @@
 
 namespace dmlop {
 
-// Where few groups are wanted, they are worked on one by one, or a cache line of columns at a time.
-template <typename Tile, typename T, bool kMany>
-class SelectedTile : public VectorTile<Tile, T> {
- public:
-  static constexpr bool kByVectors = kMany;
-  static constexpr int64_t kColumns = kMany ? 512 : 64 / sizeof(T);
-};
-
 // First pass: the maximum of a group, NaN if it has one. It becomes the second pass's shift.
 template <typename T, bool kMany>
 class ExpShiftTile : public SelectedTile<ExpShiftTile<T, kMany>, T, kMany> {

@@ -52,8 +52,7 @@ void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
   VisitDataType(Floats(), input.type, [&]<typename T>() {
     const auto undecided = ReduceWith<ExpSumTile<T>>(desc, input, output);
     if (undecided.empty()) return;
-    constexpr int64_t kFewOf = 16;
-    if (static_cast<int64_t>(undecided.size()) * kFewOf < output.layout.element_count()) {
+    if (AreFew(undecided, output)) {
       ReduceInTwoPasses<T, false>(desc, input, output, undecided);
     } else {
       ReduceInTwoPasses<T, true>(desc, input, output, undecided);

@@ -59,21 +59,23 @@ class ReduceLoop {
     rows_.sizes.back() = 1;
   }
 
-  // Computes every output. Returns the numbers of those that the tile could not decide.
+  // Computes every output. Returns the numbers of those that the tile could not decide, in rising
+  // order.
   std::vector<int64_t> Run() {
+    chosen_ = nullptr;
     return RunTiles(plan_.tile_count(), [](int64_t i) { return i; });
   }
 
-  // The same for the tiles that have these outputs.
+  // The same for these outputs only, in rising order.
   std::vector<int64_t> RunOutputs(const std::vector<int64_t>& outputs) {
+    chosen_ = &outputs;
     std::vector<int64_t> tiles;
     for (const int64_t output : outputs) {
       const int64_t row = output / plan_.kept.sizes.back();
       const int64_t column = output % plan_.kept.sizes.back();
-      tiles.push_back(row * plan_.tiles_per_row() + column / plan_.tile);
+      const int64_t tile = row * plan_.tiles_per_row() + column / plan_.tile;
+      if (tiles.empty() || tiles.back() != tile) tiles.push_back(tile);
     }
-    if (!std::is_sorted(tiles.begin(), tiles.end())) std::sort(tiles.begin(), tiles.end());
-    tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
     return RunTiles(static_cast<int64_t>(tiles.size()),
                     [&](int64_t i) { return tiles[static_cast<size_t>(i)]; });
   }
@@ -121,7 +123,10 @@ class ReduceLoop {
     } else {
       RunInBlocks(count, tile_at);
     }
-    return std::move(undecided_);
+    std::sort(undecided_.begin(), undecided_.end());
+    std::vector<int64_t> all;
+    for (const auto& some : undecided_) all.insert(all.end(), some.begin(), some.end());
+    return all;
   }
 
   // Of the elements that go into so many tiles, about.
@@ -138,6 +143,7 @@ class ReduceLoop {
     const int64_t grain = kParallelElements / elements + 1;
     ParallelFor(count, grain, BytesOf(count), [&](int64_t begin, int64_t end) {
       Tile tile = NewTile();
+      std::vector<int64_t> undecided;
       std::optional<TileWalk> walk;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = tile_at(i);
@@ -148,8 +154,9 @@ class ReduceLoop {
         }
         const Place place = PlaceAt(*walk, number);
         Accumulate(place, 0, plan_.turns(), tile);
-        Finish(place, {0, place.count}, tile);
+        Finish(place, {0, place.count}, tile, undecided);
       }
+      Report(std::move(undecided));
     });
   }
 
@@ -171,14 +178,16 @@ class ReduceLoop {
     const int64_t merged = std::min(plan_.tile, kMergedOutputs) * blocks;
     ParallelFor(count * parts, kParallelElements / merged + 1, /*bytes=*/0,
                 [&](int64_t begin, int64_t end) {
+                  std::vector<int64_t> undecided;
                   for (int64_t work = begin; work < end; ++work) {
                     const Place place = PlaceOf(tile_at(work / parts));
                     const int64_t first = work % parts * kMergedOutputs;
                     const Outputs outputs{first, std::min(first + kMergedOutputs, place.count)};
                     const auto of_tile = states.begin() + work / parts * blocks;
                     for (int64_t b = 1; b < blocks; ++b) MergeTile(outputs, *of_tile[b], **of_tile);
-                    Finish(place, outputs, **of_tile);
+                    Finish(place, outputs, **of_tile, undecided);
                   }
+                  Report(std::move(undecided));
                 });
   }
 
@@ -267,23 +276,40 @@ class ReduceLoop {
     }
   }
 
-  void Finish(const Place& place, const Outputs& outputs, Tile& tile) {
-    for (int64_t o = outputs.begin; o < outputs.end; ++o) {
+  void Finish(const Place& place, const Outputs& outputs, Tile& tile,
+              std::vector<int64_t>& undecided) {
+    const auto finish = [&](int64_t o) {
       Output& result = output_[place.output + o * Stride(ReducePlan::kOutput)];
-      if (tile.Finish(o * plan_.fold.output_step, plan_.group_size, result)) continue;
-      const std::lock_guard lock(undecided_mutex_);
-      undecided_.push_back(place.first + o);
+      if (!tile.Finish(o * plan_.fold.output_step, plan_.group_size, result)) {
+        undecided.push_back(place.first + o);
+      }
+    };
+    if (chosen_ == nullptr) {
+      for (int64_t o = outputs.begin; o < outputs.end; ++o) finish(o);
+      return;
     }
+    auto chosen = std::lower_bound(chosen_->begin(), chosen_->end(), place.first + outputs.begin);
+    for (; chosen != chosen_->end() && *chosen < place.first + outputs.end; ++chosen) {
+      finish(*chosen - place.first);
+    }
+  }
+
+  // Takes rising numbers of outputs that no other call has between them.
+  void Report(std::vector<int64_t> undecided) {
+    if (undecided.empty()) return;
+    const std::lock_guard lock(undecided_mutex_);
+    undecided_.push_back(std::move(undecided));
   }
 
   const ReducePlan& plan_;
   const Input* input_;
   const double* shift_;
   Output* output_;
-  LoopNest<ReducePlan::kKeptOperands> tiles_;    // plan_.kept with its last loop counted in tiles
-  LoopNest<ReducePlan::kReducedOperands> rows_;  // plan_.reduced with its last loop as one turn
+  LoopNest<ReducePlan::kKeptOperands> tiles_;     // plan_.kept with its last loop counted in tiles
+  LoopNest<ReducePlan::kReducedOperands> rows_;   // plan_.reduced with its last loop as one turn
+  const std::vector<int64_t>* chosen_ = nullptr;  // outputs; null: all
   std::mutex undecided_mutex_;
-  std::vector<int64_t> undecided_;
+  std::vector<std::vector<int64_t>> undecided_;
 };
 
 }  // namespace dmlop

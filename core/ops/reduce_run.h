@@ -35,4 +35,19 @@ std::vector<int64_t> ReduceWith(const ReduceDesc& desc, const ConstTensorView& i
   return ReduceLoop<Tile>(plan, input, nullptr, output).Run();
 }
 
+// The same again for some of the outputs.
+template <typename Tile>
+std::vector<int64_t> ReduceAgainWith(const ReduceDesc& desc, const ConstTensorView& input,
+                                     const TensorView& output, const std::vector<int64_t>& outputs,
+                                     bool any_order = true) {
+  const ReducePlan plan = PlanFor<Tile>(desc, input, output, any_order);
+  return ReduceLoop<Tile>(plan, input, nullptr, output).RunOutputs(outputs);
+}
+
+// Whether it is better to choose these outputs out of all than to take all of their neighbours too.
+inline bool AreFew(const std::vector<int64_t>& outputs, const TensorView& output) {
+  constexpr int64_t kFewOf = 16;
+  return static_cast<int64_t>(outputs.size()) * kFewOf < output.layout.element_count();
+}
+
 }  // namespace dmlop

@@ -9,41 +9,17 @@
 namespace dmlop {
 namespace {
 
-// Sums of few or equal elements often lie halfway between two numbers. Longer groups are not worth
-// the time that their ranges take.
-constexpr int64_t kFewElements = 64;
-
-bool HasManyTies(const ReducePlan& plan) {
-  const Dims& strides = plan.reduced.strides[ReducePlan::kElement];
-  return plan.group_size <= kFewElements ||
-         std::find(strides.begin(), strides.end(), 0) != strides.end();
-}
-
-template <typename T, SumTerm kTerm, typename Ending>
-std::vector<int64_t> ReduceRoughly(const ReduceDesc& desc, const ConstTensorView& input,
-                                   const TensorView& output) {
-  using Tile = RoughSumTile<T, kTerm, Ending, false>;
-  const ReducePlan plan = PlanFor<Tile>(desc, input, output, /*any_order=*/true);
-  if constexpr (kMayBeExact<T, kTerm>) {
-    using Ranged = RoughSumTile<T, kTerm, Ending, true>;
-    if (HasManyTies(plan)) return ReduceLoop<Ranged>(plan, input, nullptr, output).Run();
-  }
-  return ReduceLoop<Tile>(plan, input, nullptr, output).Run();
-}
-
 // By vectors, and once more exactly where that does not decide the rounding.
 template <SumTerm kTerm, typename Ending>
 void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto undecided = ReduceRoughly<T, kTerm, Ending>(desc, input, output);
+    const auto undecided = ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
     if (undecided.empty()) return;
-    using Exact = ExactSumTile<T, kTerm, Ending>;
-    constexpr int64_t kFewOf = 16;
-    const bool few = std::ssize(undecided) * kFewOf < output.layout.element_count();
-    const ReducePlan plan = PlanReduce(
-        input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
-        {/*any_order=*/true, Exact::kByVectors, few ? Exact::kColumns : Exact::kManyColumns});
-    ReduceLoop<Exact>(plan, input, nullptr, output).RunOutputs(undecided);
+    if (AreFew(undecided, output)) {
+      ReduceAgainWith<ExactSumTile<T, kTerm, Ending, false>>(desc, input, output, undecided);
+    } else {
+      ReduceAgainWith<ExactSumTile<T, kTerm, Ending, true>>(desc, input, output, undecided);
+    }
   });
 }
 

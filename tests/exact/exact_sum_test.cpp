@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/exact/error_free.h"
 #include "core/exact/rounding.h"
 #include "tests/support/float_families.h"
 
@@ -103,6 +104,23 @@ TEST(ExactSum, AddMovesCarriesAtTheLimit) {
   Real expected(term);
   mpfr_mul_d(expected.get(), expected.get(), 0x1p31 + 4, MPFR_RNDN);
   EXPECT_EQ(RoundSum<double>(sum), RoundReal<double>(expected));
+}
+
+TEST(SumOfParts, IsWithinItsBound) {
+  Engine engine = TestEngine();
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<double> parts = RandomTerms(engine, static_cast<size_t>(UniformInt(engine, 1, 15)));
+    if (OneIn(engine, 3)) parts.push_back(-parts.front());
+    std::sort(parts.begin(), parts.end(),
+              [](double a, double b) { return std::fabs(a) > std::fabs(b); });
+    ExactSum rest = SumOf(parts);
+    const BoundedSum sum = SumOfParts(parts);
+    EXPECT_LE(sum.bound, std::fabs(sum.sum.tail) * 0x1p-39);
+    EXPECT_EQ(sum.sum.head + sum.sum.tail, sum.sum.head);
+    rest.Add(-sum.sum.head);
+    rest.Add(-sum.sum.tail);
+    EXPECT_LE(std::fabs(RoundSum<double>(rest)), sum.bound);
+  }
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Rough sums keep their bound and split sums are exact, on every instruction set.
+// Rough sums keep their bound and binned sums are exact, on every instruction set.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/exact/exact_sum.h"
+#include "core/kernels/binned_sum.h"
 #include "core/kernels/rough_sum.h"
-#include "core/kernels/split_sum.h"
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {
@@ -14,16 +14,8 @@ namespace {
 
 constexpr SumTerm kTerms[] = {SumTerm::kItself, SumTerm::kMagnitude, SumTerm::kSquare};
 
-// Calls check(term, ranged) for all kernels.
-template <typename Check>
-void ForEachKernel(Check&& check) {
-  for (const SumTerm term : kTerms) {
-    for (const bool ranged : {false, true}) check(term, ranged);
-  }
-}
-
 template <typename T>
-double TermOf(SumTerm term, T element) {
+double TermValue(SumTerm term, T element) {
   const double x = ToDouble(element);
   return term == SumTerm::kItself ? x : term == SumTerm::kMagnitude ? std::fabs(x) : x * x;
 }
@@ -48,45 +40,31 @@ void Add(Real& sum, double value) {
 // The state of a few groups.
 struct Groups {
   explicit Groups(size_t count)
-      : head(count, -0.0),
-        tail(count, 0.0),
-        peak(count, 0),
-        least(count, RoughSums::kNoLeast),
-        block(count) {}
+      : head(count, -0.0), tail(count, 0.0), peak(count, 0), block(count) {}
 
-  RoughSums sums() { return {head.data(), tail.data(), peak.data(), least.data(), block.data()}; }
+  RoughSums sums() { return {head.data(), tail.data(), peak.data(), block.data()}; }
 
   std::vector<double> head, tail;
-  std::vector<uint32_t> peak, least;
+  std::vector<uint32_t> peak;
   std::vector<double> block;
 };
 
 // Group `i` against the elements that were added to it.
 template <typename T>
-void ExpectWithinBound(SumTerm term, bool ranged, const Groups& groups, size_t i,
-                       const std::vector<T>& row) {
+void ExpectWithinBound(SumTerm term, const Groups& groups, size_t i, const std::vector<T>& row) {
   Real difference, magnitudes;
   double peak = 0;
-  double least = INFINITY;
   for (const T x : row) {
-    Add(difference, TermOf(term, x));
-    Add(magnitudes, std::fabs(TermOf(term, x)));
-    const double magnitude = std::fabs(ToDouble(x));
-    peak = std::max(peak, magnitude);
-    if (magnitude != 0) least = std::min(least, magnitude);
+    Add(difference, TermValue(term, x));
+    Add(magnitudes, std::fabs(TermValue(term, x)));
+    peak = std::max(peak, std::fabs(ToDouble(x)));
   }
   Add(difference, -groups.head[i]);
   Add(difference, -groups.tail[i]);
   mpfr_mul_d(magnitudes.get(), magnitudes.get(), BoundOf<T>(term), MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), magnitudes.get()), 0);
-  if (term == SumTerm::kItself && kMayBeExact<T, SumTerm::kItself>) {
+  if (term == SumTerm::kItself && kNeedsPeak<T, SumTerm::kItself>) {
     EXPECT_EQ(groups.peak[i], BitsOf(static_cast<float>(peak)));
-  }
-  static_assert(kMayBeExact<T, SumTerm::kItself> == kMayBeExact<T, SumTerm::kMagnitude>);
-  if (ranged && term != SumTerm::kSquare && kMayBeExact<T, SumTerm::kItself>) {
-    EXPECT_EQ(groups.peak[i], BitsOf(static_cast<float>(peak)));
-    EXPECT_EQ(groups.least[i],
-              std::isinf(least) ? RoughSums::kNoLeast : BitsOf(static_cast<float>(least)) - 1);
   }
 }
 
@@ -96,11 +74,11 @@ TEST_P(SumOnIsa, RoughRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
-      ForEachKernel([&](SumTerm term, bool ranged) {
+      for (const SumTerm term : kTerms) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term, ranged).add_row(row.data(), count, groups.sums());
-        ExpectWithinBound(term, ranged, groups, 0, row);
-      });
+        RoughSumKernelsFor<T>(term).add_row(row.data(), count, groups.sums());
+        ExpectWithinBound(term, groups, 0, row);
+      }
     });
   });
 }
@@ -114,11 +92,11 @@ TEST_P(SumOnIsa, LongRoughRowsKeepTheirBound) {
       Engine engine = CaseEngine(number++);
       const int64_t count = (1 << 15) / static_cast<int64_t>(sizeof(T));
       const std::vector<T> row = DrawRow<T>(family, engine, count + UniformInt(engine, 0, 999));
-      ForEachKernel([&](SumTerm term, bool ranged) {
+      for (const SumTerm term : kTerms) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term, ranged).add_row(row.data(), std::ssize(row), groups.sums());
-        ExpectWithinBound(term, ranged, groups, 0, row);
-      });
+        RoughSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
+        ExpectWithinBound(term, groups, 0, row);
+      }
     }
   });
 }
@@ -133,18 +111,17 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
           OneIn(engine, 2) ? UniformInt(engine, 1, 64) : UniformInt(engine, 65, 210);
       const int64_t stride = columns + kGap;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
-      ForEachKernel([&](SumTerm term, bool ranged) {
+      for (const SumTerm term : kTerms) {
         Groups groups(static_cast<size_t>(columns));
-        RoughSumKernelsFor<T>(term, ranged)
-            .add_columns(tile.data(), rows, stride, columns, groups.sums());
+        RoughSumKernelsFor<T>(term).add_columns(tile.data(), rows, stride, columns, groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
           std::vector<T> column;
           for (int64_t r = 0; r < rows; ++r) {
             column.push_back(tile[static_cast<size_t>(r * stride + c)]);
           }
-          ExpectWithinBound(term, ranged, groups, static_cast<size_t>(c), column);
+          ExpectWithinBound(term, groups, static_cast<size_t>(c), column);
         }
-      });
+      }
     });
   });
 }
@@ -154,7 +131,7 @@ TEST_P(SumOnIsa, RoughSumsKeepTheSignOfZeros) {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(-0.0));
       Groups negative(1), mixed(1);
-      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself, /*ranged=*/false);
+      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself);
       kernels.add_row(row.data(), count, negative.sums());
       EXPECT_EQ(BitsOf(negative.head[0]), BitsOf(-0.0));
       row[static_cast<size_t>(count / 2)] = FromDouble<T>(0.0);
@@ -173,8 +150,7 @@ TEST_P(SumOnIsa, RoughSumsMeetInfinitiesAndNan) {
         row.push_back(FromDouble<T>(last));
         row.front() = FromDouble<T>(first);
         Groups groups(1);
-        RoughSumKernelsFor<T>(SumTerm::kItself, /*ranged=*/false)
-            .add_row(row.data(), count + 1, groups.sums());
+        RoughSumKernelsFor<T>(SumTerm::kItself).add_row(row.data(), count + 1, groups.sums());
         return groups.head[0];
       };
       EXPECT_EQ(head_with(INFINITY, 1), INFINITY);
@@ -185,52 +161,130 @@ TEST_P(SumOnIsa, RoughSumsMeetInfinitiesAndNan) {
   });
 }
 
-TEST_P(SumOnIsa, SplitSumsAreExact) {
+// Sums of a few groups in bins.
+class Binned {
+ public:
+  template <typename T>
+  Binned(SumTerm term, T, int64_t groups)
+      : count_(CountFor<T>(term)),
+        pitch_((groups / BinnedSums::kLanes + 1) * BinnedSums::kLanes),
+        bins_(static_cast<size_t>(count_ * pitch_)) {}
+
+  BinnedSums sums() { return {bins_.data(), pitch_}; }
+
+  // What a group's bins add up to, less the terms of a row.
+  template <typename T>
+  int SignOfDifference(int64_t group, SumTerm term, const std::vector<T>& row) const {
+    ExactSum difference;
+    for (const T x : row) difference.Add(-TermValue(term, x));
+    for (int64_t b = 0; b < count_; ++b) difference.Add(Bin(group, b));
+    return difference.Sign();
+  }
+
+  double Bin(int64_t group, int64_t b) const {
+    return bins_[static_cast<size_t>(b * pitch_ + group)];
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  template <typename T>
+  static int64_t CountFor(SumTerm term) {
+    return term == SumTerm::kSquare ? SumBins<T, SumTerm::kSquare>::kCount
+                                    : SumBins<T, SumTerm::kItself>::kCount;
+  }
+
+  int64_t count_;
+  int64_t pitch_;
+  std::vector<double> bins_;
+};
+
+TEST_P(SumOnIsa, BinnedRowsAreExactAndMerge) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t count) {
-      const std::vector<T> row = DrawRow<T>(family, engine, count);
+      std::vector<T> row = DrawRow<T>(family, engine, count);
+      const std::vector<T> more = DrawRow<T>(kFamilies[0], engine, UniformInt(engine, 1, 20));
       for (const SumTerm term : kTerms) {
-        SplitSum split;
-        SplitSumFor<T>(term)(row.data(), count, split);
-        ASSERT_LE(split.part_count, SplitSum::kMaxParts);
-        ExactSum difference;
-        for (const T x : row) difference.Add(TermOf(term, x));
-        for (int i = 0; i < split.part_count; ++i) difference.Add(-split.parts[i]);
-        EXPECT_EQ(difference.Sign(), 0);
+        const auto kernels = BinnedSumKernelsFor<T>(term);
+        Binned binned(term, T(), 1), other(term, T(), 1);
+        kernels.add_row(row.data(), count, binned.sums());
+        EXPECT_EQ(binned.SignOfDifference(0, term, row), 0);
+        kernels.add_row(more.data(), std::ssize(more), other.sums());
+        kernels.merge(other.sums(), binned.sums());
+        std::vector<T> all = row;
+        all.insert(all.end(), more.begin(), more.end());
+        EXPECT_EQ(binned.SignOfDifference(0, term, all), 0);
       }
     });
   });
 }
 
-// Every place from the largest to the least: as many parts as there can be.
-TEST_P(SumOnIsa, SplitSumsHoldTheWholeRange) {
+TEST_P(SumOnIsa, BinnedColumnsAreExact) {
+  constexpr int64_t kGap = 3;
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+      if (columns > 33) return;
+      const int64_t rows = UniformInt(engine, 1, 40);
+      const int64_t stride = columns + kGap;
+      const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
+      for (const SumTerm term : kTerms) {
+        Binned binned(term, T(), columns);
+        const auto kernels = BinnedSumKernelsFor<T>(term);
+        const int64_t first = rows / 2;
+        kernels.add_columns(tile.data(), first, stride, columns, binned.sums());
+        kernels.add_columns(tile.data() + first * stride, rows - first, stride, columns,
+                            binned.sums());
+        for (int64_t c = 0; c < columns; ++c) {
+          std::vector<T> column;
+          for (int64_t r = 0; r < rows; ++r) {
+            column.push_back(tile[static_cast<size_t>(r * stride + c)]);
+          }
+          EXPECT_EQ(binned.SignOfDifference(c, term, column), 0);
+        }
+      }
+    });
+  });
+}
+
+// Every place from the largest to the least, and the largest so often that bins must be carried
+// over again and again.
+TEST_P(SumOnIsa, BinsHoldTheWholeRange) {
+  constexpr size_t kCount = 60000;
   std::vector<float> row;
   for (int exponent = -149; exponent <= 127; ++exponent) {
     row.push_back(std::ldexp(exponent < 0 ? 1.0f : -1.0f, exponent));
   }
-  row.resize(SplitSum::kMaxCount, std::numeric_limits<float>::max());
+  row.resize(kCount, std::numeric_limits<float>::max());
   for (const SumTerm term : kTerms) {
-    SplitSum split;
-    SplitSumFor<float>(term)(row.data(), SplitSum::kMaxCount, split);
-    ASSERT_LE(split.part_count, SplitSum::kMaxParts);
-    ExactSum difference;
-    for (const float x : row) difference.Add(TermOf(term, x));
-    for (int i = 0; i < split.part_count; ++i) difference.Add(-split.parts[i]);
-    EXPECT_EQ(difference.Sign(), 0);
+    const auto kernels = BinnedSumKernelsFor<float>(term);
+    Binned by_row(term, 0.0f, 1), by_columns(term, 0.0f, 1);
+    kernels.add_row(row.data(), kCount, by_row.sums());
+    kernels.add_columns(row.data(), kCount, 1, 1, by_columns.sums());
+    EXPECT_EQ(by_row.SignOfDifference(0, term, row), 0);
+    EXPECT_EQ(by_columns.SignOfDifference(0, term, row), 0);
   }
 }
 
-TEST_P(SumOnIsa, SplitSumsTellSpecialRows) {
-  SplitSum split;
-  std::vector<float> row(37, 0.0f);
-  SplitSumFor<float>(SumTerm::kItself)(row.data(), 37, split);
-  EXPECT_EQ(split.part_count, 0);
-  EXPECT_EQ(split.peak, 0u);
+// As rests of half a unit do that are all on one side.
+TEST_P(SumOnIsa, BinsAreCarriedOver) {
+  using Bins = SumBins<float, SumTerm::kItself>;
+  const std::vector<float> row(40000, std::ldexp(1.0f, Bins::UnitExponent(2) - 1));
+  Binned binned(SumTerm::kItself, 0.0f, 1);
+  BinnedSumKernelsFor<float>(SumTerm::kItself).add_row(row.data(), std::ssize(row), binned.sums());
+  EXPECT_EQ(binned.SignOfDifference(0, SumTerm::kItself, row), 0);
+  for (int b = 1; b < Bins::kCount; ++b) {
+    EXPECT_LE(std::fabs(binned.Bin(0, b)), Bins::HalfUnit(b - 1)) << b;
+  }
+}
+
+TEST_P(SumOnIsa, BinnedSumsTellSpecialRows) {
   for (const float special : {INFINITY, -INFINITY, NAN}) {
+    std::vector<float> row(37, 1.0f);
     row[36] = special;
-    SplitSumFor<float>(SumTerm::kItself)(row.data(), 37, split);
-    EXPECT_EQ(split.part_count, 0);
-    EXPECT_GE(split.peak, BitsOf(INFINITY));
+    Binned binned(SumTerm::kItself, 0.0f, 1);
+    BinnedSumKernelsFor<float>(SumTerm::kItself).add_row(row.data(), 37, binned.sums());
+    bool is_finite = true;
+    for (int64_t b = 0; b < binned.count(); ++b) is_finite &= std::isfinite(binned.Bin(0, b)) != 0;
+    EXPECT_FALSE(is_finite);
   }
 }
 

@@ -1,0 +1,222 @@
+#include "core/kernels/binned_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/binned_sum.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/kernels/columns-inl.h"
+#include "core/kernels/dispatch.h"
+#include "core/kernels/sum_terms-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// A vector of sums, of as many groups or of the lanes of one. In the course of additions each bin
+// stands at its start.
+template <class Bins>
+struct BinVectors {
+  WideVec bins[Bins::kCount];
+
+  HWY_INLINE void Begin() {
+    for (int b = 1; b < Bins::kCount; ++b) {
+      bins[b] = hn::Add(bins[b], hn::Set(Wide(), Bins::Start(b)));
+    }
+  }
+
+  HWY_INLINE void End() {
+    for (int b = 1; b < Bins::kCount; ++b) {
+      bins[b] = hn::Sub(bins[b], hn::Set(Wide(), Bins::Start(b)));
+    }
+  }
+
+  HWY_INLINE void Add(WideVec term) {
+    constexpr int kFew = 8;
+    if constexpr (Bins::kCount <= kFew) return AddToBins<1, Bins::kCount>(term);
+    // Mostly the terms are too small for some of the bins, or end before the others.
+    constexpr int kThird = (Bins::kCount - 1) / 3;
+    AddWhereNotSmall<1, 1 + kThird>(term);
+    AddWhereNotSmall<1 + kThird, 1 + 2 * kThird>(term);
+    AddWhereNotSmall<1 + 2 * kThird, Bins::kCount>(term);
+  }
+
+  template <int kBegin, int kEnd>
+  HWY_INLINE void AddWhereNotSmall(WideVec& rest) {
+    const Wide d;
+    const auto is_small = hn::Le(hn::Abs(rest), hn::Set(d, SmallFor(kEnd)));
+    if (!hn::AllTrue(d, is_small)) AddToBins<kBegin, kEnd>(rest);
+  }
+
+  // What the bins from `end` on take.
+  static constexpr double SmallFor(int end) {
+    return end == Bins::kCount ? 0.0 : Bins::HalfUnit(end - 1);
+  }
+
+  template <int kBegin, int kEnd>
+  HWY_INLINE void AddToBins(WideVec& rest) {
+    for (int b = kBegin; b < kEnd; ++b) {
+      const WideVec sum = hn::Add(bins[b], rest);
+      rest = hn::Sub(rest, hn::Sub(sum, bins[b]));
+      bins[b] = sum;
+    }
+  }
+
+  // Leaves each bin at most half a unit of the one before it.
+  HWY_INLINE void CarryOver() {
+    for (int b = Bins::kCount - 1; b > 0; --b) {
+      const WideVec start = hn::Set(Wide(), Bins::Start(b - 1));
+      const WideVec carry = hn::Sub(hn::Add(bins[b], start), start);
+      bins[b] = hn::Sub(bins[b], carry);
+      bins[b - 1] = hn::Add(bins[b - 1], carry);
+    }
+  }
+
+  static HWY_INLINE BinVectors OfNothing() {
+    BinVectors result;
+    for (WideVec& bin : result.bins) bin = hn::Zero(Wide());
+    return result;
+  }
+
+  static HWY_INLINE BinVectors Load(const BinnedSums& sums) {
+    BinVectors result;
+    for (int b = 0; b < Bins::kCount; ++b) {
+      result.bins[b] = hn::LoadU(Wide(), sums.bins + b * sums.pitch);
+    }
+    return result;
+  }
+
+  HWY_INLINE void Store(const BinnedSums& sums) const {
+    for (int b = 0; b < Bins::kCount; ++b) hn::StoreU(bins[b], Wide(), sums.bins + b * sums.pitch);
+  }
+
+  HWY_INLINE void StoreFirst(const BinnedSums& sums) const {
+    for (int b = 0; b < Bins::kCount; ++b) sums.bins[b * sums.pitch] = hn::GetLane(bins[b]);
+  }
+};
+
+// Adds what the lanes hold to the one group of `sums`.
+template <class Bins>
+HWY_INLINE void Collect(BinVectors<Bins>& lanes, const BinnedSums& sums) {
+  const Wide d;
+  for (int b = 0; b < Bins::kCount; ++b) {
+    lanes.bins[b] =
+        hn::Add(hn::SumOfLanes(d, lanes.bins[b]), hn::Set(d, sums.bins[b * sums.pitch]));
+  }
+  lanes.CarryOver();
+  lanes.StoreFirst(sums);
+}
+
+// The terms of less than a vector of elements, and zeros.
+template <SumTerm kTerm, typename T>
+HWY_INLINE WideVec LastTerms(const T* x, int64_t count) {
+  HWY_ALIGN T elements[hn::MaxLanes(Wide())] = {};
+  std::copy_n(x, count, elements);
+  return OneVector<kTerm>::Term(elements);
+}
+
+template <SumTerm kTerm, typename T>
+void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
+  using Bins = SumBins<T, kTerm>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  auto total = BinVectors<Bins>::OfNothing();
+  for (int64_t i = 0; i < count;) {
+    const int64_t end = std::min(count, i + Bins::kMaxCount * lanes);
+    total.Begin();
+    for (; i + lanes <= end; i += lanes) total.Add(OneVector<kTerm>::Term(x + i));
+    if (i < end) total.Add(LastTerms<kTerm>(x + i, end - i));
+    i = end;
+    total.End();
+    total.CarryOver();
+  }
+  Collect(total, sums);
+}
+
+// Adds some rows of a vector of columns.
+template <class Bins, typename Term>
+HWY_INLINE void AddVector(int64_t rows, bool last, const BinnedSums& sums, Term&& term) {
+  auto total = BinVectors<Bins>::Load(sums);
+  total.Begin();
+  for (int64_t row = 0; row < rows; ++row) total.Add(term(row));
+  total.End();
+  if (last) total.CarryOver();
+  total.Store(sums);
+}
+
+template <SumTerm kTerm, typename T>
+void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                const BinnedSums& sums) {
+  using Bins = SumBins<T, kTerm>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t whole = columns - columns % lanes;
+  for (int64_t row = 0; row < rows; row += Bins::kMaxCount) {
+    const int64_t count = std::min(Bins::kMaxCount, rows - row);
+    const T* first = x + row * row_stride;
+    const T* end = first + count * row_stride;
+    const auto vector = [&](const T* from, int64_t few, int64_t c) HWY_ATTR {
+      const bool last = from + few * row_stride == end + c;
+      AddVector<Bins>(few, last, sums.From(c), [&](int64_t r) HWY_ATTR {
+        return OneVector<kTerm>::Term(from + r * row_stride);
+      });
+    };
+    const auto none = [](const T*, int64_t, int64_t) {};
+    ForEachColumns(first, count, row_stride, whole, lanes, vector, none);
+    if (whole == columns) continue;
+    AddVector<Bins>(count, /*last=*/true, sums.From(whole), [&](int64_t r) HWY_ATTR {
+      return LastTerms<kTerm>(first + whole + r * row_stride, columns - whole);
+    });
+  }
+}
+
+template <class Bins>
+void Merge(const BinnedSums& other, const BinnedSums& sums) {
+  const Wide d;
+  BinVectors<Bins> total;
+  for (int b = 0; b < Bins::kCount; ++b) {
+    total.bins[b] =
+        hn::Add(hn::Set(d, other.bins[b * other.pitch]), hn::Set(d, sums.bins[b * sums.pitch]));
+  }
+  total.CarryOver();
+  total.StoreFirst(sums);
+}
+
+template <SumTerm kTerm, typename T>
+BinnedSumKernels<T> KernelsOf() {
+  return {AddRow<kTerm, T>, AddColumns<kTerm, T>, Merge<SumBins<T, kTerm>>};
+}
+
+template <typename T>
+BinnedSumKernels<T> MakeKernels(SumTerm term) {
+  switch (term) {
+    case SumTerm::kItself:
+      return KernelsOf<SumTerm::kItself, T>();
+    case SumTerm::kMagnitude:
+      return KernelsOf<SumTerm::kMagnitude, T>();
+    case SumTerm::kSquare:
+      return KernelsOf<SumTerm::kSquare, T>();
+  }
+  return {};
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+BinnedSumKernels<T> BinnedSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<BinnedSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(term);
+}
+
+template BinnedSumKernels<float> BinnedSumKernelsFor(SumTerm term);
+template BinnedSumKernels<Half> BinnedSumKernelsFor(SumTerm term);
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE
