@@ -94,7 +94,71 @@ class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
   ProductStates states_;
 };
 
-// MULTIPLY of floats in an order that depends on the group's size alone, for the groups that
+// What a product becomes whose factors were taken in an order of their own.
+template <typename T>
+T RoundedProduct(const RoughProducts& product) {
+  T result;
+  if (IsSpecial(*product.head, result)) return result;
+  const HeadTail scaled = Scaled(product);
+  const HeadTail whole = FastTwoSum(scaled.head, scaled.tail);
+  return RoundOnce<T>(whole.head, whole.tail);
+}
+
+// MULTIPLY of floats in the order of their numbers, for groups of at most kMaxElements that
+// RoughProductTile leaves undecided.
+template <typename T>
+class ShortProductTile {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr bool kByVectors = true;
+  static constexpr int64_t kColumns = 256;
+  static constexpr int64_t kMaxElements = 64;
+
+  explicit ShortProductTile(int64_t capacity)
+      : groups_((capacity + kLanes - 1) / kLanes * kLanes),
+        gathered_(static_cast<size_t>(kMaxElements * groups_)),
+        states_(groups_) {}
+
+  void Start(int64_t) {
+    states_.Start(groups_);
+    is_closed_ = false;
+  }
+
+  void AddRow(int64_t o, const ElementRun<T>& run) { Gather(o, {1, 0}, run); }
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) { Gather(0, columns, run); }
+
+  // All of a group's elements are together.
+  void Merge(int64_t, const ShortProductTile&, int64_t, int64_t) {}
+
+  bool Finish(int64_t o, int64_t n, T& result) {
+    if (!std::exchange(is_closed_, true)) {
+      kernels_.multiply_columns(gathered_.data(), n, groups_, groups_, states_.At(0));
+    }
+    result = RoundedProduct<T>(states_.At(o));
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kLanes = RoughProducts::kLanes;
+
+  // Every group has a column.
+  void Gather(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
+    gather_({run.count, columns.count, run.number_step * groups_, 1, run.stride, columns.stride},
+            reinterpret_cast<std::byte*>(gathered_.data() + run.number * groups_ + o),
+            reinterpret_cast<const std::byte*>(run.first));
+  }
+
+  RoughProductKernels<T> kernels_ = RoughProductKernelsFor<T>(/*tracked=*/true);
+  CopyTileFunction gather_ = CopyTileFor(sizeof(T));
+  int64_t groups_;
+  std::vector<T> gathered_;  // groups_ elements of each number
+  ProductStates states_;
+  bool is_closed_ = false;
+};
+
+// MULTIPLY of floats in an order that depends on the group's size alone, for longer groups that
 // RoughProductTile leaves undecided. Elements are multiplied as rows of kLanes lanes, the lanes
 // pairwise in the end.
 template <typename T>
@@ -136,11 +200,7 @@ class OrderedProductTile {
   }
 
   bool Finish(int64_t o, int64_t, T& result) {
-    const RoughProducts product = Product(o);
-    if (IsSpecial(*product.head, result)) return true;
-    const HeadTail scaled = Scaled(product);
-    const HeadTail whole = FastTwoSum(scaled.head, scaled.tail);
-    result = RoundOnce<T>(whole.head, whole.tail);
+    result = RoundedProduct<T>(Product(o));
     return true;
   }
 

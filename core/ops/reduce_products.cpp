@@ -12,11 +12,10 @@ template <typename T>
 constexpr int64_t kMostUntracked = std::is_same_v<T, float> ? int64_t{1} << 13 : int64_t{1} << 32;
 
 // By vectors; where that does not decide the rounding, by vectors that track their rounding errors,
-// which decides all ties; at last in an order that the layout does not change.
+// which decides all ties; at last in orders that the layout does not change.
 template <typename T>
 void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   using Tracked = RoughProductTile<T, true>;
-  using Ordered = OrderedProductTile<T>;
   const ReducePlan plan = PlanFor<Tracked>(desc, input, output, /*any_order=*/true);
   ReduceLoop<Tracked> tracked(plan, input, nullptr, output);
   std::vector<int64_t> undecided;
@@ -27,8 +26,11 @@ void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const Te
     if (!undecided.empty()) undecided = tracked.RunOutputs(undecided);
   }
   if (undecided.empty()) return;
-  const ReducePlan ordered = PlanFor<Ordered>(desc, input, output, /*any_order=*/false);
-  ReduceLoop<Ordered>(ordered, input, nullptr, output).RunOutputs(undecided);
+  if (plan.group_size <= ShortProductTile<T>::kMaxElements) {
+    ReduceAgainWith<ShortProductTile<T>>(desc, input, output, undecided, /*any_order=*/false);
+  } else {
+    ReduceAgainWith<OrderedProductTile<T>>(desc, input, output, undecided, /*any_order=*/false);
+  }
 }
 
 }  // namespace
