@@ -31,6 +31,7 @@ class Workload {
       if (slot.role == TensorRole::kInput) {
         FillWithSampleValues(view.type, {buffers_.back().data(), buffers_.back().size()});
         inputs_.push_back(AsConst(view));
+        input_elements_.push_back(buffers_.back().data());
       } else {
         outputs_.push_back(view);
       }
@@ -42,6 +43,9 @@ class Workload {
     benchmark::ClobberMemory();
   }
 
+  // The elements of an input, samples at first.
+  std::byte* input(size_t number) { return input_elements_[number]; }
+
   // Of all its tensors.
   int64_t bytes() const { return bytes_; }
 
@@ -49,6 +53,7 @@ class Workload {
   OperatorDesc desc_;
   std::vector<Buffer> buffers_;
   std::vector<ConstTensorView> inputs_;
+  std::vector<std::byte*> input_elements_;
   std::vector<TensorView> outputs_;
   int64_t bytes_ = 0;
 };
