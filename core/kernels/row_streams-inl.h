@@ -15,11 +15,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Long rows are read as two streams side by side, which memory serves faster than one; more make
-// each so short that it ends before it is read ahead.
-constexpr int64_t kStreamsOfRow = 2;
-constexpr int64_t kStreamedRowBytes = 1 << 15;
-constexpr int64_t kBytesAhead = 1 << 10;
+// Long rows are read as a few streams side by side, which some memory serves faster than one. In
+// shorter rows each would end before it is read ahead.
+constexpr int64_t kStreamsOfRow = 4;
+constexpr int64_t kStreamedRowBytes = 1 << 18;
+constexpr int64_t kBytesAhead = 1 << 9;
 
 // Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
 // elements that were, all but the last few. A stream asks for what it needs next; near its end that
