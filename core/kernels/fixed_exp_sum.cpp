@@ -72,6 +72,11 @@ struct FixedSums {
   }
 };
 
+// As vectors add. Only what means nothing wraps around.
+HWY_INLINE int64_t WrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 template <typename T>
 void AddRow(const T* x, int64_t count, const FixedExpSums& sums) {
   const Wide d;
@@ -92,8 +97,8 @@ void AddRow(const T* x, int64_t count, const FixedExpSums& sums) {
   hn::Store(total.high, Integers(), highs);
   hn::Store(total.low, Integers(), lows);
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    *sums.high += highs[lane];
-    *sums.low += lows[lane];
+    *sums.high = WrappingSum(*sums.high, highs[lane]);
+    *sums.low = WrappingSum(*sums.low, lows[lane]);
   }
 }
 
