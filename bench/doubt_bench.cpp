@@ -2,7 +2,6 @@
 // that the tests draw, beside uniform numbers. Of each row:
 //
 //   slow_over_fast  the best time of the family's data over that of the uniform ones
-#include <chrono>
 #include <limits>
 #include <string>
 
@@ -54,12 +53,6 @@ void Fill(const GroupFamily& family, const Form& form, T* elements) {
       element += step;
     }
   }
-}
-
-double SecondsOf(Workload& workload) {
-  const auto start = std::chrono::steady_clock::now();
-  workload.Run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,12 @@ class Workload {
   std::vector<TensorView> outputs_;
   int64_t bytes_ = 0;
 };
+
+inline double SecondsOf(Workload& workload) {
+  const auto start = std::chrono::steady_clock::now();
+  workload.Run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 // Runs the operator again and again; reports the bytes that it moves.
 inline void RunRepeatedly(benchmark::State& state, const OperatorDesc& desc) {

@@ -2,7 +2,6 @@
 //
 //   linearity  the best time of 160 Mi elements over ten times that of 16 Mi, both beyond the
 //   caches best       bytes per second of the 160 Mi: how far a form falls behind the packed one
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -159,12 +158,6 @@ constexpr struct {
                   {"MULTIPLY", Reduce<ReduceFunction::kMultiply>, 1},
                   {"LOG_SUM_EXP", Reduce<ReduceFunction::kLogSumExp>, 1},
                   {"UNFOLD", Unfold, 3}};
-
-double SecondsOf(Workload& workload) {
-  const auto start = std::chrono::steady_clock::now();
-  workload.Run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void Linearity(benchmark::State& state, const OperatorDesc& once, const OperatorDesc& tenfold) {
   Workload small(once);

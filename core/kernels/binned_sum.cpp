@@ -183,22 +183,11 @@ void Merge(const BinnedSums& other, const BinnedSums& sums) {
   total.StoreFirst(sums);
 }
 
-template <SumTerm kTerm, typename T>
-BinnedSumKernels<T> KernelsOf() {
-  return {AddRow<kTerm, T>, AddColumns<kTerm, T>, Merge<SumBins<T, kTerm>>};
-}
-
 template <typename T>
 BinnedSumKernels<T> MakeKernels(SumTerm term) {
-  switch (term) {
-    case SumTerm::kItself:
-      return KernelsOf<SumTerm::kItself, T>();
-    case SumTerm::kMagnitude:
-      return KernelsOf<SumTerm::kMagnitude, T>();
-    case SumTerm::kSquare:
-      return KernelsOf<SumTerm::kSquare, T>();
-  }
-  return {};
+  return VisitSumTerm(term, []<SumTerm kTerm>() -> BinnedSumKernels<T> {
+    return {AddRow<kTerm, T>, AddColumns<kTerm, T>, Merge<SumBins<T, kTerm>>};
+  });
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

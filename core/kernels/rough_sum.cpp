@@ -215,15 +215,9 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
 
 template <typename T>
 RoughSumKernels<T> MakeKernels(SumTerm term) {
-  switch (term) {
-    case SumTerm::kItself:
-      return {AddRow<SumTerm::kItself, T>, AddColumns<SumTerm::kItself, T>};
-    case SumTerm::kMagnitude:
-      return {AddRow<SumTerm::kMagnitude, T>, AddColumns<SumTerm::kMagnitude, T>};
-    case SumTerm::kSquare:
-      return {AddRow<SumTerm::kSquare, T>, AddColumns<SumTerm::kSquare, T>};
-  }
-  return {};
+  return VisitSumTerm(term, []<SumTerm kTerm>() -> RoughSumKernels<T> {
+    return {AddRow<kTerm, T>, AddColumns<kTerm, T>};
+  });
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -14,4 +14,18 @@ double TermOf(double x) {
   return x;
 }
 
+// Returns body.operator()<term>().
+template <typename Body>
+auto VisitSumTerm(SumTerm term, Body&& body) {
+  switch (term) {
+    case SumTerm::kMagnitude:
+      return body.template operator()<SumTerm::kMagnitude>();
+    case SumTerm::kSquare:
+      return body.template operator()<SumTerm::kSquare>();
+    case SumTerm::kItself:
+      break;
+  }
+  return body.template operator()<SumTerm::kItself>();
+}
+
 }  // namespace dmlop
