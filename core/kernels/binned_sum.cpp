@@ -22,6 +22,9 @@ template <class Bins>
 struct BinVectors {
   WideVec bins[Bins::kCount];
 
+  // An implicit constructor would not be compiled for the instruction set.
+  HWY_INLINE BinVectors() {}
+
   HWY_INLINE void Begin() {
     for (int b = 1; b < Bins::kCount; ++b) {
       bins[b] = hn::Add(bins[b], hn::Set(Wide(), Bins::Start(b)));
