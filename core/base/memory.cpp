@@ -1,5 +1,6 @@
 #include "core/base/memory.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -61,6 +62,15 @@ uint64_t OfControlGroups() {
 
 uint64_t AvailableMemory() {
   return std::min({OfMachine(), OfAddressSpace(), OfControlGroups()});
+}
+
+void PreferHugePages(std::span<std::byte> bytes) {
+  constexpr size_t kWorthwhile = size_t{1} << 22;
+  if (bytes.size() < kWorthwhile) return;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t head = (page - reinterpret_cast<uintptr_t>(bytes.data()) % page) % page;
+  // Systems that do not know them go on with small ones.
+  madvise(bytes.data() + head, bytes.size() - head, MADV_HUGEPAGE);
 }
 
 }  // namespace dmlop

@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 
+#include "core/base/memory.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/layout.h"
 
@@ -55,6 +56,7 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(size_t size)
       : bytes_(static_cast<std::byte*>(operator new(size, kAlignment))), size_(size) {
+    PreferHugePages({bytes_.get(), size});
     std::fill_n(bytes_.get(), size, std::byte{0});
   }
 
