@@ -24,7 +24,7 @@ void FlushStreams();
 // enough for the processor to write it out while more is composed.
 class StreamBuffer {
  public:
-  static constexpr int64_t kCapacity = 1 << 12;
+  static constexpr int64_t kCapacity = 1 << 11;
 
   explicit StreamBuffer(std::byte* to);
   StreamBuffer(const StreamBuffer&) = delete;

@@ -132,7 +132,8 @@ TEST_P(CopyOnIsa, StreamedRows) {
 
 TEST_P(CopyOnIsa, StreamBufferKeepsTheOrder) {
   const std::vector<std::byte> from = Numbered(40000);
-  for (const int64_t piece : {1, 63, 64, 1000, 4095, 4096}) {
+  for (const int64_t piece : {int64_t{1}, int64_t{63}, int64_t{64}, int64_t{1000},
+                              StreamBuffer::kCapacity - 1, StreamBuffer::kCapacity}) {
     const int64_t start = 5 + piece % 64;
     const int64_t size = 20000 / piece * piece;
     std::vector<std::byte> to(from.size(), kGuard);
