@@ -158,14 +158,13 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   for (int64_t row = 0; row < rows; row += Bins::kMaxCount) {
     const int64_t count = std::min(Bins::kMaxCount, rows - row);
     const T* first = x + row * row_stride;
-    const T* end = first + count * row_stride;
-    const auto vector = [&](const T* from, int64_t few, int64_t c) HWY_ATTR {
-      const bool last = from + few * row_stride == end + c;
-      AddVector<Bins>(few, last, sums.From(c), [&](int64_t r) HWY_ATTR {
-        return OneVector<kTerm>::Term(from + r * row_stride);
+    const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+      const bool last = few.number + (few.count - 1) * few.step == count - 1;
+      AddVector<Bins>(few.count, last, sums.From(c), [&](int64_t r) HWY_ATTR {
+        return OneVector<kTerm>::Term(few.first + r * few.stride);
       });
     };
-    const auto none = [](const T*, int64_t, int64_t) {};
+    const auto none = [](const FewRows<T>&, int64_t) {};
     ForEachColumns(first, count, row_stride, whole, lanes, vector, none);
     if (whole == columns) continue;
     AddVector<Bins>(count, /*last=*/true, sums.From(whole), [&](int64_t r) HWY_ATTR {

@@ -252,12 +252,12 @@ HWY_INLINE void AddVectorOfColumns(const Half* x, int64_t rows, int64_t row_stri
 template <typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ExpSums& sums) {
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    AddVectorOfColumns(from, count, row_stride, {sums.max + c, sums.sum + c});
+  const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    AddVectorOfColumns(few.first, few.count, few.stride, {sums.max + c, sums.sum + c});
   };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) {
-      AddRow(from + row * row_stride, 1, {sums.max + c, sums.sum + c});
+  const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < few.count; ++row) {
+      AddRow(few.first + row * few.stride, 1, {sums.max + c, sums.sum + c});
     }
   };
   ForEachColumns(x, rows, row_stride, columns, ColumnsAtATime<T>(), vector, single);

@@ -7,7 +7,6 @@
 #define DMLOP_KERNELS_EXTREME_COLUMNS_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "core/kernels/columns-inl.h"
@@ -19,27 +18,6 @@ namespace dmlop::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kVectorsAtATime = 4;
-
-// Where rows must keep their order, all columns of a few neighbours at a time, so that the rows are
-// read as streams: few enough for the cache to hold a line of each, and of the next ones, where the
-// stride is a power of two.
-constexpr int64_t kRowsInOrder = 4;
-
-template <typename T>
-struct Rows {
-  const T* first;
-  int64_t count;  // at most kRowsInOrder
-  int64_t stride;
-  bool more;  // as many follow
-};
-
-// Asks memory for these columns of the rows after these.
-template <typename T>
-HWY_INLINE void PrefetchNext(const Rows<T>& rows, int64_t row, int64_t c, int64_t columns) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  const T* next = rows.first + (row + kRowsInOrder) * rows.stride + c;
-  for (int64_t i = 0; i < columns; i += kLine) hwy::Prefetch(next + i);
-}
 
 template <typename T, Extreme kExtreme, int64_t kVectors>
 HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
@@ -55,9 +33,9 @@ HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfT
   for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, keys + c + v * lanes);
 }
 
+// Rows come in an order of their own: the lowest of equals counts.
 template <typename T, Extreme kExtreme, int64_t kVectors>
-HWY_INLINE void IndexOfVectors(const Rows<T>& rows, int64_t first_row, int64_t c,
-                               typename KeyOfType<T>::Key* keys,
+HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys,
                                typename KeyOfType<T>::Key* rows_of_keys) {
   using K = Keys<T, kExtreme, true>;
   const typename K::D d;
@@ -70,13 +48,14 @@ HWY_INLINE void IndexOfVectors(const Rows<T>& rows, int64_t first_row, int64_t c
   }
   for (int64_t r = 0; r < rows.count; ++r) {
     const T* x = rows.first + r * rows.stride + c;
-    if (rows.more) PrefetchNext(rows, r, c, kVectors * lanes);
-    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(first_row + r));
+    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(rows.number + r * rows.step));
     for (int64_t v = 0; v < kVectors; ++v) {
       const typename K::V key = K::Load(x + v * lanes);
+      const auto level = hn::Eq(key, best[v]);
       const auto beats = K::Beats(key, best[v]);
-      best[v] = hn::IfThenElse(beats, key, best[v]);
-      best_row[v] = hn::IfThenElse(beats, row, best_row[v]);
+      const typename K::V lower = hn::Min(row, best_row[v]);
+      best[v] = K::Better(key, best[v]);
+      best_row[v] = hn::IfThenElse(beats, row, hn::IfThenElse(level, lower, best_row[v]));
     }
   }
   for (int64_t v = 0; v < kVectors; ++v) {
@@ -98,16 +77,6 @@ HWY_INLINE void ForAllColumns(int64_t columns, int64_t lanes, Many&& many, One&&
     return;
   }
   for (; c < columns; c += lanes) one(HWY_MIN(c, columns - lanes));
-}
-
-// Calls body(rows, number of the first) for a few rows at a time.
-template <typename T, typename Body>
-HWY_INLINE void ForAllRows(const T* x, int64_t count, int64_t stride, Body&& body) {
-  for (int64_t row = 0; row < count; row += kRowsInOrder) {
-    body(Rows<T>{x + row * stride, HWY_MIN(kRowsInOrder, count - row), stride,
-                 row + 2 * kRowsInOrder <= count},
-         row);
-  }
 }
 
 template <typename T, Extreme kExtreme>
@@ -132,20 +101,20 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
                     typename KeyOfType<T>::Key* keys, typename KeyOfType<T>::Key* rows_of_keys) {
   using K = Keys<T, kExtreme, true>;
   using Key = typename K::Key;
-  ForAllRows(x, rows, row_stride, [&](const Rows<T>& few, int64_t row) HWY_ATTR {
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     ForAllColumns(
         columns, K::Lanes(),
-        [&](int64_t c) HWY_ATTR {
-          IndexOfVectors<T, kExtreme, kVectorsAtATime>(few, row, c, keys, rows_of_keys);
-        },
         [&](int64_t c)
-            HWY_ATTR { IndexOfVectors<T, kExtreme, 1>(few, row, c, keys, rows_of_keys); },
+            HWY_ATTR { IndexOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<T, kExtreme, 1>(few, c, keys, rows_of_keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             const Key key = K::Scalar(few.first[r * few.stride + c]);
-            if (!K::Order::Beats(key, keys[c])) continue;
+            const Key row = static_cast<Key>(few.number + r * few.step);
+            const bool is_first = key == keys[c] && row < rows_of_keys[c];
+            if (!is_first && !K::Order::Beats(key, keys[c])) continue;
             keys[c] = key;
-            rows_of_keys[c] = static_cast<Key>(row + r);
+            rows_of_keys[c] = row;
           }
         });
   });

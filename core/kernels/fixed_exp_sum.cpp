@@ -106,18 +106,18 @@ template <typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const FixedExpSums& sums) {
   const Wide d;
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+  const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     const WideVec max = hn::LoadU(d, sums.max + c);
     FixedSums total{hn::LoadU(Integers(), sums.high + c), hn::LoadU(Integers(), sums.low + c)};
-    for (int64_t row = 0; row < count; ++row) {
-      total.Add(ExpOfDifference(hn::Sub(LoadWide(from + row * row_stride), max)));
+    for (int64_t row = 0; row < few.count; ++row) {
+      total.Add(ExpOfDifference(hn::Sub(LoadWide(few.first + row * few.stride), max)));
     }
     hn::StoreU(total.high, Integers(), sums.high + c);
     hn::StoreU(total.low, Integers(), sums.low + c);
   };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) {
-      AddRow(from + row * row_stride, 1, {sums.max + c, sums.high + c, sums.low + c});
+  const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < few.count; ++row) {
+      AddRow(few.first + row * few.stride, 1, {sums.max + c, sums.high + c, sums.low + c});
     }
   };
   ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);
@@ -152,16 +152,16 @@ void MaxRow(const T* x, int64_t count, double* max) {
 template <typename T>
 void MaxColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, double* max) {
   const Wide d;
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    NarrowVec greatest = LoadNarrow(from);
-    for (int64_t row = 1; row < count; ++row) {
-      greatest = MaxOrNan(Narrow(), greatest, LoadNarrow(from + row * row_stride));
+  const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    NarrowVec greatest = LoadNarrow(few.first);
+    for (int64_t row = 1; row < few.count; ++row) {
+      greatest = MaxOrNan(Narrow(), greatest, LoadNarrow(few.first + row * few.stride));
     }
     hn::StoreU(MaxOrNan(d, hn::LoadU(d, max + c), hn::PromoteTo(d, greatest)), d, max + c);
   };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) {
-      max[c] = MaxOrNan(max[c], WidenElement(from[row * row_stride]));
+  const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < few.count; ++row) {
+      max[c] = MaxOrNan(max[c], WidenElement(few.first[row * few.stride]));
     }
   };
   ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);

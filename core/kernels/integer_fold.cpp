@@ -79,17 +79,17 @@ template <typename T, IntegerFold kFold>
 void FoldColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* states) {
   using F = Fold<T, kFold>;
   using Number = typename F::Number;
-  const auto vector = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
+  const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     Number* at = reinterpret_cast<Number*>(states + c);
     typename F::V state = hn::LoadU(typename F::D(), at);
-    for (int64_t row = 0; row < count; ++row) {
-      state = F::Combine(state, F::Load(from + row * row_stride));
+    for (int64_t row = 0; row < few.count; ++row) {
+      state = F::Combine(state, F::Load(few.first + row * few.stride));
     }
     hn::StoreU(state, typename F::D(), at);
   };
-  const auto single = [&](const T* from, int64_t count, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < count; ++row) {
-      F::Add(F::TermOf(from[row * row_stride]), states + c);
+  const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    for (int64_t row = 0; row < few.count; ++row) {
+      F::Add(F::TermOf(few.first[row * few.stride]), states + c);
     }
   };
   ForEachColumns(x, rows, row_stride, columns, F::Lanes(), vector, single);

@@ -262,10 +262,12 @@ void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& pr
 // number of rows where that is known, so that loops unroll.
 template <bool kTracked, int64_t kCount, typename T>
 void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t groups = GroupsAtATime();
   const int64_t count = kCount == 0 ? few.count : kCount;
   int64_t c = 0;
   for (; c + groups <= columns; c += groups) {
+    if (c % kLine == 0) few.From(c).Prefetch(kLine);
     MultiplyGroups<kTracked>(few.first + c, count, few.stride, products.From(c));
   }
   if (c == columns) return;

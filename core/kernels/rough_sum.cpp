@@ -176,6 +176,7 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   const T* x = few.first;
   int64_t c = 0;
   for (; c + kLine <= columns; c += kLine) {
+    few.From(c).Prefetch(kLine);
     for (int64_t k = c; k < c + kLine; k += 2 * lanes) {
       const WideFloats sum = SumOf<TwoVectors<kTerm>, kPart>(x + k, rows, stride);
       const int64_t l = k + lanes;

@@ -71,7 +71,7 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
   using Input = T;
   using Output = Index;
 
-  static constexpr int64_t kColumns = (1 << 13) / sizeof(T);
+  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
 
   explicit ExtremeIndexTile(int64_t capacity)
       : keys_(static_cast<size_t>(capacity)),

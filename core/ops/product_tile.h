@@ -57,7 +57,8 @@ class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 1024;  // 24 KiB of states
+  // Rows long enough to be read ahead; the states fit the second-level cache.
+  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
 
   explicit RoughProductTile(int64_t capacity)
       : kernels_(RoughProductKernelsFor<T>(kTracked)), states_(capacity) {}
