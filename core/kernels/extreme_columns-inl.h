@@ -19,9 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kVectorsAtATime = 4;
 
-template <typename T, Extreme kExtreme, int64_t kVectors>
-HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys) {
-  using K = Keys<T, kExtreme, false>;
+template <class K, int64_t kVectors, typename T>
+HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key* keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
   typename K::V best[kVectors];
@@ -34,10 +33,9 @@ HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfT
 }
 
 // Rows come in an order of their own: the lowest of equals counts.
-template <typename T, Extreme kExtreme, int64_t kVectors>
-HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOfType<T>::Key* keys,
-                               typename KeyOfType<T>::Key* rows_of_keys) {
-  using K = Keys<T, kExtreme, true>;
+template <class K, int64_t kVectors, typename T>
+HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key* keys,
+                               typename K::Key* rows_of_keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
   typename K::V best[kVectors];
@@ -64,30 +62,34 @@ HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename KeyOf
   }
 }
 
-// Calls many(c) for kVectorsAtATime vectors of columns from c on, one(c) for a vector, and, where
-// there is not even one vector, single(c) for a column. The last vector overlaps others: to see the
-// same rows again changes nothing.
-template <typename Many, typename One, typename Single>
-HWY_INLINE void ForAllColumns(int64_t columns, int64_t lanes, Many&& many, One&& one,
-                              Single&& single) {
+// Calls many(c) for kVectorsAtATime vectors of K and one(c) for one, from column c on; where there
+// is not even that, few(c) for one of Short, or else single(c) for a column. The last vector
+// overlaps others: to see the same rows again changes nothing.
+template <class K, class Short, typename Many, typename One, typename Few, typename Single>
+HWY_INLINE void ForAllColumns(int64_t columns, Many&& many, One&& one, Few&& few, Single&& single) {
+  const int64_t lanes = K::Lanes();
+  const int64_t short_lanes = Short::Lanes();
   int64_t c = 0;
   for (; c + kVectorsAtATime * lanes <= columns; c += kVectorsAtATime * lanes) many(c);
-  if (columns < lanes) {
+  if (columns >= lanes) {
+    for (; c < columns; c += lanes) one(HWY_MIN(c, columns - lanes));
+  } else if (columns >= short_lanes) {
+    for (; c < columns; c += short_lanes) few(HWY_MIN(c, columns - short_lanes));
+  } else {
     for (; c < columns; ++c) single(c);
-    return;
   }
-  for (; c < columns; c += lanes) one(HWY_MIN(c, columns - lanes));
 }
 
 template <typename T, Extreme kExtreme>
 void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                    typename KeyOfType<T>::Key* keys) {
   using K = Keys<T, kExtreme, false>;
+  using Short = Keys<T, kExtreme, false, ShortTag<typename K::Key>>;
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
-    ForAllColumns(
-        columns, K::Lanes(),
-        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys); },
-        [&](int64_t c) HWY_ATTR { BestOfVectors<T, kExtreme, 1>(few, c, keys); },
+    ForAllColumns<K, Short>(
+        columns, [&](int64_t c) HWY_ATTR { BestOfVectors<K, kVectorsAtATime>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<K, 1>(few, c, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<Short, 1>(few, c, keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             keys[c] = K::Better(K::Scalar(few.first[r * few.stride + c]), keys[c]);
@@ -101,12 +103,13 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
                     typename KeyOfType<T>::Key* keys, typename KeyOfType<T>::Key* rows_of_keys) {
   using K = Keys<T, kExtreme, true>;
   using Key = typename K::Key;
+  using Short = Keys<T, kExtreme, true, ShortTag<Key>>;
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
-    ForAllColumns(
-        columns, K::Lanes(),
-        [&](int64_t c)
-            HWY_ATTR { IndexOfVectors<T, kExtreme, kVectorsAtATime>(few, c, keys, rows_of_keys); },
-        [&](int64_t c) HWY_ATTR { IndexOfVectors<T, kExtreme, 1>(few, c, keys, rows_of_keys); },
+    ForAllColumns<K, Short>(
+        columns,
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<K, kVectorsAtATime>(few, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<K, 1>(few, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<Short, 1>(few, c, keys, rows_of_keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             const Key key = K::Scalar(few.first[r * few.stride + c]);

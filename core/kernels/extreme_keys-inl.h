@@ -16,11 +16,16 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <typename T, Extreme kExtreme, bool kForIndex>
+// Vectors of 16 bytes, for what is too narrow for longer ones.
+template <typename Key>
+using ShortTag = hn::CappedTag<Key, 16 / sizeof(Key)>;
+
+template <typename T, Extreme kExtreme, bool kForIndex,
+          class Tag = hn::ScalableTag<typename KeyOfType<T>::Key>>
 struct Keys {
   using Order = KeyOrder<T, kExtreme>;
   using Key = typename Order::Key;
-  using D = hn::ScalableTag<Key>;
+  using D = Tag;
   using V = hn::Vec<D>;
 
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
