@@ -20,6 +20,10 @@ inline TensorDesc Desc(DataType type, std::vector<uint32_t> sizes) {
   return desc;
 }
 
+// The allocator gives what is freed back to the system, and each call would take fresh pages, until
+// it has seen a large buffer come and go. A process that works with tensors has shown it some.
+inline const bool kFreedMemoryStays = (Buffer(size_t{1} << 24), true);
+
 // An operator on buffers of its own.
 class Workload {
  public:
