@@ -327,7 +327,7 @@ def run_program(program, row):
     descriptor = json.dumps(row.descriptor)
     text = subprocess.run(
         [program, descriptor, f"--benchmark_filter=^Operator|^Limit{row.limit.capitalize()}/",
-         "--benchmark_format=json", "--benchmark_repetitions=3",
+         "--benchmark_format=json", "--benchmark_repetitions=7",
          f"--benchmark_min_time={SECONDS_PER_SAMPLE / 2}",
          "--benchmark_enable_random_interleaving=true"],
         check=True, capture_output=True, text=True).stdout

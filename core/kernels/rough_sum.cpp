@@ -54,6 +54,20 @@ HWY_INLINE void AddElement(T element, const RoughSums& sums) {
   AddValue(TermOf<kTerm>(x), sums);
 }
 
+// The sum of a few terms, `stride` elements apart, goes to the one group at once.
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const RoughSums& sums) {
+  double sum = -0.0;  // changes nothing, not even the sign of zeros
+  uint32_t peak = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const float value = WidenElement(x[row * stride]);
+    sum += TermOf<kTerm>(value);
+    peak = std::max(peak, std::bit_cast<uint32_t>(std::fabs(value)));
+  }
+  if constexpr (kNeedsPeak<T, kTerm>) *sums.peak = std::max(*sums.peak, peak);
+  AddValue(sum, sums);
+}
+
 // Hands the lanes over to the one group that they worked for.
 HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
   HWY_ALIGN double heads[hn::MaxLanes(Wide())];
@@ -191,9 +205,7 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
     if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
   }
   for (; c < columns; ++c) {
-    for (int64_t row = 0; row < rows; ++row) {
-      AddElement<kTerm>(x[row * stride + c], {sums.head + c, sums.tail + c, sums.peak + c});
-    }
+    AddColumn<kTerm>(x + c, rows, stride, {sums.head + c, sums.tail + c, sums.peak + c});
   }
 }
 
