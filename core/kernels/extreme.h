@@ -95,8 +95,8 @@ struct IndexKernels {
   // Rows that one call of index_of_columns takes at most: their numbers fit in a key.
   static constexpr int64_t kMaxRows = sizeof(Key) == 1 ? 128 : 1024;
 
-  // As ValueKernels, with index keys; rows_of_keys[c] becomes the number of the row that improved
-  // keys[c], the first of equals.
+  // As ValueKernels, with index keys that start at the worst and rows_of_keys that start at 0:
+  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals.
   Key (*best_of_row)(const T* x, int64_t count);
   // The number of the first element that has the key; `count` if there is none.
   int64_t (*first_in_row)(const T* x, int64_t count, Key key);
