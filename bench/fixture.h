@@ -63,7 +63,8 @@ class Workload {
   int64_t bytes_ = 0;
 };
 
-inline double SecondsOf(Workload& workload) {
+template <class W>
+double SecondsOf(W& workload) {
   const auto start = std::chrono::steady_clock::now();
   workload.Run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

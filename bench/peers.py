@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """The operators beside NumPy, PyTorch and what memory allows, in one run on one machine.
 
-    bench/peers.py [--bench PROGRAM] [--rounds N] [ROW...]
+    bench/peers.py [--program PROGRAM] [--rounds N] [ROW...]
 
 Prints a Markdown table: for each row the bytes per second, and the share of the limit that each
 contestant reaches: copies and moves against the best copy past the caches, reductions against the
-best read, in one stream or a few, UNFOLD against the best write. The limit is measured beside every
-row; contestants take turns in each round, and medians count. ROW is a regular expression of names
-to run.
+best read, in one stream or a few, UNFOLD against the best write. Limit and contestants take short
+turns, round after round; the medians of the rounds' ratios count, because memory itself is quicker
+at some times than at others. ROW is a regular expression of names to run.
 """
 
 import argparse
@@ -27,7 +27,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TORCH_TYPES = {"FLOAT32": torch.float32, "FLOAT16": torch.float16, "FLOAT64": torch.float64,
                "INT8": torch.int8, "UINT8": torch.uint8, "INT32": torch.int32,
                "INT64": torch.int64}
-SECONDS_PER_SAMPLE = 0.1
+SECONDS_PER_TURN = 0.02
+SECONDS_PER_CONTESTANT = 3
 
 
 class Row:
@@ -312,80 +313,110 @@ ROWS = [
 # --- timing --------------------------------------------------------------------------------------
 
 
-def seconds_of(function):
-    """The median time of some calls; of one, where that takes long."""
+def seconds_of_turn(function):
+    """The median time of some calls, after one that wakes the threads up."""
+    function()
     samples = []
-    while sum(samples) < SECONDS_PER_SAMPLE:
+    while sum(samples) < SECONDS_PER_TURN:
         start = time.perf_counter()
         function()
         samples.append(time.perf_counter() - start)
     return statistics.median(samples)
 
 
-def run_program(program, row):
-    """Seconds a call, bytes that it moves, and the limit in bytes per second."""
-    descriptor = json.dumps(row.descriptor)
-    text = subprocess.run(
-        [program, descriptor, f"--benchmark_filter=^Operator|^Limit{row.limit.capitalize()}/",
-         "--benchmark_format=json", "--benchmark_repetitions=7",
-         f"--benchmark_min_time={SECONDS_PER_SAMPLE / 2}",
-         "--benchmark_enable_random_interleaving=true"],
-        check=True, capture_output=True, text=True).stdout
-    runs = [run for run in json.loads(text)["benchmarks"] if run["run_type"] == "iteration"]
-    times = [run["real_time"] * 1e-9 for run in runs if run["name"].startswith("Operator")]
-    rates = [run["bytes_per_second"] for run in runs if run["name"].startswith("Operator")]
-    limits = {}
-    for run in runs:
-        if run["name"].startswith("Limit"):
-            limits.setdefault(run["name"], []).append(run["bytes_per_second"])
-    seconds = statistics.median(times)
-    limit = max(statistics.median(of_one_way) for of_one_way in limits.values())
-    return seconds, statistics.median(rates) * seconds, limit
+class Program:
+    """dmlop's side of a row: `turns` are its operator and the ways to reach the limit."""
+
+    def __init__(self, program, row):
+        self._process = subprocess.Popen([program, json.dumps(row.descriptor), row.limit],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        names = iter(lambda: self._process.stdout.readline().strip(), "")
+        self.bytes = [int(line.split()[1]) for line in names]
+        self.turns = [lambda number=number: self._turn(number)
+                      for number in range(len(self.bytes))]
+
+    def _turn(self, number):
+        print(number, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.communicate()
+
+
+def peers_of(row):
+    """The peers' turns, by name."""
+    turns = {}
+    for name, library in (("NumPy", np), ("PyTorch", torch)):
+        try:
+            function = row.peers(library)
+            if function:
+                function()
+                turns[name] = lambda function=function: seconds_of_turn(function)
+        except (RuntimeError, TypeError):  # not implemented for the type
+            pass
+    return turns
+
+
+def take_turns(turns, rounds):
+    """The seconds of each in each round; of one that is slow, in the first rounds only."""
+    seconds = {name: [] for name in turns}
+    for _ in range(rounds):
+        for name, turn in turns.items():
+            if sum(seconds[name]) < SECONDS_PER_CONTESTANT:
+                seconds[name].append(turn())
+    return seconds
+
+
+def median_ratio(above, below):
+    """Of what was measured in the same rounds: memory is quicker at some times than at others."""
+    return statistics.median(a / b for a, b in zip(above, below))
+
+
+class Result:
+    """Of a contestant: its seconds, its bytes per second, its share of the limit, and how many
+    times as long dmlop takes."""
+
+    def __init__(self, seconds, own, moved, limits):
+        self.seconds = statistics.median(seconds)
+        self.rate = moved / self.seconds
+        self.share = min(moved / size * median_ratio(limit, seconds) for size, limit in limits)
+        self.behind = median_ratio(own, seconds)
 
 
 def measure(program, row, rounds):
-    """For each contestant the median of its seconds, and of its share of the limit."""
-    peers = {}
-    for name, library in (("NumPy", np), ("PyTorch", torch)):
-        try:
-            peers[name] = row.peers(library)
-            if peers[name]:
-                peers[name]()
-        except (RuntimeError, TypeError):  # not implemented for the type
-            peers[name] = None
-    seconds = {"dmlop": [], **{name: [] for name, peer in peers.items() if peer}}
-    shares = {name: [] for name in seconds}
-    for _ in range(rounds):
-        own, moved, limit = run_program(program, row)
-        for name in seconds:
-            taken = own if name == "dmlop" else seconds_of(peers[name])
-            seconds[name].append(taken)
-            shares[name].append(moved / taken / limit)
-    return {name: (statistics.median(seconds[name]), statistics.median(shares[name]), moved)
-            for name in seconds}
+    peers = peers_of(row)
+    with Program(program, row) as own:
+        limits = {f"limit {i}": turn for i, turn in enumerate(own.turns[1:])}
+        seconds = take_turns({"dmlop": own.turns[0], **limits, **peers}, rounds)
+    limits = list(zip(own.bytes[1:], (seconds[name] for name in limits)))
+    return {name: Result(seconds[name], seconds["dmlop"], own.bytes[0], limits)
+            for name in ("dmlop", *peers)}
 
 
 def cell(result):
     if result is None:
         return "–"
-    seconds, share, moved = result
-    if seconds < 1e-4:
-        return f"{seconds * 1e6:.2f} µs"
-    return f"{share:.2f} ({moved / seconds / 1e9:.1f} GB/s)"
+    if result.seconds < 1e-4:
+        return f"{result.seconds * 1e6:.2f} µs"
+    return f"{result.share:.2f} ({result.rate / 1e9:.1f} GB/s)"
 
 
 def verdict(row, results):
     """Where dmlop falls short. Peers within a twentieth of it are level: noise is larger."""
-    seconds, share, _ = results["dmlop"]
+    share = results["dmlop"].share
     faults = [f"below {row.target}"] if row.target and share < row.target else []
-    faults += [f"behind {name}" for name, result in results.items() if result[0] * 1.05 < seconds]
+    faults += [f"behind {name} ({result.behind:.2f})" for name, result in results.items()
+               if result.behind > 1.05]
     return ", ".join(faults)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", default=f"{ROOT}/build/release/bench/operator_bench")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--program", default=f"{ROOT}/build/release/bench/operator_turns")
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("rows", nargs="*", metavar="ROW")
     options = parser.parse_args()
     torch.set_num_threads(os.cpu_count())
@@ -395,7 +426,7 @@ def main():
     for row in ROWS:
         if options.rows and not any(re.search(pattern, row.name) for pattern in options.rows):
             continue
-        results = measure(options.bench, row, options.rounds)
+        results = measure(options.program, row, options.rounds)
         cells = [cell(results.get(name)) for name in ("dmlop", "NumPy", "PyTorch")]
         print(f"| {row.name} | {row.target or ''} | {' | '.join(cells)} | {verdict(row, results)} |")
         sys.stdout.flush()

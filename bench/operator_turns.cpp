@@ -1,0 +1,84 @@
+// An operator, and what memory allows, by turns with other programs:
+//
+//   operator_turns DESCRIPTOR LIMIT
+//
+// DESCRIPTOR is the JSON text of an operator, LIMIT one of copy, read and write. First prints one
+// line for each workload, its name and the bytes that a call moves: the operator, and each way to
+// reach the limit. Then each line of standard input is the number of a workload, whose turn it is;
+// the answer is the median of the seconds that its calls took. peers.py gives the turns.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/fixture.h"
+#include "bench/limits.h"
+#include "core/document/operator_document.h"
+
+namespace dmlop {
+namespace {
+
+constexpr double kSecondsPerTurn = 0.02;
+
+OperatorDesc ReadOperator(const std::string& text) {
+  Diagnostics diagnostics;
+  std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
+  if (json) {
+    OperatorDocument document(*std::move(json), "", diagnostics);
+    if (document.has_operator()) {
+      document.Check(kHighestFeatureLevel, diagnostics);
+      if (!diagnostics.has_errors()) return document.op();
+    }
+  }
+  std::fprintf(stderr, "not an operator that can run: %s\n", text.c_str());
+  std::exit(2);
+}
+
+// The first call is not timed: it wakes the threads up.
+template <class W>
+double TakeTurn(W& workload) {
+  workload.Run();
+  std::vector<double> seconds;
+  double sum = 0;
+  while (sum < kSecondsPerTurn) {
+    seconds.push_back(SecondsOf(workload));
+    sum += seconds.back();
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+// Its name is told; returns how it takes a turn.
+template <class W>
+std::function<double()> Introduce(const char* name, std::shared_ptr<W> workload) {
+  std::cout << name << ' ' << workload->bytes() << '\n';
+  return [workload] { return TakeTurn(*workload); };
+}
+
+int Main(const std::string& descriptor, std::string_view limit) {
+  std::vector<std::function<double()>> turns;
+  turns.push_back(Introduce("Operator", std::make_shared<Workload>(ReadOperator(descriptor))));
+  for (const LimitWay& way : kLimitWays) {
+    if (Name(way.limit) == limit) {
+      turns.push_back(Introduce(way.name, std::make_shared<LimitWorkload>(way)));
+    }
+  }
+  std::cout << std::endl;
+  for (size_t number; std::cin >> number && number < turns.size();) {
+    std::cout << turns[number]() << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace dmlop
+
+int main(int argc, char** argv) {
+  if (argc == 3) return dmlop::Main(argv[1], argv[2]);
+  std::fprintf(stderr, "usage: operator_turns DESCRIPTOR LIMIT\n");
+  return 2;
+}
