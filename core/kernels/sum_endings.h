@@ -5,6 +5,7 @@
 //   OfSpecial(sum)                   terms some of which are not finite, as IEEE 754 adds them
 //   Decide(sum, bound, n, result)    a sum of terms as in Of that is known within `bound`; false
 //                                    where that is not enough to know what Of would give
+//   kShort                           the same for few terms, if there are kernels for that
 #pragma once
 
 #include <bit>
@@ -17,6 +18,7 @@
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
+#include "core/kernels/short_sum.h"
 #include "core/tensor/half.h"
 
 namespace dmlop::reduce {
@@ -85,6 +87,8 @@ T RoundZero(double zero) {
 }
 
 struct Rounded {
+  static constexpr ShortEnding kShort = ShortEnding::kSum;
+
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
     return RoundSum<T>(sum);
@@ -104,6 +108,8 @@ struct Rounded {
 };
 
 struct Averaged {
+  static constexpr ShortEnding kShort = ShortEnding::kAverage;
+
   template <typename T>
   static T Of(const ExactSum& sum, int64_t n) {
     return RoundQuotient<T>(sum, static_cast<uint64_t>(n));
@@ -129,6 +135,8 @@ struct Averaged {
 };
 
 struct SquareRooted {
+  static constexpr ShortEnding kShort = ShortEnding::kSquareRoot;
+
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
     return RoundSquareRoot<T>(sum);

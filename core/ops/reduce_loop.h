@@ -7,7 +7,8 @@
 //   AddRow(o, row)                    elements of group o
 //   AddColumns(columns, rows)         elements of all groups: `columns` leads from group to group
 //   Merge(o, other, p, number)        what another part of group o has seen: state p of the same or
-//                                     another tile, whose elements' numbers count from `number`
+//                                     another tile, whose elements' numbers count from `number`;
+//                                     not for tiles that take groups as a whole (kElements)
 //   Finish(o, n, result)              the result of group o of n elements; false: not decided
 #pragma once
 
@@ -32,6 +33,12 @@ struct ElementRun {
   int64_t number;
   int64_t number_step;
 };
+
+// A tile that takes groups as a whole says how many of their elements it takes together.
+template <typename Tile>
+inline constexpr int64_t kElementsOf = 0;
+template <typename Tile>
+requires(Tile::kElements > 0) inline constexpr int64_t kElementsOf<Tile> = Tile::kElements;
 
 // The groups that a run of elements belongs to, one each.
 struct ColumnRun {
@@ -81,6 +88,8 @@ class ReduceLoop {
   }
 
  private:
+  static constexpr bool kMerges = kElementsOf<Tile> == 0;
+
   static constexpr int64_t kParallelElements = 1 << 17;  // fewer are done before threads wake
 
   static constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
@@ -120,7 +129,7 @@ class ReduceLoop {
     undecided_.clear();
     if (plan_.block_count() == 1) {
       RunWholeGroups(count, tile_at);
-    } else {
+    } else if constexpr (kMerges) {
       RunInBlocks(count, tile_at);
     }
     std::sort(undecided_.begin(), undecided_.end());
@@ -204,9 +213,10 @@ class ReduceLoop {
     if constexpr (requires { tile.SetShift(0, 0.0); }) SetShifts(place, tile);
     const Input* first = input_ + place.input;
     const int64_t column_stride = Stride(ReducePlan::kInput);
-    if (plan_.fold.count > 1) {
-      AccumulateFold(place, begin, end, tile);
-    } else if (plan_.by_columns) {
+    if constexpr (kMerges) {
+      if (plan_.fold.count > 1) return AccumulateFold(place, begin, end, tile);
+    }
+    if (plan_.by_columns) {
       ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
         run.first = first + offset;
         tile.AddColumns(ColumnRun{place.count, column_stride}, run);
@@ -278,11 +288,10 @@ class ReduceLoop {
 
   void Finish(const Place& place, const Outputs& outputs, Tile& tile,
               std::vector<int64_t>& undecided) {
-    const auto finish = [&](int64_t o) {
-      Output& result = output_[place.output + o * Stride(ReducePlan::kOutput)];
-      if (!tile.Finish(o * plan_.fold.output_step, plan_.group_size, result)) {
-        undecided.push_back(place.first + o);
-      }
+    Output* to = output_ + place.output;
+    const auto finish = [&, to, stride = Stride(ReducePlan::kOutput), step = plan_.fold.output_step,
+                         size = plan_.group_size](int64_t o) {
+      if (!tile.Finish(o * step, size, to[o * stride])) undecided.push_back(place.first + o);
     };
     if (chosen_ == nullptr) {
       for (int64_t o = outputs.begin; o < outputs.end; ++o) finish(o);

@@ -12,6 +12,7 @@ constexpr int64_t kTurnsPerMerge = 1024;  // that make up for merging the states
 constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
 constexpr int64_t kTileOfRows = 64;       // outputs
 constexpr int64_t kShortRow = 64;         // elements
+constexpr int64_t kScaleOfRows = 4;       // of tiles of whole groups that need not be gathered
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
 constexpr int64_t kFoldedColumns = 1024;  // at most
 constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
@@ -35,6 +36,24 @@ LoopNest<kOperands> InOrderOfMemory(const LoopNest<kOperands>& nest, size_t k) {
     }
   }
   return Merged(result);
+}
+
+bool IsReduced(size_t dim, const std::vector<uint32_t>& axes) {
+  return std::find(axes.begin(), axes.end(), dim) != axes.end();
+}
+
+LoopNest<ReducePlan::kReducedOperands> ReducedLoops(const Layout& input,
+                                                    const std::vector<uint32_t>& axes) {
+  Dims sizes;
+  for (size_t d = 0; d < input.rank(); ++d) {
+    if (IsReduced(d, axes)) sizes.push_back(input.sizes[d]);
+  }
+  const Dims numbers = PackedStrides(sizes);
+  LoopNest<ReducePlan::kReducedOperands> loops;
+  for (size_t d = 0; d < input.rank(); ++d) {
+    if (IsReduced(d, axes)) loops.Push(input.sizes[d], {input.strides[d], numbers[loops.rank()]});
+  }
+  return Merged(loops);
 }
 
 int64_t KeptStride(const ReducePlan& plan) {
@@ -93,6 +112,11 @@ bool HasShortRows(const ReducePlan& plan) {
 
 int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t outputs = plan.kept.sizes.back();
+  if (traits.tile_of_elements > 0 && KeptStride(plan) != 1) {
+    const int64_t scale = ReducedStride(plan) == 1 ? kScaleOfRows : 1;
+    const int64_t tile = traits.tile_of_elements * scale / plan.group_size;
+    return std::clamp(tile, int64_t{1}, std::min(outputs, traits.tile_of_columns));
+  }
   // Without vectors it is single outputs that are wanted, those that were left undecided.
   if (!plan.by_columns) return traits.by_vectors ? std::min(outputs, kTileOfRows) : 1;
   if (plan.fold.count > 1) return std::min(outputs, kFoldedColumns / plan.fold.count);
@@ -115,33 +139,29 @@ int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
 
 }  // namespace
 
+std::optional<int64_t> RunStride(const Layout& input, const std::vector<uint32_t>& axes) {
+  const auto loops = InOrderOfMemory(ReducedLoops(input, axes), ReducePlan::kElement);
+  if (loops.rank() > 1) return std::nullopt;
+  return loops.rank() == 0 ? 0 : loops.strides[ReducePlan::kElement].back();
+}
+
 ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,
                       const std::vector<uint32_t>& axes, const ReduceTraits& traits) {
   LoopNest<ReducePlan::kKeptOperands> kept;
-  LoopNest<ReducePlan::kReducedOperands> reduced;
-  Dims reduced_sizes;
   for (size_t d = 0; d < input.rank(); ++d) {
-    if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
-      kept.Push(input.sizes[d], {input.strides[d], output.strides[d], shift.strides[d]});
-    } else {
-      reduced_sizes.push_back(input.sizes[d]);
-    }
-  }
-  const Dims numbers = PackedStrides(reduced_sizes);
-  for (size_t d = 0; d < input.rank(); ++d) {
-    if (std::find(axes.begin(), axes.end(), d) == axes.end()) continue;
-    reduced.Push(input.sizes[d], {input.strides[d], numbers[reduced.rank()]});
+    if (IsReduced(d, axes)) continue;
+    kept.Push(input.sizes[d], {input.strides[d], output.strides[d], shift.strides[d]});
   }
 
   ReducePlan plan;
-  plan.group_size = Product(reduced_sizes);
+  plan.reduced = ReducedLoops(input, axes);
+  plan.group_size = Product(plan.reduced.sizes);
   plan.output_count = Product(kept.sizes);
   plan.kept = AtLeastOneLoop(InOrderOfMemory(Merged(kept), ReducePlan::kInput));
-  reduced = Merged(reduced);
-  if (traits.any_order) reduced = InOrderOfMemory(reduced, ReducePlan::kElement);
-  plan.reduced = AtLeastOneLoop(reduced);
-  plan.by_columns = OutputsLieCloser(plan);
-  if (traits.any_order && traits.by_vectors) FoldShortRows(plan);
+  if (traits.any_order) plan.reduced = InOrderOfMemory(plan.reduced, ReducePlan::kElement);
+  plan.reduced = AtLeastOneLoop(plan.reduced);
+  plan.by_columns = traits.tile_of_elements > 0 || OutputsLieCloser(plan);
+  if (traits.tile_of_elements == 0 && traits.any_order && traits.by_vectors) FoldShortRows(plan);
   if (traits.by_vectors && HasShortRows(plan)) plan.by_columns = true;
   plan.tile = TileFor(plan, traits);
   plan.block = BlockFor(plan, traits);

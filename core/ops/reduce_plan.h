@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/tensor/loop_nest.h"
@@ -51,7 +52,13 @@ struct ReduceTraits {
   bool any_order;           // within a group
   bool by_vectors;          // neighbours in memory are cheaper than elements that lie apart
   int64_t tile_of_columns;  // outputs whose states are worked on together
+  // Where all elements of a group are wanted at once: elements that are gathered together, unless
+  // neighbours in memory are.
+  int64_t tile_of_elements = 0;
 };
+
+// How far apart the elements of a group lie, if at regular distances; 0 for a single one.
+std::optional<int64_t> RunStride(const Layout& input, const std::vector<uint32_t>& axes);
 
 // `shift` is a packed tensor of the output's sizes, which runs beside the output.
 ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,

@@ -9,11 +9,29 @@
 namespace dmlop {
 namespace {
 
+bool AreShort(const ReduceDesc& desc, const Layout& input, const Layout& output) {
+  const std::optional<int64_t> stride = RunStride(input, *desc.axes);
+  const int64_t most = stride == 1 ? kMaxShortRow : kMaxShortColumn;
+  return stride && input.element_count() <= most * output.element_count();
+}
+
+// By vectors, where that is enough to decide the rounding. Returns the outputs that it leaves.
+template <typename T, SumTerm kTerm, typename Ending>
+std::vector<int64_t> ReduceByVectors(const ReduceDesc& desc, const ConstTensorView& input,
+                                     const TensorView& output) {
+  if constexpr (requires { Ending::kShort; }) {
+    if (AreShort(desc, input.layout, output.layout)) {
+      return ReduceWith<ShortSumTile<T, kTerm, Ending::kShort>>(desc, input, output);
+    }
+  }
+  return ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
+}
+
 // By vectors, and once more exactly where that does not decide the rounding.
 template <SumTerm kTerm, typename Ending>
 void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto undecided = ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
+    const auto undecided = ReduceByVectors<T, kTerm, Ending>(desc, input, output);
     if (undecided.empty()) return;
     if (AreFew(undecided, output)) {
       ReduceAgainWith<ExactSumTile<T, kTerm, Ending, false>>(desc, input, output, undecided);

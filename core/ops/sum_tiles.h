@@ -5,12 +5,14 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 #include "core/kernels/binned_sum.h"
 #include "core/kernels/rough_sum.h"
+#include "core/kernels/short_sum.h"
 #include "core/kernels/sum_endings.h"
 #include "core/ops/vector_tile.h"
 
@@ -84,7 +86,47 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   std::vector<double> blocks_;
 };
 
-// Exact sums, for the groups that RoughSumTile leaves undecided: ties, what all but is a tie, and
+// Sums of a few floats by vectors. A group whose rounding is in doubt is left undecided.
+template <typename T, SumTerm kTerm, ShortEnding kEnding>
+class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = 1024;
+  static constexpr int64_t kElements = ShortSumTile::kGathered;
+
+  explicit ShortSumTile(int64_t capacity)
+      : results_(static_cast<size_t>(capacity)), in_doubt_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count) { std::fill_n(in_doubt_.begin(), count, uint8_t{0}); }
+
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    if (run.stride != 1) return VectorTile<ShortSumTile, T>::AddColumns(columns, run);
+    kernels_.sum_rows(run.first, run.count, columns.stride, columns.count, results_.data(),
+                      in_doubt_.data());
+  }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    kernels_.sum_rows(x, count, 0, 1, results_.data() + o, in_doubt_.data() + o);
+  }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.sum_columns(x, rows, row_stride, columns, results_.data(), in_doubt_.data());
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    result = results_[static_cast<size_t>(o)];
+    return in_doubt_[static_cast<size_t>(o)] == 0;
+  }
+
+ private:
+  ShortSumKernels<T> kernels_ = ShortSumKernelsFor<T>(kTerm, kEnding);
+  std::vector<T> results_;
+  std::vector<uint8_t> in_doubt_;
+};
+
+// Exact sums, for the groups that other tiles leave undecided: ties, what all but is a tie, and
 // terms that cancel each other.
 template <typename T, SumTerm kTerm, typename Ending, bool kMany>
 class ExactSumTile : public SelectedTile<ExactSumTile<T, kTerm, Ending, kMany>, T, kMany> {

@@ -60,8 +60,10 @@ class VectorTile {
     tile().AddRows(run.first, run.count, run.stride, columns);
   }
 
- private:
+ protected:
   static constexpr int64_t kGathered = (1 << 14) / sizeof(T);  // elements, in the nearest cache
+
+ private:
   static constexpr int64_t kFewColumns = 8;
   static constexpr int64_t kManyRows = 64;
 

@@ -1,0 +1,444 @@
+#include "core/kernels/short_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/short_sum.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "core/kernels/columns-inl.h"
+#include "core/kernels/dispatch.h"
+#include "core/kernels/sum_terms-inl.h"
+#include "core/kernels/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// Whether a sum is exact whatever its terms are: FLOAT16 values are multiples of 2^-24 below 2^16.
+template <typename T, SumTerm kTerm>
+inline constexpr bool kAlwaysExact = std::is_same_v<T, Half>&& kTerm != SumTerm::kSquare;
+
+// Whether it is worth finding out. Sums of squares of FLOAT32 are rarely exact, and nearly never
+// halfway between two results.
+template <typename T, SumTerm kTerm>
+inline constexpr bool kMayBeExact = std::is_same_v<T, float>&& kTerm != SumTerm::kSquare;
+
+// What is known of the elements x of groups side by side, or of parts of one group; D is of double.
+template <class D>
+struct Range {
+  using Floats = hn::Rebind<float, D>;
+  using Bits = hn::RebindToUnsigned<Floats>;
+
+  hn::Vec<Bits> most;   // the largest |x|
+  hn::Vec<Bits> least;  // the smallest |x| but 0, less one unit in the last place
+
+  static HWY_INLINE Range OfNothing() { return {hn::Zero(Bits()), hn::Set(Bits(), 0x7F7FFFFFu)}; }
+
+  HWY_INLINE void Take(hn::Vec<Floats> x) {
+    const auto magnitude = hn::BitCast(Bits(), hn::Abs(x));
+    most = hn::Max(most, magnitude);
+    least = hn::Min(least, hn::Sub(magnitude, hn::Set(Bits(), 1u)));
+  }
+
+  HWY_INLINE hn::Vec<D> Most() const { return hn::PromoteTo(D(), hn::BitCast(Floats(), most)); }
+
+  // All x are multiples of 2^-23 times this power of two, which is 0 where the least is subnormal.
+  HWY_INLINE hn::Vec<D> LeastPower() const {
+    const auto magnitude = hn::Add(least, hn::Set(Bits(), 1u));
+    const auto power = hn::And(magnitude, hn::Set(Bits(), 0x7F800000u));
+    return hn::PromoteTo(D(), hn::BitCast(Floats(), power));
+  }
+};
+
+template <SumTerm kTerm, class D>
+HWY_INLINE hn::Vec<D> Term(D d, hn::Vec<hn::Rebind<float, D> > x) {
+  const auto wide = hn::PromoteTo(d, x);
+  if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
+  if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
+  return wide;
+}
+
+// A sum and how far off it may be.
+template <class D>
+struct SumAndError {
+  hn::Vec<D> sum, error;
+};
+
+// Of sums of `count` terms, of which no lane of a vector has added up more than `depth`. Each
+// addition is off by 2^-53 of the magnitudes so far; twice that leaves room for the errors of the
+// errors.
+template <SumTerm kTerm, typename T, class D>
+HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Vec<D> least_power,
+                                    int64_t count, int64_t depth) {
+  if constexpr (kAlwaysExact<T, kTerm>) return {sum, hn::Zero(d)};
+  const auto relative = hn::Set(d, static_cast<double>(depth) * 0x1p-52);
+  if constexpr (!kMayBeExact<T, kTerm>) return {sum, hn::Mul(sum, relative)};
+  const auto magnitude = hn::Mul(most, hn::Set(d, static_cast<double>(count)));
+  // Binary64 holds any multiple of 2^-23 p that is at most 2^53 of it.
+  const auto is_exact = hn::Le(magnitude, hn::Mul(least_power, hn::Set(d, 0x1p30)));
+  return {sum, hn::IfThenZeroElse(is_exact, hn::Mul(magnitude, relative))};
+}
+
+// The function's value for a sum, and how far off that may be. No error: the value rounds as the
+// exact one does.
+template <ShortEnding kEnding, class D>
+HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t rows) {
+  const auto sum = of_terms.sum;
+  auto error = of_terms.error;
+  auto value = sum;
+  auto back = sum;
+  if constexpr (kEnding == ShortEnding::kAverage) {
+    const auto count = hn::Set(d, static_cast<double>(rows));
+    value = hn::Div(sum, count);
+    back = hn::Mul(value, count);
+    error = hn::Div(error, count);
+  }
+  if constexpr (kEnding == ShortEnding::kSquareRoot) {
+    value = hn::Sqrt(sum);
+    back = hn::Mul(value, value);
+    error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
+  }
+  // A value that is halfway between two results has few bits: what leads back is exact then.
+  const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
+  const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
+  return {value, hn::IfThenZeroElse(is_exact, room)};
+}
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+// Highway takes infinities for the largest numbers.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
+  HWY_ALIGN double wide[hn::MaxLanes(D())];
+  HWY_ALIGN float narrow[hn::MaxLanes(D())];
+  hn::Store(x, d, wide);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) narrow[i] = static_cast<float>(wide[i]);
+  return hn::Load(hn::Rebind<float, D>(), narrow);
+}
+#else
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D, hn::Vec<D> x) {
+  return hn::DemoteTo(hn::Rebind<float, D>(), x);
+}
+#endif
+
+// To the nearest value of T, ties to even, still in binary64.
+template <typename T, class D>
+HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
+  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(d, ToFloats(d, x));
+  // Adding 1.5 * 2^42 times the power of two below |x| rounds to 11 bits; to fewer where FLOAT16
+  // is subnormal.
+  const hn::RebindToUnsigned<D> bits;
+  const auto magnitude = hn::Abs(x);
+  const auto exponent = hn::And(hn::BitCast(bits, magnitude), hn::Set(bits, 0x7FFull << 52));
+  const auto power =
+      hn::Min(hn::Max(hn::BitCast(d, exponent), hn::Set(d, 0x1p-14)), hn::Set(d, 0x1p16));
+  const auto shifter = hn::Mul(power, hn::Set(d, 0x1.8p42));
+  const auto rounded = hn::Sub(hn::Add(magnitude, shifter), shifter);
+  const auto overflows = hn::Gt(rounded, hn::Set(d, 65504.0));
+  const auto infinity = hn::Set(d, INFINITY);
+  return hn::CopySignToAbs(hn::IfThenElse(overflows, infinity, rounded), x);
+}
+
+// Any NaN becomes the canonical one.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
+  const hn::Rebind<float, D> floats;
+  const hn::RebindToUnsigned<decltype(floats)> bits;
+  const auto narrow = ToFloats(d, x);
+  return hn::IfThenElse(hn::IsNaN(narrow), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), narrow);
+}
+
+// Stores values of T.
+template <class D>
+HWY_INLINE void StoreResults(D d, hn::Vec<D> x, float* to) {
+  hn::StoreU(ToResults(d, x), hn::Rebind<float, D>(), to);
+}
+template <class D>
+HWY_INLINE void StoreResults(D d, hn::Vec<D> x, Half* to) {
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  HWY_ALIGN double lanes[hn::MaxLanes(D())];
+  hn::Store(x, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) to[i] = ToHalf(lanes[i]);
+#else
+  const hn::Rebind<hwy::float16_t, D> halves;
+  hn::StoreU(hn::DemoteTo(halves, ToResults(d, x)), halves, reinterpret_cast<hwy::float16_t*>(to));
+#endif
+}
+
+// Ends as many groups as D has lanes.
+template <ShortEnding kEnding, class D, typename T>
+HWY_INLINE void Finish(D d, const SumAndError<D>& of_terms, int64_t count, T* results,
+                       uint8_t* in_doubt) {
+  const auto end = End<kEnding>(d, of_terms, count);
+  const auto value = RoundTo<T>(d, end.sum);
+  StoreResults(d, value, results);
+  // A value that is not finite is none that rounding could change.
+  const auto zero = hn::Zero(d);
+  const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
+  const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
+  const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
+  // Zeros are not told apart here: where anything is in doubt about them, so is their sign.
+  const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
+  const auto certain = hn::Or(hn::Eq(off, zero), is_same);
+  if (HWY_LIKELY(hn::AllTrue(d, certain))) return;
+  HWY_ALIGN double lanes[hn::MaxLanes(D())];
+  hn::Store(hn::IfThenElse(certain, zero, hn::Set(d, 1.0)), d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) in_doubt[i] = lanes[i] != 0;
+}
+
+// What has been seen of columns; the range only where it matters.
+template <class D>
+struct Terms {
+  static HWY_INLINE Terms OfNothing() {
+    return {hn::Set(D(), -0.0), Range<D>::OfNothing()};  // a sum of only -0 is -0
+  }
+
+  template <SumTerm kTerm, typename T>
+  HWY_INLINE void Take(const FewRows<T>& rows) {
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
+      if constexpr (kMayBeExact<T, kTerm>) range.Take(value);
+      sum = hn::Add(sum, Term<kTerm>(D(), value));
+    }
+  }
+
+  hn::Vec<D> sum;
+  Range<D> range;
+};
+
+template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
+HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, int64_t rows, T* results,
+                              uint8_t* in_doubt) {
+  const auto of_terms =
+      WithError<kTerm, T>(d, terms.sum, terms.range.Most(), terms.range.LeastPower(), rows, rows);
+  Finish<kEnding>(d, of_terms, rows, results, in_doubt);
+}
+
+// Calls body(d, c) for all columns, many lanes at a time or one.
+template <typename Body>
+HWY_INLINE void ForEachVector(int64_t columns, Body&& body) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) body(Wide(), c);
+  for (; c < columns; ++c) body(hn::CappedTag<double, 1>(), c);
+}
+
+// Terms of many columns, which memory wants to be read in rows.
+class ManyTerms {
+ public:
+  static constexpr int64_t kColumns = 512;
+
+  HWY_INLINE explicit ManyTerms(int64_t columns) {
+    ForEachVector(
+        columns, [&](auto d, int64_t c) HWY_ATTR { Store(d, Terms<decltype(d)>::OfNothing(), c); });
+  }
+
+  template <class D>
+  HWY_INLINE Terms<D> Load(D d, int64_t c) const {
+    const typename Range<D>::Bits bits;
+    return {hn::LoadU(d, sum_ + c), {hn::LoadU(bits, most_ + c), hn::LoadU(bits, least_ + c)}};
+  }
+
+  template <class D>
+  HWY_INLINE void Store(D d, const Terms<D>& terms, int64_t c) {
+    const typename Range<D>::Bits bits;
+    hn::StoreU(terms.sum, d, sum_ + c);
+    hn::StoreU(terms.range.most, bits, most_ + c);
+    hn::StoreU(terms.range.least, bits, least_ + c);
+  }
+
+ private:
+  HWY_ALIGN double sum_[kColumns];
+  HWY_ALIGN uint32_t most_[kColumns];
+  HWY_ALIGN uint32_t least_[kColumns];
+};
+
+// ManyTerms::kColumns at most.
+template <SumTerm kTerm, ShortEnding kEnding, typename T>
+void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
+                    uint8_t* in_doubt) {
+  ManyTerms all(columns);
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
+      few.From(c).Prefetch(static_cast<int64_t>(hn::Lanes(d)));
+      auto terms = all.Load(d, c);
+      terms.template Take<kTerm>(few.From(c));
+      all.Store(d, terms, c);
+    });
+  });
+  ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
+    FinishColumns<kTerm, kEnding>(d, all.Load(d, c), rows, results + c, in_doubt + c);
+  });
+}
+
+template <SumTerm kTerm, ShortEnding kEnding, typename T>
+void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
+                     uint8_t* in_doubt) {
+  constexpr int64_t kFewColumns = 128;
+  if (columns < kFewColumns || rows <= kStreams) {
+    return ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
+      auto terms = Terms<decltype(d)>::OfNothing();
+      terms.template Take<kTerm>(FewRows<T>{x + c, rows, row_stride, 0, 1});
+      FinishColumns<kTerm, kEnding>(d, terms, rows, results + c, in_doubt + c);
+    });
+  }
+  for (int64_t c = 0; c < columns; c += ManyTerms::kColumns) {
+    const int64_t some = HWY_MIN(columns - c, ManyTerms::kColumns);
+    SumManyColumns<kTerm, kEnding>(x + c, rows, row_stride, some, results + c, in_doubt + c);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+template <SumTerm kTerm, ShortEnding kEnding, typename T>
+void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
+                  uint8_t* in_doubt) {
+  for (int64_t row = 0; row < rows; ++row) {
+    SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, in_doubt + row);
+  }
+}
+#else
+
+// Folds as many vectors as D has lanes, to one: lane i is what `fold` makes of the lanes of vector
+// i. Overwrites the vectors.
+template <class D, class Fold>
+HWY_INLINE hn::Vec<D> FoldLanes(D d, hn::Vec<D>* vectors, Fold&& fold) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  for (size_t i = 0; i < kLanes / 2; ++i) {
+    const auto a = vectors[2 * i];
+    const auto b = vectors[2 * i + 1];
+    vectors[i] = fold(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  }
+#if HWY_TARGET <= HWY_AVX3
+  for (size_t i = 0; i < kLanes / 4; ++i) {
+    const auto a = vectors[2 * i];
+    const auto b = vectors[2 * i + 1];
+    vectors[i] = fold(hn::OddEvenBlocks(b, a), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(a, b)));
+  }
+#endif
+  if constexpr (kLanes == 2) return vectors[0];
+  return fold(hn::ConcatLowerLower(d, vectors[1], vectors[0]),
+              hn::ConcatUpperUpper(d, vectors[1], vectors[0]));
+}
+
+// Of `count` neighbours; what is left of the last vector counts as terms that change nothing.
+template <SumTerm kTerm, bool kWithRange, class D, typename T>
+HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) {
+  const hn::Rebind<float, D> floats;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto sum = hn::Set(d, -0.0);  // a sum of only -0 is -0
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const auto terms = TwoVectors<kTerm>::Term(x + i);
+    if constexpr (kWithRange) {
+      range.Take(LoadFloats(floats, x + i));
+      range.Take(LoadFloats(floats, x + i + lanes));
+    }
+    sum = hn::Add(sum, hn::Add(terms.low, terms.high));
+  }
+  for (; i < count; i += lanes) {
+    auto value = LoadFloats(floats, x + i);
+    if (i + lanes > count) {
+      const auto mask = hn::FirstN(floats, static_cast<size_t>(count - i));
+      value = hn::IfThenElse(mask, value, hn::Set(floats, -0.0f));
+    }
+    if constexpr (kWithRange) range.Take(value);
+    sum = hn::Add(sum, Term<kTerm>(d, value));
+  }
+  return sum;
+}
+
+// Of as many rows as there are lanes, each with a range of its own.
+template <SumTerm kTerm, class D, typename T>
+HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn::Vec<D>& most,
+                               hn::Vec<D>& least_power) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  hn::Vec<D> all_most[kLanes], all_least[kLanes];
+  for (size_t row = 0; row < kLanes; ++row) {
+    auto range = Range<D>::OfNothing();
+    SumOfRow<kTerm, true>(d, x + static_cast<int64_t>(row) * pitch, count, range);
+    all_most[row] = range.Most();
+    all_least[row] = range.LeastPower();
+  }
+  using V = hn::Vec<D>;
+  most = FoldLanes(d, all_most, [](V a, V b) HWY_ATTR { return hn::Max(a, b); });
+  least_power = FoldLanes(d, all_least, [](V a, V b) HWY_ATTR { return hn::Min(a, b); });
+}
+
+// As many rows as there are lanes. Mostly one range for all of them shows that the sums are exact.
+template <SumTerm kTerm, class D, typename T>
+HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitch) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  hn::Vec<D> sums[kLanes];
+  auto range = Range<D>::OfNothing();
+  for (size_t row = 0; row < kLanes; ++row) {
+    const T* from = x + static_cast<int64_t>(row) * pitch;
+    sums[row] = SumOfRow<kTerm, kMayBeExact<T, kTerm> >(d, from, count, range);
+  }
+  using V = hn::Vec<D>;
+  const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
+  const int64_t depth = count / static_cast<int64_t>(kLanes) + 8;
+  V most = hn::MaxOfLanes(d, range.Most());
+  V least_power = hn::MinOfLanes(d, range.LeastPower());
+  const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
+  if (!kMayBeExact<T, kTerm> || hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
+  RangesOfRows<kTerm>(d, x, count, pitch, most, least_power);
+  return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
+}
+
+template <SumTerm kTerm, ShortEnding kEnding, typename T>
+void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
+                  uint8_t* in_doubt) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // A row is read in whole vectors, which must not lead beyond the last one.
+  const int64_t excess = (lanes - count % lanes) % lanes;
+  int64_t row = 0;
+  const int64_t last = (rows - 1) * pitch - excess;  // where a row may begin
+  for (; row + lanes <= rows && (row + lanes - 1) * pitch <= last; row += lanes) {
+    Finish<kEnding>(d, SumOfRows<kTerm>(d, x + row * pitch, count, pitch), count, results + row,
+                    in_doubt + row);
+  }
+  for (; row < rows; ++row) {
+    SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, in_doubt + row);
+  }
+}
+#endif
+
+template <SumTerm kTerm, ShortEnding kEnding, typename T>
+constexpr ShortSumKernels<T> kKernels{SumShortRows<kTerm, kEnding, T>,
+                                      SumShortColumns<kTerm, kEnding, T>};
+
+template <typename T>
+ShortSumKernels<T> MakeKernels(SumTerm term, ShortEnding ending) {
+  if (ending == ShortEnding::kSquareRoot) {
+    return kKernels<SumTerm::kSquare, ShortEnding::kSquareRoot, T>;
+  }
+  if (ending == ShortEnding::kAverage) return kKernels<SumTerm::kItself, ShortEnding::kAverage, T>;
+  return VisitSumTerm(term, []<SumTerm kTerm>() { return kKernels<kTerm, ShortEnding::kSum, T>; });
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, ShortEnding ending) {
+  constexpr IsaForms<ShortSumKernels<T>(SumTerm, ShortEnding)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(term, ending);
+}
+
+template ShortSumKernels<float> ShortSumKernelsFor(SumTerm term, ShortEnding ending);
+template ShortSumKernels<Half> ShortSumKernelsFor(SumTerm term, ShortEnding ending);
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,208 @@
+// Sums of a few terms round as the exact sum does, or say that they do not know, on every
+// instruction set.
+
+#include "core/kernels/short_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/kernels/kernel_cases.h"
+
+namespace dmlop {
+namespace {
+
+struct Form {
+  SumTerm term;
+  ShortEnding ending;
+};
+
+constexpr Form kForms[] = {{SumTerm::kItself, ShortEnding::kSum},
+                           {SumTerm::kMagnitude, ShortEnding::kSum},
+                           {SumTerm::kSquare, ShortEnding::kSum},
+                           {SumTerm::kItself, ShortEnding::kAverage},
+                           {SumTerm::kSquare, ShortEnding::kSquareRoot}};
+
+// Elements of a few groups, a gap after each row of `width` elements.
+template <typename T>
+struct Tile {
+  static constexpr int64_t kGap = 3;
+
+  Tile(Engine& engine, const Family& family, int64_t rows, int64_t columns)
+      : width(columns), pitch(columns + kGap), elements(DrawRow<T>(family, engine, rows * pitch)) {
+    elements.resize(static_cast<size_t>((rows - 1) * pitch + width));  // nothing after the last
+  }
+
+  T at(int64_t row, int64_t column) const {
+    return elements[static_cast<size_t>(row * pitch + column)];
+  }
+
+  int64_t width, pitch;
+  std::vector<T> elements;
+};
+
+template <typename T>
+Real Exact(const Form& form, const std::vector<T>& group) {
+  Real result;
+  for (const T element : group) {
+    Real term(ToDouble(element));
+    if (form.term == SumTerm::kMagnitude) mpfr_abs(term.get(), term.get(), MPFR_RNDN);
+    if (form.term == SumTerm::kSquare) mpfr_sqr(term.get(), term.get(), MPFR_RNDN);
+    mpfr_add(result.get(), result.get(), term.get(), MPFR_RNDN);
+  }
+  const auto count = static_cast<unsigned long>(group.size());
+  if (form.ending == ShortEnding::kAverage) {
+    mpfr_div_ui(result.get(), result.get(), count, MPFR_RNDN);
+  }
+  if (form.ending == ShortEnding::kSquareRoot) mpfr_sqrt(result.get(), result.get(), MPFR_RNDN);
+  return result;
+}
+
+template <typename T>
+struct Results {
+  explicit Results(int64_t count)
+      : values(static_cast<size_t>(count)), in_doubt(static_cast<size_t>(count)) {}
+
+  int64_t doubts() const { return std::count(in_doubt.begin(), in_doubt.end(), 1); }
+
+  std::vector<T> values;
+  std::vector<uint8_t> in_doubt;
+};
+
+template <typename T>
+Results<T> SumRows(const Form& form, const Tile<T>& tile, int64_t rows) {
+  Results<T> results(rows);
+  ShortSumKernelsFor<T>(form.term, form.ending)
+      .sum_rows(tile.elements.data(), tile.width, tile.pitch, rows, results.values.data(),
+                results.in_doubt.data());
+  return results;
+}
+
+template <typename T>
+Results<T> SumColumns(const Form& form, const Tile<T>& tile, int64_t rows) {
+  Results<T> results(tile.width);
+  ShortSumKernelsFor<T>(form.term, form.ending)
+      .sum_columns(tile.elements.data(), rows, tile.pitch, tile.width, results.values.data(),
+                   results.in_doubt.data());
+  return results;
+}
+
+template <typename T>
+void ExpectRightUnlessInDoubt(const Form& form, const Results<T>& results, size_t i,
+                              const std::vector<T>& group) {
+  if (results.in_doubt[i]) return;
+  EXPECT_EQ(BitsOf(results.values[i]), BitsOf(RoundReal<T>(Exact(form, group))))
+      << static_cast<int>(form.term) << " " << static_cast<int>(form.ending) << " " << i;
+}
+
+class ShortSumOnIsa : public OnIsa {};
+
+TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+      if (count > kMaxShortRow) return;
+      const int64_t rows = UniformInt(engine, 1, 20);
+      const Tile<T> tile(engine, family, rows, count);
+      for (const Form& form : kForms) {
+        const Results<T> results = SumRows(form, tile, rows);
+        for (int64_t r = 0; r < rows; ++r) {
+          std::vector<T> group;
+          for (int64_t c = 0; c < count; ++c) group.push_back(tile.at(r, c));
+          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(r), group);
+        }
+      }
+    });
+  });
+}
+
+TEST_P(ShortSumOnIsa, ColumnsRoundAsTheExactSum) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+      if (columns > 300 && family.name != kFamilies[0].name) return;
+      const int64_t rows = UniformInt(engine, 1, kMaxShortColumn);
+      const Tile<T> tile(engine, family, rows, columns);
+      for (const Form& form : kForms) {
+        const Results<T> results = SumColumns(form, tile, rows);
+        for (int64_t c = 0; c < columns; ++c) {
+          std::vector<T> group;
+          for (int64_t r = 0; r < rows; ++r) group.push_back(tile.at(r, c));
+          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), group);
+        }
+      }
+    });
+  });
+}
+
+// Groups that are all the same elements.
+TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t count : {1, 8, 16, 21}) {
+      Engine engine = CaseEngine(0);
+      Tile<T> tile(engine, kFamilies[0], 1, count);
+      tile.pitch = 0;
+      const Results<T> results = SumRows(kForms[0], tile, 40);
+      for (size_t r = 0; r < 40; ++r) {
+        ExpectRightUnlessInDoubt(kForms[0], results, r, tile.elements);
+      }
+    }
+  });
+}
+
+// Elements of similar magnitude, a fifth of whose sums are halfway between two results.
+TEST_P(ShortSumOnIsa, OrdinarySumsAreNeverInDoubt) {
+  ForFloatAndHalf([]<typename T>() {
+    for (int number = 0; number < 50; ++number) {
+      SCOPED_TRACE(CaseTrace(number));
+      Engine engine = CaseEngine(number);
+      const int64_t rows = UniformInt(engine, 1, kMaxShortColumn);
+      const Tile<T> tile(engine, kFamilies[0], rows, UniformInt(engine, 1, 64));
+      const Form sum{SumTerm::kItself, ShortEnding::kSum};
+      EXPECT_EQ(SumRows(sum, tile, rows).doubts(), 0);
+      EXPECT_EQ(SumColumns(sum, tile, rows).doubts(), 0);
+    }
+  });
+}
+
+// A group of `count` elements, all `others` but the first.
+template <typename T>
+T SumOf(double first, double others, int64_t count, ShortEnding ending) {
+  Engine engine = CaseEngine(0);
+  Tile<T> tile(engine, kFamilies[0], 1, count);
+  std::fill(tile.elements.begin(), tile.elements.end(), FromDouble<T>(others));
+  tile.elements[0] = FromDouble<T>(first);
+  const SumTerm term = ending == ShortEnding::kSquareRoot ? SumTerm::kSquare : SumTerm::kItself;
+  const Results<T> results = SumRows(Form{term, ending}, tile, 1);
+  EXPECT_FALSE(results.in_doubt[0]);
+  return results.values[0];
+}
+
+TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
+  const auto expect = [](auto actual, double expected) {
+    EXPECT_EQ(BitsOf(actual), BitsOf(FromDouble<decltype(actual)>(expected)));
+  };
+  ForFloatAndHalf([&]<typename T>() {
+    for (const int64_t count : {2, 7, 33, 64}) {
+      for (const ShortEnding ending : {ShortEnding::kSum, ShortEnding::kAverage}) {
+        expect(SumOf<T>(-0.0, -0.0, count, ending), -0.0);
+        expect(SumOf<T>(0.0, -0.0, count, ending), 0.0);
+        expect(SumOf<T>(INFINITY, 1.0, count, ending), INFINITY);
+        expect(SumOf<T>(-INFINITY, 1.0, count, ending), -INFINITY);
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        for (const T result :
+             {SumOf<T>(nan, 1.0, count, ending), SumOf<T>(-nan, 1.0, count, ending),
+              SumOf<T>(INFINITY, -INFINITY, count, ending)}) {
+          EXPECT_EQ(BitsOf(result), sizeof(T) == 2 ? 0x7E00u : 0x7FC00000u);
+        }
+      }
+      expect(SumOf<T>(Format<T>::kMax, Format<T>::kMax, count, ShortEnding::kSum), INFINITY);
+      expect(SumOf<T>(-0.0, -0.0, count, ShortEnding::kSquareRoot), 0.0);
+      expect(SumOf<T>(-INFINITY, 1.0, count, ShortEnding::kSquareRoot), INFINITY);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, ShortSumOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+
+}  // namespace
+}  // namespace dmlop
