@@ -159,7 +159,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     const int64_t count = std::min(Bins::kMaxCount, rows - row);
     const T* first = x + row * row_stride;
     const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-      const bool last = few.number + (few.count - 1) * few.step == count - 1;
+      const bool last = few.left == 0;
       AddVector<Bins>(few.count, last, sums.From(c), [&](int64_t r) HWY_ATTR {
         return OneVector<kTerm>::Term(few.first + r * few.stride);
       });

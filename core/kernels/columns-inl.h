@@ -7,47 +7,63 @@
 #define DMLOP_KERNELS_COLUMNS_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Rows are worked on in blocks, which are read as a few streams: the first rows of each are taken
-// together, then the second ones, and so on. Where rows are contiguous, a stream runs through
-// memory without a jump, however short they are, and the streams are far apart, so that the
-// processor tells them from each other and reads ahead in each. There are no more of them than a
-// cache has room for lines whose addresses end alike.
-constexpr int64_t kStreams = 8;
-constexpr int64_t kRowsOfStream = 8;
+// Rows that are taken together, so that what is known of a column is loaded and stored less often.
+constexpr int64_t kFewRows = 8;
+constexpr int64_t kRowsOfBlock = 64;
 
-// It reads so many streams ahead too late, so each asks for what it needs next.
-constexpr int64_t kStreamBytesAhead = 1 << 8;
-
-// Rows that are taken together: `count` of them, at most kStreams, `stride` elements apart. Their
-// numbers begin at `number` and are `step` apart.
+// At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
+// the rows after them.
 template <typename T>
 struct FewRows {
   const T* first;
   int64_t count;
   int64_t stride;
   int64_t number;
-  int64_t step;
+  int64_t left;
 
   // The same rows from column c on.
-  HWY_INLINE FewRows From(int64_t c) const { return {first + c, count, stride, number, step}; }
+  HWY_INLINE FewRows From(int64_t c) const { return {first + c, count, stride, number, left}; }
+};
 
-  // Asks for what comes after `width` of these columns.
-  HWY_INLINE void Prefetch(int64_t width) const {
-    constexpr int64_t kSize = static_cast<int64_t>(sizeof(T));
-    for (int64_t row = 0; row < count; ++row) {
-      const T* next = first + row * stride + kStreamBytesAhead / kSize;
-      for (int64_t k = 0; k < width; k += 64 / kSize) hwy::Prefetch(next + k);
+// Asks for the rows that come next while some are worked on, one line after another. Memory so sees
+// one stream, which it is quickest at, and the rows that are read side by side are in the
+// second-level cache.
+template <typename T>
+class NextRows {
+ public:
+  HWY_INLINE NextRows(const FewRows<T>& rows, int64_t columns)
+      : at_(rows.first + rows.count * rows.stride),
+        end_(at_ + columns),
+        gap_(rows.stride - columns),
+        columns_(columns),
+        rows_(HWY_MIN(rows.left, kFewRows)) {}
+
+  // Asks for as many elements as the rows that are worked on have in `width` columns.
+  HWY_INLINE void Ask(int64_t width) {
+    for (int64_t i = 0; i < width * kFewRows && rows_ > 0; i += kLine) {
+      __builtin_prefetch(at_, /*rw=*/0, /*locality: the second level*/ 2);
+      at_ += kLine;
+      if (at_ < end_) continue;
+      at_ = end_ + gap_;
+      end_ = at_ + columns_;
+      --rows_;
     }
   }
+
+ private:
+  static constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+
+  const T* at_;
+  const T* end_;
+  int64_t gap_, columns_;
+  int64_t rows_;
 };
 
 // Which part of a block some rows are. A block that is taken at once is its own last part.
@@ -56,19 +72,18 @@ enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
 // Calls body(rows, part) for all rows, a few at a time. The last ones come last.
 template <typename T, typename Body>
 HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Body&& body) {
-  for (int64_t row = 0; row < rows;) {
-    const T* first = x + row * row_stride;
-    const int64_t turns = std::min(kRowsOfStream, (rows - row) / kStreams);
-    for (int64_t turn = 0; turn < turns; ++turn) {
-      const BlockPart part = turns == 1         ? BlockPart::kWhole
-                             : turn == 0        ? BlockPart::kFirst
-                             : turn < turns - 1 ? BlockPart::kMiddle
-                                                : BlockPart::kLast;
-      body(FewRows<T>{first + turn * row_stride, kStreams, turns * row_stride, row + turn, turns},
-           part);
+  for (int64_t block = 0; block < rows; block += kRowsOfBlock) {
+    const int64_t end = HWY_MIN(block + kRowsOfBlock, rows);
+    // Rows that are too few to be taken together are a block of their own.
+    const int64_t last = block + HWY_MAX((end - block) / kFewRows - 1, 0) * kFewRows;
+    for (int64_t row = block; row < end; row += kFewRows) {
+      const int64_t count = HWY_MIN(kFewRows, end - row);
+      const BlockPart part = row > last || block == last ? BlockPart::kWhole
+                             : row == block              ? BlockPart::kFirst
+                             : row < last                ? BlockPart::kMiddle
+                                                         : BlockPart::kLast;
+      body(FewRows<T>{x + row * row_stride, count, row_stride, row, rows - row - count}, part);
     }
-    if (turns == 0) body(FewRows<T>{first, rows - row, row_stride, row, 1}, BlockPart::kWhole);
-    row += turns == 0 ? rows - row : turns * kStreams;
   }
 }
 
@@ -79,9 +94,10 @@ HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int
                                int64_t lanes, Vector&& vector, Single&& single) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    NextRows<T> next(few, columns);
     int64_t c = 0;
     for (; c + kLine <= columns; c += kLine) {
-      few.From(c).Prefetch(kLine);
+      next.Ask(kLine);
       for (int64_t k = c; k < c + kLine; k += lanes) vector(few.From(k), k);
     }
     for (; c + lanes <= columns; c += lanes) vector(few.From(c), c);

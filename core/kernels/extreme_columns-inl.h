@@ -32,7 +32,6 @@ HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key
   for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, keys + c + v * lanes);
 }
 
-// Rows come in an order of their own: the lowest of equals counts.
 template <class K, int64_t kVectors, typename T>
 HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key* keys,
                                typename K::Key* rows_of_keys) {
@@ -46,14 +45,11 @@ HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename K::Ke
   }
   for (int64_t r = 0; r < rows.count; ++r) {
     const T* x = rows.first + r * rows.stride + c;
-    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(rows.number + r * rows.step));
+    const typename K::V row = hn::Set(d, static_cast<typename K::Key>(rows.number + r));
     for (int64_t v = 0; v < kVectors; ++v) {
       const typename K::V key = K::Load(x + v * lanes);
-      const auto level = hn::Eq(key, best[v]);
-      const auto beats = K::Beats(key, best[v]);
-      const typename K::V lower = hn::Min(row, best_row[v]);
+      best_row[v] = hn::IfThenElse(K::Beats(key, best[v]), row, best_row[v]);
       best[v] = K::Better(key, best[v]);
-      best_row[v] = hn::IfThenElse(beats, row, hn::IfThenElse(level, lower, best_row[v]));
     }
   }
   for (int64_t v = 0; v < kVectors; ++v) {
@@ -86,8 +82,13 @@ void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns
   using K = Keys<T, kExtreme, false>;
   using Short = Keys<T, kExtreme, false, ShortTag<typename K::Key>>;
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(
-        columns, [&](int64_t c) HWY_ATTR { BestOfVectors<K, kVectorsAtATime>(few, c, keys); },
+        columns,
+        [&](int64_t c) HWY_ATTR {
+          next.Ask(kVectorsAtATime * K::Lanes());
+          BestOfVectors<K, kVectorsAtATime>(few, c, keys);
+        },
         [&](int64_t c) HWY_ATTR { BestOfVectors<K, 1>(few, c, keys); },
         [&](int64_t c) HWY_ATTR { BestOfVectors<Short, 1>(few, c, keys); },
         [&](int64_t c) HWY_ATTR {
@@ -105,19 +106,21 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   using Key = typename K::Key;
   using Short = Keys<T, kExtreme, true, ShortTag<Key>>;
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(
         columns,
-        [&](int64_t c) HWY_ATTR { IndexOfVectors<K, kVectorsAtATime>(few, c, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR {
+          next.Ask(kVectorsAtATime * K::Lanes());
+          IndexOfVectors<K, kVectorsAtATime>(few, c, keys, rows_of_keys);
+        },
         [&](int64_t c) HWY_ATTR { IndexOfVectors<K, 1>(few, c, keys, rows_of_keys); },
         [&](int64_t c) HWY_ATTR { IndexOfVectors<Short, 1>(few, c, keys, rows_of_keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             const Key key = K::Scalar(few.first[r * few.stride + c]);
-            const Key row = static_cast<Key>(few.number + r * few.step);
-            const bool is_first = key == keys[c] && row < rows_of_keys[c];
-            if (!is_first && !K::Order::Beats(key, keys[c])) continue;
+            if (!K::Order::Beats(key, keys[c])) continue;
             keys[c] = key;
-            rows_of_keys[c] = row;
+            rows_of_keys[c] = static_cast<Key>(few.number + r);
           }
         });
   });

@@ -242,7 +242,7 @@ template <bool kTracked, typename T>
 void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& products) {
   constexpr size_t kMaxGroups = 2 * hn::MaxLanes(Wide());
   const int64_t groups = GroupsAtATime();
-  HWY_ALIGN T rows[kStreams * kMaxGroups];
+  HWY_ALIGN T rows[kFewRows * kMaxGroups];
   for (int64_t row = 0; row < few.count; ++row) {
     T* const to = rows + row * groups;
     std::fill(std::copy_n(few.first + row * few.stride, columns, to), to + groups, One<T>());
@@ -262,12 +262,12 @@ void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& pr
 // number of rows where that is known, so that loops unroll.
 template <bool kTracked, int64_t kCount, typename T>
 void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t groups = GroupsAtATime();
   const int64_t count = kCount == 0 ? few.count : kCount;
+  NextRows<T> next(few, columns);
   int64_t c = 0;
   for (; c + groups <= columns; c += groups) {
-    if (c % kLine == 0) few.From(c).Prefetch(kLine);
+    next.Ask(groups);
     MultiplyGroups<kTracked>(few.first + c, count, few.stride, products.From(c));
   }
   if (c == columns) return;
@@ -279,7 +279,7 @@ template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const RoughProducts& products) {
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
-    if (few.count == kStreams) return MultiplyFewRows<kTracked, kStreams>(few, columns, products);
+    if (few.count == kFewRows) return MultiplyFewRows<kTracked, kFewRows>(few, columns, products);
     MultiplyFewRows<kTracked, 0>(few, columns, products);
   });
 }

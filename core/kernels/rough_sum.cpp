@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-constexpr int64_t kUnroll = kStreams;  // terms added pairwise
+constexpr int64_t kUnroll = kFewRows;  // terms added pairwise
 static_assert(kUnroll == 8);
 
 // The running state of one vector of groups (or of lanes of one group).
@@ -154,7 +154,7 @@ HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_
 // rows, and less often than the rows of a block are added up otherwise.
 template <class Vectors, BlockPart kPart, typename T>
 HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
-  if (kPart != BlockPart::kWhole || rows == kStreams) return SumOfEight<Vectors>(x, stride);
+  if (kPart != BlockPart::kWhole || rows == kFewRows) return SumOfEight<Vectors>(x, stride);
   auto sum = Vectors::Term(x);
   for (int64_t row = 1; row < rows; ++row) {
     sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
@@ -185,12 +185,13 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   constexpr bool kPeak = kNeedsPeak<T, kTerm>;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  const int64_t rows = kPart == BlockPart::kWhole ? few.count : kStreams;
+  const int64_t rows = kPart == BlockPart::kWhole ? few.count : kFewRows;
   const int64_t stride = few.stride;
   const T* x = few.first;
+  NextRows<T> next(few, columns);
   int64_t c = 0;
   for (; c + kLine <= columns; c += kLine) {
-    few.From(c).Prefetch(kLine);
+    next.Ask(kLine);
     for (int64_t k = c; k < c + kLine; k += 2 * lanes) {
       const WideFloats sum = SumOf<TwoVectors<kTerm>, kPart>(x + k, rows, stride);
       const int64_t l = k + lanes;

@@ -264,8 +264,9 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
                     uint8_t* in_doubt) {
   ManyTerms all(columns);
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    NextRows<T> next(few, columns);
     ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
-      few.From(c).Prefetch(static_cast<int64_t>(hn::Lanes(d)));
+      next.Ask(static_cast<int64_t>(hn::Lanes(d)));
       auto terms = all.Load(d, c);
       terms.template Take<kTerm>(few.From(c));
       all.Store(d, terms, c);
@@ -280,10 +281,10 @@ template <SumTerm kTerm, ShortEnding kEnding, typename T>
 void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                      uint8_t* in_doubt) {
   constexpr int64_t kFewColumns = 128;
-  if (columns < kFewColumns || rows <= kStreams) {
+  if (columns < kFewColumns || rows <= kFewRows) {
     return ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
       auto terms = Terms<decltype(d)>::OfNothing();
-      terms.template Take<kTerm>(FewRows<T>{x + c, rows, row_stride, 0, 1});
+      terms.template Take<kTerm>(FewRows<T>{x + c, rows, row_stride, 0, 0});
       FinishColumns<kTerm, kEnding>(d, terms, rows, results + c, in_doubt + c);
     });
   }

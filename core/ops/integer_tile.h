@@ -15,14 +15,12 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 1024;
+  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
 
   explicit IntegerTile(int64_t capacity)
       : kernels_(IntegerFoldKernelsFor<T>(kFold)), states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count) {
-    std::fill_n(states_.begin(), count, static_cast<T>(StartOf(kFold)));
-  }
+  void Start(int64_t count) { std::fill_n(states_.begin(), count, static_cast<T>(StartOf(kFold))); }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
     kernels_.fold_row(x, count, states_.data() + o);

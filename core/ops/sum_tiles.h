@@ -25,7 +25,7 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 8192;  // 256 KiB of states, for the second-level cache
+  static constexpr int64_t kColumns = 4096;  // with states for the second-level cache
 
   explicit RoughSumTile(int64_t capacity)
       : kernels_(RoughSumKernelsFor<T>(kTerm)),
