@@ -17,6 +17,8 @@ class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
   using Output = T;
 
   static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
+  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit ExtremeTile(int64_t capacity) : keys_(static_cast<size_t>(capacity)) {
     const ExtremeKernels<T> kernels = ExtremeKernelsFor<T>();
@@ -72,6 +74,8 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
   using Output = Index;
 
   static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
+  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit ExtremeIndexTile(int64_t capacity)
       : keys_(static_cast<size_t>(capacity)),

@@ -16,6 +16,8 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
   using Output = T;
 
   static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
+  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit IntegerTile(int64_t capacity)
       : kernels_(IntegerFoldKernelsFor<T>(kFold)), states_(static_cast<size_t>(capacity)) {}

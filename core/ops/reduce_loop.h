@@ -40,6 +40,15 @@ inline constexpr int64_t kElementsOf = 0;
 template <typename Tile>
 requires(Tile::kElements > 0) inline constexpr int64_t kElementsOf<Tile> = Tile::kElements;
 
+// How a tile wants its elements.
+template <typename Tile>
+constexpr ReduceTraits TraitsOf(bool any_order) {
+  ReduceTraits traits{any_order, Tile::kByVectors, Tile::kColumns, kElementsOf<Tile>};
+  if constexpr (requires { Tile::kShortRow; }) traits.short_row = Tile::kShortRow;
+  if constexpr (requires { Tile::kBlock; }) traits.block = Tile::kBlock;
+  return traits;
+}
+
 // The groups that a run of elements belongs to, one each.
 struct ColumnRun {
   int64_t count;

@@ -5,16 +5,15 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;       // elements of a group that are worked on as one
 constexpr int64_t kWork = 1 << 18;        // elements that are worth a piece of work
 constexpr int64_t kEnoughPieces = 32;     // of work, for the threads to share
 constexpr int64_t kTurnsPerMerge = 1024;  // that make up for merging the states of a block
 constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
 constexpr int64_t kTileOfRows = 64;       // outputs
-constexpr int64_t kShortRow = 64;         // elements
 constexpr int64_t kScaleOfRows = 4;       // of tiles of whole groups that need not be gathered
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
 constexpr int64_t kFoldedColumns = 1024;  // at most
+constexpr int64_t kFoldedRows = 16;       // at least, unless all rows are folded
 constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
 constexpr int64_t kFoldTurns = 64;        // that make up for merging the states of a fold
 
@@ -91,8 +90,10 @@ void FoldShortRows(ReducePlan& plan) {
   const int64_t elements = plan.reduced.sizes.back();
   const int64_t turns = plan.turns();
   if (KeptStride(plan) == 1 && ReducedStride(plan) == outputs) {
-    const int64_t count =
+    int64_t count =
         std::min({elements, kFoldedColumns / outputs, std::max(turns / kFoldTurns, int64_t{1})});
+    // Enough rows for the kernels to take together.
+    if (count < elements) count = std::min(count, std::max(elements / kFoldedRows, int64_t{1}));
     // Whole vectors, as far as there is a choice.
     const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
     const int64_t whole = count == elements ? count : count - count % granule;
@@ -105,9 +106,9 @@ void FoldShortRows(ReducePlan& plan) {
 }
 
 // Rows that are worth turning into columns.
-bool HasShortRows(const ReducePlan& plan) {
+bool HasShortRows(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t row = plan.reduced.sizes.back();
-  return row < kShortRow && row <= plan.kept.sizes.back() && KeptStride(plan) != 0;
+  return row < traits.short_row && row <= plan.kept.sizes.back() && KeptStride(plan) != 0;
 }
 
 int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
@@ -127,7 +128,7 @@ int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
 // Long groups are cut, and so are shorter ones where there are too few tiles to share.
 int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t turns = plan.turns();
-  int64_t block = std::min(turns, kBlock);
+  int64_t block = std::min(turns, traits.block);
   // Where their order matters, the parts of a group depend on its size alone.
   if (!traits.any_order) return block;
   const int64_t merged = std::max(turns / kTurnsPerMerge, kFewBlocks);
@@ -162,7 +163,7 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   plan.reduced = AtLeastOneLoop(plan.reduced);
   plan.by_columns = traits.tile_of_elements > 0 || OutputsLieCloser(plan);
   if (traits.tile_of_elements == 0 && traits.any_order && traits.by_vectors) FoldShortRows(plan);
-  if (traits.by_vectors && HasShortRows(plan)) plan.by_columns = true;
+  if (traits.by_vectors && HasShortRows(plan, traits)) plan.by_columns = true;
   plan.tile = TileFor(plan, traits);
   plan.block = BlockFor(plan, traits);
   return plan;

@@ -55,6 +55,8 @@ struct ReduceTraits {
   // Where all elements of a group are wanted at once: elements that are gathered together, unless
   // neighbours in memory are.
   int64_t tile_of_elements = 0;
+  int64_t short_row = 64;   // elements, beyond which a row is as cheap alone as in columns
+  int64_t block = 1 << 16;  // elements of a group that are worked on as one, at most
 };
 
 // How far apart the elements of a group lie, if at regular distances; 0 for a single one.

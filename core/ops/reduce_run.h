@@ -23,7 +23,7 @@ template <typename Tile>
 ReducePlan PlanFor(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output,
                    bool any_order) {
   return PlanReduce(input.layout, output.layout, PackedLayout(output.layout.sizes), *desc.axes,
-                    {any_order, Tile::kByVectors, Tile::kColumns, kElementsOf<Tile>});
+                    TraitsOf<Tile>(any_order));
 }
 
 // For functions that do not mind the order of elements. Returns the outputs that Tile could not

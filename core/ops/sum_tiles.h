@@ -26,6 +26,7 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   using Output = T;
 
   static constexpr int64_t kColumns = 4096;  // with states for the second-level cache
+  static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit RoughSumTile(int64_t capacity)
       : kernels_(RoughSumKernelsFor<T>(kTerm)),
