@@ -383,10 +383,11 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   using V = hn::Vec<D>;
   const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
   const int64_t depth = count / static_cast<int64_t>(kLanes) + 8;
+  if constexpr (!kMayBeExact<T, kTerm>) return WithError<kTerm, T>(d, sum, sum, sum, count, depth);
   V most = hn::MaxOfLanes(d, range.Most());
   V least_power = hn::MinOfLanes(d, range.LeastPower());
   const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
-  if (!kMayBeExact<T, kTerm> || hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
+  if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
   RangesOfRows<kTerm>(d, x, count, pitch, most, least_power);
   return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
 }

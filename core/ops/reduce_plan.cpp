@@ -128,6 +128,7 @@ int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
 // Long groups are cut, and so are shorter ones where there are too few tiles to share.
 int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t turns = plan.turns();
+  if (traits.tile_of_elements > 0) return turns;
   int64_t block = std::min(turns, traits.block);
   // Where their order matters, the parts of a group depend on its size alone.
   if (!traits.any_order) return block;

@@ -10,7 +10,7 @@
 
 namespace dmlop {
 
-// Of a group's elements, where nothing but speed limits a block: enough for memory to be read ahead.
+// Of a block, where nothing but speed limits it: enough for memory to be read ahead.
 inline constexpr int64_t kBytesOfBlock = 1 << 20;
 
 // Calls body(piece) for pieces of a run that are `length` long, but for the last.

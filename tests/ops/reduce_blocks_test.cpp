@@ -1,5 +1,5 @@
-// Groups so long that the engine cuts them into blocks: the seams must not show, whatever the number
-// of threads and the layout.
+// Groups so long that the engine cuts them into blocks: the seams must not show, whatever the
+// number of threads and the layout.
 
 #include <gtest/gtest.h>
 
@@ -49,6 +49,10 @@ const ShapeCase kNarrowCases[] = {
     {"FoldedRowsOfTwoTiles", {64, 180, 6}, {0, 2}},
     {"ShortRows", {1000, 3}, {1}},
     {"LongerRows", {300, 63}, {1}},
+    {"RowsTakenWhole", {19, 1024}, {1}},
+    {"RowsTakenInParts", {17, 1025}, {1}},
+    {"ColumnsTakenWhole", {64, 200}, {0}},
+    {"NarrowColumnsTakenWhole", {9, 64, 5}, {1}},
     {"EveryOtherAxis", {3, 4, 5, 4, 3, 4, 5, 4}, {0, 2, 4, 6}},
     {"EveryOtherAxisFromTheSecond", {3, 4, 5, 4, 3, 4, 5, 4}, {1, 3, 5, 7}},
 };
@@ -82,6 +86,19 @@ TEST_P(ReduceBlocks, AgreeWithReference) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ReduceBlocks, testing::ValuesIn(kShapeCases), CaseName<ShapeCase>);
 
+// Draws the input, and runs every function over the axes.
+void CheckNarrow(const ShapeCase& shape, const Dims& strides, int& number) {
+  for (const ReduceFunction function : AllReduceFunctions()) {
+    SCOPED_TRACE(CaseTrace(number));
+    Engine engine = CaseEngine(number++);
+    TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16,
+                     {shape.sizes, strides}, UniformInt(engine, 0, 3));
+    FillNearOne(engine, input);
+    OperatorCall call = ReduceCall(function, shape.axes, input);
+    ASSERT_TRUE(RunsLikeReference(call));
+  }
+}
+
 class ReduceNarrow : public testing::TestWithParam<ShapeCase> {};
 
 // Packed, with gaps, with the first and last axis exchanged, and with one that stays in place.
@@ -93,20 +110,18 @@ TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
   still[0] = 0;
   int number = 0;
   for (const Dims& strides : {PackedStrides(sizes), apart, FortranStrides(sizes), still}) {
-    for (const ReduceFunction function : AllReduceFunctions()) {
-      SCOPED_TRACE(CaseTrace(number));
-      Engine engine = CaseEngine(number++);
-      TestTensor input(OneIn(engine, 2) ? DataType::kFloat32 : DataType::kFloat16, {sizes, strides},
-                       UniformInt(engine, 0, 3));
-      FillNearOne(engine, input);
-      OperatorCall call = ReduceCall(function, GetParam().axes, input);
-      ASSERT_TRUE(RunsLikeReference(call));
-    }
+    ASSERT_NO_FATAL_FAILURE(CheckNarrow(GetParam(), strides, number));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ReduceNarrow, testing::ValuesIn(kNarrowCases),
                          CaseName<ShapeCase>);
+
+// Rows that begin one element after another, more than are taken together.
+TEST(ReduceShared, GroupsMayShareElements) {
+  int number = 0;
+  CheckNarrow({"Shared", {1100, 300}, {1}}, {1, 1}, number);
+}
 
 // --- what must be carried over a seam ------------------------------------------------------------
 
