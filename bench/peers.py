@@ -306,6 +306,10 @@ ROWS = [
     *reductions(["LOG_SUM_EXP"], ["FLOAT16"], None),
     *reductions([*EXTREMES, *INDICES], ["INT8"], 0.5),
     *reductions(["SUM"], ["INT32", "INT64"], 0.85),
+    *[reduction("rows of 32", None, function, "FLOAT32", [1 << 21, 32], [1])
+      for function in ("SUM", "L2", "MAX", "ARGMAX")],
+    *[reduction("64 rows", None, function, "FLOAT32", [64, 1 << 20], [0])
+      for function in ("SUM", "L2", "MAX", "ARGMAX")],
     reduction("3 x 3", None, "SUM", "FLOAT32", [3, 3], [0]),
 ]
 

@@ -1,4 +1,4 @@
-// Data that is hard for a function, in groups that the engine cuts into blocks of 65536 elements:
+// Data that is hard for a function, in groups that the engine cuts into blocks:
 // against the reference, and with the same bits with any number of threads.
 
 #include <gtest/gtest.h>
@@ -55,8 +55,10 @@ struct LongShape {
 };
 
 // A block is crossed once or twice, along rows and down columns.
-const LongShape kLongShapes[] = {
-    {{65536 + 77}, {0}}, {{2, 65537}, {1}}, {{120000, 2}, {0}}, {{400, 2, 170}, {0, 2}}};
+const LongShape kLongShapes[] = {{{(1 << 18) + 77}, {0}},
+                                 {{2, (1 << 18) + 1}, {1}},
+                                 {{300000, 2}, {0}},
+                                 {{400, 2, 170}, {0, 2}}};
 
 constexpr int kSomeThreadCounts[] = {1, 2, 3, 8};
 
