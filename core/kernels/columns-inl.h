@@ -18,6 +18,10 @@ namespace dmlop::HWY_NAMESPACE {
 constexpr int64_t kFewRows = 8;
 constexpr int64_t kRowsOfBlock = 64;
 
+// Elements of a line of the cache.
+template <typename T>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+
 // At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
 // the rows after them.
 template <typename T>
@@ -47,9 +51,9 @@ class NextRows {
 
   // Asks for as many elements as the rows that are worked on have in `width` columns.
   HWY_INLINE void Ask(int64_t width) {
-    for (int64_t i = 0; i < width * kFewRows && rows_ > 0; i += kLine) {
+    for (int64_t i = 0; i < width * kFewRows && rows_ > 0; i += kLine<T>) {
       __builtin_prefetch(at_, /*rw=*/0, /*locality: the second level*/ 2);
-      at_ += kLine;
+      at_ += kLine<T>;
       if (at_ < end_) continue;
       at_ = end_ + gap_;
       end_ = at_ + columns_;
@@ -58,16 +62,21 @@ class NextRows {
   }
 
  private:
-  static constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-
   const T* at_;
   const T* end_;
   int64_t gap_, columns_;
   int64_t rows_;
 };
 
-// Which part of a block some rows are. A block that is taken at once is its own last part.
+// Which part of a block some rows are.
 enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
+
+constexpr bool Begins(BlockPart part) {
+  return part == BlockPart::kFirst || part == BlockPart::kWhole;
+}
+constexpr bool Ends(BlockPart part) {
+  return part == BlockPart::kLast || part == BlockPart::kWhole;
+}
 
 // Calls body(rows, part) for all rows, a few at a time. The last ones come last.
 template <typename T, typename Body>
@@ -92,13 +101,12 @@ HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Bod
 template <typename T, typename Vector, typename Single>
 HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                                int64_t lanes, Vector&& vector, Single&& single) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     NextRows<T> next(few, columns);
     int64_t c = 0;
-    for (; c + kLine <= columns; c += kLine) {
-      next.Ask(kLine);
-      for (int64_t k = c; k < c + kLine; k += lanes) vector(few.From(k), k);
+    for (; c + kLine<T> <= columns; c += kLine<T>) {
+      next.Ask(kLine<T>);
+      for (int64_t k = c; k < c + kLine<T>; k += lanes) vector(few.From(k), k);
     }
     for (; c + lanes <= columns; c += lanes) vector(few.From(c), c);
     for (; c < columns; ++c) single(few.From(c), c);

@@ -12,8 +12,10 @@
 #include <cmath>
 
 #include "core/exact/error_free.h"
+#include "core/kernels/accumulator-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/half_sums-inl.h"
 #include "core/kernels/row_streams-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
@@ -23,20 +25,6 @@ namespace dmlop::HWY_NAMESPACE {
 
 constexpr int64_t kUnroll = kFewRows;  // terms added pairwise
 static_assert(kUnroll == 8);
-
-// The running state of one vector of groups (or of lanes of one group).
-struct Accumulator {
-  WideVec head, tail;
-
-  // Knuth's TwoSum: what head cannot hold goes to tail.
-  HWY_INLINE void Add(WideVec value) {
-    const WideVec sum = hn::Add(head, value);
-    const WideVec value_part = hn::Sub(sum, head);
-    const WideVec head_part = hn::Sub(sum, value_part);
-    tail = hn::Add(tail, hn::Add(hn::Sub(head, head_part), hn::Sub(value, value_part)));
-    head = sum;
-  }
-};
 
 // The same as Accumulator for one group and one value.
 HWY_INLINE void AddValue(double value, const RoughSums& sums) {
@@ -105,18 +93,41 @@ struct Peaks {
   }
 };
 
+// Sums of blocks of eight vectors each, up to eight of them, before they go to an accumulator.
+struct FewBlocks {
+  WideVec sum;
+  int count;
+
+  static HWY_INLINE FewBlocks OfNothing() { return {hn::Set(Wide(), -0.0), 0}; }
+
+  HWY_INLINE void Add(WideVec block, Accumulator& accumulator) {
+    sum = hn::Add(sum, block);
+    if (++count == kUnroll) Flush(accumulator);
+  }
+
+  HWY_INLINE void Flush(Accumulator& accumulator) {
+    accumulator.Add(sum);
+    *this = OfNothing();
+  }
+};
+
 // Returns how many elements it added, all but the last few.
 template <SumTerm kTerm, typename T>
 HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
                              const RoughSums& sums) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kAsIntegers<kTerm, T>) return AddAsIntegers<kTerm>(x, count, accumulator);
+#endif
   const int64_t block = kUnroll * static_cast<int64_t>(hn::Lanes(Wide()));
   if (count < block) return 0;
   auto peaks = Peaks<Floats, kNeedsPeak<T, kTerm>>::OfNothing();
+  auto blocks = FewBlocks::OfNothing();
   const int64_t added = ForEachBlock(x, count, block, [&](const T* from) HWY_ATTR {
     const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
     for (int64_t k = 0; k < block; k += floats) peaks.Raise(from + k);
-    accumulator.Add(SumOfEight<kTerm>(from));
+    blocks.Add(SumOfEight<VectorsOf<kTerm, T>>(from), accumulator);
   });
+  blocks.Flush(accumulator);
   peaks.Collect(sums);
   return added;
 }
@@ -150,64 +161,68 @@ HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_
   }
 }
 
-// The terms of a vector of columns, or of two, added up. Rounds three times where there are eight
-// rows, and less often than the rows of a block are added up otherwise.
-template <class Vectors, BlockPart kPart, typename T>
-HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
-  if (kPart != BlockPart::kWhole || rows == kFewRows) return SumOfEight<Vectors>(x, stride);
-  auto sum = Vectors::Term(x);
-  for (int64_t row = 1; row < rows; ++row) {
-    sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
+// Of columns that fill the lines of the cache which their rows are in.
+template <SumTerm kTerm, BlockPart kPart, typename T>
+HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {
+  using Vectors = VectorsOf<kTerm, T>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t k = 0; k < kLine<T>; k += 2 * lanes) {
+    const WideFloats sum = Vectors::Widen(SumOf<Vectors, kPart>(x + k, rows, stride));
+    const int64_t l = k + lanes;
+    AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
+    AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
   }
-  return sum;
+  if constexpr (kNeedsPeak<T, kTerm>) {
+    RaisePeaks(Floats(), x, rows, stride, kLine<T>, sums.peak);
+  }
 }
 
-// What the rows of a block add up to gathers in `block` until its last part is there.
-template <BlockPart kPart>
-HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
-  const Wide d;
-  if constexpr (kPart == BlockPart::kMiddle || kPart == BlockPart::kLast) {
-    sum = hn::Add(hn::LoadU(d, block), sum);
+#if HWY_TARGET <= HWY_AVX3
+// The same as integers, unless there are infinities or NaN.
+template <SumTerm kTerm, BlockPart kPart>
+HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride, RoughSums sums) {
+  HalfLine line = Begins(kPart) ? HalfLine::OfNothing() : HalfLine::Load(sums);
+  if (!AddFiniteRows<kTerm>(x, rows, stride, line)) {
+    AddLine<kTerm, BlockPart::kWhole>(x, rows, stride, sums);
   }
-  if constexpr (kPart == BlockPart::kFirst || kPart == BlockPart::kMiddle) {
-    hn::StoreU(sum, d, block);
+  if constexpr (Ends(kPart)) {
+    line.AddTo<kTerm>(sums);
   } else {
-    Accumulator accumulator{hn::LoadU(d, head), hn::LoadU(d, tail)};
-    accumulator.Add(sum);
-    hn::StoreU(accumulator.head, d, head);
-    hn::StoreU(accumulator.tail, d, tail);
+    line.Store(sums);
   }
+}
+#endif
+
+template <SumTerm kTerm, BlockPart kPart, typename T>
+HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kAsIntegers<kTerm, T>) {
+    return AddLineOfIntegers<kTerm, kPart>(x, rows, stride, sums);
+  }
+#endif
+  AddLine<kTerm, kPart>(x, rows, stride, sums);
 }
 
 // Without lambdas and references, which would have the compiler load all of this again and again.
 template <SumTerm kTerm, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   constexpr bool kPeak = kNeedsPeak<T, kTerm>;
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t rows = kPart == BlockPart::kWhole ? few.count : kFewRows;
   const int64_t stride = few.stride;
   const T* x = few.first;
   NextRows<T> next(few, columns);
   int64_t c = 0;
-  for (; c + kLine <= columns; c += kLine) {
-    next.Ask(kLine);
-    for (int64_t k = c; k < c + kLine; k += 2 * lanes) {
-      const WideFloats sum = SumOf<TwoVectors<kTerm>, kPart>(x + k, rows, stride);
-      const int64_t l = k + lanes;
-      AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
-      AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
-    }
-    if constexpr (kPeak) RaisePeaks(Floats(), x + c, rows, stride, kLine, sums.peak + c);
+  for (; c + kLine<T> <= columns; c += kLine<T>) {
+    next.Ask(kLine<T>);
+    AddAnyLine<kTerm, kPart>(x + c, rows, stride, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {
     const WideVec sum = SumOf<OneVector<kTerm>, kPart>(x + c, rows, stride);
     AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
     if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
   }
-  for (; c < columns; ++c) {
-    AddColumn<kTerm>(x + c, rows, stride, {sums.head + c, sums.tail + c, sums.peak + c});
-  }
+  for (; c < columns; ++c) AddColumn<kTerm>(x + c, rows, stride, sums.From(c));
 }
 
 template <SumTerm kTerm, typename T>

@@ -15,8 +15,12 @@ namespace dmlop {
 struct RoughSums {
   double* head;             // starts at -0, so that a sum of only -0 is -0
   double* tail;             // starts at 0
-  uint32_t* peak;           // bits of the largest |x| as binary32, where needed; starts at 0
+  uint32_t* peak;           // bits of the largest |x| as binary32, where needed, else room for
+                            // add_columns; starts at 0
   double* block = nullptr;  // room for add_columns
+
+  // The same from group i on.
+  RoughSums From(int64_t i) const { return {head + i, tail + i, peak + i, block + i}; }
 };
 
 // At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
@@ -31,6 +35,11 @@ template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
+
+// Their squares are exact in binary32, and up to eight are added there, with seven roundings in a
+// row, 2^-24 each.
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1p-21;
 
 // Only sums of terms of either sign that may be off need the largest magnitude.
 template <typename T, SumTerm kTerm>

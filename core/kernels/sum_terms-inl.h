@@ -9,11 +9,21 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "core/kernels/sum_term.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
+
+template <SumTerm kTerm, class D>
+HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D> > x) {
+  const auto wide = hn::PromoteTo(d, x);
+  if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
+  if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
+  return wide;
+}
 
 // One vector of elements at a time.
 template <SumTerm kTerm>
@@ -22,10 +32,7 @@ struct OneVector {
 
   template <typename T>
   static HWY_INLINE Sum Term(const T* x) {
-    const WideVec wide = LoadWide(x);
-    if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
-    if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
-    return wide;
+    return WideTerm<kTerm>(Wide(), LoadNarrow(x));
   }
 
   static HWY_INLINE Sum Add(const Sum& a, const Sum& b) { return hn::Add(a, b); }
@@ -53,7 +60,33 @@ struct TwoVectors {
   static HWY_INLINE Sum Add(const Sum& a, const Sum& b) {
     return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)};
   }
+  static HWY_INLINE WideFloats Widen(const Sum& sum) {
+    return sum;
+  }
 };
+
+#if HWY_TARGET != HWY_SCALAR
+// Squares of FLOAT16, which are exact in binary32, and their sums there as well.
+struct TwoVectorsOfSquares {
+  using Sum = FloatVec;
+
+  static HWY_INLINE Sum Term(const Half* x) {
+    const FloatVec values = LoadFloats(Floats(), x);
+    return hn::Mul(values, values);
+  }
+  static HWY_INLINE Sum Add(Sum a, Sum b) { return hn::Add(a, b); }
+  static HWY_INLINE WideFloats Widen(Sum sum) { return WidenFloats(sum); }
+};
+#endif
+
+#if HWY_TARGET == HWY_SCALAR
+template <SumTerm kTerm, typename T>
+using VectorsOf = TwoVectors<kTerm>;
+#else
+template <SumTerm kTerm, typename T>
+using VectorsOf = std::conditional_t<kTerm == SumTerm::kSquare && std::is_same_v<T, Half>,
+                                     TwoVectorsOfSquares, TwoVectors<kTerm> >;
+#endif
 
 // The sum of eight terms, `step` elements apart.
 template <class Vectors, typename T>
@@ -66,13 +99,12 @@ HWY_INLINE typename Vectors::Sum SumOfEight(const T* x, int64_t step) {
 }
 
 // The same of neighbours.
-template <SumTerm kTerm, typename T>
+template <class Vectors, typename T>
 HWY_INLINE WideVec SumOfEight(const T* x) {
-  using Vectors = TwoVectors<kTerm>;
   const int64_t step = 2 * static_cast<int64_t>(hn::Lanes(Wide()));
   const auto a = Vectors::Add(Vectors::Term(x), Vectors::Term(x + step));
   const auto b = Vectors::Add(Vectors::Term(x + 2 * step), Vectors::Term(x + 3 * step));
-  const auto sum = Vectors::Add(a, b);
+  const WideFloats sum = Vectors::Widen(Vectors::Add(a, b));
   return hn::Add(sum.low, sum.high);
 }
 

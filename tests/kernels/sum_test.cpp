@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/exact/exact_sum.h"
@@ -137,6 +138,86 @@ TEST_P(SumOnIsa, RoughSumsKeepTheSignOfZeros) {
       row[static_cast<size_t>(count / 2)] = FromDouble<T>(0.0);
       kernels.add_row(row.data(), count, mixed.sums());
       EXPECT_EQ(BitsOf(mixed.head[0]), BitsOf(0.0));
+    }
+  });
+}
+
+// Every second column has one +0, in another row each, so in any part of a block of rows.
+TEST_P(SumOnIsa, RoughColumnsKeepTheSignOfZeros) {
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t columns : {1, 7, 33, 200}) {
+      std::vector<T> tile(static_cast<size_t>(100 * columns), FromDouble<T>(-0.0));
+      for (int64_t c = 1; c < std::min<int64_t>(columns, 100); c += 2) {
+        tile[static_cast<size_t>(c * columns + c)] = FromDouble<T>(0.0);
+      }
+      for (const SumTerm term : kTerms) {
+        Groups groups(static_cast<size_t>(columns));
+        RoughSumKernelsFor<T>(term).add_columns(tile.data(), 100, columns, columns, groups.sums());
+        for (int64_t c = 0; c < columns; ++c) {
+          const bool has_positive = term != SumTerm::kItself || (c % 2 == 1 && c < 100);
+          EXPECT_EQ(BitsOf(groups.head[static_cast<size_t>(c)]), BitsOf(has_positive ? 0.0 : -0.0));
+        }
+      }
+    }
+  });
+}
+
+// Terms that cancel each other leave +0, as IEEE 754 has it.
+TEST_P(SumOnIsa, RoughSumsThatCancelArePositiveZeros) {
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t count : kCounts) {
+      std::vector<T> row(static_cast<size_t>(2 * count), FromDouble<T>(1.5));
+      std::fill(row.begin(), row.begin() + count, FromDouble<T>(-1.5));
+      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself);
+      Groups of_row(1), of_columns(static_cast<size_t>(count));
+      kernels.add_row(row.data(), 2 * count, of_row.sums());
+      kernels.add_columns(row.data(), 2, count, count, of_columns.sums());
+      EXPECT_EQ(BitsOf(of_row.head[0] + of_row.tail[0]), BitsOf(0.0));
+      for (const double head : of_columns.head) EXPECT_EQ(BitsOf(head), BitsOf(0.0));
+    }
+  });
+}
+
+// As much as there is room for where FLOAT16 is added up in integers.
+TEST_P(SumOnIsa, RoughSumsOfTheLargestHalvesKeepTheirBound) {
+  constexpr int64_t kRows = 130, kColumns = 70;
+  for (const double sign : {1.0, -1.0}) {
+    for (const double value : {65504.0, 0x1.FFCp0, 0x1.FFCp1, 0x1p-14, 0x1.FF8p-15, 0x1p-24}) {
+      const std::vector<Half> tile(kRows * kColumns, FromDouble<Half>(sign * value));
+      const std::vector<Half> column(kRows, tile[0]);
+      for (const SumTerm term : kTerms) {
+        const auto kernels = RoughSumKernelsFor<Half>(term);
+        Groups of_row(1), of_columns(kColumns);
+        kernels.add_row(tile.data(), std::ssize(tile), of_row.sums());
+        kernels.add_columns(tile.data(), kRows, kColumns, kColumns, of_columns.sums());
+        ExpectWithinBound(term, of_row, 0, tile);
+        for (size_t c = 0; c < kColumns; ++c) ExpectWithinBound(term, of_columns, c, column);
+      }
+    }
+  }
+}
+
+TEST_P(SumOnIsa, RoughColumnsMeetInfinitiesAndNan) {
+  static constexpr int64_t kRows = 75;
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t columns : {5, 32, 45, 100}) {
+      std::vector<T> tile(static_cast<size_t>(kRows * columns), FromDouble<T>(1.0));
+      const auto at = [&](int64_t r, int64_t c) -> T& {
+        return tile[static_cast<size_t>(r * columns + c)];
+      };
+      at(3, 0) = FromDouble<T>(INFINITY);
+      at(20, 1) = FromDouble<T>(-INFINITY);
+      at(70, 2) = FromDouble<T>(NAN);
+      at(9, 3) = FromDouble<T>(INFINITY);
+      at(71, 3) = FromDouble<T>(-INFINITY);
+      Groups groups(static_cast<size_t>(columns));
+      RoughSumKernelsFor<T>(SumTerm::kItself)
+          .add_columns(tile.data(), kRows, columns, columns, groups.sums());
+      EXPECT_EQ(groups.head[0], INFINITY);
+      EXPECT_EQ(groups.head[1], -INFINITY);
+      EXPECT_TRUE(std::isnan(groups.head[2]));
+      EXPECT_TRUE(std::isnan(groups.head[3]));
+      for (size_t c = 4; c < static_cast<size_t>(columns); ++c) EXPECT_EQ(groups.head[c], kRows);
     }
   });
 }
