@@ -14,64 +14,11 @@
 
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/rough_exp-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-// e^x for x <= ExpSums::kHeadroom, within 2^-37 of the result, and 1 for 0; nearly 0 below -700;
-// NaN for NaN.
-HWY_INLINE WideVec RoughExp(WideVec x) {
-  const Wide d;
-  const hn::RebindToUnsigned<Wide> bits;
-  const WideVec least = hn::Set(d, -700.0);
-  x = hn::IfThenElse(hn::Lt(x, least), least, x);
-  // Adding 1.5 * 2^52 leaves k = round(x / ln 2) in the low bits of the sum.
-  const WideVec shifter = hn::Set(d, 0x1.8p52);
-  const WideVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), shifter);
-  const WideVec k = hn::Sub(shifted, shifter);
-  const WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), x);  // within 2^-42
-  // 1 + r + r^2 * p(r), where p meets (e^r - 1 - r) / r^2 at the Chebyshev nodes of
-  // |r| <= ln(2) / 2: within 2^-37.7.
-  constexpr double kCoefficients[] = {0x1.a1132015ba37ep-16,
-                                      0x1.a15179d80ae96p-13,
-                                      0x1.6c16858b7acb9p-10,
-                                      0x1.1110c632a3088p-7,
-                                      0x1.5555555c87148p-5,
-                                      0x1.55555567532adp-3,
-                                      0.5,
-                                      1.0,
-                                      1.0};
-  WideVec power = hn::Set(d, kCoefficients[0]);
-  for (size_t i = 1; i < std::size(kCoefficients); ++i) {
-    power = hn::MulAdd(power, r, hn::Set(d, kCoefficients[i]));
-  }
-  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(bits, shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent));
-}
-
-// The same in binary32, within 2^-22.8; nearly 0 below -87.
-HWY_INLINE FloatVec RoughExp(FloatVec x) {
-  const Floats d;
-  const hn::RebindToUnsigned<Floats> bits;
-  const FloatVec least = hn::Set(d, -87.0f);
-  x = hn::IfThenElse(hn::Lt(x, least), least, x);
-  const FloatVec shifter = hn::Set(d, 0x1.8p23f);
-  const FloatVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p0f), shifter);
-  const FloatVec k = hn::Sub(shifted, shifter);
-  // ln 2 in two parts; the product with the first, of 15 bits, is exact.
-  FloatVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e4p-1f), x);
-  r = hn::NegMulAdd(k, hn::Set(d, 0x1.7f7d1cp-20f), r);
-  // As above; p leaves 2^-26.5, and rounding 2^-23.
-  constexpr float kCoefficients[] = {
-      0x1.6d113cp-10f, 0x1.120ba2p-7f, 0x1.55551ap-5f, 0x1.5554dcp-3f, 0.5f, 1.0f, 1.0f};
-  FloatVec power = hn::Set(d, kCoefficients[0]);
-  for (size_t i = 1; i < std::size(kCoefficients); ++i) {
-    power = hn::MulAdd(power, r, hn::Set(d, kCoefficients[i]));
-  }
-  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(bits, shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent));
-}
 
 HWY_INLINE double ExpOrNan(double x) {
   return std::isnan(x) ? x : Exp(x);
@@ -121,8 +68,8 @@ HWY_INLINE double SumOfRow(const T* x, int64_t count, double max_of_row) {
   WideVec odd = hn::Zero(d);
   int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    even = hn::Add(even, RoughExp(hn::Sub(LoadWide(x + i), max)));
-    odd = hn::Add(odd, RoughExp(hn::Sub(LoadWide(x + i + lanes), max)));
+    even = AddExp(hn::Sub(LoadWide(x + i), max), even);
+    odd = AddExp(hn::Sub(LoadWide(x + i + lanes), max), odd);
   }
   double sum = Total(hn::Add(even, odd));
   for (; i < count; ++i) {
@@ -134,32 +81,33 @@ HWY_INLINE double SumOfRow(const T* x, int64_t count, double max_of_row) {
 #if HWY_TARGET != HWY_SCALAR
 // FLOAT16 in binary32: twice as many at a time.
 
-// Of `count` rows of neighbours, four at most.
-HWY_INLINE FloatVec SumOfFour(const Half* x, int64_t count, int64_t step, FloatVec max) {
+// Adds kCount terms, `step` elements apart, which are added up in binary32 first.
+template <int64_t kCount>
+HWY_INLINE void AddTerms(const Half* x, int64_t step, FloatVec max, WideFloats& sum) {
   const Floats d;
-  const auto term = [&](int64_t i)
-                        HWY_ATTR { return RoughExp(hn::Sub(LoadFloats(d, x + i * step), max)); };
-  if (count == 4) return hn::Add(hn::Add(term(0), term(1)), hn::Add(term(2), term(3)));
-  FloatVec sum = term(0);
-  for (int64_t i = 1; i < count; ++i) sum = hn::Add(sum, term(i));
-  return sum;
+  FloatVec terms = hn::Zero(d);
+  for (int64_t i = 0; i < kCount; ++i) {
+    terms = AddExp(hn::Sub(LoadFloats(d, x + i * step), max), terms);
+  }
+  const WideFloats wide = WidenFloats(terms);
+  sum.low = hn::Add(sum.low, wide.low);
+  sum.high = hn::Add(sum.high, wide.high);
+}
+
+HWY_INLINE void AddManyTerms(const Half* x, int64_t count, int64_t step, FloatVec max,
+                             WideFloats& sum) {
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) AddTerms<4>(x + i * step, step, max, sum);
+  for (; i < count; ++i) AddTerms<1>(x + i * step, step, max, sum);
 }
 
 HWY_INLINE double SumOfRow(const Half* x, int64_t count, double max_of_row) {
-  const Floats d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const FloatVec max = hn::Set(d, static_cast<float>(max_of_row));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
   WideFloats sum{hn::Zero(Wide()), hn::Zero(Wide())};
-  const auto add = [&](FloatVec terms) HWY_ATTR {
-    const WideFloats wide = WidenFloats(terms);
-    sum.low = hn::Add(sum.low, wide.low);
-    sum.high = hn::Add(sum.high, wide.high);
-  };
-  int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) add(SumOfFour(x + i, 4, lanes, max));
-  for (; i + lanes <= count; i += lanes) add(SumOfFour(x + i, 1, lanes, max));
+  const int64_t vectors = count / lanes;
+  AddManyTerms(x, vectors, lanes, hn::Set(Floats(), static_cast<float>(max_of_row)), sum);
   double total = Total(hn::Add(sum.low, sum.high));
-  for (; i < count; ++i) {
+  for (int64_t i = vectors * lanes; i < count; ++i) {
     total += ExpOrNan(static_cast<double>(WidenElement(x[i])) - max_of_row);
   }
   return total;
@@ -222,7 +170,7 @@ HWY_INLINE void AddVectorOfColumns(const T* x, int64_t rows, int64_t row_stride,
   const WideVec max = MakeRoom(hn::PromoteTo(d, MaxOfRows(Narrow(), x, rows, row_stride)), sums);
   WideVec sum = hn::LoadU(d, sums.sum);
   for (int64_t row = 0; row < rows; ++row) {
-    sum = hn::Add(sum, RoughExp(hn::Sub(LoadWide(x + row * row_stride), max)));
+    sum = AddExp(hn::Sub(LoadWide(x + row * row_stride), max), sum);
   }
   hn::StoreU(sum, d, sums.sum);
 }
@@ -240,12 +188,10 @@ HWY_INLINE void AddVectorOfColumns(const Half* x, int64_t rows, int64_t row_stri
   const ExpSums high{sums.max + lanes, sums.sum + lanes};
   const WideFloats highest = WidenFloats(MaxOfRows(Floats(), x, rows, row_stride));
   const FloatVec max = NarrowFloats({MakeRoom(highest.low, sums), MakeRoom(highest.high, high)});
-  for (int64_t row = 0; row < rows; row += 4) {
-    const WideFloats terms =
-        WidenFloats(SumOfFour(x + row * row_stride, HWY_MIN(rows - row, 4), row_stride, max));
-    hn::StoreU(hn::Add(hn::LoadU(d, sums.sum), terms.low), d, sums.sum);
-    hn::StoreU(hn::Add(hn::LoadU(d, high.sum), terms.high), d, high.sum);
-  }
+  WideFloats sum{hn::LoadU(d, sums.sum), hn::LoadU(d, high.sum)};
+  AddManyTerms(x, rows, row_stride, max, sum);
+  hn::StoreU(sum.low, d, sums.sum);
+  hn::StoreU(sum.high, d, high.sum);
 }
 #endif
 

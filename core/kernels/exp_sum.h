@@ -20,8 +20,9 @@ struct ExpSums {
   // what the sum was: if that happens at every term, half of 2^16 times as much of what the sum
   // becomes, 2^-36.4.
   //
-  // Those of FLOAT16 are exponentials in binary32, within 2^-22.8, of differences of up to
-  // kHeadroom that are rounded to 2^-20; at most four are added in binary32, which loses 2^-23.
+  // Those of FLOAT16 are exponentials in binary32, within 2^-20.7, of differences of up to
+  // kHeadroom, which rounding leaves within 2^-21; at most four are added in binary32, which loses
+  // 2^-22. All in all that is 2^-19.5.
   template <typename T>
   static constexpr double kRelativeBound = std::is_same_v<T, Half> ? 0x1p-19 : 0x1p-35;
 
