@@ -9,97 +9,13 @@
 
 #include <algorithm>
 
+#include "core/kernels/bin_vectors-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/sum_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-// A vector of sums, of as many groups or of the lanes of one. In the course of additions each bin
-// stands at its start.
-template <class Bins>
-struct BinVectors {
-  WideVec bins[Bins::kCount];
-
-  // An implicit constructor would not be compiled for the instruction set.
-  HWY_INLINE BinVectors() {}
-
-  HWY_INLINE void Begin() {
-    for (int b = 1; b < Bins::kCount; ++b) {
-      bins[b] = hn::Add(bins[b], hn::Set(Wide(), Bins::Start(b)));
-    }
-  }
-
-  HWY_INLINE void End() {
-    for (int b = 1; b < Bins::kCount; ++b) {
-      bins[b] = hn::Sub(bins[b], hn::Set(Wide(), Bins::Start(b)));
-    }
-  }
-
-  HWY_INLINE void Add(WideVec term) {
-    constexpr int kFew = 8;
-    if constexpr (Bins::kCount <= kFew) return AddToBins<1, Bins::kCount>(term);
-    // Mostly the terms are too small for some of the bins, or end before the others.
-    constexpr int kThird = (Bins::kCount - 1) / 3;
-    AddWhereNotSmall<1, 1 + kThird>(term);
-    AddWhereNotSmall<1 + kThird, 1 + 2 * kThird>(term);
-    AddWhereNotSmall<1 + 2 * kThird, Bins::kCount>(term);
-  }
-
-  template <int kBegin, int kEnd>
-  HWY_INLINE void AddWhereNotSmall(WideVec& rest) {
-    const Wide d;
-    const auto is_small = hn::Le(hn::Abs(rest), hn::Set(d, SmallFor(kEnd)));
-    if (!hn::AllTrue(d, is_small)) AddToBins<kBegin, kEnd>(rest);
-  }
-
-  // What the bins from `end` on take.
-  static constexpr double SmallFor(int end) {
-    return end == Bins::kCount ? 0.0 : Bins::HalfUnit(end - 1);
-  }
-
-  template <int kBegin, int kEnd>
-  HWY_INLINE void AddToBins(WideVec& rest) {
-    for (int b = kBegin; b < kEnd; ++b) {
-      const WideVec sum = hn::Add(bins[b], rest);
-      rest = hn::Sub(rest, hn::Sub(sum, bins[b]));
-      bins[b] = sum;
-    }
-  }
-
-  // Leaves each bin at most half a unit of the one before it.
-  HWY_INLINE void CarryOver() {
-    for (int b = Bins::kCount - 1; b > 0; --b) {
-      const WideVec start = hn::Set(Wide(), Bins::Start(b - 1));
-      const WideVec carry = hn::Sub(hn::Add(bins[b], start), start);
-      bins[b] = hn::Sub(bins[b], carry);
-      bins[b - 1] = hn::Add(bins[b - 1], carry);
-    }
-  }
-
-  static HWY_INLINE BinVectors OfNothing() {
-    BinVectors result;
-    for (WideVec& bin : result.bins) bin = hn::Zero(Wide());
-    return result;
-  }
-
-  static HWY_INLINE BinVectors Load(const BinnedSums& sums) {
-    BinVectors result;
-    for (int b = 0; b < Bins::kCount; ++b) {
-      result.bins[b] = hn::LoadU(Wide(), sums.bins + b * sums.pitch);
-    }
-    return result;
-  }
-
-  HWY_INLINE void Store(const BinnedSums& sums) const {
-    for (int b = 0; b < Bins::kCount; ++b) hn::StoreU(bins[b], Wide(), sums.bins + b * sums.pitch);
-  }
-
-  HWY_INLINE void StoreFirst(const BinnedSums& sums) const {
-    for (int b = 0; b < Bins::kCount; ++b) sums.bins[b * sums.pitch] = hn::GetLane(bins[b]);
-  }
-};
 
 // Adds what the lanes hold to the one group of `sums`.
 template <class Bins>

@@ -13,6 +13,8 @@
 
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/exact_columns-inl.h"
+#include "core/kernels/round_results-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
 
@@ -55,14 +57,6 @@ struct Range {
   }
 };
 
-template <SumTerm kTerm, class D>
-HWY_INLINE hn::Vec<D> Term(D d, hn::Vec<hn::Rebind<float, D> > x) {
-  const auto wide = hn::PromoteTo(d, x);
-  if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
-  if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
-  return wide;
-}
-
 // A sum and how far off it may be.
 template <class D>
 struct SumAndError {
@@ -87,92 +81,26 @@ HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Ve
 // The function's value for a sum, and how far off that may be. No error: the value rounds as the
 // exact one does.
 template <ShortEnding kEnding, class D>
-HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t rows) {
+HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count) {
   const auto sum = of_terms.sum;
   auto error = of_terms.error;
-  auto value = sum;
-  auto back = sum;
+  const auto value = ValueOf<kEnding>(d, sum, count);
   if constexpr (kEnding == ShortEnding::kAverage) {
-    const auto count = hn::Set(d, static_cast<double>(rows));
-    value = hn::Div(sum, count);
-    back = hn::Mul(value, count);
-    error = hn::Div(error, count);
+    error = hn::Div(error, hn::Set(d, static_cast<double>(count)));
   }
   if constexpr (kEnding == ShortEnding::kSquareRoot) {
-    value = hn::Sqrt(sum);
-    back = hn::Mul(value, value);
     error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
   }
   // A value that is halfway between two results has few bits: what leads back is exact then.
+  const auto back = SumFor<kEnding>(d, value, count);
   const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
   const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
   return {value, hn::IfThenZeroElse(is_exact, room)};
 }
 
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-// Highway takes infinities for the largest numbers.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
-  HWY_ALIGN double wide[hn::MaxLanes(D())];
-  HWY_ALIGN float narrow[hn::MaxLanes(D())];
-  hn::Store(x, d, wide);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) narrow[i] = static_cast<float>(wide[i]);
-  return hn::Load(hn::Rebind<float, D>(), narrow);
-}
-#else
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D, hn::Vec<D> x) {
-  return hn::DemoteTo(hn::Rebind<float, D>(), x);
-}
-#endif
-
-// To the nearest value of T, ties to even, still in binary64.
-template <typename T, class D>
-HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
-  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(d, ToFloats(d, x));
-  // Adding 1.5 * 2^42 times the power of two below |x| rounds to 11 bits; to fewer where FLOAT16
-  // is subnormal.
-  const hn::RebindToUnsigned<D> bits;
-  const auto magnitude = hn::Abs(x);
-  const auto exponent = hn::And(hn::BitCast(bits, magnitude), hn::Set(bits, 0x7FFull << 52));
-  const auto power =
-      hn::Min(hn::Max(hn::BitCast(d, exponent), hn::Set(d, 0x1p-14)), hn::Set(d, 0x1p16));
-  const auto shifter = hn::Mul(power, hn::Set(d, 0x1.8p42));
-  const auto rounded = hn::Sub(hn::Add(magnitude, shifter), shifter);
-  const auto overflows = hn::Gt(rounded, hn::Set(d, 65504.0));
-  const auto infinity = hn::Set(d, INFINITY);
-  return hn::CopySignToAbs(hn::IfThenElse(overflows, infinity, rounded), x);
-}
-
-// Any NaN becomes the canonical one.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
-  const hn::Rebind<float, D> floats;
-  const hn::RebindToUnsigned<decltype(floats)> bits;
-  const auto narrow = ToFloats(d, x);
-  return hn::IfThenElse(hn::IsNaN(narrow), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), narrow);
-}
-
-// Stores values of T.
-template <class D>
-HWY_INLINE void StoreResults(D d, hn::Vec<D> x, float* to) {
-  hn::StoreU(ToResults(d, x), hn::Rebind<float, D>(), to);
-}
-template <class D>
-HWY_INLINE void StoreResults(D d, hn::Vec<D> x, Half* to) {
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  HWY_ALIGN double lanes[hn::MaxLanes(D())];
-  hn::Store(x, d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) to[i] = ToHalf(lanes[i]);
-#else
-  const hn::Rebind<hwy::float16_t, D> halves;
-  hn::StoreU(hn::DemoteTo(halves, ToResults(d, x)), halves, reinterpret_cast<hwy::float16_t*>(to));
-#endif
-}
-
-// Ends as many groups as D has lanes.
+// Ends as many groups as D has lanes. Returns whether none of them is in doubt.
 template <ShortEnding kEnding, class D, typename T>
-HWY_INLINE void Finish(D d, const SumAndError<D>& of_terms, int64_t count, T* results,
+HWY_INLINE bool Finish(D d, const SumAndError<D>& of_terms, int64_t count, T* results,
                        uint8_t* in_doubt) {
   const auto end = End<kEnding>(d, of_terms, count);
   const auto value = RoundTo<T>(d, end.sum);
@@ -185,10 +113,11 @@ HWY_INLINE void Finish(D d, const SumAndError<D>& of_terms, int64_t count, T* re
   // Zeros are not told apart here: where anything is in doubt about them, so is their sign.
   const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
   const auto certain = hn::Or(hn::Eq(off, zero), is_same);
-  if (HWY_LIKELY(hn::AllTrue(d, certain))) return;
+  if (HWY_LIKELY(hn::AllTrue(d, certain))) return true;
   HWY_ALIGN double lanes[hn::MaxLanes(D())];
   hn::Store(hn::IfThenElse(certain, zero, hn::Set(d, 1.0)), d, lanes);
   for (size_t i = 0; i < hn::Lanes(d); ++i) in_doubt[i] = lanes[i] != 0;
+  return false;
 }
 
 // What has been seen of columns; the range only where it matters.
@@ -203,7 +132,7 @@ struct Terms {
     for (int64_t row = 0; row < rows.count; ++row) {
       const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
       if constexpr (kMayBeExact<T, kTerm>) range.Take(value);
-      sum = hn::Add(sum, Term<kTerm>(D(), value));
+      sum = hn::Add(sum, WideTerm<kTerm>(D(), value));
     }
   }
 
@@ -212,11 +141,13 @@ struct Terms {
 };
 
 template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
-HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, int64_t rows, T* results,
+HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows, T* results,
                               uint8_t* in_doubt) {
+  const int64_t count = rows.count;
   const auto of_terms =
-      WithError<kTerm, T>(d, terms.sum, terms.range.Most(), terms.range.LeastPower(), rows, rows);
-  Finish<kEnding>(d, of_terms, rows, results, in_doubt);
+      WithError<kTerm, T>(d, terms.sum, terms.range.Most(), terms.range.LeastPower(), count, count);
+  if (Finish<kEnding>(d, of_terms, count, results, in_doubt)) return;
+  SettleDoubts<kTerm, kEnding>(d, rows, results, in_doubt);
 }
 
 // Calls body(d, c) for all columns, many lanes at a time or one.
@@ -226,6 +157,14 @@ HWY_INLINE void ForEachVector(int64_t columns, Body&& body) {
   int64_t c = 0;
   for (; c + lanes <= columns; c += lanes) body(Wide(), c);
   for (; c < columns; ++c) body(hn::CappedTag<double, 1>(), c);
+}
+
+// The same, where the last vector may overlap the one before it.
+template <typename Body>
+HWY_INLINE void ForEachVectorOnce(int64_t columns, Body&& body) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  if (columns < lanes) return ForEachVector(columns, body);
+  for (int64_t c = 0; c < columns; c += lanes) body(Wide(), HWY_MIN(c, columns - lanes));
 }
 
 // Terms of many columns, which memory wants to be read in rows.
@@ -273,19 +212,27 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
     });
   });
   ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
-    FinishColumns<kTerm, kEnding>(d, all.Load(d, c), rows, results + c, in_doubt + c);
+    FinishColumns<kTerm, kEnding>(d, all.Load(d, c), FewRows<T>{x + c, rows, row_stride, 0, 0},
+                                  results + c, in_doubt + c);
   });
 }
 
 template <SumTerm kTerm, ShortEnding kEnding, typename T>
 void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                      uint8_t* in_doubt) {
-  constexpr int64_t kFewColumns = 128;
-  if (columns < kFewColumns || rows <= kFewRows) {
-    return ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
+  constexpr int64_t kFewElements = 1 << 12;
+  if (columns * rows <= kFewElements || rows <= kFewRows) {
+    // Rows that follow each other are mostly followed by those of other groups.
+    const int64_t ahead = row_stride == columns ? rows : 0;
+    return ForEachVectorOnce(columns, [&](auto d, int64_t c) HWY_ATTR {
+      const T* next = x + rows * row_stride + c * ahead;
+      for (int64_t i = 0; i < ahead * static_cast<int64_t>(hn::Lanes(d)); i += kLine<T>) {
+        __builtin_prefetch(next + i);
+      }
+      const FewRows<T> all{x + c, rows, row_stride, 0, 0};
       auto terms = Terms<decltype(d)>::OfNothing();
-      terms.template Take<kTerm>(FewRows<T>{x + c, rows, row_stride, 0, 0});
-      FinishColumns<kTerm, kEnding>(d, terms, rows, results + c, in_doubt + c);
+      terms.template Take<kTerm>(all);
+      FinishColumns<kTerm, kEnding>(d, terms, all, results + c, in_doubt + c);
     });
   }
   for (int64_t c = 0; c < columns; c += ManyTerms::kColumns) {
@@ -348,7 +295,7 @@ HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) 
       value = hn::IfThenElse(mask, value, hn::Set(floats, -0.0f));
     }
     if constexpr (kWithRange) range.Take(value);
-    sum = hn::Add(sum, Term<kTerm>(d, value));
+    sum = hn::Add(sum, WideTerm<kTerm>(d, value));
   }
   return sum;
 }
@@ -392,6 +339,18 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
 }
 
+// The same as SettleDoubts for as many rows as there are lanes.
+template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
+HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch, T* results,
+                             uint8_t* in_doubt) {
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  HWY_ALIGN T columns[kMaxShortRow * kLanes];
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t row = 0; row < kLanes; ++row) columns[i * kLanes + row] = x[row * pitch + i];
+  }
+  SettleDoubts<kTerm, kEnding>(d, FewRows<T>{columns, count, kLanes, 0, 0}, results, in_doubt);
+}
+
 template <SumTerm kTerm, ShortEnding kEnding, typename T>
 void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                   uint8_t* in_doubt) {
@@ -402,8 +361,10 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
   int64_t row = 0;
   const int64_t last = (rows - 1) * pitch - excess;  // where a row may begin
   for (; row + lanes <= rows && (row + lanes - 1) * pitch <= last; row += lanes) {
-    Finish<kEnding>(d, SumOfRows<kTerm>(d, x + row * pitch, count, pitch), count, results + row,
-                    in_doubt + row);
+    const T* from = x + row * pitch;
+    const auto sums = SumOfRows<kTerm>(d, from, count, pitch);
+    if (Finish<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
+    SettleRows<kTerm, kEnding>(d, from, count, pitch, results + row, in_doubt + row);
   }
   for (; row < rows; ++row) {
     SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, in_doubt + row);

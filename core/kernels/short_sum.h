@@ -10,8 +10,8 @@ namespace dmlop {
 
 enum class ShortEnding { kSum, kAverage, kSquareRoot };
 
-inline constexpr int64_t kMaxShortRow = 1024;   // elements, neighbours in memory
-inline constexpr int64_t kMaxShortColumn = 64;  // others
+inline constexpr int64_t kMaxShortRow = 1024;    // elements, neighbours in memory
+inline constexpr int64_t kMaxShortColumn = 128;  // others
 
 // Stores the result of each group, or sets its `in_doubt` to 1.
 template <typename T>
