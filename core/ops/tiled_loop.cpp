@@ -10,6 +10,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
+constexpr int64_t kLine = 64;                // bytes of a cache line
 
 using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
@@ -31,15 +32,17 @@ class TiledLoop {
   }
 
   void Run() const {
-    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_);
+    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_, nullptr);
     const int64_t tile_bytes = plan_.shapes.front().elements * width_;
     ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1, bytes_,
                 [&](int64_t begin, int64_t end) {
                   Walk<4> place(plan_.grid, begin);
+                  Walk<4> next = place;
                   for (int64_t i = begin; i < end; ++i, place.Next()) {
+                    next.Next();
                     if (const TileShape* shape = plan_.ShapeAt(place)) {
-                      WorkOnTile(*shape, to_ + place.offset(kTo) * width_,
-                                 from_ + place.offset(kFrom) * width_);
+                      WorkOnTile(*shape, to_ + place.offset(kTo) * width_, Source(place),
+                                 i + 1 < end ? Source(next) : nullptr);
                     }
                   }
                   if (plan_.streams) FlushStreams();
@@ -65,10 +68,47 @@ class TiledLoop {
     };
   }
 
-  void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from) const {
+  // Whether the loop that is not along the lines of the destination leads through lines of the
+  // source.
+  bool HasLines(const CopyTile& tile) const {
+    return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLine;
+  }
+
+  // The first move, slice by slice along the lines of the destination, which asks for what lies
+  // `distance` bytes after each slice. The lines of a tile are in so many places that the processor
+  // does not guess where the next ones are.
+  TileWork AskingFor(int64_t distance) const {
+    return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
+      const int64_t count = kLine / width_;
+      for (int64_t i = 0; i < tile.inner_count; i += count) {
+        CopyTile slice = tile;
+        slice.inner_count = std::min(count, tile.inner_count - i);
+        const std::byte* first = from + i * tile.from_inner_stride * width_;
+        for (int64_t k = 0; k < slice.inner_count; ++k) {
+          const std::byte* row = first + k * tile.from_inner_stride * width_ + distance;
+          for (int64_t byte = 0; byte < tile.outer_count * width_; byte += kLine) {
+            __builtin_prefetch(row + byte, /*rw=*/0, /*locality: the second level*/ 2);
+          }
+        }
+        in_(slice, to + i * tile.to_inner_stride * width_, first);
+      }
+    };
+  }
+
+  const std::byte* Source(const Walk<4>& place) const {
+    return from_ + place.offset(kFrom) * width_;
+  }
+
+  // `next` is where the next tile's elements are, or null.
+  void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
+                  const std::byte* next) const {
     if (!plan_.buffered) return Move(shape.in, in_, to, from);
-    alignas(64) std::byte buffer[TilePlan::kTileBytes];
-    Move(shape.in, in_, buffer, from);
+    alignas(kLine) std::byte buffer[TilePlan::kTileBytes];
+    if (next != nullptr && HasLines(shape.in.tile)) {
+      Move(shape.in, AskingFor(next - from), buffer, from);
+    } else {
+      Move(shape.in, in_, buffer, from);
+    }
     if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer, false);
     Move(shape.out, out_, to, buffer);
   }
