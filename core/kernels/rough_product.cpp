@@ -73,7 +73,7 @@ struct Products {
   WideVec head;
   WideVec tail;  // stays 0 unless tracked
   WideBitsVec exponent;
-  WideVec errors;  // the bits of all tails and rounding errors since Normalize, if tracked
+  WideVec errors;  // the bits of the tail that was loaded, and of all rounding errors, if tracked
 
   // The factor is exact, or a head.
   HWY_INLINE void MultiplyBy(WideVec factor) {
@@ -119,16 +119,18 @@ struct Products {
         hn::And(hn::BitCast(bits, head), hn::Set(bits, uint64_t{0x7FC} << 52));
     const WideVec scale = hn::BitCast(Wide(), hn::Sub(hn::Set(bits, uint64_t{2046} << 52), field));
     head = hn::Mul(head, scale);
-    if constexpr (kTracked) {
-      tail = hn::Mul(tail, scale);
-      // As bits, because those of several errors may be a NaN; without the sign.
-      const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
-      const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
-                                              hn::Set(Wide(), RoughProducts::kInexact), tail);
-      tail = hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
-      errors = tail;
-    }
+    if constexpr (kTracked) tail = hn::Mul(tail, scale);
     exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, 1023)));
+  }
+
+  // The tail, which is not 0 if anything was rounded.
+  HWY_INLINE WideVec MarkedTail() const {
+    const WideBits bits;
+    // As bits, because those of several errors may be a NaN; without the sign.
+    const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
+    const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
+                                            hn::Set(Wide(), RoughProducts::kInexact), tail);
+    return hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
   }
 
   // Leaves a tail that is not small against the last place of the head.
@@ -154,7 +156,7 @@ HWY_INLINE Products<kTracked> LoadProducts(const RoughProducts& p) {
 template <bool kTracked>
 HWY_INLINE void StoreProducts(const Products<kTracked>& products, const RoughProducts& p) {
   hn::StoreU(products.head, Wide(), p.head);
-  if constexpr (kTracked) hn::StoreU(products.tail, Wide(), p.tail);
+  if constexpr (kTracked) hn::StoreU(products.MarkedTail(), Wide(), p.tail);
   hn::StoreU(products.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
 }
 
