@@ -217,6 +217,14 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   });
 }
 
+// Asks for neighbours, wherever that leads.
+template <typename T>
+HWY_INLINE void AskFor(const T* x, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLine<T>) {
+    __builtin_prefetch(x + i, /*rw=*/0, /*locality: the second level*/ 2);
+  }
+}
+
 template <SumTerm kTerm, ShortEnding kEnding, typename T>
 void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                      uint8_t* in_doubt) {
@@ -225,10 +233,7 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
     // Rows that follow each other are mostly followed by those of other groups.
     const int64_t ahead = row_stride == columns ? rows : 0;
     return ForEachVectorOnce(columns, [&](auto d, int64_t c) HWY_ATTR {
-      const T* next = x + rows * row_stride + c * ahead;
-      for (int64_t i = 0; i < ahead * static_cast<int64_t>(hn::Lanes(d)); i += kLine<T>) {
-        __builtin_prefetch(next + i);
-      }
+      AskFor(x + rows * row_stride + c * ahead, ahead * static_cast<int64_t>(hn::Lanes(d)));
       const FewRows<T> all{x + c, rows, row_stride, 0, 0};
       auto terms = Terms<decltype(d)>::OfNothing();
       terms.template Take<kTerm>(all);
@@ -360,8 +365,13 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
   const int64_t excess = (lanes - count % lanes) % lanes;
   int64_t row = 0;
   const int64_t last = (rows - 1) * pitch - excess;  // where a row may begin
+  // Between short rows so much is to be done that memory would wait.
+  constexpr int64_t kBytesAhead = 1 << 13;
+  constexpr int64_t kAskedBytes = 1 << 9;
+  const bool asks = pitch == count && count * static_cast<int64_t>(sizeof(T)) <= kAskedBytes;
   for (; row + lanes <= rows && (row + lanes - 1) * pitch <= last; row += lanes) {
     const T* from = x + row * pitch;
+    if (asks) AskFor(from + kBytesAhead / static_cast<int64_t>(sizeof(T)), lanes * count);
     const auto sums = SumOfRows<kTerm>(d, from, count, pitch);
     if (Finish<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
     SettleRows<kTerm, kEnding>(d, from, count, pitch, results + row, in_doubt + row);
