@@ -95,6 +95,7 @@ mpfr_exp_t LastPlace(const Real& value) {
 // Nearest, ties to even, by definition: an integer number of last places.
 template <typename T>
 T RoundReal(const Real& value) {
+  if (!mpfr_number_p(value.get())) return FromDouble<T>(mpfr_get_d(value.get(), MPFR_RNDN));
   const mpfr_exp_t last_place = LastPlace<T>(value);
   Real scaled = value;
   mpfr_mul_2si(scaled.get(), scaled.get(), -last_place, MPFR_RNDN);
