@@ -64,13 +64,13 @@ struct HalfColumns {
   // While a block is not complete, they are in the place of the groups' blocks and peaks.
   static HWY_INLINE HalfColumns Load(const double* block, const uint32_t* peak) {
     const Ints d;
-    const int32_t* integers = reinterpret_cast<const int32_t*>(block);
+    const int32_t* integers = static_cast<const int32_t*>(static_cast<const void*>(block));
     return {{hn::LoadU(d, integers), hn::LoadU(d, integers + hn::Lanes(d))},
             hn::LoadU(PairBits(), peak)};
   }
   HWY_INLINE void Store(double* block, uint32_t* peak) const {
     const Ints d;
-    int32_t* integers = reinterpret_cast<int32_t*>(block);
+    int32_t* integers = static_cast<int32_t*>(static_cast<void*>(block));
     hn::StoreU(sums.low, d, integers);
     hn::StoreU(sums.high, d, integers + hn::Lanes(d));
     hn::StoreU(seen, PairBits(), peak);
