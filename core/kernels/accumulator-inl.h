@@ -9,25 +9,35 @@
 
 #include <hwy/highway.h>
 
-#include "core/kernels/columns-inl.h"
-#include "core/kernels/rough_sum.h"
-#include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
+// What two numbers add up to: the rounded sum, and what that is off by.
+template <class D>
+struct TwoVectorSum {
+  hn::Vec<D> head, tail;
+};
+
+// Knuth's TwoSum.
+template <class D>
+HWY_INLINE TwoVectorSum<D> AddExactly(D, hn::Vec<D> a, hn::Vec<D> b) {
+  const auto sum = hn::Add(a, b);
+  const auto b_part = hn::Sub(sum, a);
+  const auto a_part = hn::Sub(sum, b_part);
+  return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
+}
+
 // The running state of one vector of groups (or of lanes of one group).
 struct Accumulator {
   WideVec head, tail;
 
-  // Knuth's TwoSum: what head cannot hold goes to tail.
+  // What head cannot hold goes to tail.
   HWY_INLINE void Add(WideVec value) {
-    const WideVec sum = hn::Add(head, value);
-    const WideVec value_part = hn::Sub(sum, head);
-    const WideVec head_part = hn::Sub(sum, value_part);
-    tail = hn::Add(tail, hn::Add(hn::Sub(head, head_part), hn::Sub(value, value_part)));
-    head = sum;
+    const TwoVectorSum<Wide> sum = AddExactly(Wide(), head, value);
+    head = sum.head;
+    tail = hn::Add(tail, sum.tail);
   }
 };
 
@@ -38,30 +48,6 @@ HWY_INLINE void AddToGroups(WideVec value, double* head, double* tail) {
   accumulator.Add(value);
   hn::StoreU(accumulator.head, d, head);
   hn::StoreU(accumulator.tail, d, tail);
-}
-
-// The terms of a vector of columns, or of two, added up. Rounds three times where there are eight
-// rows, and less often than the rows of a block are added up otherwise.
-template <class Vectors, BlockPart kPart, typename T>
-HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
-  if (kPart != BlockPart::kWhole || rows == kFewRows) return SumOfEight<Vectors>(x, stride);
-  auto sum = Vectors::Term(x);
-  for (int64_t row = 1; row < rows; ++row) {
-    sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
-  }
-  return sum;
-}
-
-// What the rows of a block add up to gathers in `block` until its last part is there.
-template <BlockPart kPart>
-HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
-  const Wide d;
-  if constexpr (!Begins(kPart)) sum = hn::Add(hn::LoadU(d, block), sum);
-  if constexpr (Ends(kPart)) {
-    AddToGroups(sum, head, tail);
-  } else {
-    hn::StoreU(sum, d, block);
-  }
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/kernels/accumulator-inl.h"
 #include "core/kernels/bin_vectors-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/round_results-inl.h"
@@ -20,21 +21,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-// What two numbers add up to: the rounded sum, and what that is off by.
-template <class D>
-struct TwoVectorSum {
-  hn::Vec<D> head, tail;
-};
-
-// Knuth's TwoSum.
-template <class D>
-HWY_INLINE TwoVectorSum<D> AddExactly(D, hn::Vec<D> a, hn::Vec<D> b) {
-  const auto sum = hn::Add(a, b);
-  const auto b_part = hn::Sub(sum, a);
-  const auto a_part = hn::Sub(sum, b_part);
-  return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
-}
 
 // Sums in three parts: each is at most half a unit in the last place of the one before it. The last
 // one may be off.
@@ -111,15 +97,16 @@ HWY_INLINE hn::Vec<D> SumFor(D d, hn::Vec<D> value, int64_t count) {
   return kEnding == ShortEnding::kSquareRoot ? hn::Mul(value, value) : value;
 }
 
-// Where the function's value of an exact sum is, so that it rounds to T as that does. A multiple of
-// half a unit of T in the last place, the one nearest to the value, has few bits: the sum that it
-// belongs to is exact, and so is the sign of the difference to the sum that there is.
+// A value that rounds as another does, unless an error leaves that open.
 template <class D>
 struct Place {
   hn::Vec<D> value;
   hn::Mask<D> certain;
 };
 
+// Of the function's value of a sum, as far as rounding to T goes. A multiple of half a unit of T in
+// the last place, the one nearest to the value, has few bits: the sum that it belongs to is exact,
+// and so is the sign of the difference to the sum that there is.
 template <ShortEnding kEnding, typename T, class D>
 HWY_INLINE Place<D> PlaceOf(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;

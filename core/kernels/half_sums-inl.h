@@ -13,6 +13,8 @@
 
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/half_integers-inl.h"
+#include "core/kernels/rough_sum.h"
+#include "core/kernels/sum_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {

@@ -161,6 +161,30 @@ HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_
   }
 }
 
+// The terms of a vector of columns, or of two, added up. Rounds three times where there are eight
+// rows, and less often than the rows of a block are added up otherwise.
+template <class Vectors, BlockPart kPart, typename T>
+HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
+  if (kPart != BlockPart::kWhole || rows == kFewRows) return SumOfEight<Vectors>(x, stride);
+  auto sum = Vectors::Term(x);
+  for (int64_t row = 1; row < rows; ++row) {
+    sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
+  }
+  return sum;
+}
+
+// What the rows of a block add up to gathers in `block` until its last part is there.
+template <BlockPart kPart>
+HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
+  const Wide d;
+  if constexpr (!Begins(kPart)) sum = hn::Add(hn::LoadU(d, block), sum);
+  if constexpr (Ends(kPart)) {
+    AddToGroups(sum, head, tail);
+  } else {
+    hn::StoreU(sum, d, block);
+  }
+}
+
 // Of columns that fill the lines of the cache which their rows are in.
 template <SumTerm kTerm, BlockPart kPart, typename T>
 HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -65,8 +64,6 @@ template <typename T>
 struct Results {
   explicit Results(int64_t count)
       : values(static_cast<size_t>(count)), in_doubt(static_cast<size_t>(count)) {}
-
-  int64_t doubts() const { return std::count(in_doubt.begin(), in_doubt.end(), 1); }
 
   std::vector<T> values;
   std::vector<uint8_t> in_doubt;
@@ -191,26 +188,6 @@ TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
       for (size_t r = 0; r < 40; ++r) {
         ExpectRightUnlessInDoubt(kForms[0], results, r, tile.elements);
       }
-    }
-  });
-}
-
-// Magnitudes so similar that no sum of them is rounded.
-constexpr Family kSimilar{"similar", [](Engine& engine, double, double) {
-                            return WithRandomSign(engine, Uniform(engine, 0.01, 1.0));
-                          }};
-
-// Many of them are halfway between two results.
-TEST_P(ShortSumOnIsa, ExactSumsAreNeverInDoubt) {
-  ForFloatAndHalf([]<typename T>() {
-    for (int number = 0; number < 50; ++number) {
-      SCOPED_TRACE(CaseTrace(number));
-      Engine engine = CaseEngine(number);
-      const int64_t rows = UniformInt(engine, 1, kMaxShortColumn);
-      const Tile<T> tile(engine, kSimilar, rows, UniformInt(engine, 1, 64));
-      const Form sum{SumTerm::kItself, ShortEnding::kSum};
-      EXPECT_EQ(SumRows(sum, tile, rows).doubts(), 0);
-      EXPECT_EQ(SumColumns(sum, tile, rows).doubts(), 0);
     }
   });
 }
