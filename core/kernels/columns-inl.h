@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/isa.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
@@ -37,8 +39,8 @@ struct FewRows {
 };
 
 // Asks for the rows that come next while some are worked on, one line after another. Memory so sees
-// one stream, which it is quickest at, and the rows that are read side by side are in the
-// second-level cache.
+// one stream, and the rows that are read side by side are in the second-level cache. Where memory is
+// quickest at rows by turns, it is not asked.
 template <typename T>
 class NextRows {
  public:
@@ -47,7 +49,7 @@ class NextRows {
         end_(at_ + columns),
         gap_(rows.stride - columns),
         columns_(columns),
-        rows_(HWY_MIN(rows.left, kFewRows)) {}
+        rows_(ReadsByTurns(columns * static_cast<int64_t>(sizeof(T))) ? 0 : HWY_MIN(rows.left, kFewRows)) {}
 
   // Asks for as many elements as the rows that are worked on have in `width` columns.
   HWY_INLINE void Ask(int64_t width) {

@@ -14,6 +14,7 @@
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/half_integers-inl.h"
 #include "core/kernels/rough_sum.h"
+#include "core/kernels/row_streams-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,23 +32,27 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
   const HalfBits d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t whole = count / lanes * lanes;
-  for (int64_t begin = 0, end; begin < whole; begin = end) {
-    end = HWY_MIN(begin + kHalfProducts / 2 * lanes, whole);
+  const auto add = [&](const Half* from, int64_t some) HWY_ATTR {
     HalfIntegers integers = HalfIntegers::OfNothing();
     HalfBitsVec largest = hn::Zero(d);
-    for (int64_t i = begin; i < end; i += lanes) {
-      largest = hn::Max(largest, integers.AddPairs<kTerm>(LoadHalfBits(x + i)));
+    for (int64_t i = 0; i < some; i += lanes) {
+      largest = hn::Max(largest, integers.AddPairs<kTerm>(LoadHalfBits(from + i)));
     }
     // Zeros alone may have a negative sum.
     if (AreFinite(largest) && !hn::AllTrue(d, hn::Eq(largest, hn::Zero(d)))) {
       const WideFloats total = integers.Total();
       accumulator.Add(total.low);
       accumulator.Add(total.high);
-      continue;
+      return;
     }
-    for (int64_t i = begin; i < end; i += static_cast<int64_t>(hn::Lanes(Wide()))) {
-      accumulator.Add(OneVector<kTerm>::Term(x + i));
+    for (int64_t i = 0; i < some; i += static_cast<int64_t>(hn::Lanes(Wide()))) {
+      accumulator.Add(OneVector<kTerm>::Term(from + i));
     }
+  };
+  const int64_t block = kHalfProducts / 2 * lanes;
+  const auto add_block = [&](const Half* from) HWY_ATTR { add(from, block); };
+  for (int64_t i = ForEachBlock(x, count, block, add_block); i < whole; i += block) {
+    add(x + i, HWY_MIN(block, whole - i));
   }
   return whole;
 }

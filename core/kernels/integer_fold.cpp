@@ -11,6 +11,7 @@
 
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/row_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -60,12 +61,12 @@ void FoldRow(const T* x, int64_t count, T* state) {
   if (count >= lanes) {
     // Four at a time: a product waits for the one before.
     typename F::V a = F::Start(), b = a, c = a, e = a;
-    for (; i + 4 * lanes <= count; i += 4 * lanes) {
-      a = F::Combine(a, F::Load(x + i));
-      b = F::Combine(b, F::Load(x + i + lanes));
-      c = F::Combine(c, F::Load(x + i + 2 * lanes));
-      e = F::Combine(e, F::Load(x + i + 3 * lanes));
-    }
+    i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
+      a = F::Combine(a, F::Load(from));
+      b = F::Combine(b, F::Load(from + lanes));
+      c = F::Combine(c, F::Load(from + 2 * lanes));
+      e = F::Combine(e, F::Load(from + 3 * lanes));
+    });
     for (; i + lanes <= count; i += lanes) a = F::Combine(a, F::Load(x + i));
     HWY_ALIGN T parts[hn::MaxLanes(typename F::D())];
     hn::Store(F::Combine(F::Combine(a, b), F::Combine(c, e)), typename F::D(),

@@ -1,6 +1,7 @@
 // The instruction sets that kernels are compiled for. Results never depend on the choice.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,10 @@ size_t CurrentIsaIndex();
 
 // Makes kernels use `name`; false when this machine cannot run it.
 bool SelectIsa(std::string_view name);
+
+// Whether the processor reads memory quickest at several places by turns, if each has `bytes` to
+// read: it looks ahead at every one. Others are as quick at one place, if they are told what comes
+// next.
+bool ReadsByTurns(int64_t bytes);
 
 }  // namespace dmlop

@@ -76,7 +76,10 @@ void ReadBytes(std::span<const std::byte> from, ReadPath path) {
     const uint64_t* x = reinterpret_cast<const uint64_t*>(from.data() + begin);
     uint64_t sums[kChunk / 8 / kStreams] = {};
     if (path == ReadPath::kOneStream) {
-      add_up.fold_row(x, size / 8, sums);
+      // Longer rows may be read at several places by turns.
+      for (int64_t i = 0; i < size / 8; i += kRow / 8) {
+        add_up.fold_row(x + i, std::min(size / 8 - i, kRow / 8), sums);
+      }
     } else {
       for (int64_t i = 0; i < size / 8; i += kChunk / 8) {
         const int64_t columns = std::min(size / 8 - i, kChunk / 8) / kStreams;

@@ -93,7 +93,7 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
 
   // Finds the best key a piece at a time, and its place only in pieces that improve on the others.
   void AddPackedRow(int64_t o, const ElementRun<T>& run) {
-    constexpr int64_t kPiece = 8192 / sizeof(T);
+    constexpr int64_t kPiece = 32768 / sizeof(T);
     ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
       const Key key = kernels_.best_of_row(piece.first, piece.count);
       if (!Improves(o, key, piece.number)) return;
