@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "core/kernels/copy.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -93,15 +94,17 @@ void CopyRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
   CopyRowsFor(row_bytes)(rows, row_bytes, to, to_pitch, from, from_pitch);
 }
 
-// Every other element of the source, side by side.
+// Every other element of the source, side by side. Asks for what lies `ahead`.
 template <typename T>
-void CopyEveryOther(int64_t count, T* to, const T* from) {
+void CopyEveryOther(int64_t count, T* to, const T* from, [[maybe_unused]] int64_t ahead) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   // The last vector reads no further than the last element.
   for (; i + lanes < count; i += lanes) {
+    hwy::Prefetch(from + 2 * i + ahead);
+    hwy::Prefetch(from + 2 * i + lanes + ahead);
     const auto low = hn::LoadU(d, from + 2 * i);
     const auto high = hn::LoadU(d, from + 2 * i + lanes);
     hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
@@ -118,9 +121,10 @@ void CopyEveryOther(int64_t count, T* to, const T* from) {
 }
 
 template <typename T>
-void CopyStridedRow(int64_t count, T* to, int64_t to_stride, const T* from, int64_t from_stride) {
+void CopyStridedRow(int64_t count, T* to, int64_t to_stride, const T* from, int64_t from_stride,
+                    int64_t next_row) {
   if (to_stride == 1 && from_stride == 0) return static_cast<void>(std::fill_n(to, count, *from));
-  if (to_stride == 1 && from_stride == 2) return CopyEveryOther(count, to, from);
+  if (to_stride == 1 && from_stride == 2) return CopyEveryOther(count, to, from, next_row);
   for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
 }
 
@@ -139,8 +143,8 @@ void CopyTileOf(const CopyTile& tile, std::byte* to, const std::byte* from) {
     return Transpose(tile, to_row, from_row);
   }
   for (int64_t row = 0; row < tile.outer_count; ++row) {
-    CopyStridedRow(tile.inner_count, to_row, tile.to_inner_stride, from_row,
-                   tile.from_inner_stride);
+    CopyStridedRow(tile.inner_count, to_row, tile.to_inner_stride, from_row, tile.from_inner_stride,
+                   tile.from_outer_stride);
     to_row += tile.to_outer_stride;
     from_row += tile.from_outer_stride;
   }

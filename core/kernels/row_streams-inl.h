@@ -18,15 +18,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How a row is read: at `streams` places by turns, of which each, where it `asks`, is told what comes
-// next.
+// How a row is read: at `streams` places by turns, of which each, where it `asks`, is told what
+// comes next.
 struct RowReading {
   int64_t streams;
   bool asks;
 
-  // AMD's with AVX-512 read one stream ahead as fast as memory can. Older ones are quicker where long
-  // rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each would end
-  // before it is read ahead.
+  // AMD's with AVX-512 read one stream ahead as fast as memory can. Older ones are quicker where
+  // long rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each would
+  // end before it is read ahead.
   static RowReading For(int64_t bytes) {
     constexpr int64_t kFewStreams = 4;
     constexpr int64_t kLongRowBytes = 1 << 18;

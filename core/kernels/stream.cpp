@@ -66,8 +66,10 @@ void FlushStreams() {
   hwy::FlushStream();
 }
 
-StreamBuffer::StreamBuffer(std::byte* to)
-    : begin_(static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine)), end_(begin_) {
+StreamBuffer::StreamBuffer(std::byte* to, int64_t capacity)
+    : capacity_(capacity),
+      begin_(static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine)),
+      end_(begin_) {
   to_ = to - begin_;
 }
 

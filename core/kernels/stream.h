@@ -20,36 +20,45 @@ StreamRowsFunction StreamRowsForIsa();
 // Ends what this thread has streamed.
 void FlushStreams();
 
-// Writes to consecutive addresses from a buffer that stays in the first-level cache. It is short
-// enough for the processor to write it out while more is composed.
+// Writes to consecutive addresses from a buffer that stays in the first-level cache.
 class StreamBuffer {
  public:
-  static constexpr int64_t kCapacity = 1 << 11;
+  static constexpr int64_t kMaxCapacity = 1 << 13;
+  static constexpr int64_t kLine = 64;
 
-  explicit StreamBuffer(std::byte* to);
+  // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is composed.
+  StreamBuffer(std::byte* to, int64_t capacity);
   StreamBuffer(const StreamBuffer&) = delete;
   StreamBuffer& operator=(const StreamBuffer&) = delete;
   ~StreamBuffer();
 
-  // Where to compose the next `bytes`, at most kCapacity.
+  // Where to compose the next `bytes`, no more than the buffer holds.
   std::byte* Next(int64_t bytes) {
-    if (end_ + bytes > kSize) WriteLines();
+    if (end_ + bytes > capacity_ + kLine) WriteLines();
     end_ += bytes;
     return bytes_ + end_ - bytes;
   }
 
- private:
-  static constexpr int64_t kLine = 64;
-  static constexpr int64_t kSize = kCapacity + kLine;
+  // How many bytes are to be composed before a line begins.
+  int64_t BytesToLine() const { return (kLine - end_ % kLine) % kLine; }
 
+  // Where the next `count` lines are, which the caller streams. One is about to begin.
+  std::byte* Lines(int64_t count) {
+    WriteLines();
+    to_ += count * kLine;
+    return to_ - count * kLine;
+  }
+
+ private:
   // Writes the whole lines and keeps the rest.
   void WriteLines();
 
   StreamRowsFunction stream_ = StreamRowsForIsa();
+  int64_t capacity_;
   std::byte* to_;  // where the buffer's first byte belongs, at the beginning of a line
   int64_t begin_;  // what is composed but not written
   int64_t end_;
-  alignas(kLine) std::byte bytes_[kSize];
+  alignas(kLine) std::byte bytes_[kMaxCapacity + kLine];
 };
 
 }  // namespace dmlop

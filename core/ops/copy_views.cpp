@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlockBytes = StreamBuffer::kCapacity;
+constexpr int64_t kBlockBytes = 1 << 11;
 constexpr int64_t kParallelBytes = 1 << 17;    // less than this is not worth a second thread
 constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
 constexpr int64_t kMaxStreams = 16;            // whose buffers the first-level cache can hold
@@ -78,7 +78,7 @@ class ShortRowsLoop {
   bool CanStreamBlocks() const {
     return std::ssize(groups_) <= kMaxStreams &&
            std::all_of(groups_.begin(), groups_.end(), [&](const RowGroup& group) {
-             return group.is_packed() && block_rows_ * group.row_bytes() <= StreamBuffer::kCapacity;
+             return group.is_packed() && block_rows_ * group.row_bytes() <= kBlockBytes;
            });
   }
 
@@ -98,7 +98,7 @@ class ShortRowsLoop {
 
   void StreamBlocks(int64_t begin, int64_t end) const {
     std::deque<StreamBuffer> streams;
-    for (const RowGroup& group : groups_) streams.emplace_back(group.row(begin));
+    for (const RowGroup& group : groups_) streams.emplace_back(group.row(begin), kBlockBytes);
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
       for (size_t g = 0; g < groups_.size(); ++g) {

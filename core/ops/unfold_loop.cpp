@@ -6,6 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/copy.h"
+#include "core/kernels/gapped_rows.h"
 #include "core/kernels/stream.h"
 #include "core/ops/shuffle_plan.h"
 #include "core/ops/unfold_inside.h"
@@ -13,6 +14,9 @@
 
 namespace dmlop {
 namespace {
+
+constexpr int64_t kPieceBytes = StreamBuffer::kMaxCapacity;
+constexpr int64_t kShiftedBytes = 1 << 16;  // of a piece that needs no buffer
 
 // Strided rows go by programs of shuffles where a piece has several of them, and there are not more
 // taps than it is worth to plan.
@@ -53,6 +57,8 @@ class UnfoldLoop {
     for (int64_t tap = 0; tap < column_dim().window; ++tap) {
       inside_columns_.push_back(Inside(column_dim(), tap));
     }
+    is_packed_ = IsPacked(output.layout);
+    streams_ = is_packed_ && output.element_bytes() >= kStreamBytes;
     PlanPieces();
     PlanRows();
   }
@@ -60,13 +66,11 @@ class UnfoldLoop {
   void Run() const {
     constexpr int64_t kParallelBytes = 1 << 16;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
-    const int64_t bytes = output_.element_bytes();
-    const bool packed = IsPacked(output_.layout);
-    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, bytes,
+    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, output_.element_bytes(),
                 [&](int64_t begin, int64_t end) {
-                  if (packed && bytes >= kStreamBytes) {
+                  if (streams_) {
                     StreamPieces(begin, end);
-                  } else if (packed) {
+                  } else if (is_packed_) {
                     WriteConsecutively(begin, end);
                   } else {
                     WritePieces(begin, end);
@@ -78,8 +82,17 @@ class UnfoldLoop {
   const UnfoldDim& row_dim() const { return dims_[dims_.size() - 2]; }
   const UnfoldDim& column_dim() const { return dims_.back(); }
 
+  // Whether rows follow each other in the input as in the output.
+  bool RowsAreRuns() const {
+    const int64_t step = row_dim().stride * row_dim().step;
+    return output_.layout.strides.back() == 1 && column_dim().stride * column_dim().step == 1 &&
+           (step == column_dim().blocks || row_dim().blocks == 1);
+  }
+
   void PlanPieces() {
-    const int64_t capacity = StreamBuffer::kCapacity / width_;
+    is_shifted_ = RowsAreRuns();
+    const int64_t bytes = streams_ && is_shifted_ ? kShiftedBytes : kPieceBytes;
+    const int64_t capacity = bytes / width_;
     piece_columns_ = std::min(column_dim().blocks, capacity);
     piece_rows_ = std::min(row_dim().blocks, capacity / piece_columns_);
     if (piece_columns_ < column_dim().blocks) piece_rows_ = 1;
@@ -94,13 +107,9 @@ class UnfoldLoop {
   void PlanRows() {
     const int64_t column_step = column_dim().stride * column_dim().step;
     const int64_t row_step = row_dim().stride * row_dim().step;
-    if (output_.layout.strides.back() != 1) return;
-    if (column_step == 1) {
-      is_shifted_ = row_step == column_dim().blocks && piece_columns_ == column_dim().blocks;
-      return;
-    }
     // Every other element has a kernel of its own.
-    if (column_step == 2 || column_dim().blocks * width_ > kMaxShuffledRowBytes ||
+    if (output_.layout.strides.back() != 1 || column_step == 1 || column_step == 2 ||
+        column_dim().blocks * width_ > kMaxShuffledRowBytes ||
         column_dim().window > kMaxShuffledTaps) {
       return;
     }
@@ -131,9 +140,9 @@ class UnfoldLoop {
 
   void StreamPieces(int64_t begin, int64_t end) const {
     Dims index = IndexOf(loops_, begin);
-    StreamBuffer stream(output_.data + OutputOffset(index) * width_);
+    StreamBuffer stream(output_.data + OutputOffset(index) * width_, kPieceBytes);
     for (int64_t i = begin; i < end; ++i, Advance(index)) {
-      WritePiece(index, stream.Next(Rows(index).count() * Columns(index).count() * width_));
+      StreamPiece(index, stream);
     }
   }
 
@@ -180,33 +189,57 @@ class UnfoldLoop {
     return offset;
   }
 
-  void WritePiece(const Dims& index, std::byte* to) const {
+  // The part of a piece that lies inside the input.
+  struct InsidePart {
+    int64_t first;  // element of the piece
+    Strip strip;    // without rows, where there is no such part
+    const std::byte* from;
+  };
+
+  InsidePart InsideOf(const Dims& index) const {
     const Range rows = Rows(index);
     const Range columns = Columns(index);
     const Range inside_rows = Intersection(rows, inside_rows_[static_cast<size_t>(RowTap(index))]);
     const Range inside_columns =
         Intersection(columns, inside_columns_[static_cast<size_t>(ColumnTap(index))]);
-    const int64_t elements = rows.count() * columns.count();
     const std::optional<int64_t> plane = InputPlane(index);
-    if (!plane || inside_rows.count() == 0 || inside_columns.count() == 0) {
-      return FillWithZeros({1, elements, 0}, to);
-    }
+    if (!plane || inside_rows.count() == 0 || inside_columns.count() == 0) return {};
     const int64_t from = *plane + Offset(row_dim(), inside_rows.begin, RowTap(index)) +
                          Offset(column_dim(), inside_columns.begin, ColumnTap(index));
     const int64_t first =
         (inside_rows.begin - rows.begin) * columns.count() + (inside_columns.begin - columns.begin);
-    const Strip inside = {inside_rows.count(), inside_columns.count(), columns.count()};
-    CopyInside(inside, ColumnTap(index), to + first * step_bytes_, input_.data + from * width_);
+    return {first,
+            {inside_rows.count(), inside_columns.count(), columns.count()},
+            input_.data + from * width_};
+  }
+
+  void StreamPiece(const Dims& index, StreamBuffer& stream) const {
+    const int64_t bytes = Rows(index).count() * Columns(index).count() * width_;
+    if (!is_shifted_) return WritePiece(index, stream.Next(bytes));
+    const InsidePart inside = InsideOf(index);
+    const Strip& strip = inside.strip;
+    const bool is_empty = strip.rows == 0;
+    StreamGappedRows({bytes, is_empty ? bytes : inside.first * width_, strip.rows,
+                      strip.columns * width_, is_empty ? bytes : strip.pitch * width_, inside.from},
+                     stream);
+  }
+
+  void WritePiece(const Dims& index, std::byte* to) const {
+    const int64_t elements = Rows(index).count() * Columns(index).count();
+    const InsidePart inside = InsideOf(index);
+    const Strip& strip = inside.strip;
+    if (strip.rows == 0) return FillWithZeros({1, elements, 0}, to);
+    CopyInside(strip, ColumnTap(index), to + inside.first * step_bytes_, inside.from);
     // Around it, and from each row's end to the beginning of the next one.
-    const int64_t end = first + (inside.rows - 1) * inside.pitch + inside.columns;
-    FillWithZeros({1, first, 0}, to);
-    FillWithZeros({inside.rows - 1, inside.pitch - inside.columns, inside.pitch},
-                  to + (first + inside.columns) * step_bytes_);
+    const int64_t end = inside.first + (strip.rows - 1) * strip.pitch + strip.columns;
+    FillWithZeros({1, inside.first, 0}, to);
+    FillWithZeros({strip.rows - 1, strip.pitch - strip.columns, strip.pitch},
+                  to + (inside.first + strip.columns) * step_bytes_);
     FillWithZeros({1, elements - end, 0}, to + end * step_bytes_);
   }
 
   void FillWithZeros(const Strip& strip, std::byte* to) const {
-    alignas(64) static constexpr std::byte kZeros[StreamBuffer::kCapacity]{};
+    alignas(64) static constexpr std::byte kZeros[kPieceBytes]{};
     if (strip.rows == 0 || strip.columns == 0) return;
     const int64_t step = output_.layout.strides.back();
     copy_({strip.rows, strip.columns, strip.pitch * step, step, 0, 1}, to, kZeros);
@@ -239,7 +272,9 @@ class UnfoldLoop {
   int64_t piece_columns_ = 1;
   std::vector<Range> inside_rows_;     // for each tap
   std::vector<Range> inside_columns_;  // for each tap
-  bool is_shifted_ = false;            // a piece is a run of the input, but for its padding
+  bool is_packed_;                     // the output
+  bool streams_;                       // past the caches
+  bool is_shifted_;                    // a piece is a run of the input, but for its padding
   // For each tap's columns, where they are strided.
   std::vector<std::optional<ShuffleProgram>> row_programs_;
 };

@@ -125,6 +125,22 @@ TEST(StreamedUnfold, AgreesWithReference) {
   ASSERT_TRUE(RunsLikeReference(call));
 }
 
+// Planes that are runs of the input, but for their padding.
+TEST(StreamedUnfold, ShiftedPlanesAgreeWithReference) {
+  UnfoldDesc desc;
+  desc.window_sizes = {3, 2, 5};
+  desc.strides = {1, 1, 1};
+  desc.dilations = {2, 3, 1};
+  desc.start_padding = {3, 1, 2};
+  desc.end_padding = {0, 2, 2};
+  // Blocks {8, 43, 37}.
+  OperatorCall call =
+      MakeCall(desc, {RandomInput(DataType::kUint8, PackedLayout({7, 7, 9, 43, 37}))},
+               {TestTensor(DataType::kUint8, PackedLayout({7, 7 * 30, 8 * 43 * 37}), 3)});
+  ASSERT_GE(7 * 210 * 8 * 43 * 37, kStreamBytes);
+  ASSERT_TRUE(RunsLikeReference(call));
+}
+
 TEST(StreamedUnfold, LongLineAgreesWithReference) {
   UnfoldDesc desc;
   desc.window_sizes = {3};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernels/gapped_rows.h"
 #include "core/kernels/stream.h"
 #include "tests/support/on_isa.h"
 
@@ -130,21 +131,66 @@ TEST_P(CopyOnIsa, StreamedRows) {
   }
 }
 
+constexpr int64_t kCapacity = 1 << 11;
+
 TEST_P(CopyOnIsa, StreamBufferKeepsTheOrder) {
   const std::vector<std::byte> from = Numbered(40000);
-  for (const int64_t piece : {int64_t{1}, int64_t{63}, int64_t{64}, int64_t{1000},
-                              StreamBuffer::kCapacity - 1, StreamBuffer::kCapacity}) {
+  for (const int64_t piece :
+       {int64_t{1}, int64_t{63}, int64_t{64}, int64_t{1000}, kCapacity - 1, kCapacity}) {
     const int64_t start = 5 + piece % 64;
     const int64_t size = 20000 / piece * piece;
     std::vector<std::byte> to(from.size(), kGuard);
     const std::vector<std::byte> expected = Expected({1, size, 0, 1, 0, 1}, 1, start, from, to);
     {
-      StreamBuffer stream(to.data() + start);
+      StreamBuffer stream(to.data() + start, kCapacity);
       for (int64_t i = 0; i < size; i += piece) {
         std::memcpy(stream.Next(piece), from.data() + i, static_cast<size_t>(piece));
       }
     }
     ASSERT_EQ(to, expected) << "pieces of " << piece;
+  }
+}
+
+struct GappedCase {
+  int64_t first, rows, row_bytes, pitch, rest;
+};
+
+// Written byte by byte.
+std::vector<std::byte> Gapped(const GappedCase& c, const std::vector<std::byte>& from) {
+  const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
+  std::vector<std::byte> to(static_cast<size_t>(c.first + rows_bytes + c.rest));
+  for (int64_t i = 0; i < rows_bytes; ++i) {
+    if (i % c.pitch >= c.row_bytes) continue;
+    to[static_cast<size_t>(c.first + i)] = from[static_cast<size_t>(i)];
+  }
+  return to;
+}
+
+TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
+  const GappedCase cases[] = {{0, 1, 1000, 1000, 0}, {0, 9, 220, 224, 0},   {4, 9, 220, 224, 0},
+                              {228, 9, 216, 224, 8}, {300, 40, 3, 5, 200},  {1, 70, 1, 2, 1},
+                              {65, 3, 70, 300, 700}, {200, 1, 20, 20, 200}, {10, 1, 20, 20, 10},
+                              {500, 0, 0, 500, 0},   {7, 0, 0, 7, 0},       {0, 5, 64, 64, 64},
+                              {64, 5, 64, 128, 64},  {63, 4, 65, 127, 1}};
+  for (const GappedCase& c : cases) {
+    for (const int64_t start : {0, 1, 37, 63}) {
+      // No more than the rows may be read.
+      const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
+      const std::vector<std::byte> from = Numbered(rows_bytes);
+      const std::vector<std::byte> part = Gapped(c, from);
+      const auto bytes = std::ssize(part);
+      std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
+      std::vector<std::byte> expected = to;
+      std::copy(part.begin(), part.end(), expected.begin() + start);
+      std::copy(part.begin(), part.end(), expected.begin() + start + bytes);
+      {
+        StreamBuffer stream(to.data() + start, kCapacity);
+        const GappedRows rows{bytes, c.first, c.rows, c.row_bytes, c.pitch, from.data()};
+        StreamGappedRows(rows, stream);
+        StreamGappedRows(rows, stream);
+      }
+      ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start;
+    }
   }
 }
 
