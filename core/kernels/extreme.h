@@ -92,16 +92,17 @@ template <typename T>
 struct IndexKernels {
   using Key = typename KeyOfType<T>::Key;
 
-  // Rows that one call of index_of_columns takes at most: their numbers fit in a key.
+  // Rows that index_of_columns can number: their numbers fit in a key.
   static constexpr int64_t kMaxRows = sizeof(Key) == 1 ? 128 : 1024;
 
   // As ValueKernels, with index keys that start at the worst and rows_of_keys that start at 0:
-  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals.
+  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals. They
+  // are numbered from `first_row` on.
   Key (*best_of_row)(const T* x, int64_t count);
   // The number of the first element that has the key; `count` if there is none.
   int64_t (*first_in_row)(const T* x, int64_t count, Key key);
-  void (*index_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, Key* keys,
-                           Key* rows_of_keys);
+  void (*index_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                           int64_t first_row, Key* keys, Key* rows_of_keys);
 };
 
 template <typename T>

@@ -101,11 +101,13 @@ void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns
 
 template <typename T, Extreme kExtreme>
 void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                    typename KeyOfType<T>::Key* keys, typename KeyOfType<T>::Key* rows_of_keys) {
+                    int64_t first_row, typename KeyOfType<T>::Key* keys,
+                    typename KeyOfType<T>::Key* rows_of_keys) {
   using K = Keys<T, kExtreme, true>;
   using Key = typename K::Key;
   using Short = Keys<T, kExtreme, true, ShortTag<Key>>;
-  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+  ForEachFewRows(x, rows, row_stride, [&](FewRows<T> few, BlockPart) HWY_ATTR {
+    few.number += first_row;
     NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(
         columns,

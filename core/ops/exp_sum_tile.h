@@ -35,12 +35,13 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
     kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
   }
 
-  // Sums whose maxima are not finite stay undecided, whatever becomes of them here.
+  // Infinite sums and those whose maxima are not finite stay undecided.
   void Merge(int64_t o, const ExpSumTile& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
     const size_t k = static_cast<size_t>(p);
     const double max = std::max(maxima_[i], other.maxima_[k]);
-    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[k])) {
+    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[k]) || std::isinf(sums_[i]) ||
+        std::isinf(other.sums_[k])) {
       sums_[i] = INFINITY;
       return;
     }

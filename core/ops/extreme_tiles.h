@@ -102,9 +102,25 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
     });
   }
 
+  // Rows are compared among themselves first, as long as their numbers rise.
   void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
-    ForEachPiece(run, IndexKernels<T>::kMaxRows,
-                 [&](const ElementRun<T>& piece) { AddRowsToColumns(columns, piece); });
+    ForEachPiece(run, IndexKernels<T>::kMaxRows, [&](const ElementRun<T>& piece) {
+      const bool rises = numbers_of_rows_.empty() || piece.number > numbers_of_rows_.back();
+      const int64_t rows = std::ssize(numbers_of_rows_) + piece.count;
+      if (!rises || rows > IndexKernels<T>::kMaxRows) EndColumns();
+      AddRowsToColumns(columns, piece);
+    });
+  }
+
+  // Takes what is best of the rows.
+  void EndColumns() {
+    if (numbers_of_rows_.empty()) return;
+    for (int64_t o = 0; o < columns_; ++o) {
+      const size_t i = static_cast<size_t>(o);
+      Take(o, keys_of_rows_[i], numbers_of_rows_[static_cast<size_t>(rows_[i])]);
+    }
+    numbers_of_rows_.clear();
+    columns_ = 0;
   }
 
   void Merge(int64_t o, const ExtremeIndexTile& other, int64_t p, int64_t number) {
@@ -138,21 +154,27 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
   }
 
   void AddRowsToColumns(int64_t columns, const ElementRun<T>& run) {
-    std::fill_n(keys_of_rows_.begin(), columns, Order::kWorst);
-    // Integers may have the worst key from the first row on, which then improves nothing.
-    std::fill_n(rows_.begin(), columns, Key{0});
-    kernels_.index_of_columns(run.first, run.count, run.stride, columns, keys_of_rows_.data(),
-                              rows_.data());
-    for (int64_t o = 0; o < columns; ++o) {
-      const size_t i = static_cast<size_t>(o);
-      Take(o, keys_of_rows_[i], run.number + static_cast<int64_t>(rows_[i]) * run.number_step);
+    if (columns > columns_) {
+      std::fill(keys_of_rows_.begin() + columns_, keys_of_rows_.begin() + columns, Order::kWorst);
+      // Integers may have the worst key from the first row on, which then improves nothing.
+      const auto row = static_cast<Key>(numbers_of_rows_.size());
+      std::fill(rows_.begin() + columns_, rows_.begin() + columns, row);
+      columns_ = columns;
+    }
+    kernels_.index_of_columns(run.first, run.count, run.stride, columns,
+                              std::ssize(numbers_of_rows_), keys_of_rows_.data(), rows_.data());
+    for (int64_t row = 0; row < run.count; ++row) {
+      numbers_of_rows_.push_back(run.number + row * run.number_step);
     }
   }
 
   IndexKernels<T> kernels_;
   std::vector<Key> keys_;
   std::vector<int64_t> numbers_;
-  std::vector<Key> keys_of_rows_;  // of the rows that AddRowsToColumns looks at
+  // The rows since EndColumns, their columns, and the best of these.
+  std::vector<int64_t> numbers_of_rows_;
+  int64_t columns_ = 0;
+  std::vector<Key> keys_of_rows_;
   std::vector<Key> rows_;
 };
 

@@ -6,6 +6,7 @@
 //   SetShift(o, shift)                next, if there are shifts: that of group o
 //   AddRow(o, row)                    elements of group o
 //   AddColumns(columns, rows)         elements of all groups: `columns` leads from group to group
+//   EndColumns()                      ends what AddColumns has begun, if there is such a thing
 //   Merge(o, other, p, number)        what another part of group o has seen: state p of the same or
 //                                     another tile, whose elements' numbers count from `number`;
 //                                     not for tiles that take groups as a whole (kElements)
@@ -52,7 +53,8 @@ constexpr ReduceTraits TraitsOf(bool any_order) {
 // The groups that a run of elements belongs to, one each.
 struct ColumnRun {
   int64_t count;
-  int64_t stride;  // elements
+  int64_t stride;  // elements, if they are at regular distances
+  const LoopNest<ReducePlan::kColumnOperands>* loops = nullptr;  // where they are, if not
 };
 
 template <typename Tile>
@@ -68,11 +70,14 @@ class ReduceLoop {
         input_(input.elements<Input>()),
         shift_(shift),
         output_(output.elements<Output>()),
-        tiles_(plan.kept),
         rows_(plan.reduced) {
-    tiles_.sizes.back() = plan.tiles_per_row();
-    for (Dims& strides : tiles_.strides) strides.back() *= plan.tile;
+    CutTiles();
     rows_.sizes.back() = 1;
+    for (Walk<ReducePlan::kFoldOperands> fold(plan.folded, 0); std::ssize(folds_) < fold_count();
+         fold.Next()) {
+      folds_.push_back(
+          {fold.offset(ReducePlan::kColumnAfter), fold.offset(ReducePlan::kNumberAfter)});
+    }
   }
 
   // Computes every output. Returns the numbers of those that the tile could not decide, in rising
@@ -87,9 +92,8 @@ class ReduceLoop {
     chosen_ = &outputs;
     std::vector<int64_t> tiles;
     for (const int64_t output : outputs) {
-      const int64_t row = output / plan_.kept.sizes.back();
-      const int64_t column = output % plan_.kept.sizes.back();
-      const int64_t tile = row * plan_.tiles_per_row() + column / plan_.tile;
+      const int64_t per_cut = plan_.outputs_per_cut();
+      const int64_t tile = output / per_cut * plan_.tiles_per_cut() + output % per_cut / plan_.tile;
       if (tiles.empty() || tiles.back() != tile) tiles.push_back(tile);
     }
     return RunTiles(static_cast<int64_t>(tiles.size()),
@@ -103,6 +107,10 @@ class ReduceLoop {
 
   static constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
 
+  using KeptLoops = LoopNest<ReducePlan::kKeptOperands>;
+  using KeptWalk = Walk<ReducePlan::kKeptOperands>;
+  using ColumnLoops = LoopNest<ReducePlan::kColumnOperands>;
+
   // Where a tile's outputs are.
   struct Place {
     int64_t count;                 // outputs
@@ -115,20 +123,57 @@ class ReduceLoop {
     int64_t begin, end;
   };
 
-  int64_t Stride(ReducePlan::KeptOperand operand) const {
-    return plan_.kept.strides[operand].back();
+  // One of a tile's: its number, its first column, and its offsets from those of the first.
+  struct OutputAt {
+    int64_t number, column, input, output, shift;
+  };
+
+  // A column of a group besides its first one.
+  struct Fold {
+    int64_t column, number;
+  };
+
+  int64_t fold_count() const { return Product(plan_.folded.sizes); }
+
+  // The loops over tiles, and those over the outputs of a whole one.
+  void CutTiles() {
+    const KeptLoops& kept = plan_.kept;
+    const int64_t step = plan_.tile / (plan_.outputs_per_cut() / kept.sizes[plan_.cut]);
+    for (size_t d = 0; d < plan_.cut; ++d) tiles_.Push(kept.sizes[d], kept.Step(d));
+    auto tile_step = kept.Step(plan_.cut);
+    for (int64_t& stride : tile_step) stride *= step;
+    tiles_.Push(plan_.tiles_per_cut(), tile_step);
+    inside_.Push(step, kept.Step(plan_.cut));
+    for (size_t d = plan_.cut + 1; d < kept.rank(); ++d) inside_.Push(kept.sizes[d], kept.Step(d));
+    inside_rows_ = inside_;
+    inside_rows_.sizes.back() = 1;
   }
 
-  using TileWalk = Walk<ReducePlan::kKeptOperands>;
+  Place PlaceOf(int64_t tile) const { return PlaceAt(KeptWalk(tiles_, tile), tile); }
 
-  Place PlaceOf(int64_t tile) const { return PlaceAt(TileWalk(tiles_, tile), tile); }
-
-  Place PlaceAt(const TileWalk& walk, int64_t tile) const {
-    const int64_t column = tile % tiles_.sizes.back() * plan_.tile;
-    return {std::min(plan_.tile, plan_.kept.sizes.back() - column),
-            tile / tiles_.sizes.back() * plan_.kept.sizes.back() + column,
+  Place PlaceAt(const KeptWalk& walk, int64_t tile) const {
+    const int64_t first = tile % plan_.tiles_per_cut() * plan_.tile;
+    return {std::min(plan_.tile, plan_.outputs_per_cut() - first),
+            tile / plan_.tiles_per_cut() * plan_.outputs_per_cut() + first,
             walk.offset(ReducePlan::kInput), walk.offset(ReducePlan::kOutput),
             walk.offset(ReducePlan::kShift)};
+  }
+
+  // Calls body(output) for some outputs of a tile.
+  template <typename Body>
+  void ForEachOutput(const Outputs& outputs, Body&& body) const {
+    const int64_t row_size = inside_.sizes.back();
+    const auto stride = [&](size_t k) { return inside_.strides[k].back(); };
+    KeptWalk row(inside_rows_, outputs.begin / row_size);
+    for (int64_t o = outputs.begin; o < outputs.end; row.Next()) {
+      const int64_t end = std::min(outputs.end, o / row_size * row_size + row_size);
+      for (int64_t i = o % row_size; o < end; ++i, ++o) {
+        body(OutputAt{o, row.offset(ReducePlan::kColumn) + i * stride(ReducePlan::kColumn),
+                      row.offset(ReducePlan::kInput) + i * stride(ReducePlan::kInput),
+                      row.offset(ReducePlan::kOutput) + i * stride(ReducePlan::kOutput),
+                      row.offset(ReducePlan::kShift) + i * stride(ReducePlan::kShift)});
+      }
+    }
   }
 
   // Numbers the tiles to run.
@@ -154,7 +199,7 @@ class ReduceLoop {
     return static_cast<int64_t>(elements * part) * static_cast<int64_t>(sizeof(Input));
   }
 
-  Tile NewTile() const { return Tile(plan_.tile * plan_.fold.count); }
+  Tile NewTile() const { return Tile(plan_.column_count()); }
 
   void RunWholeGroups(int64_t count, const TileAt& tile_at) {
     const int64_t elements = plan_.tile * plan_.group_size;
@@ -162,7 +207,7 @@ class ReduceLoop {
     ParallelFor(count, grain, BytesOf(count), [&](int64_t begin, int64_t end) {
       Tile tile = NewTile();
       std::vector<int64_t> undecided;
-      std::optional<TileWalk> walk;
+      std::optional<KeptWalk> walk;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = tile_at(i);
         if (i > begin && number == tile_at(i - 1) + 1) {
@@ -182,7 +227,7 @@ class ReduceLoop {
   void RunInBlocks(int64_t count, const TileAt& tile_at) {
     const int64_t blocks = plan_.block_count();
     std::vector<std::optional<Tile>> states(static_cast<size_t>(count * blocks));
-    const int64_t elements = plan_.tile * plan_.fold.count * plan_.block;
+    const int64_t elements = plan_.column_count() * plan_.block;
     const int64_t grain = kParallelElements / elements + 1;
     ParallelFor(count * blocks, grain, BytesOf(count), [&](int64_t begin, int64_t end) {
       for (int64_t work = begin; work < end; ++work) {
@@ -210,68 +255,89 @@ class ReduceLoop {
   }
 
   void MergeTile(const Outputs& outputs, Tile& from, Tile& to) const {
-    for (int64_t o = outputs.begin; o < outputs.end; ++o) {
-      const int64_t state = o * plan_.fold.output_step;
-      to.Merge(state, from, state, 0);
-    }
+    ForEachOutput(outputs, [&](const OutputAt& at) { to.Merge(at.column, from, at.column, 0); });
   }
 
   // Shows the turns [begin, end) of the reduced loops to a tile.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
-    tile.Start(place.count * plan_.fold.count);
+    tile.Start(place.count * fold_count());
     if constexpr (requires { tile.SetShift(0, 0.0); }) SetShifts(place, tile);
-    const Input* first = input_ + place.input;
-    const int64_t column_stride = Stride(ReducePlan::kInput);
-    if constexpr (kMerges) {
-      if (plan_.fold.count > 1) return AccumulateFold(place, begin, end, tile);
-    }
-    if (plan_.by_columns) {
+    if (plan_.by_columns) return AccumulateColumns(place, begin, end, tile);
+    ForEachOutput({0, place.count}, [&](const OutputAt& at) {
       ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
-        run.first = first + offset;
-        tile.AddColumns(ColumnRun{place.count, column_stride}, run);
+        run.first = input_ + place.input + at.input + offset;
+        tile.AddRow(at.column, run);
       });
-    } else {
-      for (int64_t o = 0; o < place.count; ++o) {
-        ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
-          run.first = first + o * column_stride + offset;
-          tile.AddRow(o, run);
-        });
-      }
-    }
+    });
   }
 
   void SetShifts(const Place& place, Tile& tile) const {
-    const ReducePlan::Fold& fold = plan_.fold;
-    for (int64_t o = 0; o < place.count; ++o) {
-      const double shift = shift_[place.shift + o * Stride(ReducePlan::kShift)];
-      for (int64_t j = 0; j < fold.count; ++j) {
-        tile.SetShift(o * fold.output_step + j * fold.step, shift);
-      }
+    ForEachOutput({0, place.count}, [&](const OutputAt& at) {
+      const double shift = shift_[place.shift + at.shift];
+      for (const Fold& fold : folds_) tile.SetShift(at.column + fold.column, shift);
+    });
+  }
+
+  // The columns of a part of a tile: `count` of `whole`.
+  ColumnLoops Shortened(int64_t count, int64_t whole) const {
+    ColumnLoops columns = plan_.columns;
+    columns.sizes[0] = columns.sizes[0] * count / whole;
+    return columns;
+  }
+
+  // Calls body(columns) with those of a tile.
+  template <typename Body>
+  void WithColumns(const Place& place, Body&& body) const {
+    if (place.count == plan_.tile) return body(RunOf(plan_.columns));
+    body(RunOf(Shortened(place.count, plan_.tile)));
+  }
+
+  static ColumnRun RunOf(const ColumnLoops& columns) {
+    const bool is_regular = columns.rank() == 1;
+    return {Product(columns.sizes), is_regular ? columns.strides[ReducePlan::kInMemory][0] : 0,
+            is_regular ? nullptr : &columns};
+  }
+
+  void AccumulateColumns(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
+    WithColumns(place, [&](const ColumnRun& columns) {
+      if (plan_.last_fold) return AccumulateCutFold(place, begin, end, columns, tile);
+      ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
+        run.first = input_ + place.input + offset;
+        tile.AddColumns(columns, run);
+      });
+    });
+    if constexpr (requires { tile.EndColumns(); }) tile.EndColumns();
+    if constexpr (kMerges) {
+      if (folds_.size() > 1) MergeFolds(place, tile);
     }
   }
 
-  void AccumulateFold(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
-    const ReducePlan::Fold& fold = plan_.fold;
+  // The last turn of the innermost loop has fewer columns.
+  void AccumulateCutFold(const Place& place, int64_t begin, int64_t end, const ColumnRun& columns,
+                         Tile& tile) const {
+    const ColumnLoops fewer = Shortened(*plan_.last_fold, plan_.folded.sizes.back());
     const int64_t turns = plan_.reduced.sizes.back();
     int64_t turn = begin % turns;
     ForEachRun(begin, end, [&](ElementRun<Input> run, int64_t offset) {
       run.first = input_ + place.input + offset;
       turn += run.count;
-      const bool has_short_turn = turn == turns && fold.last_count < fold.count;
+      const bool has_last_turn = turn == turns;
       turn %= turns;
-      run.count -= has_short_turn ? 1 : 0;
-      tile.AddColumns(ColumnRun{place.count * fold.count, 1}, run);
-      if (!has_short_turn) return;
+      run.count -= has_last_turn ? 1 : 0;
+      tile.AddColumns(columns, run);
+      if (!has_last_turn) return;
       run = {run.first + run.count * run.stride, 1, run.stride,
              run.number + run.count * run.number_step, run.number_step};
-      tile.AddColumns(ColumnRun{place.count * fold.last_count, 1}, run);
+      tile.AddColumns(RunOf(fewer), run);
     });
-    for (int64_t o = 0; o < place.count; ++o) {
-      const int64_t state = o * fold.output_step;
-      for (int64_t j = 1; j < fold.count; ++j) {
-        tile.Merge(state, tile, state + j * fold.step, j * fold.number_step);
+  }
+
+  void MergeFolds(const Place& place, Tile& tile) const {
+    ForEachOutput({0, place.count}, [&](const OutputAt& at) {
+      for (size_t i = 1; i < folds_.size(); ++i) {
+        tile.Merge(at.column, tile, at.column + folds_[i].column, folds_[i].number);
       }
-    }
+    });
   }
 
   // Calls body(run, offset) for the pieces of the innermost reduced loop in [begin, end).
@@ -298,17 +364,16 @@ class ReduceLoop {
   void Finish(const Place& place, const Outputs& outputs, Tile& tile,
               std::vector<int64_t>& undecided) {
     Output* to = output_ + place.output;
-    const auto finish = [&, to, stride = Stride(ReducePlan::kOutput), step = plan_.fold.output_step,
-                         size = plan_.group_size](int64_t o) {
-      if (!tile.Finish(o * step, size, to[o * stride])) undecided.push_back(place.first + o);
+    const auto finish = [&, to, size = plan_.group_size](const OutputAt& at) {
+      if (!tile.Finish(at.column, size, to[at.output])) {
+        undecided.push_back(place.first + at.number);
+      }
     };
-    if (chosen_ == nullptr) {
-      for (int64_t o = outputs.begin; o < outputs.end; ++o) finish(o);
-      return;
-    }
+    if (chosen_ == nullptr) return ForEachOutput(outputs, finish);
     auto chosen = std::lower_bound(chosen_->begin(), chosen_->end(), place.first + outputs.begin);
     for (; chosen != chosen_->end() && *chosen < place.first + outputs.end; ++chosen) {
-      finish(*chosen - place.first);
+      const int64_t o = *chosen - place.first;
+      ForEachOutput({o, o + 1}, finish);
     }
   }
 
@@ -323,8 +388,11 @@ class ReduceLoop {
   const Input* input_;
   const double* shift_;
   Output* output_;
-  LoopNest<ReducePlan::kKeptOperands> tiles_;     // plan_.kept with its last loop counted in tiles
+  KeptLoops tiles_;                               // plan_.kept over tiles
+  KeptLoops inside_;                              // the same over the outputs of a whole tile
+  KeptLoops inside_rows_;                         // with its last loop as one turn
   LoopNest<ReducePlan::kReducedOperands> rows_;   // plan_.reduced with its last loop as one turn
+  std::vector<Fold> folds_;                       // the columns of a group, from the first one
   const std::vector<int64_t>* chosen_ = nullptr;  // outputs; null: all
   std::mutex undecided_mutex_;
   std::vector<std::vector<int64_t>> undecided_;

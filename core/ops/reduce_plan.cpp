@@ -12,6 +12,9 @@ constexpr int64_t kFewBlocks = 8;         // of a group that are always worth me
 constexpr int64_t kTileOfRows = 64;       // outputs
 constexpr int64_t kScaleOfRows = 4;       // of tiles of whole groups that need not be gathered
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
+constexpr int64_t kEnoughColumns = 256;   // not worth being copied to become more
+constexpr int64_t kNarrow = 16;           // columns, fewer of which are worth being copied
+constexpr int64_t kFewElements = 512;     // of a tile, which are worth being copied to become more
 constexpr int64_t kFoldedColumns = 1024;  // at most
 constexpr int64_t kFoldedRows = 16;       // at least, unless all rows are folded
 constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
@@ -69,60 +72,183 @@ bool OutputsLieCloser(const ReducePlan& plan) {
   return ReducedStride(plan) == 0 || KeptStride(plan) < ReducedStride(plan);
 }
 
-// Takes the innermost reduced loop, or `count` turns of it at a time, into the fold.
-void FoldInnermost(int64_t count, int64_t output_step, int64_t step, ReducePlan& plan) {
-  Dims& sizes = plan.reduced.sizes;
-  int64_t& number_step = plan.reduced.strides[ReducePlan::kNumber].back();
-  const int64_t turns = (sizes.back() + count - 1) / count;
-  plan.fold = {count, output_step, step, number_step, sizes.back() - (turns - 1) * count};
-  if (turns == 1 && sizes.size() > 1) {
-    plan.reduced = Without(plan.reduced, sizes.size() - 1);
-  } else {
-    sizes.back() = turns;
-    number_step *= count;
-    plan.reduced.strides[ReducePlan::kElement].back() *= count;
-  }
-}
+// The column loops of a tile, found from the innermost one on.
+class ColumnBox {
+ public:
+  explicit ColumnBox(const ReducePlan& plan)
+      : plan_(plan), kept_(plan.kept.rank()), reduced_(plan.reduced.rank()) {}
 
-// Where a row of columns is short and the elements that follow it in memory are of the same groups.
-void FoldShortRows(ReducePlan& plan) {
-  const int64_t outputs = plan.kept.sizes.back();
-  const int64_t elements = plan.reduced.sizes.back();
-  const int64_t turns = plan.turns();
-  if (KeptStride(plan) == 1 && ReducedStride(plan) == outputs) {
-    int64_t count =
-        std::min({elements, kFoldedColumns / outputs, std::max(turns / kFoldTurns, int64_t{1})});
-    // Enough rows for the kernels to take together.
-    if (count < elements) count = std::min(count, std::max(elements / kFoldedRows, int64_t{1}));
-    // Whole vectors, as far as there is a choice.
-    const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
-    const int64_t whole = count == elements ? count : count - count % granule;
-    if (whole > 1) FoldInnermost(whole, 1, outputs, plan);
-  } else if (ReducedStride(plan) == 1 && KeptStride(plan) == elements && elements <= kFoldedRow &&
-             turns / elements >= kFoldTurns) {
-    FoldInnermost(elements, elements, 1, plan);
-    plan.by_columns = true;
+  // Takes loops in the order of memory, as long as what they reach is worth a row of columns.
+  // Whether reduced loops are among them.
+  bool Fold() {
+    if (NextIsReduced() && plan_.reduced.sizes.back() > kFoldedRow) return false;
+    while (TakeNext()) {
+    }
+    return folded_ > 1;
   }
-}
+
+  // Takes kept loops only, for `limit` outputs at most.
+  void TakeOutputs(int64_t limit) {
+    while (kept_ > 0 && limit / tile_ > 0) {
+      const int64_t size = plan_.kept.sizes[kept_ - 1];
+      TakeKept(std::min(size, limit / tile_));
+      if (taken_.sizes.back() < size) return;
+    }
+  }
+
+  void Apply(ReducePlan& plan) const {
+    plan.tile = tile_;
+    plan.cut = std::min(kept_, plan.kept.rank() - 1);
+    int64_t column = 1;
+    for (size_t i = 0; i < taken_.rank(); ++i) {
+      const auto [loop, is_reduced] = Loop(i);
+      if (is_reduced) {
+        plan.folded.Push(taken_.sizes[i],
+                         {column, plan.reduced.strides[ReducePlan::kNumber][loop]});
+      } else {
+        plan.kept.strides[ReducePlan::kColumn][loop] = column;
+      }
+      column *= taken_.sizes[i];
+    }
+    SetColumns(plan);
+    DropFolded(plan);
+  }
+
+ private:
+  enum TakenOperand : size_t { kLoop, kIsReduced, kTakenOperands };
+
+  std::pair<size_t, bool> Loop(size_t i) const {
+    return {static_cast<size_t>(taken_.strides[kLoop][i]), taken_.strides[kIsReduced][i] != 0};
+  }
+
+  int64_t KeptStride() const {
+    return kept_ == 0 ? 0 : plan_.kept.strides[ReducePlan::kInput][kept_ - 1];
+  }
+  int64_t ReducedStride() const {
+    return reduced_ == 0 ? 0 : plan_.reduced.strides[ReducePlan::kElement][reduced_ - 1];
+  }
+  bool NextIsReduced() const {
+    return KeptStride() == 0 || (ReducedStride() != 0 && ReducedStride() < KeptStride());
+  }
+
+  // Takes the loop that is next in memory, or a part of it, which then is the last one.
+  bool TakeNext() {
+    const bool is_reduced = NextIsReduced();
+    const int64_t stride = is_reduced ? ReducedStride() : KeptStride();
+    is_packed_ = is_packed_ && stride == columns_;
+    if (stride == 0 || (!is_packed_ && columns_ >= kEnoughColumns)) return false;
+    const int64_t room = (is_packed_ ? kFoldedColumns : kTileOfGathered) / columns_;
+    return is_reduced ? TakeReducedWithin(room) : TakeKeptWithin(room);
+  }
+
+  bool TakeKeptWithin(int64_t room) {
+    const int64_t size = plan_.kept.sizes[kept_ - 1];
+    if (room > 0) TakeKept(std::min(size, room));
+    return size <= room;
+  }
+
+  bool TakeReducedWithin(int64_t room) {
+    const int64_t size = plan_.reduced.sizes[reduced_ - 1];
+    room = std::min(room, plan_.turns() / folded_ / kFoldTurns);
+    if (size <= room) {
+      TakeReduced(size);
+      return true;
+    }
+    if (columns_ == 1) return false;
+    // Enough rows for the kernels to take together, of whole vectors as far as there is a choice.
+    const int64_t count = std::min(room, size / kFoldedRows);
+    const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
+    if (count > 1) TakeReduced(count - count % granule);
+    return false;
+  }
+
+  void TakeKept(int64_t count) {
+    taken_.Push(count, {static_cast<int64_t>(--kept_), 0});
+    tile_ *= count;
+    columns_ *= count;
+  }
+
+  void TakeReduced(int64_t count) {
+    taken_.Push(count, {static_cast<int64_t>(--reduced_), 1});
+    folded_ *= count;
+    columns_ *= count;
+  }
+
+  void SetColumns(ReducePlan& plan) const {
+    LoopNest<ReducePlan::kColumnOperands> columns;
+    int64_t place = columns_;
+    for (size_t i = taken_.rank(); i-- > 0;) {
+      const auto [loop, is_reduced] = Loop(i);
+      place /= taken_.sizes[i];
+      columns.Push(taken_.sizes[i],
+                   {place, is_reduced ? plan.reduced.strides[ReducePlan::kElement][loop]
+                                      : plan.kept.strides[ReducePlan::kInput][loop]});
+    }
+    plan.columns = Merged(columns);
+    if (plan.columns.rank() == 0) plan.columns.Push(1, {1, 1});
+  }
+
+  void DropFolded(ReducePlan& plan) const {
+    for (size_t i = 0; i < taken_.rank(); ++i) {
+      const auto [loop, is_reduced] = Loop(i);
+      if (!is_reduced) continue;
+      const int64_t size = plan.reduced.sizes[loop];
+      const int64_t count = taken_.sizes[i];
+      if (count == size) {
+        plan.reduced = Without(plan.reduced, loop);
+        continue;
+      }
+      const int64_t turns = (size + count - 1) / count;
+      if (size % count != 0) plan.last_fold = size % count;
+      plan.reduced.sizes[loop] = turns;
+      for (Dims& strides : plan.reduced.strides) strides[loop] *= count;
+    }
+    plan.reduced = AtLeastOneLoop(plan.reduced);
+  }
+
+  const ReducePlan& plan_;
+  size_t kept_, reduced_;           // loops that are not taken
+  LoopNest<kTakenOperands> taken_;  // from the innermost one on
+  int64_t columns_ = 1, tile_ = 1, folded_ = 1;
+  bool is_packed_ = true;
+};
 
 // Rows that are worth turning into columns.
 bool HasShortRows(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t row = plan.reduced.sizes.back();
-  return row < traits.short_row && row <= plan.kept.sizes.back() && KeptStride(plan) != 0;
+  const int64_t columns = traits.any_order ? plan.output_count : plan.kept.sizes.back();
+  return row < traits.short_row && row <= columns && KeptStride(plan) != 0;
 }
 
+// How many outputs are worked on together, if nothing is folded.
 int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
-  const int64_t outputs = plan.kept.sizes.back();
-  if (traits.tile_of_elements > 0 && KeptStride(plan) != 1) {
+  const int64_t row = plan.kept.sizes.back();
+  const bool is_direct =
+      KeptStride(plan) == 1 && row >= kNarrow && row * plan.group_size >= kFewElements;
+  if (traits.tile_of_elements > 0 && !is_direct) {
     const int64_t scale = ReducedStride(plan) == 1 ? kScaleOfRows : 1;
     const int64_t tile = traits.tile_of_elements * scale / plan.group_size;
-    return std::clamp(tile, int64_t{1}, std::min(outputs, traits.tile_of_columns));
+    return std::clamp(tile, int64_t{1}, traits.tile_of_columns);
   }
   // Without vectors it is single outputs that are wanted, those that were left undecided.
-  if (!plan.by_columns) return traits.by_vectors ? std::min(outputs, kTileOfRows) : 1;
-  if (plan.fold.count > 1) return std::min(outputs, kFoldedColumns / plan.fold.count);
-  const bool is_gathered = traits.by_vectors && KeptStride(plan) != 1;
-  return std::min({outputs, traits.tile_of_columns, is_gathered ? kTileOfGathered : outputs});
+  if (!plan.by_columns) return traits.by_vectors ? kTileOfRows : 1;
+  const bool is_gathered = traits.by_vectors && !is_direct;
+  const int64_t tile =
+      std::min(traits.tile_of_columns, is_gathered ? kTileOfGathered : traits.tile_of_columns);
+  // Where they are not gathered, columns lie at regular distances.
+  return is_gathered && traits.any_order ? tile : std::min(tile, row);
+}
+
+// Cuts the outputs into tiles, and the elements into columns.
+void SetTiles(ReducePlan& plan, const ReduceTraits& traits) {
+  ColumnBox folded(plan);
+  if (traits.any_order && traits.by_vectors && traits.tile_of_elements == 0 && folded.Fold()) {
+    plan.by_columns = true;
+    return folded.Apply(plan);
+  }
+  ColumnBox box(plan);
+  box.TakeOutputs(TileFor(plan, traits));
+  box.Apply(plan);
 }
 
 // Long groups are cut, and so are shorter ones where there are too few tiles to share.
@@ -135,7 +261,7 @@ int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t merged = std::max(turns / kTurnsPerMerge, kFewBlocks);
   const int64_t blocks = std::clamp(kEnoughPieces / plan.tile_count(), int64_t{1}, merged);
   const int64_t for_pieces = (turns + blocks - 1) / blocks;
-  const int64_t for_work = kWork / (plan.tile * plan.fold.count) + 1;
+  const int64_t for_work = kWork / plan.column_count() + 1;
   return std::min(block, std::max(for_pieces, for_work));
 }
 
@@ -163,9 +289,8 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   if (traits.any_order) plan.reduced = InOrderOfMemory(plan.reduced, ReducePlan::kElement);
   plan.reduced = AtLeastOneLoop(plan.reduced);
   plan.by_columns = traits.tile_of_elements > 0 || OutputsLieCloser(plan);
-  if (traits.tile_of_elements == 0 && traits.any_order && traits.by_vectors) FoldShortRows(plan);
   if (traits.by_vectors && HasShortRows(plan, traits)) plan.by_columns = true;
-  plan.tile = TileFor(plan, traits);
+  SetTiles(plan, traits);
   plan.block = BlockFor(plan, traits);
   return plan;
 }

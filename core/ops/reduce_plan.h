@@ -12,39 +12,51 @@
 namespace dmlop {
 
 struct ReducePlan {
-  // Loops over the output elements; never empty. The last is cut into tiles.
-  enum KeptOperand : size_t { kInput, kOutput, kShift, kKeptOperands };
+  // Loops over the output elements; never empty. Loop `cut` is cut into tiles, and what is inside
+  // it belongs to one tile as a whole. The last operand is the column of a tile that an output has.
+  enum KeptOperand : size_t { kInput, kOutput, kShift, kColumn, kKeptOperands };
   LoopNest<kKeptOperands> kept;
+  size_t cut;
+  int64_t tile;  // outputs that are worked on together
 
-  // Loops over the elements of a group, but for those of a fold; never empty. They run in row-major
+  // Loops over the elements of a group, but for folded ones; never empty. They run in row-major
   // order, or in the order of memory where the function does not mind. The second operand is the
   // element's number in its group.
   enum ReducedOperand : size_t { kElement, kNumber, kReducedOperands };
   LoopNest<kReducedOperands> reduced;
 
-  // Short rows of columns become long ones: `count` elements of every group of a tile lie side by
-  // side and get states of their own, which are merged in the end. Element j of group o of the tile
-  // is in column o * output_step + j * step.
-  struct Fold {
-    int64_t count = 1;
-    int64_t output_step = 1;
-    int64_t step = 0;
-    int64_t number_step = 0;  // from element to element
-    int64_t last_count = 1;   // in the last turn of the innermost reduced loop
-  };
-  Fold fold;
+  bool by_columns;  // neighbours in a row of elements belong to different groups
+
+  // The loops through a row of columns of a whole tile. Of a tile that is not whole only the
+  // outermost loop is shorter.
+  enum ColumnOperand : size_t { kPlace, kInMemory, kColumnOperands };
+  LoopNest<kColumnOperands> columns;
+
+  // Short rows of columns become long ones: they lead through reduced loops too, the folded ones.
+  // Every group so has several columns, with states of their own, which are merged in the end.
+  // Columns after the first one of a group, and the numbers of their elements after its elements'.
+  enum FoldOperand : size_t { kColumnAfter, kNumberAfter, kFoldOperands };
+  LoopNest<kFoldOperands> folded;
+  // What the outermost loop of columns has in the last turn of the innermost reduced one, if that
+  // is less.
+  std::optional<int64_t> last_fold;
 
   int64_t group_size;  // N
   int64_t output_count;
-  bool by_columns;  // neighbours in a row of elements belong to different groups
-  int64_t tile;     // outputs that are worked on together
-  int64_t block;    // turns of the reduced loops in one piece of work; fixed, so that no result
-                    // depends on the number of threads
+  int64_t block;  // turns of the reduced loops in one piece of work; fixed, so that no result
+                  // depends on the number of threads
 
   int64_t turns() const { return Product(reduced.sizes); }
   int64_t block_count() const { return (turns() + block - 1) / block; }
-  int64_t tiles_per_row() const { return (kept.sizes.back() + tile - 1) / tile; }
-  int64_t tile_count() const { return output_count / kept.sizes.back() * tiles_per_row(); }
+  int64_t column_count() const { return tile * Product(folded.sizes); }
+  // Of outputs that follow each other, as far as loop `cut` leads.
+  int64_t outputs_per_cut() const {
+    int64_t count = 1;
+    for (size_t d = cut; d < kept.rank(); ++d) count *= kept.sizes[d];
+    return count;
+  }
+  int64_t tiles_per_cut() const { return (outputs_per_cut() + tile - 1) / tile; }
+  int64_t tile_count() const { return output_count / outputs_per_cut() * tiles_per_cut(); }
 };
 
 // How a function wants its elements.

@@ -34,7 +34,19 @@ size_t OuterLoop(const LoopNest<2>& nest, size_t inner) {
   return LargestLoop(nest, inner);
 }
 
-// The kernel takes the last loop, and one more.
+// The box as the buffer has it: runs of the destination, one after another in the order in which
+// the source has them.
+LoopNest<2> BufferOrder(const LoopNest<2>& box) {
+  const size_t run_begin = box.rank() - RunLoops(box);
+  LoopNest<2> rows;
+  for (size_t d = 0; d < run_begin; ++d) rows.Push(box.sizes[d], box.Step(d));
+  LoopNest<2> ordered = SortedByStride(rows, kFrom);
+  for (size_t d = run_begin; d < box.rank(); ++d) ordered.Push(box.sizes[d], box.Step(d));
+  return ordered;
+}
+
+}  // namespace
+
 TileMove MoveOf(const LoopNest<2>& loops) {
   LoopNest<2> nest = Merged(loops);
   if (nest.rank() == 0) nest.Push(1, {1, 1});
@@ -56,19 +68,6 @@ TileMove MoveOf(const LoopNest<2>& loops) {
   }
   return move;
 }
-
-// The box as the buffer has it: runs of the destination, one after another in the order in which
-// the source has them.
-LoopNest<2> BufferOrder(const LoopNest<2>& box) {
-  const size_t run_begin = box.rank() - RunLoops(box);
-  LoopNest<2> rows;
-  for (size_t d = 0; d < run_begin; ++d) rows.Push(box.sizes[d], box.Step(d));
-  LoopNest<2> ordered = SortedByStride(rows, kFrom);
-  for (size_t d = run_begin; d < box.rank(); ++d) ordered.Push(box.sizes[d], box.Step(d));
-  return ordered;
-}
-
-}  // namespace
 
 int64_t RunOf(const LoopNest<2>& box) {
   int64_t run = 1;

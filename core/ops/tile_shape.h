@@ -14,6 +14,19 @@ struct TileMove {
   LoopNest<2> around;
 };
 
+// The kernel takes the loop along the destination's lines, and one more: the last loops, unless
+// these are too short to be worth a call.
+TileMove MoveOf(const LoopNest<2>& loops);
+
+// Calls body(tile, to, from) with the offsets of each tile of the kernel, in elements.
+template <typename Body>
+void ForEachTile(const TileMove& move, Body&& body) {
+  Walk<2> place(move.around, 0);
+  for (int64_t i = Product(move.around.sizes); i > 0; --i, place.Next()) {
+    body(move.tile, place.offset(kTo), place.offset(kFrom));
+  }
+}
+
 // What a tile needs that lines of the source and lines of the destination do not share: it is
 // composed in a buffer, without gaps, so that each line of either is touched once.
 struct TileShape {

@@ -115,10 +115,9 @@ class TiledLoop {
 
   void Move(const TileMove& move, const TileWork& work, std::byte* to,
             const std::byte* from) const {
-    Walk<2> place(move.around, 0);
-    for (int64_t i = Product(move.around.sizes); i > 0; --i, place.Next()) {
-      work(move.tile, to + place.offset(kTo) * width_, from + place.offset(kFrom) * width_);
-    }
+    ForEachTile(move, [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
+      work(tile, to + to_offset * width_, from + from_offset * width_);
+    });
   }
 
   TilePlan plan_;

@@ -7,6 +7,7 @@
 
 #include "core/kernels/copy.h"
 #include "core/ops/reduce_loop.h"
+#include "core/ops/tile_shape.h"
 
 namespace dmlop {
 
@@ -44,12 +45,14 @@ class VectorTile {
   }
 
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    if (columns.count < kFewColumns && run.count >= kManyRows) return AddFewColumns(columns, run);
-    if (columns.stride == 1) return tile().AddPackedRows(columns.count, run);
+    const bool is_regular = columns.loops == nullptr;
+    if (is_regular && columns.count < kFewColumns && run.count >= kManyRows) {
+      return AddFewColumns(columns, run);
+    }
+    if (is_regular && columns.stride == 1) return tile().AddPackedRows(columns.count, run);
     ForEachPiece(run, kGathered / columns.count, [&](const ElementRun<T>& piece) {
       alignas(64) T gathered[kGathered];
-      Copy({piece.count, columns.count, columns.count, 1, piece.stride, columns.stride}, gathered,
-           piece.first);
+      Gather(columns, piece, gathered);
       tile().AddPackedRows(columns.count,
                            {gathered, piece.count, columns.count, piece.number, piece.number_step});
     });
@@ -74,6 +77,22 @@ class VectorTile {
 
   void Copy(const CopyTile& tile, T* to, const T* from) const {
     copy_(tile, reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from));
+  }
+
+  // Packs the columns, a row after the other.
+  void Gather(const ColumnRun& columns, const ElementRun<T>& run, T* to) const {
+    if (columns.loops == nullptr) {
+      return Copy({run.count, columns.count, columns.count, 1, run.stride, columns.stride}, to,
+                  run.first);
+    }
+    LoopNest<2> loops;
+    loops.Push(run.count, {columns.count, run.stride});
+    for (size_t d = 0; d < columns.loops->rank(); ++d) {
+      loops.Push(columns.loops->sizes[d], columns.loops->Step(d));
+    }
+    ForEachTile(MoveOf(loops), [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
+      Copy(tile, to + to_offset, run.first + from_offset);
+    });
   }
 
   // The columns one after another, as long as what one touches is still near for the next.

@@ -116,7 +116,8 @@ class Checks {
     const size_t count = static_cast<size_t>(columns);
     std::vector<Key> best(count, Order::kWorst), index_best = best, index(count);
     value_.best_of_columns(values.data(), rows, stride, columns, best.data());
-    index_.index_of_columns(values.data(), rows, stride, columns, index_best.data(), index.data());
+    index_.index_of_columns(values.data(), rows, stride, columns, 0, index_best.data(),
+                            index.data());
     for (size_t c = 0; c < count; ++c) {
       std::vector<T> column;
       for (size_t i = c; i < values.size(); i += static_cast<size_t>(stride)) {

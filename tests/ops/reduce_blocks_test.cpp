@@ -47,6 +47,12 @@ const ShapeCase kNarrowCases[] = {
     {"FoldedWhole", {70, 3, 4, 5}, {0, 2}},
     {"FoldedRows", {70, 5, 6}, {0, 2}},
     {"FoldedRowsOfTwoTiles", {64, 180, 6}, {0, 2}},
+    {"FoldedLoops", {70, 5, 6, 3, 4}, {0, 2, 4}},
+    {"FoldedLoopsCut", {131, 3, 2, 4}, {0, 2}},
+    {"FoldedWithoutColumns", {2, 500, 3}, {0, 1, 2}},
+    {"TilesOfTwoLoops", {200, 20, 3}, {1}},
+    {"TilesOfThreeLoops", {5, 20, 13, 2, 3}, {1, 3}},
+    {"TilesOfRows", {19, 7, 40}, {2}},
     {"ShortRows", {1000, 3}, {1}},
     {"LongerRows", {300, 63}, {1}},
     {"RowsTakenWhole", {19, 1024}, {1}},
@@ -101,7 +107,8 @@ void CheckNarrow(const ShapeCase& shape, const Dims& strides, int& number) {
 
 class ReduceNarrow : public testing::TestWithParam<ShapeCase> {};
 
-// Packed, with gaps, with the first and last axis exchanged, and with one that stays in place.
+// Packed, with gaps, padded, with the first and last axis exchanged, and with one that stays in
+// place.
 TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
   const Dims& sizes = GetParam().sizes;
   Dims apart = PackedStrides(sizes);
@@ -109,7 +116,8 @@ TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
   Dims still = PackedStrides(sizes);
   still[0] = 0;
   int number = 0;
-  for (const Dims& strides : {PackedStrides(sizes), apart, FortranStrides(sizes), still}) {
+  for (const Dims& strides :
+       {PackedStrides(sizes), apart, PaddedStrides(sizes), FortranStrides(sizes), still}) {
     ASSERT_NO_FATAL_FAILURE(CheckNarrow(GetParam(), strides, number));
   }
 }
