@@ -10,6 +10,7 @@
 #include "core/kernels/dispatch.h"
 #include "core/kernels/extreme_columns-inl.h"
 #include "core/kernels/extreme_keys-inl.h"
+#include "core/kernels/extreme_rows-inl.h"
 #include "core/kernels/row_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -54,14 +55,22 @@ int64_t FirstInRow(const T* x, int64_t count, typename KeyOfType<T>::Key key) {
   return i;
 }
 
+template <typename T, Extreme kExtreme>
+ValueKernels<T> Values() {
+  return {BestOfRow<T, kExtreme, false>, BestOfRows<T, kExtreme, false>,
+          BestOfColumns<T, kExtreme>};
+}
+
+template <typename T, Extreme kExtreme>
+IndexKernels<T> Indices() {
+  return {BestOfRow<T, kExtreme, true>, BestOfRows<T, kExtreme, true>, FirstInRow<T, kExtreme>,
+          IndexOfColumns<T, kExtreme>};
+}
+
 template <typename T>
 ExtremeKernels<T> MakeKernels() {
-  return {{BestOfRow<T, Extreme::kMax, false>, BestOfColumns<T, Extreme::kMax>},
-          {BestOfRow<T, Extreme::kMin, false>, BestOfColumns<T, Extreme::kMin>},
-          {BestOfRow<T, Extreme::kMax, true>, FirstInRow<T, Extreme::kMax>,
-           IndexOfColumns<T, Extreme::kMax>},
-          {BestOfRow<T, Extreme::kMin, true>, FirstInRow<T, Extreme::kMin>,
-           IndexOfColumns<T, Extreme::kMin>}};
+  return {Values<T, Extreme::kMax>(), Values<T, Extreme::kMin>(), Indices<T, Extreme::kMax>(),
+          Indices<T, Extreme::kMin>()};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

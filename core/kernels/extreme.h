@@ -84,6 +84,9 @@ struct ValueKernels {
   // The best key of `count` neighbours in memory, or the worst key there is.
   Key (*best_of_row)(const T* x, int64_t count);
 
+  // Improves keys[r] by row r of `rows` short ones, `pitch` elements apart, of `count` neighbours.
+  void (*best_of_rows)(const T* x, int64_t count, int64_t pitch, int64_t rows, Key* keys);
+
   // Improves keys[c] by `rows` rows, `row_stride` elements apart, of `columns` neighbours.
   void (*best_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, Key* keys);
 };
@@ -95,12 +98,16 @@ struct IndexKernels {
   // Rows that index_of_columns can number: their numbers fit in a key.
   static constexpr int64_t kMaxRows = sizeof(Key) == 1 ? 128 : 1024;
 
-  // As ValueKernels, with index keys that start at the worst and rows_of_keys that start at 0:
-  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals. They
-  // are numbered from `first_row` on.
+  // As ValueKernels, with index keys.
   Key (*best_of_row)(const T* x, int64_t count);
+  void (*best_of_rows)(const T* x, int64_t count, int64_t pitch, int64_t rows, Key* keys);
+
   // The number of the first element that has the key; `count` if there is none.
   int64_t (*first_in_row)(const T* x, int64_t count, Key key);
+
+  // As best_of_columns, with index keys that start at the worst and rows_of_keys that start at 0:
+  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals. They
+  // are numbered from `first_row` on.
   void (*index_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            int64_t first_row, Key* keys, Key* rows_of_keys);
 };

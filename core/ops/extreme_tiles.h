@@ -10,6 +10,10 @@
 
 namespace dmlop {
 
+// Rows that are quicker side by side than turned into columns, and than one by one.
+inline constexpr int64_t kMinShortRowBytes = 64;
+inline constexpr int64_t kMaxShortRowBytes = 1 << 9;
+
 template <typename T, Extreme kExtreme>
 class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
  public:
@@ -17,7 +21,8 @@ class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
   using Output = T;
 
   static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
-  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kMinShortRow = kMinShortRowBytes / sizeof(T);
+  static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
   static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit ExtremeTile(int64_t capacity) : keys_(static_cast<size_t>(capacity)) {
@@ -27,6 +32,10 @@ class ExtremeTile : public VectorTile<ExtremeTile<T, kExtreme>, T> {
 
   void Start(int64_t count) {
     std::fill_n(keys_.begin(), count, Order::kWorst);
+  }
+
+  void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
+    kernels_.best_of_rows(run.first, run.count, pitch, rows, keys_.data() + o);
   }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
@@ -74,7 +83,8 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
   using Output = Index;
 
   static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
-  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kMinShortRow = kMinShortRowBytes / sizeof(T);
+  static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
   static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit ExtremeIndexTile(int64_t capacity)
@@ -91,14 +101,21 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
     std::fill_n(numbers_.begin(), count, kNone);
   }
 
+  void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
+    EndColumns();
+    std::fill_n(keys_of_rows_.begin(), rows, Order::kWorst);
+    kernels_.best_of_rows(run.first, run.count, pitch, rows, keys_of_rows_.data());
+    for (int64_t row = 0; row < rows; ++row) {
+      TakeFirst(o + row, {run.first + row * pitch, run.count, 1, run.number, run.number_step},
+                keys_of_rows_[static_cast<size_t>(row)]);
+    }
+  }
+
   // Finds the best key a piece at a time, and its place only in pieces that improve on the others.
   void AddPackedRow(int64_t o, const ElementRun<T>& run) {
     constexpr int64_t kPiece = 32768 / sizeof(T);
     ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
-      const Key key = kernels_.best_of_row(piece.first, piece.count);
-      if (!Improves(o, key, piece.number)) return;
-      const int64_t i = kernels_.first_in_row(piece.first, piece.count, key);
-      Take(o, key, piece.number + i * piece.number_step);
+      TakeFirst(o, piece, kernels_.best_of_row(piece.first, piece.count));
     });
   }
 
@@ -145,6 +162,12 @@ class ExtremeIndexTile : public VectorTile<ExtremeIndexTile<T, kExtreme, Index>,
     // A float's worst key is that of NaN, which is never taken.
     if (!std::is_integral_v<T> && key == Order::kWorst) return false;
     return Order::Beats(key, keys_[i]) || (key == keys_[i] && number < numbers_[i]);
+  }
+
+  // Takes the best key of a row.
+  void TakeFirst(int64_t o, const ElementRun<T>& row, Key key) {
+    if (!Improves(o, key, row.number)) return;
+    Take(o, key, row.number + kernels_.first_in_row(row.first, row.count, key) * row.number_step);
   }
 
   void Take(int64_t o, Key key, int64_t number) {

@@ -163,15 +163,15 @@ class ReduceLoop {
   template <typename Body>
   void ForEachOutput(const Outputs& outputs, Body&& body) const {
     const int64_t row_size = inside_.sizes.back();
-    const auto stride = [&](size_t k) { return inside_.strides[k].back(); };
+    const auto step = inside_.Step(inside_.rank() - 1);
     KeptWalk row(inside_rows_, outputs.begin / row_size);
     for (int64_t o = outputs.begin; o < outputs.end; row.Next()) {
       const int64_t end = std::min(outputs.end, o / row_size * row_size + row_size);
+      const auto first = row.offsets();
       for (int64_t i = o % row_size; o < end; ++i, ++o) {
-        body(OutputAt{o, row.offset(ReducePlan::kColumn) + i * stride(ReducePlan::kColumn),
-                      row.offset(ReducePlan::kInput) + i * stride(ReducePlan::kInput),
-                      row.offset(ReducePlan::kOutput) + i * stride(ReducePlan::kOutput),
-                      row.offset(ReducePlan::kShift) + i * stride(ReducePlan::kShift)});
+        const auto offset = [&](size_t k) { return first[k] + i * step[k]; };
+        body(OutputAt{o, offset(ReducePlan::kColumn), offset(ReducePlan::kInput),
+                      offset(ReducePlan::kOutput), offset(ReducePlan::kShift)});
       }
     }
   }

@@ -96,17 +96,15 @@ class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
 
   static constexpr int64_t kColumns = 1024;
   static constexpr int64_t kElements = ShortSumTile::kGathered;
+  static constexpr int64_t kMinShortRow = 1;
 
   explicit ShortSumTile(int64_t capacity)
       : results_(static_cast<size_t>(capacity)), in_doubt_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count) { std::fill_n(in_doubt_.begin(), count, uint8_t{0}); }
 
-  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
-    if (run.stride != 1) return VectorTile<ShortSumTile, T>::AddColumns(columns, run);
-    if (columns.loops != nullptr) return AddRowsOf(*columns.loops, run);
-    kernels_.sum_rows(run.first, run.count, columns.stride, columns.count, results_.data(),
-                      in_doubt_.data());
+  void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
+    kernels_.sum_rows(run.first, run.count, pitch, rows, results_.data() + o, in_doubt_.data() + o);
   }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
@@ -123,19 +121,6 @@ class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
   }
 
  private:
-  // As many at a time as there are at regular distances.
-  void AddRowsOf(const LoopNest<ReducePlan::kColumnOperands>& loops, const ElementRun<T>& run) {
-    LoopNest<ReducePlan::kColumnOperands> around = loops;
-    around.sizes.back() = 1;
-    Walk<ReducePlan::kColumnOperands> place(around, 0);
-    for (int64_t i = Product(around.sizes); i > 0; --i, place.Next()) {
-      const int64_t o = place.offset(ReducePlan::kPlace);
-      kernels_.sum_rows(run.first + place.offset(ReducePlan::kInMemory), run.count,
-                        loops.strides[ReducePlan::kInMemory].back(), loops.sizes.back(),
-                        results_.data() + o, in_doubt_.data() + o);
-    }
-  }
-
   ShortSumKernels<T> kernels_ = ShortSumKernelsFor<T>(kTerm, kEnding);
   std::vector<T> results_;
   std::vector<uint8_t> in_doubt_;

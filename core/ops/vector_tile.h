@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/kernels/copy.h"
 #include "core/ops/reduce_loop.h"
@@ -28,6 +29,11 @@ void ForEachPiece(const ElementRun<T>& run, int64_t length, Body&& body) {
 //   AddNeighbours(o, x, count)                  elements of group o, one after another
 //   AddRows(x, rows, row_stride, columns)       rows of neighbours, one to each of the first groups
 //
+// and, if it has kMinShortRow, the elements of a row that is worth it,
+//
+//   AddShortRows(o, rows, pitch, run)           `rows` such runs, to each group from o on, which
+//                                               begin `pitch` elements apart
+//
 // Elements that lie apart are copied side by side first. A tile that needs the elements' numbers
 // has AddPackedRow and AddPackedRows instead.
 template <typename Tile, typename T>
@@ -45,6 +51,9 @@ class VectorTile {
   }
 
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    if constexpr (requires { Tile::kMinShortRow; }) {
+      if (run.stride == 1 && run.count >= Tile::kMinShortRow) return AddShortRows(columns, run);
+    }
     const bool is_regular = columns.loops == nullptr;
     if (is_regular && columns.count < kFewColumns && run.count >= kManyRows) {
       return AddFewColumns(columns, run);
@@ -77,6 +86,22 @@ class VectorTile {
 
   void Copy(const CopyTile& tile, T* to, const T* from) const {
     copy_(tile, reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from));
+  }
+
+  // As many at a time as begin at regular distances.
+  void AddShortRows(const ColumnRun& columns, ElementRun<T> run) {
+    if (columns.loops == nullptr) {
+      return tile().AddShortRows(0, columns.count, columns.stride, run);
+    }
+    LoopNest<ReducePlan::kColumnOperands> around = *columns.loops;
+    const int64_t rows = std::exchange(around.sizes.back(), 1);
+    const T* const first = run.first;
+    Walk<ReducePlan::kColumnOperands> place(around, 0);
+    for (int64_t i = Product(around.sizes); i > 0; --i, place.Next()) {
+      run.first = first + place.offset(ReducePlan::kInMemory);
+      tile().AddShortRows(place.offset(ReducePlan::kPlace), rows,
+                          around.strides[ReducePlan::kInMemory].back(), run);
+    }
   }
 
   // Packs the columns, a row after the other.

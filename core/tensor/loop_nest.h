@@ -92,6 +92,7 @@ class Walk {
   }
 
   int64_t offset(size_t k) const { return offsets_[k]; }
+  const std::array<int64_t, kOperands>& offsets() const { return offsets_; }
 
   void Next() {
     for (size_t d = nest_.rank(); d-- > 0;) {

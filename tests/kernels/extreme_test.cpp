@@ -110,6 +110,20 @@ class Checks {
     EXPECT_EQ(index_.first_in_row(values.data(), count, best), first);
   }
 
+  void Rows(int64_t rows, int64_t count) {
+    const int64_t pitch = count + UniformInt(engine_, 0, 3);
+    const std::vector<T> values = RandomValues<T>(engine_, (rows - 1) * pitch + count);
+    std::vector<Key> best(static_cast<size_t>(rows), Order::kWorst), index_best = best;
+    value_.best_of_rows(values.data(), count, pitch, rows, best.data());
+    index_.best_of_rows(values.data(), count, pitch, rows, index_best.data());
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto first = values.begin() + row * pitch;
+      const std::vector<T> elements(first, first + count);
+      ExpectBest(elements, best[static_cast<size_t>(row)], true);
+      ExpectBest(elements, index_best[static_cast<size_t>(row)], false);
+    }
+  }
+
   void Columns(int64_t rows, int64_t columns) {
     const int64_t stride = columns + UniformInt(engine_, 0, 3);
     const std::vector<T> values = RandomValues<T>(engine_, rows * stride);
@@ -186,6 +200,17 @@ TEST_P(ExtremesOnIsa, OfRows) {
     }
     Engine engine = CaseEngine(number++);
     Kind(engine).Row(UniformInt(engine, 40000, 41000));  // several streams
+  });
+}
+
+TEST_P(ExtremesOnIsa, OfShortRows) {
+  int number = 0;
+  ForEachKind([&]<typename Kind>() {
+    for (int64_t count = 1; count <= 140; ++count) {
+      SCOPED_TRACE(CaseTrace(number));
+      Engine engine = CaseEngine(number++);
+      Kind(engine).Rows(UniformInt(engine, 1, 140), count);
+    }
   });
 }
 
