@@ -39,8 +39,8 @@ struct FewRows {
 };
 
 // Asks for the rows that come next while some are worked on, one line after another. Memory so sees
-// one stream, and the rows that are read side by side are in the second-level cache. Where memory is
-// quickest at rows by turns, it is not asked.
+// one stream, and the rows that are read side by side are in the second-level cache. Nothing is
+// asked for where rows by turns are quickest.
 template <typename T>
 class NextRows {
  public:
@@ -49,7 +49,9 @@ class NextRows {
         end_(at_ + columns),
         gap_(rows.stride - columns),
         columns_(columns),
-        rows_(ReadsByTurns(columns * static_cast<int64_t>(sizeof(T))) ? 0 : HWY_MIN(rows.left, kFewRows)) {}
+        rows_(HWY_MIN(rows.left, kFewRows)) {
+    if (ReadsByTurns(columns * static_cast<int64_t>(sizeof(T)))) rows_ = 0;
+  }
 
   // Asks for as many elements as the rows that are worked on have in `width` columns.
   HWY_INLINE void Ask(int64_t width) {

@@ -11,35 +11,11 @@
 #include "core/kernels/extreme_columns-inl.h"
 #include "core/kernels/extreme_keys-inl.h"
 #include "core/kernels/extreme_rows-inl.h"
-#include "core/kernels/row_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <typename T, Extreme kExtreme, bool kForIndex>
-typename KeyOfType<T>::Key BestOfRow(const T* x, int64_t count) {
-  using K = Keys<T, kExtreme, kForIndex>;
-  using Key = typename K::Key;
-  const int64_t lanes = K::Lanes();
-  // Four at a time: each Max waits for the one before.
-  typename K::V a = K::Worst(), b = a, c = a, e = a;
-  int64_t i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
-    a = K::Better(a, K::Load(from));
-    b = K::Better(b, K::Load(from + lanes));
-    c = K::Better(c, K::Load(from + 2 * lanes));
-    e = K::Better(e, K::Load(from + 3 * lanes));
-  });
-  if (count < lanes) {
-    Key best = K::Order::kWorst;
-    for (; i < count; ++i) best = K::Better(K::Scalar(x[i]), best);
-    return best;
-  }
-  // The last vector overlaps others: to see an element again changes nothing.
-  for (; i < count; i += lanes) a = K::Better(a, K::Load(x + HWY_MIN(i, count - lanes)));
-  return K::BestLane(K::Better(K::Better(a, b), K::Better(c, e)));
-}
 
 template <typename T, Extreme kExtreme>
 int64_t FirstInRow(const T* x, int64_t count, typename KeyOfType<T>::Key key) {

@@ -105,9 +105,8 @@ struct IndexKernels {
   // The number of the first element that has the key; `count` if there is none.
   int64_t (*first_in_row)(const T* x, int64_t count, Key key);
 
-  // As best_of_columns, with index keys that start at the worst and rows_of_keys that start at 0:
-  // rows_of_keys[c] becomes the number of the row that improved keys[c], the first of equals. They
-  // are numbered from `first_row` on.
+  // As best_of_columns, with index keys that start at the worst: rows_of_keys[c] becomes the number
+  // of the row that improved keys[c], the first of equals. Rows are numbered from `first_row` on.
   void (*index_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            int64_t first_row, Key* keys, Key* rows_of_keys);
 };

@@ -1,4 +1,4 @@
-// Extremes of short rows, for kernel sources: included once for each instruction set, hence the
+// Extremes of rows, for kernel sources: included once for each instruction set, hence the
 // unusual guard.
 #if defined(DMLOP_KERNELS_EXTREME_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_EXTREME_ROWS_INL_H_
@@ -10,11 +10,35 @@
 #include <hwy/highway.h>
 
 #include "core/kernels/extreme_keys-inl.h"
+#include "core/kernels/row_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T, Extreme kExtreme, bool kForIndex>
+typename KeyOfType<T>::Key BestOfRow(const T* x, int64_t count) {
+  using K = Keys<T, kExtreme, kForIndex>;
+  using Key = typename K::Key;
+  const int64_t lanes = K::Lanes();
+  // Four at a time: each Max waits for the one before.
+  typename K::V a = K::Worst(), b = a, c = a, e = a;
+  int64_t i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
+    a = K::Better(a, K::Load(from));
+    b = K::Better(b, K::Load(from + lanes));
+    c = K::Better(c, K::Load(from + 2 * lanes));
+    e = K::Better(e, K::Load(from + 3 * lanes));
+  });
+  if (count < lanes) {
+    Key best = K::Order::kWorst;
+    for (; i < count; ++i) best = K::Better(K::Scalar(x[i]), best);
+    return best;
+  }
+  // The last vector overlaps others: to see an element again changes nothing.
+  for (; i < count; i += lanes) a = K::Better(a, K::Load(x + HWY_MIN(i, count - lanes)));
+  return K::BestLane(K::Better(K::Better(a, b), K::Better(c, e)));
+}
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -67,9 +91,7 @@ void BestOfRows(const T* x, int64_t count, int64_t pitch, int64_t rows,
   }
 #endif
   for (; row < rows; ++row) {
-    for (int64_t i = 0; i < count; ++i) {
-      keys[row] = K::Better(K::Scalar(x[row * pitch + i]), keys[row]);
-    }
+    keys[row] = K::Better(BestOfRow<T, kExtreme, kForIndex>(x + row * pitch, count), keys[row]);
   }
 }
 

@@ -17,10 +17,12 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int64_t kLine = StreamBuffer::kLine;
+
 // Streams one line; bit i of `kept` says whether byte i is that of the source, or else 0.
 HWY_INLINE void StreamKept(uint64_t kept, std::byte* to, const std::byte* from) {
-  const hn::CappedTag<uint8_t, StreamBuffer::kLine> d;
-  for (size_t i = 0; i < StreamBuffer::kLine; i += hn::Lanes(d)) {
+  const hn::CappedTag<uint8_t, kLine> d;
+  for (size_t i = 0; i < kLine; i += hn::Lanes(d)) {
     const uint64_t bits = kept >> i;
     const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
     const auto bytes = hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i));
@@ -29,8 +31,8 @@ HWY_INLINE void StreamKept(uint64_t kept, std::byte* to, const std::byte* from) 
 }
 
 HWY_INLINE void StreamLine(std::byte* to, const std::byte* from) {
-  const hn::CappedTag<uint8_t, StreamBuffer::kLine> d;
-  for (size_t i = 0; i < StreamBuffer::kLine; i += hn::Lanes(d)) {
+  const hn::CappedTag<uint8_t, kLine> d;
+  for (size_t i = 0; i < kLine; i += hn::Lanes(d)) {
     hn::Stream(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i)), d,
                reinterpret_cast<uint8_t*>(to + i));
   }
@@ -45,8 +47,7 @@ constexpr uint64_t BitRange(int64_t begin, int64_t end) {
 // `gap` is the first that ends within.
 void StreamLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
                  int64_t gap_bytes, int64_t pitch) {
-  constexpr int64_t kLine = StreamBuffer::kLine;
-  constexpr int64_t kAhead = 1 << 10;  // of the first-level cache
+  constexpr int64_t kAhead = 1 << 10;  // bytes that are asked for before they are needed
   for (int64_t at = 0; at < bytes; at += kLine) {
     for (const int64_t whole = HWY_MIN(gap, bytes); at + kLine <= whole; at += kLine) {
       hwy::Prefetch(from + at + kAhead);

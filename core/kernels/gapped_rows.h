@@ -20,6 +20,6 @@ struct GappedRows {
   int64_t end() const { return rows == 0 ? first : first + (rows - 1) * pitch + row_bytes; }
 };
 
-void StreamGappedRows(const GappedRows& rows, StreamBuffer& to);
+void StreamGappedRows(const GappedRows& rows, StreamBuffer& stream);
 
 }  // namespace dmlop

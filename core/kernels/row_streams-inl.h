@@ -10,7 +10,6 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/kernels/isa.h"
@@ -24,9 +23,9 @@ struct RowReading {
   int64_t streams;
   bool asks;
 
-  // AMD's with AVX-512 read one stream ahead as fast as memory can. Older ones are quicker where
-  // long rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each would
-  // end before it is read ahead.
+  // Others with AVX-512, AMD's, read one stream ahead as fast as memory can. Older ones are quicker
+  // where long rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each
+  // would end before it is read ahead.
   static RowReading For(int64_t bytes) {
     constexpr int64_t kFewStreams = 4;
     constexpr int64_t kLongRowBytes = 1 << 18;

@@ -128,7 +128,7 @@ class ReduceLoop {
     int64_t number, column, input, output, shift;
   };
 
-  // A column of a group besides its first one.
+  // A column of a group, from its first one, and where its elements' numbers begin.
   struct Fold {
     int64_t column, number;
   };
@@ -288,11 +288,11 @@ class ReduceLoop {
   // Calls body(columns) with those of a tile.
   template <typename Body>
   void WithColumns(const Place& place, Body&& body) const {
-    if (place.count == plan_.tile) return body(RunOf(plan_.columns));
-    body(RunOf(Shortened(place.count, plan_.tile)));
+    if (place.count == plan_.tile) return body(AsRun(plan_.columns));
+    body(AsRun(Shortened(place.count, plan_.tile)));
   }
 
-  static ColumnRun RunOf(const ColumnLoops& columns) {
+  static ColumnRun AsRun(const ColumnLoops& columns) {
     const bool is_regular = columns.rank() == 1;
     return {Product(columns.sizes), is_regular ? columns.strides[ReducePlan::kInMemory][0] : 0,
             is_regular ? nullptr : &columns};
@@ -328,7 +328,7 @@ class ReduceLoop {
       if (!has_last_turn) return;
       run = {run.first + run.count * run.stride, 1, run.stride,
              run.number + run.count * run.number_step, run.number_step};
-      tile.AddColumns(RunOf(fewer), run);
+      tile.AddColumns(AsRun(fewer), run);
     });
   }
 

@@ -1,6 +1,7 @@
 #include "core/ops/reduce_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dmlop {
 namespace {
@@ -75,7 +76,7 @@ bool OutputsLieCloser(const ReducePlan& plan) {
 // The column loops of a tile, found from the innermost one on.
 class ColumnBox {
  public:
-  explicit ColumnBox(const ReducePlan& plan)
+  explicit ColumnBox(ReducePlan& plan)
       : plan_(plan), kept_(plan.kept.rank()), reduced_(plan.reduced.rank()) {}
 
   // Takes loops in the order of memory, as long as what they reach is worth a row of columns.
@@ -96,22 +97,23 @@ class ColumnBox {
     }
   }
 
-  void Apply(ReducePlan& plan) const {
-    plan.tile = tile_;
-    plan.cut = std::min(kept_, plan.kept.rank() - 1);
+  // Makes columns of the loops that were taken, the last thing to do.
+  void Apply() {
+    plan_.tile = tile_;
+    plan_.cut = std::min(kept_, plan_.kept.rank() - 1);
     int64_t column = 1;
     for (size_t i = 0; i < taken_.rank(); ++i) {
       const auto [loop, is_reduced] = Loop(i);
       if (is_reduced) {
-        plan.folded.Push(taken_.sizes[i],
-                         {column, plan.reduced.strides[ReducePlan::kNumber][loop]});
+        plan_.folded.Push(taken_.sizes[i],
+                          {column, plan_.reduced.strides[ReducePlan::kNumber][loop]});
       } else {
-        plan.kept.strides[ReducePlan::kColumn][loop] = column;
+        plan_.kept.strides[ReducePlan::kColumn][loop] = column;
       }
       column *= taken_.sizes[i];
     }
-    SetColumns(plan);
-    DropFolded(plan);
+    SetColumns();
+    DropFolded();
   }
 
  private:
@@ -121,20 +123,22 @@ class ColumnBox {
     return {static_cast<size_t>(taken_.strides[kLoop][i]), taken_.strides[kIsReduced][i] != 0};
   }
 
-  int64_t KeptStride() const {
+  int64_t NextKeptStride() const {
     return kept_ == 0 ? 0 : plan_.kept.strides[ReducePlan::kInput][kept_ - 1];
   }
-  int64_t ReducedStride() const {
+  int64_t NextReducedStride() const {
     return reduced_ == 0 ? 0 : plan_.reduced.strides[ReducePlan::kElement][reduced_ - 1];
   }
   bool NextIsReduced() const {
-    return KeptStride() == 0 || (ReducedStride() != 0 && ReducedStride() < KeptStride());
+    const int64_t kept = NextKeptStride();
+    const int64_t reduced = NextReducedStride();
+    return kept == 0 || (reduced != 0 && reduced < kept);
   }
 
   // Takes the loop that is next in memory, or a part of it, which then is the last one.
   bool TakeNext() {
     const bool is_reduced = NextIsReduced();
-    const int64_t stride = is_reduced ? ReducedStride() : KeptStride();
+    const int64_t stride = is_reduced ? NextReducedStride() : NextKeptStride();
     is_packed_ = is_packed_ && stride == columns_;
     if (stride == 0 || (!is_packed_ && columns_ >= kEnoughColumns)) return false;
     const int64_t room = (is_packed_ ? kFoldedColumns : kTileOfGathered) / columns_;
@@ -174,39 +178,39 @@ class ColumnBox {
     columns_ *= count;
   }
 
-  void SetColumns(ReducePlan& plan) const {
+  void SetColumns() {
     LoopNest<ReducePlan::kColumnOperands> columns;
     int64_t place = columns_;
     for (size_t i = taken_.rank(); i-- > 0;) {
       const auto [loop, is_reduced] = Loop(i);
       place /= taken_.sizes[i];
       columns.Push(taken_.sizes[i],
-                   {place, is_reduced ? plan.reduced.strides[ReducePlan::kElement][loop]
-                                      : plan.kept.strides[ReducePlan::kInput][loop]});
+                   {place, is_reduced ? plan_.reduced.strides[ReducePlan::kElement][loop]
+                                      : plan_.kept.strides[ReducePlan::kInput][loop]});
     }
-    plan.columns = Merged(columns);
-    if (plan.columns.rank() == 0) plan.columns.Push(1, {1, 1});
+    plan_.columns = Merged(columns);
+    if (plan_.columns.rank() == 0) plan_.columns.Push(1, {1, 1});
   }
 
-  void DropFolded(ReducePlan& plan) const {
+  void DropFolded() {
     for (size_t i = 0; i < taken_.rank(); ++i) {
       const auto [loop, is_reduced] = Loop(i);
       if (!is_reduced) continue;
-      const int64_t size = plan.reduced.sizes[loop];
+      const int64_t size = plan_.reduced.sizes[loop];
       const int64_t count = taken_.sizes[i];
       if (count == size) {
-        plan.reduced = Without(plan.reduced, loop);
+        plan_.reduced = Without(plan_.reduced, loop);
         continue;
       }
       const int64_t turns = (size + count - 1) / count;
-      if (size % count != 0) plan.last_fold = size % count;
-      plan.reduced.sizes[loop] = turns;
-      for (Dims& strides : plan.reduced.strides) strides[loop] *= count;
+      if (size % count != 0) plan_.last_fold = size % count;
+      plan_.reduced.sizes[loop] = turns;
+      for (Dims& strides : plan_.reduced.strides) strides[loop] *= count;
     }
-    plan.reduced = AtLeastOneLoop(plan.reduced);
+    plan_.reduced = AtLeastOneLoop(plan_.reduced);
   }
 
-  const ReducePlan& plan_;
+  ReducePlan& plan_;
   size_t kept_, reduced_;           // loops that are not taken
   LoopNest<kTakenOperands> taken_;  // from the innermost one on
   int64_t columns_ = 1, tile_ = 1, folded_ = 1;
@@ -235,7 +239,7 @@ int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const bool is_gathered = traits.by_vectors && !is_direct;
   const int64_t tile =
       std::min(traits.tile_of_columns, is_gathered ? kTileOfGathered : traits.tile_of_columns);
-  // Where they are not gathered, columns lie at regular distances.
+  // Columns lie at regular distances, unless they are gathered in any order.
   return is_gathered && traits.any_order ? tile : std::min(tile, row);
 }
 
@@ -244,11 +248,11 @@ void SetTiles(ReducePlan& plan, const ReduceTraits& traits) {
   ColumnBox folded(plan);
   if (traits.any_order && traits.by_vectors && traits.tile_of_elements == 0 && folded.Fold()) {
     plan.by_columns = true;
-    return folded.Apply(plan);
+    return folded.Apply();
   }
   ColumnBox box(plan);
   box.TakeOutputs(TileFor(plan, traits));
-  box.Apply(plan);
+  box.Apply();
 }
 
 // Long groups are cut, and so are shorter ones where there are too few tiles to share.

@@ -27,8 +27,8 @@ struct ReducePlan {
 
   bool by_columns;  // neighbours in a row of elements belong to different groups
 
-  // The loops through a row of columns of a whole tile. Of a tile that is not whole only the
-  // outermost loop is shorter.
+  // The loops through a row of columns of a whole tile, merged. Of a tile that is not whole only
+  // the outermost loop is shorter.
   enum ColumnOperand : size_t { kPlace, kInMemory, kColumnOperands };
   LoopNest<kColumnOperands> columns;
 
@@ -37,8 +37,8 @@ struct ReducePlan {
   // Columns after the first one of a group, and the numbers of their elements after its elements'.
   enum FoldOperand : size_t { kColumnAfter, kNumberAfter, kFoldOperands };
   LoopNest<kFoldOperands> folded;
-  // What the outermost loop of columns has in the last turn of the innermost reduced one, if that
-  // is less.
+  // Turns of the outermost folded loop in the last turn of the innermost reduced one, if these are
+  // fewer.
   std::optional<int64_t> last_fold;
 
   int64_t group_size;  // N

@@ -14,8 +14,8 @@ struct TileMove {
   LoopNest<2> around;
 };
 
-// The kernel takes the loop along the destination's lines, and one more: the last loops, unless
-// these are too short to be worth a call.
+// The kernel takes the last loop and the one along the source's lines, or else the largest; where
+// these are too short to be worth a call, the two largest.
 TileMove MoveOf(const LoopNest<2>& loops);
 
 // Calls body(tile, to, from) with the offsets of each tile of the kernel, in elements.
