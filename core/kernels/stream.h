@@ -8,7 +8,7 @@
 namespace dmlop {
 
 // Outputs from here on do not fit into the caches and are streamed.
-inline constexpr int64_t kStreamBytes = 1 << 24;
+inline constexpr int64_t kStreamBytes = 1 << 23;
 
 // Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
 // becomes visible to other threads with FlushStreams.

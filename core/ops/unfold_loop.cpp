@@ -1,6 +1,7 @@
 #include "core/ops/unfold_loop.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/kernels/stream.h"
 #include "core/ops/shuffle_plan.h"
 #include "core/ops/unfold_inside.h"
+#include "core/ops/unfold_phases.h"
 #include "core/ops/unfold_taps.h"
 
 namespace dmlop {
@@ -58,6 +60,9 @@ class UnfoldLoop {
       inside_columns_.push_back(Inside(column_dim(), tap));
     }
     is_packed_ = IsPacked(output.layout);
+    if (is_packed_ && dims_.size() == 2 && !RowsAreRuns()) {
+      phases_ = UnfoldPhases::For(row_dim(), column_dim(), width_);
+    }
     streams_ = is_packed_ && output.element_bytes() >= kStreamBytes;
     PlanPieces();
     PlanRows();
@@ -66,19 +71,47 @@ class UnfoldLoop {
   void Run() const {
     constexpr int64_t kParallelBytes = 1 << 16;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
-    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, output_.element_bytes(),
-                [&](int64_t begin, int64_t end) {
-                  if (streams_) {
-                    StreamPieces(begin, end);
-                  } else if (is_packed_) {
-                    WriteConsecutively(begin, end);
-                  } else {
-                    WritePieces(begin, end);
-                  }
-                });
+    int64_t grain = kParallelBytes / piece_bytes + 1;
+    // Each thread makes the images of the channels that it has pieces of.
+    if (phases_) grain = std::max(grain, Product(loops_) / (loops_[0] * loops_[1]));
+    ParallelFor(Product(loops_), grain, output_.element_bytes(), [&](int64_t begin, int64_t end) {
+      if (streams_) {
+        StreamPieces(begin, end);
+      } else if (is_packed_) {
+        WriteConsecutively(begin, end);
+      } else {
+        WritePieces(begin, end);
+      }
+    });
   }
 
  private:
+  // The images of the channel that a thread is at, where there are phases.
+  class Images {
+   public:
+    explicit Images(const UnfoldLoop& loop) : loop_(loop) {
+      if (!loop.phases_) return;
+      bytes_ =
+          std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(loop.phases_->bytes()));
+    }
+
+    const std::byte* For(const Dims& index) {
+      if (!loop_.phases_) return nullptr;
+      const int64_t channel = index[0] * loop_.loops_[1] + index[1];
+      if (channel != channel_) {
+        channel_ = channel;
+        loop_.phases_->Fill(loop_.input_.data + loop_.ChannelOffset(index) * loop_.width_,
+                            bytes_.get());
+      }
+      return bytes_.get();
+    }
+
+   private:
+    const UnfoldLoop& loop_;
+    std::unique_ptr<std::byte[]> bytes_;
+    int64_t channel_ = -1;
+  };
+
   const UnfoldDim& row_dim() const { return dims_[dims_.size() - 2]; }
   const UnfoldDim& column_dim() const { return dims_.back(); }
 
@@ -90,7 +123,7 @@ class UnfoldLoop {
   }
 
   void PlanPieces() {
-    is_shifted_ = RowsAreRuns();
+    is_shifted_ = phases_ || RowsAreRuns();
     const int64_t bytes = streams_ && is_shifted_ ? kShiftedBytes : kPieceBytes;
     const int64_t capacity = bytes / width_;
     piece_columns_ = std::min(column_dim().blocks, capacity);
@@ -108,7 +141,7 @@ class UnfoldLoop {
     const int64_t column_step = column_dim().stride * column_dim().step;
     const int64_t row_step = row_dim().stride * row_dim().step;
     // Every other element has a kernel of its own.
-    if (output_.layout.strides.back() != 1 || column_step == 1 || column_step == 2 ||
+    if (is_shifted_ || output_.layout.strides.back() != 1 || column_step == 1 || column_step == 2 ||
         column_dim().blocks * width_ > kMaxShuffledRowBytes ||
         column_dim().window > kMaxShuffledTaps) {
       return;
@@ -125,8 +158,9 @@ class UnfoldLoop {
   void WriteConsecutively(int64_t begin, int64_t end) const {
     Dims index = IndexOf(loops_, begin);
     std::byte* to = output_.data + OutputOffset(index) * width_;
+    Images images(*this);
     for (int64_t i = begin; i < end; ++i, Advance(index)) {
-      WritePiece(index, to);
+      WritePiece(index, images.For(index), to);
       to += Rows(index).count() * Columns(index).count() * width_;
     }
   }
@@ -134,15 +168,16 @@ class UnfoldLoop {
   void WritePieces(int64_t begin, int64_t end) const {
     Dims index = IndexOf(loops_, begin);
     for (int64_t i = begin; i < end; ++i, Advance(index)) {
-      WritePiece(index, output_.data + OutputOffset(index) * width_);
+      WritePiece(index, nullptr, output_.data + OutputOffset(index) * width_);
     }
   }
 
   void StreamPieces(int64_t begin, int64_t end) const {
     Dims index = IndexOf(loops_, begin);
     StreamBuffer stream(output_.data + OutputOffset(index) * width_, kPieceBytes);
+    Images images(*this);
     for (int64_t i = begin; i < end; ++i, Advance(index)) {
-      StreamPiece(index, stream);
+      StreamPiece(index, images.For(index), stream);
     }
   }
 
@@ -177,10 +212,14 @@ class UnfoldLoop {
     return index[0] * to[n] + tap * to[n + 1] + block * to[n + 2];
   }
 
+  int64_t ChannelOffset(const Dims& index) const {
+    const Dims& from = input_.layout.strides;
+    return index[0] * from[0] + index[1] * from[1];
+  }
+
   // The offset of the piece's plane in the input, or nothing where it lies in the padding.
   std::optional<int64_t> InputPlane(const Dims& index) const {
-    const Dims& from = input_.layout.strides;
-    int64_t offset = index[0] * from[0] + index[1] * from[1];
+    int64_t offset = ChannelOffset(index);
     for (size_t d = 0; d + 2 < dims_.size(); ++d) {
       const int64_t position = Position(dims_[d], Block(index, d), Tap(index, d));
       if (position < 0 || position >= dims_[d].size) return std::nullopt;
@@ -196,7 +235,8 @@ class UnfoldLoop {
     const std::byte* from;
   };
 
-  InsidePart InsideOf(const Dims& index) const {
+  // `images` are those of the piece's channel, or null where it comes from the input itself.
+  InsidePart InsideOf(const Dims& index, const std::byte* images) const {
     const Range rows = Rows(index);
     const Range columns = Columns(index);
     const Range inside_rows = Intersection(rows, inside_rows_[static_cast<size_t>(RowTap(index))]);
@@ -204,19 +244,21 @@ class UnfoldLoop {
         Intersection(columns, inside_columns_[static_cast<size_t>(ColumnTap(index))]);
     const std::optional<int64_t> plane = InputPlane(index);
     if (!plane || inside_rows.count() == 0 || inside_columns.count() == 0) return {};
-    const int64_t from = *plane + Offset(row_dim(), inside_rows.begin, RowTap(index)) +
-                         Offset(column_dim(), inside_columns.begin, ColumnTap(index));
+    const int64_t row = Position(row_dim(), inside_rows.begin, RowTap(index));
+    const int64_t column = Position(column_dim(), inside_columns.begin, ColumnTap(index));
+    const std::byte* from =
+        images
+            ? images + phases_->Offset(row, column) * width_
+            : input_.data + (*plane + row * row_dim().step + column * column_dim().step) * width_;
     const int64_t first =
         (inside_rows.begin - rows.begin) * columns.count() + (inside_columns.begin - columns.begin);
-    return {first,
-            {inside_rows.count(), inside_columns.count(), columns.count()},
-            input_.data + from * width_};
+    return {first, {inside_rows.count(), inside_columns.count(), columns.count()}, from};
   }
 
-  void StreamPiece(const Dims& index, StreamBuffer& stream) const {
+  void StreamPiece(const Dims& index, const std::byte* images, StreamBuffer& stream) const {
     const int64_t bytes = Rows(index).count() * Columns(index).count() * width_;
-    if (!is_shifted_) return WritePiece(index, stream.Next(bytes));
-    const InsidePart inside = InsideOf(index);
+    if (!is_shifted_) return WritePiece(index, images, stream.Next(bytes));
+    const InsidePart inside = InsideOf(index, images);
     const Strip& strip = inside.strip;
     const bool is_empty = strip.rows == 0;
     StreamGappedRows({bytes, is_empty ? bytes : inside.first * width_, strip.rows,
@@ -224,9 +266,9 @@ class UnfoldLoop {
                      stream);
   }
 
-  void WritePiece(const Dims& index, std::byte* to) const {
+  void WritePiece(const Dims& index, const std::byte* images, std::byte* to) const {
     const int64_t elements = Rows(index).count() * Columns(index).count();
-    const InsidePart inside = InsideOf(index);
+    const InsidePart inside = InsideOf(index, images);
     const Strip& strip = inside.strip;
     if (strip.rows == 0) return FillWithZeros({1, elements, 0}, to);
     CopyInside(strip, ColumnTap(index), to + inside.first * step_bytes_, inside.from);
@@ -274,7 +316,8 @@ class UnfoldLoop {
   std::vector<Range> inside_columns_;  // for each tap
   bool is_packed_;                     // the output
   bool streams_;                       // past the caches
-  bool is_shifted_;                    // a piece is a run of the input, but for its padding
+  std::optional<UnfoldPhases> phases_;
+  bool is_shifted_;  // a piece is a run of the input or of an image of it, but for its padding
   // For each tap's columns, where they are strided.
   std::vector<std::optional<ShuffleProgram>> row_programs_;
 };

@@ -141,6 +141,21 @@ TEST(StreamedUnfold, ShiftedPlanesAgreeWithReference) {
   ASSERT_TRUE(RunsLikeReference(call));
 }
 
+// Planes that are runs of an image of every other row and element.
+TEST(StreamedUnfold, PlanesOfPhasesAgreeWithReference) {
+  UnfoldDesc desc;
+  desc.window_sizes = {3, 7};
+  desc.strides = {2, 2};
+  desc.dilations = {1, 1};
+  desc.start_padding = {1, 3};
+  desc.end_padding = {1, 3};
+  OperatorCall call =
+      MakeCall(desc, {RandomInput(DataType::kUint16, PackedLayout({10, 3, 121, 225}))},
+               {TestTensor(DataType::kUint16, PackedLayout({10, 3 * 21, 61 * 113}), 3)});
+  ASSERT_GE(10 * 63 * 61 * 113 * 2, kStreamBytes);
+  ASSERT_TRUE(RunsLikeReference(call));
+}
+
 TEST(StreamedUnfold, LongLineAgreesWithReference) {
   UnfoldDesc desc;
   desc.window_sizes = {3};

@@ -72,22 +72,114 @@ TEST_P(CopyBlocks, AgreeWithReference) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CopyBlocks, testing::ValuesIn(kCopyCases), CaseName<CopyCase>);
 
-TEST(UnfoldBlocks, AgreeWithReference) {
+struct UnfoldCase {
+  std::string name;
+  DataType type;
+  Dims sizes;  // N, C, H, W
+  std::vector<uint32_t> windows, strides, dilations, start_padding, end_padding;
+  Dims blocks;
+};
+
+// Windows that move by several elements read them from images of each phase, where rows of blocks
+// are as long as these.
+const UnfoldCase kUnfoldCases[] = {
+    {"EveryOtherColumn",
+     DataType::kUint16,
+     {2, 3, 48, 102},
+     {3, 5},
+     {1, 2},
+     {2, 1},
+     {2, 3},
+     {1, 4},
+     {47, 53}},
+    {"EvenRows",
+     DataType::kFloat32,
+     {3, 2, 40, 64},
+     {7, 7},
+     {2, 2},
+     {1, 1},
+     {3, 3},
+     {3, 3},
+     {20, 32}},
+    {"LongerThanBlocks",
+     DataType::kFloat32,
+     {3, 2, 64, 64},
+     {5, 5},
+     {2, 2},
+     {1, 1},
+     {0, 0},
+     {0, 0},
+     {30, 30}},
+    {"OddRows",
+     DataType::kFloat32,
+     {2, 3, 41, 63},
+     {3, 5},
+     {2, 2},
+     {1, 1},
+     {1, 2},
+     {1, 2},
+     {21, 32}},
+    {"OneThird",
+     DataType::kUint8,
+     {2, 2, 130, 100},
+     {4, 5},
+     {2, 3},
+     {1, 1},
+     {1, 2},
+     {2, 2},
+     {65, 34}},
+    {"ThreeRowsAtOnce",
+     DataType::kUint16,
+     {2, 2, 50, 70},
+     {7, 3},
+     {3, 1},
+     {1, 2},
+     {3, 3},
+     {3, 2},
+     {17, 71}},
+    {"ManyRowsAtOnce",
+     DataType::kInt64,
+     {2, 2, 50, 90},
+     {40, 3},
+     {20, 1},
+     {1, 1},
+     {35, 1},
+     {0, 1},
+     {3, 90}},
+    {"Dilated", DataType::kInt64, {2, 2, 45, 46}, {3, 3}, {2, 2}, {3, 2}, {3, 2}, {3, 2}, {23, 23}},
+    {"MorePhasesThanRows",
+     DataType::kFloat32,
+     {4, 2, 2, 256},
+     {9, 2},
+     {3, 2},
+     {1, 1},
+     {9, 1},
+     {9, 1},
+     {4, 129}},
+};
+
+class UnfoldBlocks : public testing::TestWithParam<UnfoldCase> {};
+
+TEST_P(UnfoldBlocks, AgreeWithReference) {
+  const UnfoldCase& c = GetParam();
   SCOPED_TRACE(CaseTrace(0));
   Engine engine = CaseEngine(0);
   UnfoldDesc desc;
-  desc.window_sizes = {3, 5};
-  desc.strides = {1, 2};
-  desc.dilations = {2, 1};
-  desc.start_padding = {2, 3};
-  desc.end_padding = {1, 4};
-  // Blocks {47, 53}.
-  TestTensor input(DataType::kUint16, PackedLayout({2, 3, 48, 102}));
+  desc.window_sizes = c.windows;
+  desc.strides = c.strides;
+  desc.dilations = c.dilations;
+  desc.start_padding = c.start_padding;
+  desc.end_padding = c.end_padding;
+  TestTensor input(c.type, PackedLayout(c.sizes));
   FillRandomly(engine, input);
-  const TestTensor output(DataType::kUint16, PackedLayout({2, 45, 47 * 53}));
-  OperatorCall call = MakeCall(desc, {input}, {output});
+  const int64_t taps = int64_t{c.windows[0]} * c.windows[1];
+  const Dims columns = {c.sizes[0], c.sizes[1] * taps, Product(c.blocks)};
+  OperatorCall call = MakeCall(desc, {input}, {TestTensor(c.type, PackedLayout(columns))});
   ASSERT_TRUE(RunsLikeReference(call));
 }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, UnfoldBlocks, testing::ValuesIn(kUnfoldCases),
+                         CaseName<UnfoldCase>);
 
 }  // namespace
 }  // namespace dmlop

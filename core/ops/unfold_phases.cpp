@@ -1,0 +1,56 @@
+#include "core/ops/unfold_phases.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kMaxImageBytes = 1 << 20;  // that stay in the second-level cache
+constexpr int64_t kMinPlaneBytes = 1 << 11;  // of blocks; smaller ones are quick in buffers
+constexpr int64_t kRowsAtOnce = 16;
+constexpr int64_t kMinUses = 2;  // of what images hold
+
+// Elements of a phase, counted from its first one on; the first phase has the most.
+int64_t CountOf(const UnfoldDim& dim, int64_t phase) {
+  return (dim.size - phase + dim.stride - 1) / dim.stride;
+}
+
+}  // namespace
+
+std::optional<UnfoldPhases> UnfoldPhases::For(const UnfoldDim& row, const UnfoldDim& column,
+                                              int64_t width) {
+  UnfoldPhases phases(row, column, width);
+  const int64_t taps = row.window * column.window;
+  if (row.blocks * column.blocks * width < kMinPlaneBytes ||
+      taps < kMinUses * row.stride * column.stride || CountOf(column, 0) > column.blocks ||
+      phases.bytes() > kMaxImageBytes) {
+    return std::nullopt;
+  }
+  return phases;
+}
+
+int64_t UnfoldPhases::image_size() const {
+  return CountOf(row_, 0) * column_.blocks;
+}
+
+void UnfoldPhases::Fill(const std::byte* plane, std::byte* images) const {
+  // Rows of all phases, together so few that they are read once.
+  const int64_t step = row_.stride * std::max<int64_t>(kRowsAtOnce / row_.stride, 1);
+  for (int64_t row = 0; row < row_.size; row += step) {
+    const int64_t end = std::min(row + step, row_.size);
+    for (int64_t first = row; first < std::min(row + row_.stride, end); ++first) {
+      FillRows(first, (end - first + row_.stride - 1) / row_.stride, plane, images);
+    }
+  }
+}
+
+void UnfoldPhases::FillRows(int64_t row, int64_t rows, const std::byte* plane,
+                            std::byte* images) const {
+  for (int64_t q = 0; q < std::min(column_.stride, column_.size); ++q) {
+    copy_({rows, CountOf(column_, q), column_.blocks, 1, row_.stride * row_.step,
+           column_.stride * column_.step},
+          images + Offset(row, q) * width_, plane + (row * row_.step + q * column_.step) * width_);
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,46 @@
+// The input of windows that move by more than an element, put in phases: image (p, q) has the rows
+// p, p + stride... of a plane, and of these the elements q, q + stride... Windows move by one
+// element in an image, so that what a tap sees lies side by side as in the output.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/kernels/copy.h"
+#include "core/ops/unfold_loop.h"
+
+namespace dmlop {
+
+class UnfoldPhases {
+ public:
+  // Nothing where images would not pay, or a row of one would be longer than one of blocks.
+  static std::optional<UnfoldPhases> For(const UnfoldDim& row, const UnfoldDim& column,
+                                         int64_t width);
+
+  // Of the images of a plane, each with rows of as many elements as there are blocks.
+  int64_t bytes() const { return row_.stride * column_.stride * image_size() * width_; }
+  void Fill(const std::byte* plane, std::byte* images) const;
+
+  // Where an element of the plane is in the images, in elements.
+  int64_t Offset(int64_t row, int64_t column) const {
+    const int64_t image = row % row_.stride * column_.stride + column % column_.stride;
+    return image * image_size() + row / row_.stride * column_.blocks + column / column_.stride;
+  }
+
+ private:
+  UnfoldPhases(const UnfoldDim& row, const UnfoldDim& column, int64_t width)
+      : row_(row), column_(column), width_(width), copy_(CopyTileFor(static_cast<size_t>(width))) {}
+
+  int64_t image_size() const;
+
+  // Some rows of one phase, from number `row` of the plane on.
+  void FillRows(int64_t row, int64_t rows, const std::byte* plane, std::byte* images) const;
+
+  UnfoldDim row_;
+  UnfoldDim column_;
+  int64_t width_;  // bytes of an element
+  CopyTileFunction copy_;
+};
+
+}  // namespace dmlop
