@@ -25,7 +25,7 @@ template <typename T>
 constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
 
 // At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
-// the rows after them.
+// the rows whose turn is later.
 template <typename T>
 struct FewRows {
   const T* first;
@@ -33,9 +33,12 @@ struct FewRows {
   int64_t stride;
   int64_t number;
   int64_t left;
+  int64_t step = 1;  // from one of the rows to the next, in rows
 
   // The same rows from column c on.
-  HWY_INLINE FewRows From(int64_t c) const { return {first + c, count, stride, number, left}; }
+  HWY_INLINE FewRows From(int64_t c) const {
+    return {first + c, count, stride, number, left, step};
+  }
 };
 
 // Asks for the rows that come next while some are worked on, one line after another. Memory so sees
@@ -50,7 +53,7 @@ class NextRows {
         gap_(rows.stride - columns),
         columns_(columns),
         rows_(HWY_MIN(rows.left, kFewRows)) {
-    if (ReadsByTurns(columns * static_cast<int64_t>(sizeof(T)))) rows_ = 0;
+    if (rows.step > 1 || ReadsByTurns(columns * static_cast<int64_t>(sizeof(T)))) rows_ = 0;
   }
 
   // Asks for as many elements as the rows that are worked on have in `width` columns.
@@ -82,11 +85,25 @@ constexpr bool Ends(BlockPart part) {
   return part == BlockPart::kLast || part == BlockPart::kWhole;
 }
 
+// How many rows of `bytes` lie between those that are taken together, so that each has as much to
+// be read behind it as reading by turns takes. 1 where nothing is won.
+inline int64_t RowStepFor(int64_t bytes) {
+  for (int64_t step = 1; step <= kRowsOfBlock / kFewRows; step *= 2) {
+    if (ReadsByTurns(step * bytes)) return step;
+  }
+  return 1;
+}
+
+enum class RowOrder { kAscending, kAny };
+
 // Calls body(rows, part) for all rows, a few at a time. The last ones come last.
-template <typename T, typename Body>
+template <RowOrder kOrder = RowOrder::kAny, typename T, typename Body>
 HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Body&& body) {
+  const int64_t row_bytes = row_stride * static_cast<int64_t>(sizeof(T));
+  const int64_t whole_step = kOrder == RowOrder::kAny ? RowStepFor(row_bytes) : 1;
   for (int64_t block = 0; block < rows; block += kRowsOfBlock) {
     const int64_t end = HWY_MIN(block + kRowsOfBlock, rows);
+    const int64_t step = end - block == kRowsOfBlock ? whole_step : 1;
     // Rows that are too few to be taken together are a block of their own.
     const int64_t last = block + HWY_MAX((end - block) / kFewRows - 1, 0) * kFewRows;
     for (int64_t row = block; row < end; row += kFewRows) {
@@ -95,7 +112,10 @@ HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Bod
                              : row == block              ? BlockPart::kFirst
                              : row < last                ? BlockPart::kMiddle
                                                          : BlockPart::kLast;
-      body(FewRows<T>{x + row * row_stride, count, row_stride, row, rows - row - count}, part);
+      const int64_t turn = (row - block) / kFewRows;
+      const int64_t first = block + turn / step * step * kFewRows + turn % step;
+      const int64_t left = rows - row - count;
+      body(FewRows<T>{x + first * row_stride, count, step * row_stride, first, left, step}, part);
     }
   }
 }

@@ -106,7 +106,8 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   using K = Keys<T, kExtreme, true>;
   using Key = typename K::Key;
   using Short = Keys<T, kExtreme, true, ShortTag<Key>>;
-  ForEachFewRows(x, rows, row_stride, [&](FewRows<T> few, BlockPart) HWY_ATTR {
+  constexpr RowOrder kOrder = RowOrder::kAscending;  // of equal keys the first one counts
+  ForEachFewRows<kOrder>(x, rows, row_stride, [&](FewRows<T> few, BlockPart) HWY_ATTR {
     few.number += first_row;
     NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(

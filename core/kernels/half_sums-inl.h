@@ -7,6 +7,7 @@
 #define DMLOP_KERNELS_HALF_SUMS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <type_traits>
@@ -14,7 +15,6 @@
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/half_integers-inl.h"
 #include "core/kernels/rough_sum.h"
-#include "core/kernels/row_streams-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,6 +29,9 @@ inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kTerm != SumTerm::
 // Returns how many elements it added, all but the last few.
 template <SumTerm kTerm>
 HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accumulator) {
+  // There is work to be done while what is asked for comes, so that one stream is as quick as
+  // several.
+  constexpr int64_t kAhead = 1 << 12;
   const HalfBits d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t whole = count / lanes * lanes;
@@ -36,6 +39,7 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
     HalfIntegers integers = HalfIntegers::OfNothing();
     HalfBitsVec largest = hn::Zero(d);
     for (int64_t i = 0; i < some; i += lanes) {
+      hwy::Prefetch(from + kAhead + i);
       largest = hn::Max(largest, integers.AddPairs<kTerm>(LoadHalfBits(from + i)));
     }
     // Zeros alone may have a negative sum.
@@ -50,10 +54,7 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
     }
   };
   const int64_t block = kHalfProducts / 2 * lanes;
-  const auto add_block = [&](const Half* from) HWY_ATTR { add(from, block); };
-  for (int64_t i = ForEachBlock(x, count, block, add_block); i < whole; i += block) {
-    add(x + i, HWY_MIN(block, whole - i));
-  }
+  for (int64_t i = 0; i < whole; i += block) add(x + i, HWY_MIN(block, whole - i));
   return whole;
 }
 
