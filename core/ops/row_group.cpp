@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMaxShuffledBytes = 16;  // of a row of a copy, on average
 constexpr size_t kMaxShuffledCopies = 64;
+constexpr int64_t kMinBytesByRows = 5;  // of a row of a copy, on average; shuffles move less better
 constexpr int64_t kMaxBlockBytes = 1 << 10;  // so that the program stays in the first-level cache
 constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
 
@@ -23,7 +24,17 @@ bool FillsVectors(int64_t block_bytes) {
 
 RowGroup::RowGroup(std::span<const RowsCopy> copies, int64_t width) : copies_(copies) {
   for (const RowsCopy& copy : copies) row_bytes_ += copy.row_bytes;
-  PlanShuffles(width);
+  goes_by_rows_ = CanGoByRows();
+  if (!goes_by_rows_) PlanShuffles(width);
+}
+
+bool RowGroup::CanGoByRows() const {
+  const int64_t count = std::ssize(copies_);
+  return is_packed() && count > 1 && copies_.size() <= kMaxShortCopies &&
+         row_bytes_ >= count * kMinBytesByRows && row_bytes_ < count * kMaxShuffledBytes &&
+         std::all_of(copies_.begin(), copies_.end(), [](const RowsCopy& copy) {
+           return copy.row_bytes <= kMaxShortRow && copy.from_pitch >= copy.row_bytes;
+         });
 }
 
 void RowGroup::PlanShuffles(int64_t width) {
@@ -62,6 +73,7 @@ bool RowGroup::TryPlanShuffles(int64_t width, int64_t block_rows) {
 }
 
 void RowGroup::Compose(int64_t row, int64_t rows, std::byte* to) const {
+  if (goes_by_rows_) return CopyByRows(row, rows, to);
   if (!program_ || rows < block_rows_) return Copy(row, rows, to);
   Shuffle(row, rows / block_rows_, to);
   // The last block overlaps the one before it.
@@ -76,6 +88,20 @@ void RowGroup::Copy(int64_t row, int64_t rows, std::byte* to) const {
           copy.from + row * copy.from_pitch);
     to += copy.row_bytes;
   }
+}
+
+void RowGroup::CopyByRows(int64_t row, int64_t rows, std::byte* to) const {
+  std::array<RowsCopy, kMaxShortCopies> copies;
+  int64_t offset = 0;
+  for (size_t c = 0; c < copies_.size(); ++c) {
+    copies[c] = copies_[c];
+    copies[c].rows = rows;
+    copies[c].to = to + offset;
+    copies[c].from += row * copies_[c].from_pitch;
+    offset += copies_[c].row_bytes;
+  }
+  const int64_t copied = copy_short_(std::span(copies).first(copies_.size()));
+  Copy(row + copied, rows - copied, to + copied * row_bytes_);
 }
 
 void RowGroup::Shuffle(int64_t row, int64_t blocks, std::byte* to) const {

@@ -6,19 +6,10 @@
 #include <vector>
 
 #include "core/kernels/copy.h"
+#include "core/kernels/short_rows.h"
 #include "core/kernels/shuffle.h"
 
 namespace dmlop {
-
-// Rows of adjacent elements, at regular distances in bytes.
-struct RowsCopy {
-  int64_t rows;
-  int64_t row_bytes;
-  std::byte* to;
-  const std::byte* from;
-  int64_t to_pitch;
-  int64_t from_pitch;
-};
 
 class RowGroup {
  public:
@@ -37,13 +28,17 @@ class RowGroup {
   int64_t pitch() const { return copies_.front().to_pitch; }
   void PlanShuffles(int64_t width);
   bool TryPlanShuffles(int64_t width, int64_t block_rows);
+  bool CanGoByRows() const;
   void Copy(int64_t row, int64_t rows, std::byte* to) const;
+  void CopyByRows(int64_t row, int64_t rows, std::byte* to) const;
   void Shuffle(int64_t row, int64_t blocks, std::byte* to) const;
 
   std::span<const RowsCopy> copies_;
   int64_t row_bytes_ = 0;
   CopyTileFunction copy_ = CopyTileFor(1);  // rows count in bytes
   ShuffleFunction shuffle_ = ShuffleForIsa();
+  bool goes_by_rows_;  // one of each copy by turns
+  ShortRowsFunction copy_short_ = ShortRowsForIsa();
   std::optional<ShuffleProgram> program_;  // where vectors hold pieces of several rows
   int64_t block_rows_ = 1;                 // that the program composes at once
 };

@@ -104,6 +104,9 @@ void ExpectJoinsAndSplits(DataType type, int64_t rows, const std::vector<int64_t
 TEST(StreamedParts, NarrowRows) {
   ExpectJoinsAndSplits(DataType::kFloat32, 280001, {3, 5, 7});
   ExpectJoinsAndSplits(DataType::kFloat64, 1050001, {1, 1});
+  ExpectJoinsAndSplits(DataType::kUint8, 600001, {3, 5, 7});
+  ExpectJoinsAndSplits(DataType::kUint8, 600001, {7, 5, 3});
+  ExpectJoinsAndSplits(DataType::kFloat16, 300001, {3, 5, 7, 1});
 }
 
 TEST(StreamedParts, WideRows) {
