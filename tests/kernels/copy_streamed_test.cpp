@@ -6,6 +6,7 @@
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/unfold_case.h"
 
 namespace dmlop {
 namespace {
@@ -114,62 +115,68 @@ TEST(StreamedParts, WideRows) {
   ExpectJoinsAndSplits(DataType::kFloat64, 3, {700001, 500});
 }
 
-TEST(StreamedUnfold, AgreesWithReference) {
-  UnfoldDesc desc;
-  desc.window_sizes = {3, 5};
-  desc.strides = {1, 2};
-  desc.dilations = {2, 1};
-  desc.start_padding = {2, 3};
-  desc.end_padding = {1, 4};
-  // Blocks {47, 53}.
-  OperatorCall call =
-      MakeCall(desc, {RandomInput(DataType::kInt64, PackedLayout({4, 15, 48, 102}))},
-               {TestTensor(DataType::kInt64, PackedLayout({4, 225, 47 * 53}), 3)});
+const UnfoldCase kStreamedUnfolds[] = {
+    {"EveryOtherColumn",
+     DataType::kInt64,
+     {8, 15, 80, 102},
+     {1, 3},
+     {1, 2},
+     {1, 1},
+     {0, 1},
+     {0, 1},
+     {80, 51}},
+    {"EveryThirdColumn",
+     DataType::kUint16,
+     {16, 60, 90, 120},
+     {2, 2},
+     {3, 3},
+     {1, 1},
+     {0, 0},
+     {0, 0},
+     {30, 40}},
+    // Planes that are runs of the input, but for their padding.
+    {"ShiftedPlanes",
+     DataType::kUint8,
+     {4, 7, 9, 43, 37},
+     {3, 2, 5},
+     {1, 1, 1},
+     {2, 3, 1},
+     {3, 1, 2},
+     {0, 2, 2},
+     {8, 43, 37}},
+    // Planes that are runs of an image of every other row and element.
+    {"PlanesOfPhases",
+     DataType::kUint16,
+     {10, 3, 121, 225},
+     {3, 7},
+     {2, 2},
+     {1, 1},
+     {1, 3},
+     {1, 3},
+     {61, 113}},
+    {"PlanesOfColumnPhases",
+     DataType::kInt64,
+     {4, 15, 48, 102},
+     {3, 5},
+     {1, 2},
+     {2, 1},
+     {2, 3},
+     {1, 4},
+     {47, 53}},
+    {"LongLine", DataType::kInt64, {1, 1, 700001}, {3}, {1}, {400}, {500}, {300}, {700001}},
+};
+
+class StreamedUnfolds : public testing::TestWithParam<UnfoldCase> {};
+
+TEST_P(StreamedUnfolds, AgreeWithReference) {
+  Engine engine = CaseEngine(0);
+  OperatorCall call = UnfoldCall(GetParam(), 3, engine);
+  ASSERT_GE(call.outputs[0].mutable_view().element_bytes(), kStreamBytes);
   ASSERT_TRUE(RunsLikeReference(call));
 }
 
-// Planes that are runs of the input, but for their padding.
-TEST(StreamedUnfold, ShiftedPlanesAgreeWithReference) {
-  UnfoldDesc desc;
-  desc.window_sizes = {3, 2, 5};
-  desc.strides = {1, 1, 1};
-  desc.dilations = {2, 3, 1};
-  desc.start_padding = {3, 1, 2};
-  desc.end_padding = {0, 2, 2};
-  // Blocks {8, 43, 37}.
-  OperatorCall call =
-      MakeCall(desc, {RandomInput(DataType::kUint8, PackedLayout({7, 7, 9, 43, 37}))},
-               {TestTensor(DataType::kUint8, PackedLayout({7, 7 * 30, 8 * 43 * 37}), 3)});
-  ASSERT_GE(7 * 210 * 8 * 43 * 37, kStreamBytes);
-  ASSERT_TRUE(RunsLikeReference(call));
-}
-
-// Planes that are runs of an image of every other row and element.
-TEST(StreamedUnfold, PlanesOfPhasesAgreeWithReference) {
-  UnfoldDesc desc;
-  desc.window_sizes = {3, 7};
-  desc.strides = {2, 2};
-  desc.dilations = {1, 1};
-  desc.start_padding = {1, 3};
-  desc.end_padding = {1, 3};
-  OperatorCall call =
-      MakeCall(desc, {RandomInput(DataType::kUint16, PackedLayout({10, 3, 121, 225}))},
-               {TestTensor(DataType::kUint16, PackedLayout({10, 3 * 21, 61 * 113}), 3)});
-  ASSERT_GE(10 * 63 * 61 * 113 * 2, kStreamBytes);
-  ASSERT_TRUE(RunsLikeReference(call));
-}
-
-TEST(StreamedUnfold, LongLineAgreesWithReference) {
-  UnfoldDesc desc;
-  desc.window_sizes = {3};
-  desc.strides = {1};
-  desc.dilations = {400};
-  desc.start_padding = {500};
-  desc.end_padding = {300};
-  OperatorCall call = MakeCall(desc, {RandomInput(DataType::kInt64, PackedLayout({1, 1, 700001}))},
-                               {TestTensor(DataType::kInt64, PackedLayout({1, 3, 700001}), 3)});
-  ASSERT_TRUE(RunsLikeReference(call));
-}
+INSTANTIATE_TEST_SUITE_P(Shapes, StreamedUnfolds, testing::ValuesIn(kStreamedUnfolds),
+                         CaseName<UnfoldCase>);
 
 }  // namespace
 }  // namespace dmlop

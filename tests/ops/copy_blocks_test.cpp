@@ -6,6 +6,7 @@
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/unfold_case.h"
 
 namespace dmlop {
 namespace {
@@ -71,14 +72,6 @@ TEST_P(CopyBlocks, AgreeWithReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CopyBlocks, testing::ValuesIn(kCopyCases), CaseName<CopyCase>);
-
-struct UnfoldCase {
-  std::string name;
-  DataType type;
-  Dims sizes;  // N, C, H, W
-  std::vector<uint32_t> windows, strides, dilations, start_padding, end_padding;
-  Dims blocks;
-};
 
 // Windows that move by several elements read them from images of each phase, where rows of blocks
 // are as long as these.
@@ -161,20 +154,9 @@ const UnfoldCase kUnfoldCases[] = {
 class UnfoldBlocks : public testing::TestWithParam<UnfoldCase> {};
 
 TEST_P(UnfoldBlocks, AgreeWithReference) {
-  const UnfoldCase& c = GetParam();
   SCOPED_TRACE(CaseTrace(0));
   Engine engine = CaseEngine(0);
-  UnfoldDesc desc;
-  desc.window_sizes = c.windows;
-  desc.strides = c.strides;
-  desc.dilations = c.dilations;
-  desc.start_padding = c.start_padding;
-  desc.end_padding = c.end_padding;
-  TestTensor input(c.type, PackedLayout(c.sizes));
-  FillRandomly(engine, input);
-  const int64_t taps = int64_t{c.windows[0]} * c.windows[1];
-  const Dims columns = {c.sizes[0], c.sizes[1] * taps, Product(c.blocks)};
-  OperatorCall call = MakeCall(desc, {input}, {TestTensor(c.type, PackedLayout(columns))});
+  OperatorCall call = UnfoldCall(GetParam(), 0, engine);
   ASSERT_TRUE(RunsLikeReference(call));
 }
 

@@ -1,0 +1,36 @@
+// Cases of UNFOLD for tables of tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/operator_call.h"
+#include "tests/support/random_tensor.h"
+
+namespace dmlop {
+
+struct UnfoldCase {
+  std::string name;
+  DataType type;
+  Dims sizes;  // N, C, spatial
+  std::vector<uint32_t> windows, strides, dilations, start_padding, end_padding;
+  Dims blocks;
+};
+
+// Of a random input, with packed tensors; the output lies `offset` elements into its memory.
+inline OperatorCall UnfoldCall(const UnfoldCase& c, int64_t offset, Engine& engine) {
+  UnfoldDesc desc;
+  desc.window_sizes = c.windows;
+  desc.strides = c.strides;
+  desc.dilations = c.dilations;
+  desc.start_padding = c.start_padding;
+  desc.end_padding = c.end_padding;
+  TestTensor input(c.type, PackedLayout(c.sizes), 1);
+  FillRandomly(engine, input);
+  int64_t taps = 1;
+  for (const uint32_t window : c.windows) taps *= window;
+  const Layout columns = PackedLayout({c.sizes[0], c.sizes[1] * taps, Product(c.blocks)});
+  return MakeCall(desc, {input}, {TestTensor(c.type, columns, offset)});
+}
+
+}  // namespace dmlop
