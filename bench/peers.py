@@ -294,6 +294,7 @@ ROWS = [
     scale_bias("FLOAT16"),
     unfold("3 x 3, padding 1", [16, 64, 56, 56], 3, padding=1),
     unfold("3 x 3, dilation 2", [16, 64, 56, 56], 3, dilation=2, padding=2),
+    unfold("7 x 7, stride 2, padding 3, one image", [1, 3, 224, 224], 7, stride=2, padding=3),
     unfold("7 x 7, stride 2, padding 3", [32, 3, 224, 224], 7, stride=2, padding=3),
     unfold("1-D, 3, padding 1", [8, 64, 1 << 16], 3, padding=1),
     unfold("3-D, 3 x 3 x 3, padding 1", [2, 16, 16, 56, 56], 3, padding=1),

@@ -16,7 +16,14 @@ class Dims {
   // DirectML's limit is 8. UNFOLD's output, seen as (N, C, taps..., blocks...), has up to 14.
   static constexpr size_t kMaxCount = 16;
 
-  Dims() = default;
+  Dims() {}
+  // What lies behind the numbers is not worth a copy.
+  Dims(const Dims& other) { *this = other; }
+  Dims& operator=(const Dims& other) {
+    count_ = other.count_;
+    std::copy_n(other.values_.begin(), count_, values_.begin());
+    return *this;
+  }
   Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), values.end()) {}
   template <typename Iterator>
   Dims(Iterator first, Iterator last) {
@@ -51,7 +58,7 @@ class Dims {
 
  private:
   size_t count_ = 0;
-  std::array<int64_t, kMaxCount> values_{};
+  std::array<int64_t, kMaxCount> values_;
 };
 
 inline int64_t Product(const Dims& dims) {
