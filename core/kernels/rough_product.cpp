@@ -280,7 +280,9 @@ void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
 template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const RoughProducts& products) {
-  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+  // What is tracked counts where nothing else decides, and must not depend on the machine.
+  constexpr RowOrder kOrder = kTracked ? RowOrder::kAscending : RowOrder::kAny;
+  ForEachFewRows<kOrder>(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     if (few.count == kFewRows) return MultiplyFewRows<kTracked, kFewRows>(few, columns, products);
     MultiplyFewRows<kTracked, 0>(few, columns, products);
   });

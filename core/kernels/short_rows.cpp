@@ -18,10 +18,10 @@ namespace dmlop::HWY_NAMESPACE {
 // As pieces of kBytes.
 template <size_t kCopies, size_t kBytes>
 void CopyAsPieces(int64_t rows, const RowsCopy* copies) {
-  std::byte* to[kCopies];
-  const std::byte* from[kCopies];
-  int64_t to_pitch[kCopies];
-  int64_t from_pitch[kCopies];
+  std::byte* to[kCopies] = {};
+  const std::byte* from[kCopies] = {};
+  int64_t to_pitch[kCopies] = {};
+  int64_t from_pitch[kCopies] = {};
   for (size_t c = 0; c < kCopies; ++c) {
     to[c] = copies[c].to;
     from[c] = copies[c].from;

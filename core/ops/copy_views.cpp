@@ -101,17 +101,18 @@ class ShortRowsLoop {
     for (const RowGroup& group : groups_) streams.emplace_back(group.row(begin), kBlockBytes);
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
-      if (groups_.size() > 1) AskForRows(row + rows, rows);
+      AskForRows(row + rows, rows);
       for (size_t g = 0; g < groups_.size(); ++g) {
         groups_[g].Compose(row, rows, streams[g].Next(rows * groups_[g].row_bytes()));
       }
     }
   }
 
-  // Copies to several places are mostly parts of the same rows.
+  // Copies to several places are mostly parts of the same rows, which fill their memory.
   void AskForRows(int64_t row, int64_t rows) const {
     constexpr int64_t kLine = 64;
     const RowsCopy& copy = groups_.front().copies().front();
+    if (groups_.size() == 1 || copy.from_pitch > row_bytes_) return;
     const std::byte* from = copy.from + row * copy.from_pitch;
     for (int64_t i = 0; i < rows * copy.from_pitch; i += kLine) __builtin_prefetch(from + i);
   }

@@ -70,10 +70,12 @@ class UnfoldLoop {
 
   void Run() const {
     constexpr int64_t kParallelBytes = 1 << 16;
+    constexpr int64_t kPlanesPerImage = 10;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
     int64_t grain = kParallelBytes / piece_bytes + 1;
-    // Each thread makes the images of the channels that it has pieces of.
-    if (phases_) grain = std::max(grain, Product(loops_) / (loops_[0] * loops_[1]));
+    // Each thread makes the images of the channels that it has pieces of: as long as an image takes
+    // to make, a few planes are written.
+    if (phases_) grain = std::max(grain, kPlanesPerImage * phases_->count() * pieces_of_plane());
     ParallelFor(Product(loops_), grain, output_.element_bytes(), [&](int64_t begin, int64_t end) {
       if (streams_) {
         StreamPieces(begin, end);
@@ -112,6 +114,7 @@ class UnfoldLoop {
     int64_t channel_ = -1;
   };
 
+  int64_t pieces_of_plane() const { return loops_.back() * loops_[loops_.size() - 2]; }
   const UnfoldDim& row_dim() const { return dims_[dims_.size() - 2]; }
   const UnfoldDim& column_dim() const { return dims_.back(); }
 

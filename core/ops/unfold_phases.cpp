@@ -6,6 +6,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kMaxImageBytes = 1 << 20;  // that stay in the second-level cache
+constexpr int64_t kMaxImageSide = 1 << 14;
 constexpr int64_t kMinPlaneBytes = 1 << 11;  // of blocks; smaller ones are quick in buffers
 constexpr int64_t kRowsAtOnce = 16;
 constexpr int64_t kMinUses = 2;  // of what images hold
@@ -19,11 +20,14 @@ int64_t CountOf(const UnfoldDim& dim, int64_t phase) {
 
 std::optional<UnfoldPhases> UnfoldPhases::For(const UnfoldDim& row, const UnfoldDim& column,
                                               int64_t width) {
+  // One by one, because together they may be more than an integer holds.
+  if (std::max({row.stride, column.stride, CountOf(row, 0), column.blocks}) > kMaxImageSide) {
+    return std::nullopt;
+  }
   UnfoldPhases phases(row, column, width);
-  const int64_t taps = row.window * column.window;
   if (row.blocks * column.blocks * width < kMinPlaneBytes ||
-      taps < kMinUses * row.stride * column.stride || CountOf(column, 0) > column.blocks ||
-      phases.bytes() > kMaxImageBytes) {
+      row.window * column.window < kMinUses * phases.count() ||
+      CountOf(column, 0) > column.blocks || phases.bytes() > kMaxImageBytes) {
     return std::nullopt;
   }
   return phases;

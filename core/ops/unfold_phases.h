@@ -18,8 +18,9 @@ class UnfoldPhases {
   static std::optional<UnfoldPhases> For(const UnfoldDim& row, const UnfoldDim& column,
                                          int64_t width);
 
+  int64_t count() const { return row_.stride * column_.stride; }
   // Of the images of a plane, each with rows of as many elements as there are blocks.
-  int64_t bytes() const { return row_.stride * column_.stride * image_size() * width_; }
+  int64_t bytes() const { return count() * image_size() * width_; }
   void Fill(const std::byte* plane, std::byte* images) const;
 
   // Where an element of the plane is in the images, in elements.

@@ -148,6 +148,13 @@ TEST_P(ProductOnIsa, LongTrackedProductsKeepTheirBound) {
   }
 }
 
+void ExpectSameBits(const Product& product, const Product& expected) {
+  if (!std::isfinite(expected.head) || expected.head == 0) return;
+  EXPECT_EQ(product.head, expected.head);
+  EXPECT_EQ(product.tail, expected.tail);
+  EXPECT_EQ(product.exponent, expected.exponent);
+}
+
 // What is not decided by bounds rests on these.
 TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
   ForFloatAndHalf([]<typename T>() {
@@ -160,12 +167,27 @@ TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
       ASSERT_TRUE(SelectIsa("portable"));
       const std::vector<Product> expected = MultiplyColumns(tile, kLanes, true);
       for (size_t lane = 0; lane < products.size(); ++lane) {
-        if (!std::isfinite(expected[lane].head) || expected[lane].head == 0) continue;
-        EXPECT_EQ(products[lane].head, expected[lane].head);
-        EXPECT_EQ(products[lane].tail, expected[lane].tail);
-        EXPECT_EQ(products[lane].exponent, expected[lane].exponent);
+        ExpectSameBits(products[lane], expected[lane]);
       }
     });
+  });
+}
+
+// However wide its rows are, whose order otherwise is what suits the processor.
+TEST_P(ProductOnIsa, TrackedColumnsHaveTheSameBitsAlone) {
+  ForFloatAndHalf([]<typename T>() {
+    for (const size_t columns : {250u, 512u, 1100u}) {
+      SCOPED_TRACE(CaseTrace(static_cast<int>(columns)));
+      Engine engine = CaseEngine(static_cast<int>(columns));
+      std::vector<T> tile;
+      for (size_t i = 0; i < 100 * columns; ++i) {
+        tile.push_back(FromDouble<T>(1 + UniformInt(engine, 1, 1000) / 1024.0));
+      }
+      const std::vector<Product> products = MultiplyColumns(tile, columns, true);
+      for (size_t c = 0; c < columns; ++c) {
+        ExpectSameBits(products[c], MultiplyColumns(Column(tile, columns, c), 1, true)[0]);
+      }
+    }
   });
 }
 

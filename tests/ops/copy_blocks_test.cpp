@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/unfold_phases.h"
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
@@ -162,6 +163,13 @@ TEST_P(UnfoldBlocks, AgreeWithReference) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, UnfoldBlocks, testing::ValuesIn(kUnfoldCases),
                          CaseName<UnfoldCase>);
+
+// Their bytes would be 2^64.
+TEST(UnfoldPhases, HugeImagesAreNotMade) {
+  const UnfoldDim row{int64_t{1} << 31, 2, 1, 1, (int64_t{1} << 31) - 1, 0, 0};
+  const UnfoldDim column{1, 1, 1 << 30, 1, 1, 1 << 30, 0};
+  EXPECT_FALSE(UnfoldPhases::For(row, column, 8).has_value());
+}
 
 }  // namespace
 }  // namespace dmlop
