@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMaxShuffledBytes = 16;  // of a row of a copy, on average
 constexpr size_t kMaxShuffledCopies = 64;
-constexpr int64_t kMinBytesByRows = 5;  // of a row of a copy, on average; shuffles move less better
+constexpr int64_t kMinBytesByRows = 5;  // of a row of a copy, on average; below it shuffles win
 constexpr int64_t kMaxBlockBytes = 1 << 10;  // so that the program stays in the first-level cache
 constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
 

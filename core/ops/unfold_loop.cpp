@@ -73,8 +73,8 @@ class UnfoldLoop {
     constexpr int64_t kPlanesPerImage = 10;
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
     int64_t grain = kParallelBytes / piece_bytes + 1;
-    // Each thread makes the images of the channels that it has pieces of: as long as an image takes
-    // to make, a few planes are written.
+    // Each thread makes the images of the channels that it has pieces of, which is worth it for
+    // several planes of each image.
     if (phases_) grain = std::max(grain, kPlanesPerImage * phases_->count() * pieces_of_plane());
     ParallelFor(Product(loops_), grain, output_.element_bytes(), [&](int64_t begin, int64_t end) {
       if (streams_) {

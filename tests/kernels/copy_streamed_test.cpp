@@ -169,6 +169,7 @@ const UnfoldCase kStreamedUnfolds[] = {
 class StreamedUnfolds : public testing::TestWithParam<UnfoldCase> {};
 
 TEST_P(StreamedUnfolds, AgreeWithReference) {
+  SCOPED_TRACE(CaseTrace(0));
   Engine engine = CaseEngine(0);
   OperatorCall call = UnfoldCall(GetParam(), 3, engine);
   ASSERT_GE(call.outputs[0].mutable_view().element_bytes(), kStreamBytes);
