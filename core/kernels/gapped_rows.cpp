@@ -9,8 +9,19 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "core/kernels/dispatch.h"
+
+namespace dmlop {
+namespace {
+
+// Some of the bytes, counted from the first zero on; not past the caches.
+void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to);
+
+}  // namespace
+}  // namespace dmlop
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -19,22 +30,32 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kLine = StreamBuffer::kLine;
 
-// Streams one line; bit i of `kept` says whether byte i is that of the source, or else 0.
-HWY_INLINE void StreamKept(uint64_t kept, std::byte* to, const std::byte* from) {
+template <bool kStreams, class D, class V>
+HWY_INLINE void Write(V bytes, D d, std::byte* to) {
+  if constexpr (kStreams) {
+    hn::Stream(bytes, d, reinterpret_cast<uint8_t*>(to));
+  } else {
+    hn::StoreU(bytes, d, reinterpret_cast<uint8_t*>(to));
+  }
+}
+
+// Writes one line; bit i of `kept` says whether byte i is that of the source, or else 0.
+template <bool kStreams>
+HWY_INLINE void WriteKept(uint64_t kept, std::byte* to, const std::byte* from) {
   const hn::CappedTag<uint8_t, kLine> d;
   for (size_t i = 0; i < kLine; i += hn::Lanes(d)) {
     const uint64_t bits = kept >> i;
     const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
     const auto bytes = hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i));
-    hn::Stream(hn::IfThenElseZero(mask, bytes), d, reinterpret_cast<uint8_t*>(to + i));
+    Write<kStreams>(hn::IfThenElseZero(mask, bytes), d, to + i);
   }
 }
 
-HWY_INLINE void StreamLine(std::byte* to, const std::byte* from) {
+template <bool kStreams>
+HWY_INLINE void WriteLine(std::byte* to, const std::byte* from) {
   const hn::CappedTag<uint8_t, kLine> d;
   for (size_t i = 0; i < kLine; i += hn::Lanes(d)) {
-    hn::Stream(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i)), d,
-               reinterpret_cast<uint8_t*>(to + i));
+    Write<kStreams>(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i)), d, to + i);
   }
 }
 
@@ -43,15 +64,16 @@ constexpr uint64_t BitRange(int64_t begin, int64_t end) {
   return ~uint64_t{0} << begin & ~uint64_t{0} >> (64 - end);
 }
 
-// Streams whole lines of `bytes` in all, zero in gaps of `gap_bytes`, `pitch` bytes apart, of which
+// Writes whole lines of `bytes` in all, zero in gaps of `gap_bytes`, `pitch` bytes apart, of which
 // `gap` is the first that ends within.
-void StreamLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
-                 int64_t gap_bytes, int64_t pitch) {
+template <bool kStreams>
+HWY_INLINE void WriteLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
+                           int64_t gap_bytes, int64_t pitch) {
   constexpr int64_t kAhead = 1 << 10;  // bytes that are asked for before they are needed
   for (int64_t at = 0; at < bytes; at += kLine) {
     for (const int64_t whole = HWY_MIN(gap, bytes); at + kLine <= whole; at += kLine) {
       hwy::Prefetch(from + at + kAhead);
-      StreamLine(to + at, from + at);
+      WriteLine<kStreams>(to + at, from + at);
     }
     if (at == bytes) return;
     uint64_t kept = ~uint64_t{0};
@@ -60,8 +82,70 @@ void StreamLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t ga
       if (gap + gap_bytes > at + kLine) break;
       gap += pitch;
     }
-    StreamKept(kept, to + at, from + at);
+    WriteKept<kStreams>(kept, to + at, from + at);
   }
+}
+
+// Whole lines of zeros, and such that an end of the rows lies in.
+template <bool kStreams>
+HWY_INLINE void WriteMargin(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+  for (int64_t at = begin; at < end; at += kLine) {
+    alignas(kLine) std::byte line[kLine] = {};
+    if (at + kLine > rows.first && at < rows.end()) Compose(rows, at, at + kLine, line);
+    WriteLine<kStreams>(to + at - begin, line);
+  }
+}
+
+// Bytes [begin, end) of the rows and the zeros around them, in whole lines.
+template <bool kStreams>
+HWY_INLINE void WriteGapped(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+  // What lies between the first row's begin and the last one's end.
+  const int64_t before = HWY_MAX(rows.first - begin + kLine - 1, int64_t{0}) / kLine;
+  const int64_t first = HWY_MIN(begin + before * kLine, end);
+  const int64_t until = HWY_MAX(HWY_MIN(rows.end(), end) - begin, int64_t{0}) / kLine;
+  const int64_t last = HWY_MAX(begin + until * kLine, first);
+  WriteMargin<kStreams>(rows, begin, first, to);
+  if (first != last) {
+    const int64_t at = first - rows.first;  // in the source
+    const int64_t gap_bytes = rows.pitch - rows.row_bytes;
+    const int64_t gap =
+        gap_bytes == 0 ? INT64_MAX : at / rows.pitch * rows.pitch + rows.row_bytes - at;
+    WriteLines<kStreams>(last - first, to + first - begin, rows.from + at, gap, gap_bytes,
+                         rows.pitch);
+  }
+  WriteMargin<kStreams>(rows, last, end, to + last - begin);
+}
+
+// Where the line begins that is at least `at` bytes behind the plane's begin.
+HWY_INLINE int64_t LineFrom(const GappedPlane& plane, int64_t at) {
+  const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(plane.to) % kLine);
+  return (skew + at + kLine - 1) / kLine * kLine - skew;
+}
+
+// Without calls for most planes: what these save to memory would wait for what is streamed.
+template <bool kStreams>
+HWY_INLINE void WriteStripOf(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
+  for (const GappedPlane& plane : planes) {
+    const GappedRows& rows = plane.rows;
+    const int64_t first = HWY_MIN(LineFrom(plane, begin), plane.bytes);
+    const int64_t last = HWY_MIN(LineFrom(plane, end), plane.bytes);
+    const int64_t lines_end = first + (last - first) / kLine * kLine;
+    if (begin == 0) Compose(rows, 0, first, plane.to);
+    WriteGapped<kStreams>(rows, first, lines_end, plane.to + first);
+    if (lines_end != last) Compose(rows, lines_end, last, plane.to + lines_end);
+  }
+}
+
+void StreamLines(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+  WriteGapped<true>(rows, begin, end, to);
+}
+
+void CopyStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
+  WriteStripOf<false>(planes, begin, end);
+}
+
+void StreamStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
+  WriteStripOf<true>(planes, begin, end);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -69,32 +153,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <cstring>
-#include <limits>
-
 namespace dmlop {
 namespace {
 
 constexpr int64_t kLine = StreamBuffer::kLine;
 
-using StreamLinesFunction = void(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
-                                 int64_t gap_bytes, int64_t pitch);
-constexpr IsaForms<StreamLinesFunction> kStreamLines = DMLOP_ISA_FORMS(StreamLines);
+using LinesFunction = void(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to);
+constexpr IsaForms<LinesFunction> kStreamLines = DMLOP_ISA_FORMS(StreamLines);
 
-// Lines between the first row's begin and the last one's end.
-void StreamRowLines(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
-  if (begin == end) return;
-  const int64_t at = begin - rows.first;  // in the source
-  const int64_t gap_bytes = rows.pitch - rows.row_bytes;
-  const int64_t gap = gap_bytes == 0 ? std::numeric_limits<int64_t>::max()
-                                     : at / rows.pitch * rows.pitch + rows.row_bytes - at;
-  Choose(kStreamLines)(end - begin, to, rows.from + at, gap, gap_bytes, rows.pitch);
-}
+using StripFunction = void(std::span<const GappedPlane> planes, int64_t begin, int64_t end);
+constexpr IsaForms<StripFunction> kCopyStrip = DMLOP_ISA_FORMS(CopyStrip);
+constexpr IsaForms<StripFunction> kStreamStrip = DMLOP_ISA_FORMS(StreamStrip);
 
-// Some of the bytes, not past the caches.
 void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
   if (begin == end) return;
   std::memset(to, 0, static_cast<size_t>(end - begin));
+  if (rows.rows == 0) return;
   int64_t row = std::max(begin - rows.first, int64_t{0}) / rows.pitch;
   for (; row < rows.rows && rows.first + row * rows.pitch < end; ++row) {
     const int64_t first = rows.first + row * rows.pitch;
@@ -105,42 +179,19 @@ void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) 
   }
 }
 
-// Lines that are not the source's alone: zeros, and one that an end of the rows lies in.
-void StreamMargin(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
-  alignas(kLine) static constexpr std::byte kZeros[kLine]{};
-  const StreamRowsFunction stream = StreamRowsForIsa();
-  for (int64_t at = begin; at < end;) {
-    const int64_t zeros_end = at >= rows.end() ? end : std::min(rows.first, end);
-    if (const int64_t lines = (zeros_end - at) / kLine; lines > 0) {
-      stream(lines, kLine, to + at - begin, kLine, kZeros, 0);
-      at += lines * kLine;
-    } else {
-      alignas(kLine) std::byte line[kLine];
-      Compose(rows, at, at + kLine, line);
-      stream(1, kLine, to + at - begin, kLine, line, kLine);
-      at += kLine;
-    }
-  }
-}
-
 }  // namespace
 
-void StreamGappedRows(const GappedRows& rows, StreamBuffer& stream) {
-  const int64_t begin = std::min(stream.BytesToLine(), rows.bytes);
-  Compose(rows, 0, begin, stream.Next(begin));
-  const int64_t lines = (rows.bytes - begin) / kLine;
+void StreamGappedRows(const GappedRows& rows, int64_t bytes, StreamBuffer& stream) {
+  const int64_t begin = std::min(stream.BytesToLine(), bytes);
+  const int64_t lines = (bytes - begin) / kLine;
   const int64_t end = begin + lines * kLine;
-  if (lines > 0) {
-    std::byte* to = stream.Lines(lines);
-    const int64_t before = std::max(rows.first - begin + kLine - 1, int64_t{0}) / kLine;
-    const int64_t rows_begin = std::min(begin + before * kLine, end);
-    const int64_t until = std::max(std::min(rows.end(), end) - begin, int64_t{0}) / kLine;
-    const int64_t rows_end = std::max(begin + until * kLine, rows_begin);
-    StreamMargin(rows, begin, rows_begin, to);
-    StreamRowLines(rows, rows_begin, rows_end, to + rows_begin - begin);
-    StreamMargin(rows, rows_end, end, to + rows_end - begin);
-  }
-  Compose(rows, end, rows.bytes, stream.Next(rows.bytes - end));
+  Compose(rows, 0, begin, stream.Next(begin));
+  if (lines > 0) Choose(kStreamLines)(rows, begin, end, stream.Lines(lines));
+  Compose(rows, end, bytes, stream.Next(bytes - end));
+}
+
+void WriteStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end, bool streams) {
+  Choose(streams ? kStreamStrip : kCopyStrip)(planes, begin, end);
 }
 
 }  // namespace dmlop

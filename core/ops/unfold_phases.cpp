@@ -7,9 +7,7 @@ namespace {
 
 constexpr int64_t kMaxImageBytes = 1 << 20;  // that stay in the second-level cache
 constexpr int64_t kMaxImageSide = 1 << 14;
-constexpr int64_t kMinPlaneBytes = 1 << 11;  // of blocks; smaller ones are quick in buffers
 constexpr int64_t kRowsAtOnce = 16;
-constexpr int64_t kMinUses = 2;  // of what images hold
 
 // Elements of a phase, counted from its first one on; the first phase has the most.
 int64_t CountOf(const UnfoldDim& dim, int64_t phase) {
@@ -24,24 +22,23 @@ std::optional<UnfoldPhases> UnfoldPhases::For(const UnfoldDim& row, const Unfold
   if (std::max({row.stride, column.stride, CountOf(row, 0), column.blocks}) > kMaxImageSide) {
     return std::nullopt;
   }
-  UnfoldPhases phases(row, column, width);
-  if (row.blocks * column.blocks * width < kMinPlaneBytes ||
-      row.window * column.window < kMinUses * phases.count() ||
-      CountOf(column, 0) > column.blocks || phases.bytes() > kMaxImageBytes) {
-    return std::nullopt;
-  }
+  const UnfoldPhases phases(row, column, width);
+  if (CountOf(column, 0) > column.blocks || phases.bytes() > kMaxImageBytes) return std::nullopt;
   return phases;
 }
 
-int64_t UnfoldPhases::image_size() const {
-  return CountOf(row_, 0) * column_.blocks;
-}
+UnfoldPhases::UnfoldPhases(const UnfoldDim& row, const UnfoldDim& column, int64_t width)
+    : row_(row),
+      column_(column),
+      width_(width),
+      image_size_(CountOf(row, 0) * column.blocks),
+      copy_(CopyTileFor(static_cast<size_t>(width))) {}
 
-void UnfoldPhases::Fill(const std::byte* plane, std::byte* images) const {
+void UnfoldPhases::Fill(Range rows, const std::byte* plane, std::byte* images) const {
   // Rows of all phases, together so few that they are read once.
   const int64_t step = row_.stride * std::max<int64_t>(kRowsAtOnce / row_.stride, 1);
-  for (int64_t row = 0; row < row_.size; row += step) {
-    const int64_t end = std::min(row + step, row_.size);
+  for (int64_t row = rows.begin; row < rows.end; row += step) {
+    const int64_t end = std::min(row + step, rows.end);
     for (int64_t first = row; first < std::min(row + row_.stride, end); ++first) {
       FillRows(first, (end - first + row_.stride - 1) / row_.stride, plane, images);
     }

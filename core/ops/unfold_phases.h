@@ -1,6 +1,6 @@
-// The input of windows that move by more than an element, put in phases: image (p, q) has the rows
-// p, p + stride... of a plane, and of these the elements q, q + stride... Windows move by one
-// element in an image, so that what a tap sees lies side by side as in the output.
+// A plane of the input put in phases: image (p, q) has the rows p, p + stride... of the plane, and
+// of these the elements q, q + stride... Windows move by one element in an image, so that what a
+// tap sees lies side by side as in the output.
 #pragma once
 
 #include <cstddef>
@@ -8,32 +8,33 @@
 #include <optional>
 
 #include "core/kernels/copy.h"
-#include "core/ops/unfold_loop.h"
+#include "core/ops/unfold_geometry.h"
 
 namespace dmlop {
 
 class UnfoldPhases {
  public:
-  // Nothing where images would not pay, or a row of one would be longer than one of blocks.
+  // Nothing where images would be large, or a row of one would be longer than one of blocks.
   static std::optional<UnfoldPhases> For(const UnfoldDim& row, const UnfoldDim& column,
                                          int64_t width);
 
-  int64_t count() const { return row_.stride * column_.stride; }
+  // Whether so many taps make up for the time that images take.
+  bool Pay(int64_t taps) const { return taps >= 2 * count(); }
+
   // Of the images of a plane, each with rows of as many elements as there are blocks.
-  int64_t bytes() const { return count() * image_size() * width_; }
-  void Fill(const std::byte* plane, std::byte* images) const;
+  int64_t bytes() const { return count() * image_size_ * width_; }
+  // Puts some of the plane's rows where they belong.
+  void Fill(Range rows, const std::byte* plane, std::byte* images) const;
 
   // Where an element of the plane is in the images, in elements.
   int64_t Offset(int64_t row, int64_t column) const {
     const int64_t image = row % row_.stride * column_.stride + column % column_.stride;
-    return image * image_size() + row / row_.stride * column_.blocks + column / column_.stride;
+    return image * image_size_ + row / row_.stride * column_.blocks + column / column_.stride;
   }
 
  private:
-  UnfoldPhases(const UnfoldDim& row, const UnfoldDim& column, int64_t width)
-      : row_(row), column_(column), width_(width), copy_(CopyTileFor(static_cast<size_t>(width))) {}
-
-  int64_t image_size() const;
+  int64_t count() const { return row_.stride * column_.stride; }
+  UnfoldPhases(const UnfoldDim& row, const UnfoldDim& column, int64_t width);
 
   // Some rows of one phase, from number `row` of the plane on.
   void FillRows(int64_t row, int64_t rows, const std::byte* plane, std::byte* images) const;
@@ -41,6 +42,7 @@ class UnfoldPhases {
   UnfoldDim row_;
   UnfoldDim column_;
   int64_t width_;  // bytes of an element
+  int64_t image_size_;
   CopyTileFunction copy_;
 };
 

@@ -1,7 +1,7 @@
 #include "core/ops/unfold_taps.h"
 
 #include "core/ops/tiled_loop.h"
-#include "core/ops/unfold_inside.h"
+#include "core/ops/unfold_geometry.h"
 
 namespace dmlop {
 namespace {

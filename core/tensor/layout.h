@@ -40,4 +40,12 @@ bool HasOverlap(const Layout& layout);
 // The packed index of the element whose row-major number is `linear`.
 Dims IndexOf(const Dims& sizes, int64_t linear);
 
+// Moves `index` to the next element in row-major order; to the first one from the last.
+inline void Advance(const Dims& sizes, Dims& index) {
+  for (size_t d = index.size(); d-- > 0;) {
+    if (++index[d] < sizes[d]) return;
+    index[d] = 0;
+  }
+}
+
 }  // namespace dmlop

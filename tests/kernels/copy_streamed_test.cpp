@@ -163,6 +163,16 @@ const UnfoldCase kStreamedUnfolds[] = {
      {2, 3},
      {1, 4},
      {47, 53}},
+    // Planes whose channels do not stay near, strip by strip.
+    {"StripsOfManyPlanes",
+     DataType::kUint16,
+     {4, 2, 5, 65, 77},
+     {3, 3, 3},
+     {1, 1, 1},
+     {1, 2, 1},
+     {1, 2, 1},
+     {1, 2, 1},
+     {5, 65, 77}},
     {"LongLine", DataType::kInt64, {1, 1, 700001}, {3}, {1}, {400}, {500}, {300}, {700001}},
 };
 

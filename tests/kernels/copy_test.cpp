@@ -166,13 +166,14 @@ std::vector<std::byte> Gapped(const GappedCase& c, const std::vector<std::byte>&
   return to;
 }
 
+constexpr GappedCase kGappedCases[] = {
+    {0, 1, 1000, 1000, 0}, {0, 9, 220, 224, 0}, {4, 9, 220, 224, 0},   {228, 9, 216, 224, 8},
+    {300, 40, 3, 5, 200},  {1, 70, 1, 2, 1},    {65, 3, 70, 300, 700}, {200, 1, 20, 20, 200},
+    {10, 1, 20, 20, 10},   {500, 0, 0, 500, 0}, {7, 0, 0, 7, 0},       {0, 5, 64, 64, 64},
+    {64, 5, 64, 128, 64},  {63, 4, 65, 127, 1}};
+
 TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
-  const GappedCase cases[] = {{0, 1, 1000, 1000, 0}, {0, 9, 220, 224, 0},   {4, 9, 220, 224, 0},
-                              {228, 9, 216, 224, 8}, {300, 40, 3, 5, 200},  {1, 70, 1, 2, 1},
-                              {65, 3, 70, 300, 700}, {200, 1, 20, 20, 200}, {10, 1, 20, 20, 10},
-                              {500, 0, 0, 500, 0},   {7, 0, 0, 7, 0},       {0, 5, 64, 64, 64},
-                              {64, 5, 64, 128, 64},  {63, 4, 65, 127, 1}};
-  for (const GappedCase& c : cases) {
+  for (const GappedCase& c : kGappedCases) {
     for (const int64_t start : {0, 1, 37, 63}) {
       // No more than the rows may be read.
       const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
@@ -185,11 +186,44 @@ TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
       std::copy(part.begin(), part.end(), expected.begin() + start + bytes);
       {
         StreamBuffer stream(to.data() + start, kCapacity);
-        const GappedRows rows{bytes, c.first, c.rows, c.row_bytes, c.pitch, from.data()};
-        StreamGappedRows(rows, stream);
-        StreamGappedRows(rows, stream);
+        const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch, from.data()};
+        StreamGappedRows(rows, bytes, stream);
+        StreamGappedRows(rows, bytes, stream);
       }
       ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start;
+    }
+  }
+}
+
+// Two planes with gaps in turn, one behind the other.
+void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool streams) {
+  const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
+  const std::vector<std::byte> from = Numbered(rows_bytes);
+  const std::vector<std::byte> part = Gapped(c, from);
+  const auto bytes = std::ssize(part);
+  std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
+  std::vector<std::byte> expected = to;
+  const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch, from.data()};
+  std::vector<GappedPlane> planes;
+  for (const int64_t at : {start, start + bytes}) {
+    std::copy(part.begin(), part.end(), expected.begin() + at);
+    planes.push_back({rows, bytes, to.data() + at});
+  }
+  for (int64_t begin = 0; begin < bytes; begin += strip) {
+    WriteStrip(planes, begin, begin + strip, streams);
+  }
+  if (streams) FlushStreams();
+  ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start
+                          << ", strips of " << strip;
+}
+
+TEST_P(CopyOnIsa, StripsOfPlanesMeet) {
+  for (const GappedCase& c : kGappedCases) {
+    for (const int64_t start : {0, 1, 37, 63}) {
+      for (const int64_t strip : {64, 256, 4096}) {
+        ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, false));
+        ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, true));
+      }
     }
   }
 }

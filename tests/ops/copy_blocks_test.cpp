@@ -150,6 +150,26 @@ const UnfoldCase kUnfoldCases[] = {
      {9, 1},
      {9, 1},
      {4, 129}},
+    // Planes that do not stay near, strip by strip.
+    {"Strips",
+     DataType::kFloat32,
+     {2, 2, 101, 131},
+     {3, 5},
+     {1, 1},
+     {2, 1},
+     {2, 2},
+     {2, 2},
+     {101, 131}},
+    {"StripsOfALine", DataType::kUint16, {3, 2, 30001}, {5}, {1}, {1}, {2}, {2}, {30001}},
+    {"StripsInPadding",
+     DataType::kUint8,
+     {2, 2, 60, 600},
+     {9, 3},
+     {1, 1},
+     {50, 1},
+     {200, 1},
+     {200, 1},
+     {60, 600}},
 };
 
 class UnfoldBlocks : public testing::TestWithParam<UnfoldCase> {};

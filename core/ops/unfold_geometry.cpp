@@ -1,0 +1,83 @@
+#include "core/ops/unfold_geometry.h"
+
+#include <utility>
+
+namespace dmlop {
+namespace {
+
+std::vector<Range> InsideOfTaps(const UnfoldDim& dim) {
+  std::vector<Range> inside;
+  for (int64_t tap = 0; tap < dim.window; ++tap) inside.push_back(Inside(dim, tap));
+  return inside;
+}
+
+}  // namespace
+
+UnfoldGeometry::UnfoldGeometry(std::vector<UnfoldDim> dims, const ConstTensorView& input,
+                               const TensorView& output)
+    : input_(input),
+      output_(output),
+      width_(static_cast<int64_t>(ByteWidth(input.type))),
+      dims_(std::move(dims)) {
+  // A line is an image of one row.
+  if (dims_.size() == 1) dims_.insert(dims_.begin(), {1, 1, 1, 1, 1, 0, 0});
+  inside_rows_ = InsideOfTaps(row_dim());
+  inside_columns_ = InsideOfTaps(column_dim());
+}
+
+int64_t UnfoldGeometry::tap_count() const {
+  int64_t count = 1;
+  for (const UnfoldDim& dim : dims_) count *= dim.window;
+  return count;
+}
+
+Dims UnfoldGeometry::loops() const {
+  Dims loops = {input_.layout.sizes[0], input_.layout.sizes[1]};
+  for (const UnfoldDim& dim : dims_) loops.push_back(dim.window);
+  for (size_t d = 0; d + 2 < dims_.size(); ++d) loops.push_back(dims_[d].blocks);
+  return loops;
+}
+
+UnfoldPlace UnfoldGeometry::PlaceAt(const Dims& index) const {
+  const int64_t* taps = index.begin() + 2;
+  return {index[0], index[1], taps, taps + dims_.size()};
+}
+
+const std::byte* UnfoldGeometry::Channel(const UnfoldPlace& place) const {
+  const Dims& from = input_.layout.strides;
+  return input_.data + (place.n * from[0] + place.channel * from[1]) * width_;
+}
+
+std::byte* UnfoldGeometry::OutputPlane(const UnfoldPlace& place) const {
+  int64_t tap = place.channel;
+  for (size_t d = 0; d < dims_.size(); ++d) tap = tap * dims_[d].window + place.taps[d];
+  int64_t block = 0;
+  for (size_t d = 0; d + 2 < dims_.size(); ++d) block = block * dims_[d].blocks + place.blocks[d];
+  block *= row_dim().blocks * column_dim().blocks;
+  const Dims& to = output_.layout.strides;
+  const size_t n = to.size() - 3;
+  return output_.data + (place.n * to[n] + tap * to[n + 1] + block * to[n + 2]) * width_;
+}
+
+// The place's plane in the input, or null where it lies in the padding.
+const std::byte* UnfoldGeometry::InputPlane(const UnfoldPlace& place) const {
+  int64_t offset = 0;
+  for (size_t d = 0; d + 2 < dims_.size(); ++d) {
+    const int64_t position = Position(dims_[d], place.blocks[d], place.taps[d]);
+    if (position < 0 || position >= dims_[d].size) return nullptr;
+    offset += position * dims_[d].step;
+  }
+  return Channel(place) + offset * width_;
+}
+
+UnfoldGeometry::InsidePart UnfoldGeometry::InsideOf(const UnfoldPlace& place) const {
+  const std::byte* plane = InputPlane(place);
+  if (plane == nullptr) return {};
+  const int64_t* taps = place.taps + dims_.size() - 2;
+  const Range rows = inside_rows_[static_cast<size_t>(taps[0])];
+  const Range columns = inside_columns_[static_cast<size_t>(taps[1])];
+  return {rows, columns, Position(row_dim(), rows.begin, taps[0]),
+          Position(column_dim(), columns.begin, taps[1]), plane};
+}
+
+}  // namespace dmlop

@@ -1,0 +1,191 @@
+#include "core/ops/unfold_runs.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/base/parallel.h"
+#include "core/kernels/gapped_rows.h"
+#include "core/kernels/stream.h"
+#include "core/ops/unfold_source.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kParallelBytes = 1 << 16;
+// Of the input of a channel, or its images, that stay in the first-level cache while all taps are
+// written, plane after plane.
+constexpr int64_t kNearBytes = 24 << 10;
+// Other channels are taken strip by strip, so that what the taps have in common is near. A strip
+// begins at a line, but for the first of a plane: where planes are small, these would be many.
+constexpr int64_t kStripBytes = 4 << 10;
+constexpr int64_t kMinStrippedBytes = 8 << 10;
+constexpr int64_t kMaxStrippedTaps = 1 << 10;
+
+// Whether rows follow each other in the input as in the output.
+bool PlanesAreRuns(const UnfoldGeometry& geometry) {
+  const UnfoldDim& row = geometry.row_dim();
+  const UnfoldDim& column = geometry.column_dim();
+  const int64_t step = row.stride * row.step;
+  return column.stride * column.step == 1 && (step == column.blocks || row.blocks == 1);
+}
+
+bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
+  if (phases) return phases->bytes() <= kNearBytes;
+  int64_t bytes = geometry.width();
+  for (const UnfoldDim& dim : geometry.dims()) {
+    bytes *= dim.size;
+    if (bytes > kNearBytes) return false;
+  }
+  return true;
+}
+
+bool Streams(const UnfoldGeometry& geometry) {
+  return geometry.output().element_bytes() >= kStreamBytes;
+}
+
+// --- plane after plane, as they follow each other in the output ----------------------------------
+
+class PlaneLoop {
+ public:
+  PlaneLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
+      : geometry_(geometry), phases_(phases), loops_(geometry.loops()) {}
+
+  void Run() const {
+    const TensorView& output = geometry_.output();
+    const bool streams = Streams(geometry_) && IsPacked(output.layout);
+    int64_t grain = kParallelBytes / geometry_.plane_bytes() + 1;
+    // Each thread makes images of the channels that it has planes of, which is worth it for many.
+    if (phases_) grain = std::max(grain, 4 * geometry_.tap_count());
+    ParallelFor(Product(loops_), grain, output.element_bytes(), [&](int64_t begin, int64_t end) {
+      if (streams) {
+        StreamPlanes(begin, end);
+      } else {
+        WritePlanes(begin, end);
+      }
+    });
+  }
+
+ private:
+  void WritePlanes(int64_t begin, int64_t end) const {
+    ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace& place) {
+      const GappedPlane plane{rows, geometry_.plane_bytes(), geometry_.OutputPlane(place)};
+      WriteStrip({&plane, 1}, 0, plane.bytes, false);
+    });
+  }
+
+  void StreamPlanes(int64_t begin, int64_t end) const {
+    StreamBuffer stream(geometry_.OutputPlane(geometry_.PlaceAt(IndexOf(loops_, begin))),
+                        StreamBuffer::kMaxCapacity);
+    ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace&) {
+      StreamGappedRows(rows, geometry_.plane_bytes(), stream);
+    });
+  }
+
+  template <typename Write>
+  void ForEachPlane(int64_t begin, int64_t end, Write&& write) const {
+    Dims index = IndexOf(loops_, begin);
+    UnfoldSource source(geometry_, phases_);
+    for (int64_t i = begin; i < end; ++i, Advance(loops_, index)) {
+      const UnfoldPlace place = geometry_.PlaceAt(index);
+      source.Prepare(place, {0, geometry_.row_dim().size});
+      write(source.RowsOf(place), place);
+    }
+  }
+
+  const UnfoldGeometry& geometry_;
+  const std::optional<UnfoldPhases>& phases_;
+  Dims loops_;  // N, C, taps, blocks but the last two
+};
+
+// --- strip by strip ------------------------------------------------------------------------------
+
+class StripLoop {
+ public:
+  static bool IsWorthIt(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
+    const int64_t taps = geometry.tap_count();
+    return taps > 1 && taps <= kMaxStrippedTaps && geometry.plane_bytes() >= kMinStrippedBytes &&
+           !FitsNear(geometry, phases);
+  }
+
+  StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
+      : geometry_(geometry), phases_(phases) {
+    const Dims loops = geometry.loops();
+    const int64_t* taps = loops.begin() + 2;
+    const int64_t* blocks = taps + geometry.dims().size();
+    taps_ = Dims(taps, blocks);
+    families_ = Dims(loops.begin(), taps);
+    for (const int64_t* count = blocks; count != loops.end(); ++count) families_.push_back(*count);
+  }
+
+  void Run() const {
+    constexpr int64_t kMinStrips = 4;  // where the first ones have to be filled into images
+    const int64_t strips = (geometry_.plane_bytes() + kStripBytes - 1) / kStripBytes;
+    int64_t grain = kParallelBytes / (kStripBytes * geometry_.tap_count()) + 1;
+    if (phases_) grain = std::max(grain, kMinStrips);
+    ParallelFor(Product(families_) * strips, grain, geometry_.output().element_bytes(),
+                [&](int64_t begin, int64_t end) {
+                  UnfoldSource source(geometry_, phases_);
+                  for (int64_t i = begin; i < end;) {
+                    const int64_t family = i / strips;
+                    const int64_t until = std::min(end, (family + 1) * strips);
+                    WriteStrips(IndexOf(families_, family),
+                                {i - family * strips, until - family * strips}, source);
+                    i = until;
+                  }
+                });
+  }
+
+ private:
+  // Of the planes of all taps at the same N, C and blocks.
+  void WriteStrips(const Dims& family, Range strips, UnfoldSource& source) const {
+    Dims tap = Dims::Filled(taps_.size(), 0);
+    const UnfoldPlace place{family[0], family[1], tap.begin(), family.begin() + 2};
+    std::vector<GappedPlane> planes;
+    for (int64_t i = 0; i < geometry_.tap_count(); ++i, Advance(taps_, tap)) {
+      planes.push_back(
+          {source.RowsOf(place), geometry_.plane_bytes(), geometry_.OutputPlane(place)});
+    }
+    const bool streams = Streams(geometry_);
+    for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
+      source.Prepare(place, InputRows(strip));
+      WriteStrip(planes, strip * kStripBytes, (strip + 1) * kStripBytes, streams);
+    }
+    if (streams) FlushStreams();
+  }
+
+  // The rows that all taps see of a strip and of the line behind it.
+  Range InputRows(int64_t strip) const {
+    const Range bytes{strip * kStripBytes, (strip + 1) * kStripBytes};
+    const UnfoldDim& row = geometry_.row_dim();
+    const int64_t row_bytes = geometry_.column_dim().blocks * geometry_.width();
+    const int64_t first = bytes.begin / row_bytes;
+    const int64_t last = std::min((bytes.end + StreamBuffer::kLine) / row_bytes, row.blocks - 1);
+    return Intersection({Position(row, first, 0), Position(row, last, row.window - 1) + 1},
+                        {0, row.size});
+  }
+
+  const UnfoldGeometry& geometry_;
+  const std::optional<UnfoldPhases>& phases_;
+  Dims taps_;
+  Dims families_;  // N, C, blocks but the last two
+};
+
+}  // namespace
+
+bool UnfoldByRuns(const UnfoldGeometry& geometry) {
+  if (geometry.output().layout.strides.back() != 1) return false;
+  std::optional<UnfoldPhases> phases;
+  if (!PlanesAreRuns(geometry)) {
+    if (geometry.dims().size() > 2) return false;
+    phases = UnfoldPhases::For(geometry.row_dim(), geometry.column_dim(), geometry.width());
+    if (!phases || !phases->Pay(geometry.tap_count())) return false;
+  }
+  if (StripLoop::IsWorthIt(geometry, phases)) {
+    StripLoop(geometry, phases).Run();
+  } else {
+    PlaneLoop(geometry, phases).Run();
+  }
+  return true;
+}
+
+}  // namespace dmlop
