@@ -5,6 +5,7 @@
 #include "core/ops/unfold_geometry.h"
 #include "core/ops/unfold_rows.h"
 #include "core/ops/unfold_runs.h"
+#include "core/ops/unfold_small.h"
 #include "core/ops/unfold_taps.h"
 
 namespace dmlop {
@@ -13,7 +14,8 @@ void UnfoldWindows(std::vector<UnfoldDim> dims, const ConstTensorView& input,
                    const TensorView& output) {
   if (LiesAcross(dims, input)) return UnfoldTaps(dims, input, output);
   const UnfoldGeometry geometry(std::move(dims), input, output);
-  if (!UnfoldByRuns(geometry)) UnfoldRowByRow(geometry);
+  if (UnfoldSmallPlanes(geometry) || UnfoldByRuns(geometry)) return;
+  UnfoldRowByRow(geometry);
 }
 
 }  // namespace dmlop

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/kernels/gapped_rows.h"
+#include "core/kernels/kept_bytes.h"
 #include "core/kernels/stream.h"
 #include "tests/support/on_isa.h"
 
@@ -225,6 +226,21 @@ TEST_P(CopyOnIsa, StripsOfPlanesMeet) {
         ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, true));
       }
     }
+  }
+}
+
+TEST_P(CopyOnIsa, KeptBytes) {
+  const std::vector<std::byte> from = Numbered(300);
+  for (int64_t bytes = 0; bytes < std::ssize(from); ++bytes) {
+    std::vector<std::byte> kept = Numbered(bytes);
+    std::vector<std::byte> to(from.size(), kGuard);
+    std::vector<std::byte> expected = to;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if ((kept[i] & std::byte{1}) != std::byte{}) kept[i] = std::byte{0xff};
+      expected[i] = from[i] & kept[i];
+    }
+    CopyKeptForIsa()(bytes, to.data(), from.data(), kept.data());
+    ASSERT_EQ(to, expected) << bytes << " bytes";
   }
 }
 
