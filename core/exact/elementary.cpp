@@ -149,11 +149,23 @@ T LogOfExpSum(double max, const ExactSum& sum_of_exp) {
   return RoundOnce<T>(head, tail);
 }
 
+template <typename T>
+T LogOfExpSum(double max, HeadTail sum_of_exp) {
+  // Each is rounded once, as an exact sum is: the head and its distance from 1 are exact.
+  const double rounded = sum_of_exp.head + sum_of_exp.tail;
+  const double log =
+      IsNearOne(rounded) ? Log1p(sum_of_exp.head - 1.0 + sum_of_exp.tail) : Log(rounded);
+  const auto [head, tail] = TwoSum(max, log);
+  return RoundOnce<T>(head, tail);
+}
+
 template bool LogOfSum<Half>(const BoundedSum&, Half&);
 template bool LogOfSum<float>(const BoundedSum&, float&);
 template Half LogOfSum<Half>(const ExactSum&);
 template float LogOfSum<float>(const ExactSum&);
 template Half LogOfExpSum<Half>(double, const ExactSum&);
 template float LogOfExpSum<float>(double, const ExactSum&);
+template Half LogOfExpSum<Half>(double, HeadTail);
+template float LogOfExpSum<float>(double, HeadTail);
 
 }  // namespace dmlop

@@ -34,4 +34,8 @@ bool LogOfSum(const BoundedSum& sum, T& result);
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 
+// The same bits, of a sum in two parts. The head is a multiple of 2^-46 below 2^7.
+template <typename T>
+T LogOfExpSum(double max, HeadTail sum_of_exp);
+
 }  // namespace dmlop

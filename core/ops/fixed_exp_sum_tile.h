@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "core/exact/elementary.h"
@@ -86,7 +87,7 @@ class FixedExpSumTile : public SelectedTile<FixedExpSumTile<T, kMany>, T, kMany>
 
   bool Finish(int64_t o, int64_t, T& result) const {
     const double shift = shifts_[static_cast<size_t>(o)];
-    result = std::isfinite(shift) ? LogOfExpSum<T>(shift, Exact(Sum(o))) : RoundOnce<T>(shift, 0.0);
+    result = std::isfinite(shift) ? LogOf(shift, Sum(o)) : RoundOnce<T>(shift, 0.0);
     return true;
   }
 
@@ -105,6 +106,18 @@ class FixedExpSumTile : public SelectedTile<FixedExpSumTile<T, kMany>, T, kMany>
     sum[2] += low_[i] / kHalf;
     sum[3] += low_[i] % kHalf;
     return sum;
+  }
+
+  static T LogOf(double shift, const Merged& sum) {
+    // Mostly binary64 holds each kind of units.
+    constexpr int64_t kFits = int64_t{1} << 20;
+    if (std::abs(sum[0]) < kFits && std::abs(sum[2]) < kFits) {
+      const auto high = static_cast<double>(sum[0] * kHalf + sum[1]);
+      const auto low = static_cast<double>(sum[2] * kHalf + sum[3]);
+      return LogOfExpSum<T>(shift,
+                            HeadTail{high * FixedExpSums::kHighUnit, low * FixedExpSums::kLowUnit});
+    }
+    return LogOfExpSum<T>(shift, Exact(sum));
   }
 
   static ExactSum Exact(const Merged& sum) {

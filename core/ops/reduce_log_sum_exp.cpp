@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/ops/exp_sum_tile.h"
@@ -15,13 +16,20 @@ template <typename T>
 std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<int64_t>& outputs,
                                     const double* maxima, T* results) {
   std::vector<int64_t> others;
+  std::optional<Walk<ReducePlan::kKeptOperands>> place;
+  int64_t last = 0;
   for (const int64_t output : outputs) {
-    const Walk<ReducePlan::kKeptOperands> place(plan.kept, output);
-    const double max = maxima[place.offset(ReducePlan::kShift)];
+    if (place && output == last + 1) {
+      place->Next();
+    } else {
+      place.emplace(plan.kept, output);
+    }
+    last = output;
+    const double max = maxima[place->offset(ReducePlan::kShift)];
     if (std::isfinite(max)) {
       others.push_back(output);
     } else {
-      results[place.offset(ReducePlan::kOutput)] = RoundOnce<T>(max, 0.0);
+      results[place->offset(ReducePlan::kOutput)] = RoundOnce<T>(max, 0.0);
     }
   }
   return others;

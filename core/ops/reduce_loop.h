@@ -91,10 +91,14 @@ class ReduceLoop {
   std::vector<int64_t> RunOutputs(const std::vector<int64_t>& outputs) {
     chosen_ = &outputs;
     std::vector<int64_t> tiles;
+    const int64_t per_cut = plan_.outputs_per_cut();
+    int64_t end = 0;  // of the last tile's outputs
     for (const int64_t output : outputs) {
-      const int64_t per_cut = plan_.outputs_per_cut();
-      const int64_t tile = output / per_cut * plan_.tiles_per_cut() + output % per_cut / plan_.tile;
-      if (tiles.empty() || tiles.back() != tile) tiles.push_back(tile);
+      if (output < end) continue;
+      const int64_t cut = output / per_cut;
+      const int64_t tile_of_cut = output % per_cut / plan_.tile;
+      tiles.push_back(cut * plan_.tiles_per_cut() + tile_of_cut);
+      end = cut * per_cut + std::min((tile_of_cut + 1) * plan_.tile, per_cut);
     }
     return RunTiles(static_cast<int64_t>(tiles.size()),
                     [&](int64_t i) { return tiles[static_cast<size_t>(i)]; });
@@ -371,10 +375,11 @@ class ReduceLoop {
     };
     if (chosen_ == nullptr) return ForEachOutput(outputs, finish);
     auto chosen = std::lower_bound(chosen_->begin(), chosen_->end(), place.first + outputs.begin);
-    for (; chosen != chosen_->end() && *chosen < place.first + outputs.end; ++chosen) {
-      const int64_t o = *chosen - place.first;
-      ForEachOutput({o, o + 1}, finish);
-    }
+    ForEachOutput(outputs, [&](const OutputAt& at) {
+      if (chosen == chosen_->end() || *chosen != place.first + at.number) return;
+      finish(at);
+      ++chosen;
+    });
   }
 
   // Takes rising numbers of outputs that no other call has between them.

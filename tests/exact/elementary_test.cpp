@@ -259,5 +259,23 @@ TEST(Logarithm, OfOneExponentialIsTheElement) {
   }
 }
 
+// Sums near 1, too, where the logarithm is that of the distance.
+TYPED_TEST(LogarithmTest, OfExponentialsInTwoPartsIsThatOfTheExactSum) {
+  constexpr int64_t kOne = int64_t{1} << 46;  // in units of the head
+  for (int i = 0; i < 20000; ++i) {
+    const int64_t distance = std::llround(std::exp2(Uniform(this->engine_, 0.0, 52.9))) *
+                             UniformInt(this->engine_, 0, 1);
+    const double head = static_cast<double>(kOne + distance) * 0x1p-46;
+    const double tail = std::round(Uniform(this->engine_, -0x1p52, 0x1p52)) * 0x1p-92;
+    ExactSum sum;
+    sum.Add(head);
+    sum.Add(tail);
+    const double max = static_cast<double>(UniformInt(this->engine_, -1000, 1000)) / 64;
+    ASSERT_EQ(BitsOf(LogOfExpSum<TypeParam>(max, HeadTail{head, tail})),
+              BitsOf(LogOfExpSum<TypeParam>(max, sum)))
+        << head << " + " << tail;
+  }
+}
+
 }  // namespace
 }  // namespace dmlop
