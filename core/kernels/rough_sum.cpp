@@ -161,16 +161,25 @@ HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_
   }
 }
 
-// The terms of a vector of columns, or of two, added up. Rounds three times where there are eight
-// rows, and less often than the rows of a block are added up otherwise.
-template <class Vectors, BlockPart kPart, typename T>
-HWY_INLINE typename Vectors::Sum SumOf(const T* x, int64_t rows, int64_t stride) {
-  if (kPart != BlockPart::kWhole || rows == kFewRows) return SumOfEight<Vectors>(x, stride);
+// The terms of a vector of columns, or of two, added up in binary64. Rounds less often than the
+// rows of a block are added up otherwise.
+template <class Vectors, typename T>
+HWY_INLINE typename Vectors::Sum SumOfFewer(const T* x, int64_t rows, int64_t stride) {
   auto sum = Vectors::Term(x);
   for (int64_t row = 1; row < rows; ++row) {
     sum = Vectors::Add(sum, Vectors::Term(x + row * stride));
   }
   return sum;
+}
+
+// Two vectors of columns. Rounds three times where there are eight rows.
+template <SumTerm kTerm, BlockPart kPart, typename T>
+HWY_INLINE WideFloats SumOfTwo(const T* x, int64_t rows, int64_t stride) {
+  using Vectors = VectorsOf<kTerm, T>;
+  if (kPart != BlockPart::kWhole || rows == kFewRows) {
+    return Vectors::Widen(SumOfEight<Vectors>(x, stride));
+  }
+  return SumOfFewer<TwoVectors<kTerm>>(x, rows, stride);
 }
 
 // What the rows of a block add up to gathers in `block` until its last part is there.
@@ -188,10 +197,9 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
 // Of columns that fill the lines of the cache which their rows are in.
 template <SumTerm kTerm, BlockPart kPart, typename T>
 HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {
-  using Vectors = VectorsOf<kTerm, T>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   for (int64_t k = 0; k < kLine<T>; k += 2 * lanes) {
-    const WideFloats sum = Vectors::Widen(SumOf<Vectors, kPart>(x + k, rows, stride));
+    const WideFloats sum = SumOfTwo<kTerm, kPart>(x + k, rows, stride);
     const int64_t l = k + lanes;
     AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
     AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
@@ -242,7 +250,8 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
     AddAnyLine<kTerm, kPart>(x + c, rows, stride, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {
-    const WideVec sum = SumOf<OneVector<kTerm>, kPart>(x + c, rows, stride);
+    const WideVec sum = rows == kFewRows ? SumOfEight<OneVector<kTerm>>(x + c, stride)
+                                         : SumOfFewer<OneVector<kTerm>>(x + c, rows, stride);
     AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
     if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
   }

@@ -36,10 +36,10 @@ inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
 
-// Their squares are exact in binary32, and up to eight are added there, with seven roundings in a
+// Their squares are exact in binary32, and eight are added pairwise there, with three roundings in a
 // row, 2^-24 each.
 template <>
-inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1p-21;
+inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1.9p-23;
 
 // Only sums of terms of either sign that may be off need the largest magnitude.
 template <typename T, SumTerm kTerm>

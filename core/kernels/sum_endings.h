@@ -56,21 +56,33 @@ T Zero(bool negative) {
 
 // --- sums of floats ------------------------------------------------------------------------------
 
+// Rounds to the nearest, ties in any direction. 0 for what overflows and, in FLOAT16, for what is
+// below the normal numbers.
+inline float RoundQuickly(double x, float) {
+  const float nearest = static_cast<float>(x);
+  return std::isfinite(nearest) ? nearest : 0;
+}
+inline Half RoundQuickly(double x, Half) {
+  constexpr int kDropped = 52 - 10;  // bits of the significand
+  constexpr uint64_t kBias = uint64_t{1023 - 15} << 10;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const uint64_t magnitude = bits & ~(uint64_t{1} << 63);
+  const uint64_t nearest = ((magnitude + (uint64_t{1} << (kDropped - 1))) >> kDropped) - kBias;
+  if (nearest - 0x400 >= 0x7C00 - 0x400) return Half{0};
+  return Half{static_cast<uint16_t>((bits >> 48 & 0x8000) | nearest)};
+}
+
 // The rounding of a value within `bound` of head + tail, if that leaves no choice.
 template <typename T>
 bool DecideRounding(double head, double tail, double bound, T& result) {
-  if constexpr (std::is_same_v<T, float>) {
-    // Mostly there is room for the few roundings here as well.
-    const double sum = head + tail;
-    const double room = bound + std::fabs(sum) * 0x1p-50;
-    result = static_cast<float>(sum - room);
-    if (result == static_cast<float>(sum + room) && result != 0 && std::isfinite(result)) {
-      return true;
-    }
-  }
+  // Mostly there is room for the few roundings here as well. What is between the two is no tie.
+  const double sum = head + tail;
+  const double room = bound + std::fabs(sum) * 0x1p-50;
+  result = RoundQuickly(sum - room, T{});
+  if (result != T{} && result == RoundQuickly(sum + room, T{})) return true;
   if (bound == 0) {
-    const HeadTail sum = TwoSum(head, tail);
-    result = RoundOnce<T>(sum.head, sum.tail);
+    const HeadTail exact = TwoSum(head, tail);
+    result = RoundOnce<T>(exact.head, exact.tail);
     return true;
   }
   const HeadTail low = TwoSum(head, tail - bound);
@@ -154,9 +166,10 @@ struct SquareRooted {
     const double head = std::sqrt(sum.head);
     const double remainder = std::fma(-head, head, sum.head) + sum.tail;
     const double tail = remainder / (2 * head);
-    // The fused operation is exact; the next term of the series is tail^2 / (2 * head).
+    // The fused operation is exact; the next term of the series is tail^2 / (2 * head). A bound is
+    // less than a hundredth of the sum, so that the root is at most 1.01 * bound / (2 * head) off.
     const double more = std::fabs(tail) * 0x1p-50 + tail * tail / head;
-    return DecideRounding(head, tail, bound / head + more, result);
+    return DecideRounding(head, tail, bound / head * 0.51 + more, result);
   }
 };
 

@@ -131,13 +131,12 @@ class VectorTile {
   CopyTileFunction copy_ = CopyTileFor(sizeof(T));
 };
 
-// For groups that are left from a loop before: where these are few, they are worked on one by one,
-// or a cache line of columns at a time.
+// For groups that are left from a loop before: where these are few, they are worked on one by one.
 template <typename Tile, typename T, bool kMany>
 class SelectedTile : public VectorTile<Tile, T> {
  public:
   static constexpr bool kByVectors = kMany;
-  static constexpr int64_t kColumns = kMany ? 256 : 64 / sizeof(T);
+  static constexpr int64_t kColumns = kMany ? 256 : 1;
 };
 
 }  // namespace dmlop
