@@ -36,7 +36,7 @@ class SmallLoop {
       images_bytes *= geometry.dims()[d].size;
       if (images_bytes > kMaxImagesBytes) return false;
     }
-    return images_bytes <= kMaxImagesBytes && plane_bytes <= kMaxKeptBytes &&
+    return images_bytes <= kMaxImagesBytes && plane_bytes <= StreamBuffer::kMaxCapacity &&
            taps <= kMaxKeptBytes / plane_bytes && phases.Pay(taps);
   }
 
