@@ -34,7 +34,7 @@ bool LogOfSum(const BoundedSum& sum, T& result);
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 
-// The same bits, of a sum in two parts. The head is a multiple of 2^-46 below 2^7.
+// The same bits, of the exact sum of two parts. The head is a multiple of 2^-46 below 2^7.
 template <typename T>
 T LogOfExpSum(double max, HeadTail sum_of_exp);
 

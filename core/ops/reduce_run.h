@@ -2,6 +2,7 @@
 // times short.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/ops/reduce.h"
@@ -44,10 +45,20 @@ std::vector<int64_t> ReduceAgainWith(const ReduceDesc& desc, const ConstTensorVi
   return ReduceLoop<Tile>(plan, input, nullptr, output).RunOutputs(outputs);
 }
 
-// Whether it is better to choose these outputs out of all than to take all of their neighbours too.
+// Whether it is better to choose these outputs than to take all of their neighbours too: they lie
+// scattered.
 inline bool AreFew(const std::vector<int64_t>& outputs, const TensorView& output) {
+  constexpr int64_t kNeighbours = 256;
   constexpr int64_t kFewOf = 16;
-  return static_cast<int64_t>(outputs.size()) * kFewOf < output.layout.element_count();
+  int64_t touched = 0;
+  int64_t end = 0;
+  for (const int64_t number : outputs) {
+    if (number < end) continue;
+    touched += kNeighbours;
+    end = number / kNeighbours * kNeighbours + kNeighbours;
+  }
+  touched = std::min(touched, output.layout.element_count());
+  return static_cast<int64_t>(outputs.size()) * kFewOf < touched;
 }
 
 }  // namespace dmlop

@@ -173,9 +173,12 @@ void Validate(const UnfoldDesc& desc, Diagnostics& diagnostics) {
 std::vector<UnfoldDim> UnfoldDims(const UnfoldDesc& desc, const ConstTensorView& input) {
   std::vector<UnfoldDim> dims;
   for (size_t d = 0; d < desc.window_sizes->size(); ++d) {
-    dims.push_back({input.layout.sizes[d + 2], (*desc.window_sizes)[d], Blocks(desc, d),
-                    (*desc.strides)[d], (*desc.dilations)[d], (*desc.start_padding)[d],
-                    input.layout.strides[d + 2]});
+    const int64_t size = input.layout.sizes[d + 2];
+    const int64_t blocks = Blocks(desc, d);
+    // Steps that are never taken may be too long for an offset.
+    dims.push_back({size, (*desc.window_sizes)[d], blocks, blocks == 1 ? 1 : (*desc.strides)[d],
+                    (*desc.dilations)[d], (*desc.start_padding)[d],
+                    size == 1 ? 0 : input.layout.strides[d + 2]});
   }
   return dims;
 }

@@ -7,6 +7,7 @@ namespace {
 
 std::vector<Range> InsideOfTaps(const UnfoldDim& dim) {
   std::vector<Range> inside;
+  inside.reserve(static_cast<size_t>(dim.window));
   for (int64_t tap = 0; tap < dim.window; ++tap) inside.push_back(Inside(dim, tap));
   return inside;
 }

@@ -38,6 +38,14 @@ inline Range Inside(const UnfoldDim& dim, int64_t tap) {
   return {blocks_before(start), blocks_before(dim.size + start)};
 }
 
+// How many pieces of the output a thread takes at least, where it first has to bring about so many
+// bytes of the input into another form: what it writes then is several times as much.
+inline int64_t GrainFor(int64_t piece_bytes, int64_t prepared_bytes) {
+  constexpr int64_t kParallelBytes = 1 << 16;
+  constexpr int64_t kWrittenPerPrepared = 4;
+  return std::max(kParallelBytes, kWrittenPerPrepared * prepared_bytes) / piece_bytes + 1;
+}
+
 // A plane of the output. The lists belong to the caller.
 struct UnfoldPlace {
   int64_t n, channel;

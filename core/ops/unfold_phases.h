@@ -23,6 +23,9 @@ class UnfoldPhases {
 
   // Of the images of a plane, each with rows of as many elements as there are blocks.
   int64_t bytes() const { return count() * image_size_ * width_; }
+  // What a row of the plane takes of them.
+  int64_t row_bytes() const { return column_.stride * column_.blocks * width_; }
+
   // Puts some of the plane's rows where they belong.
   void Fill(Range rows, const std::byte* plane, std::byte* images) const;
 

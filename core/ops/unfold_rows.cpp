@@ -46,11 +46,10 @@ class RowLoop {
   }
 
   void Run() const {
-    constexpr int64_t kParallelBytes = 1 << 16;
     const TensorView& output = geometry_.output();
     const int64_t piece_bytes = piece_rows_ * piece_columns_ * width_;
     const bool streams = is_packed_ && output.element_bytes() >= kStreamBytes;
-    ParallelFor(Product(loops_), kParallelBytes / piece_bytes + 1, output.element_bytes(),
+    ParallelFor(Product(loops_), GrainFor(piece_bytes, 0), output.element_bytes(),
                 [&](int64_t begin, int64_t end) {
                   if (streams) {
                     StreamPieces(begin, end);

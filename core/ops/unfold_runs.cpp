@@ -1,5 +1,6 @@
 #include "core/ops/unfold_runs.h"
 
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -11,13 +12,14 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kParallelBytes = 1 << 16;
 // Of the input of a channel, or its images, that stay in the first-level cache while all taps are
 // written, plane after plane.
 constexpr int64_t kNearBytes = 24 << 10;
-// Other channels are taken strip by strip, so that what the taps have in common is near. A strip
-// begins at a line, but for the first of a plane: where planes are small, these would be many.
+// Other channels are taken strip by strip, so that what the taps have in common is near. A plane
+// may begin and end within lines, which are not streamed: where planes are small, these would be
+// many.
 constexpr int64_t kStripBytes = 4 << 10;
+constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
 constexpr int64_t kMinStrippedBytes = 8 << 10;
 constexpr int64_t kMaxStrippedTaps = 1 << 10;
 
@@ -26,7 +28,8 @@ bool PlanesAreRuns(const UnfoldGeometry& geometry) {
   const UnfoldDim& row = geometry.row_dim();
   const UnfoldDim& column = geometry.column_dim();
   const int64_t step = row.stride * row.step;
-  return column.stride * column.step == 1 && (step == column.blocks || row.blocks == 1);
+  return (column.stride * column.step == 1 || column.size == 1) &&
+         (step == column.blocks || row.blocks == 1 || row.size == 1);
 }
 
 bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
@@ -53,9 +56,7 @@ class PlaneLoop {
   void Run() const {
     const TensorView& output = geometry_.output();
     const bool streams = Streams(geometry_) && IsPacked(output.layout);
-    int64_t grain = kParallelBytes / geometry_.plane_bytes() + 1;
-    // Each thread makes images of the channels that it has planes of, which is worth it for many.
-    if (phases_) grain = std::max(grain, 4 * geometry_.tap_count());
+    const int64_t grain = GrainFor(geometry_.plane_bytes(), phases_ ? phases_->bytes() : 0);
     ParallelFor(Product(loops_), grain, output.element_bytes(), [&](int64_t begin, int64_t end) {
       if (streams) {
         StreamPlanes(begin, end);
@@ -69,7 +70,11 @@ class PlaneLoop {
   void WritePlanes(int64_t begin, int64_t end) const {
     ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace& place) {
       const GappedPlane plane{rows, geometry_.plane_bytes(), geometry_.OutputPlane(place)};
-      WriteStrip({&plane, 1}, 0, plane.bytes, false);
+      if (IsShortRow(rows)) {
+        std::memcpy(plane.to, rows.from, static_cast<size_t>(plane.bytes));
+      } else {
+        WriteStrip({&plane, 1}, 0, plane.bytes, false);
+      }
     });
   }
 
@@ -77,8 +82,19 @@ class PlaneLoop {
     StreamBuffer stream(geometry_.OutputPlane(geometry_.PlaceAt(IndexOf(loops_, begin))),
                         StreamBuffer::kMaxCapacity);
     ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace&) {
-      StreamGappedRows(rows, geometry_.plane_bytes(), stream);
+      const int64_t bytes = geometry_.plane_bytes();
+      if (IsShortRow(rows)) {
+        std::memcpy(stream.Next(bytes), rows.from, static_cast<size_t>(bytes));
+      } else {
+        StreamGappedRows(rows, bytes, stream);
+      }
     });
+  }
+
+  // A plane that is one row without padding, and so short that a kernel would not pay.
+  bool IsShortRow(const GappedRows& rows) const {
+    constexpr int64_t kShortBytes = 1 << 10;
+    return rows.row_bytes == geometry_.plane_bytes() && rows.row_bytes <= kShortBytes;
   }
 
   template <typename Write>
@@ -102,13 +118,14 @@ class PlaneLoop {
 class StripLoop {
  public:
   static bool IsWorthIt(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
-    const int64_t taps = geometry.tap_count();
-    return taps > 1 && taps <= kMaxStrippedTaps && geometry.plane_bytes() >= kMinStrippedBytes &&
-           !FitsNear(geometry, phases);
+    return geometry.tap_count() <= kMaxStrippedTaps &&
+           geometry.plane_bytes() >= kMinStrippedBytes && !FitsNear(geometry, phases);
   }
 
   StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry), phases_(phases) {
+      : geometry_(geometry),
+        phases_(phases),
+        strip_bytes_(geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes) {
     const Dims loops = geometry.loops();
     const int64_t* taps = loops.begin() + 2;
     const int64_t* blocks = taps + geometry.dims().size();
@@ -118,10 +135,8 @@ class StripLoop {
   }
 
   void Run() const {
-    constexpr int64_t kMinStrips = 4;  // where the first ones have to be filled into images
-    const int64_t strips = (geometry_.plane_bytes() + kStripBytes - 1) / kStripBytes;
-    int64_t grain = kParallelBytes / (kStripBytes * geometry_.tap_count()) + 1;
-    if (phases_) grain = std::max(grain, kMinStrips);
+    const int64_t strips = (geometry_.plane_bytes() + strip_bytes_ - 1) / strip_bytes_;
+    const int64_t grain = GrainFor(strip_bytes_ * geometry_.tap_count(), FirstRowsBytes());
     ParallelFor(Product(families_) * strips, grain, geometry_.output().element_bytes(),
                 [&](int64_t begin, int64_t end) {
                   UnfoldSource source(geometry_, phases_);
@@ -148,14 +163,22 @@ class StripLoop {
     const bool streams = Streams(geometry_);
     for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
       source.Prepare(place, InputRows(strip));
-      WriteStrip(planes, strip * kStripBytes, (strip + 1) * kStripBytes, streams);
+      WriteStrip(planes, strip * strip_bytes_, (strip + 1) * strip_bytes_, streams);
     }
     if (streams) FlushStreams();
   }
 
+  // Of the images, what a thread fills for its first strip: the rows from the first tap to the
+  // last.
+  int64_t FirstRowsBytes() const {
+    if (!phases_) return 0;
+    const UnfoldDim& row = geometry_.row_dim();
+    return std::min((row.window - 1) * row.dilation + 1, row.size) * phases_->row_bytes();
+  }
+
   // The rows that all taps see of a strip and of the line behind it.
   Range InputRows(int64_t strip) const {
-    const Range bytes{strip * kStripBytes, (strip + 1) * kStripBytes};
+    const Range bytes{strip * strip_bytes_, (strip + 1) * strip_bytes_};
     const UnfoldDim& row = geometry_.row_dim();
     const int64_t row_bytes = geometry_.column_dim().blocks * geometry_.width();
     const int64_t first = bytes.begin / row_bytes;
@@ -166,6 +189,7 @@ class StripLoop {
 
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
+  int64_t strip_bytes_;
   Dims taps_;
   Dims families_;  // N, C, blocks but the last two
 };

@@ -31,13 +31,16 @@ class SmallLoop {
   static bool IsWorthIt(const UnfoldGeometry& geometry, const UnfoldPhases& phases) {
     const int64_t plane_bytes = geometry.plane_bytes();
     const int64_t taps = geometry.row_dim().window * geometry.column_dim().window;
-    int64_t images_bytes = phases.bytes();
+    int64_t input_planes = 1;
+    int64_t output_planes = taps;
     for (size_t d = 0; d + 2 < geometry.dims().size(); ++d) {
-      images_bytes *= geometry.dims()[d].size;
-      if (images_bytes > kMaxImagesBytes) return false;
+      input_planes *= geometry.dims()[d].size;
+      output_planes *= geometry.dims()[d].window * geometry.dims()[d].blocks;
+      if (input_planes > kMaxImagesBytes) return false;
     }
-    return images_bytes <= kMaxImagesBytes && plane_bytes <= StreamBuffer::kMaxCapacity &&
-           taps <= kMaxKeptBytes / plane_bytes && phases.Pay(taps);
+    return input_planes * phases.bytes() <= kMaxImagesBytes &&
+           plane_bytes <= StreamBuffer::kMaxCapacity && taps <= kMaxKeptBytes / plane_bytes &&
+           phases.Pay(output_planes / input_planes);
   }
 
   SmallLoop(const UnfoldGeometry& geometry, const UnfoldPhases& phases)
@@ -52,13 +55,10 @@ class SmallLoop {
   }
 
   void Run() const {
-    constexpr int64_t kParallelBytes = 1 << 16;
     const TensorView& output = geometry_.output();
     const bool is_packed = IsPacked(output.layout);
     const bool streams = is_packed && output.element_bytes() >= kStreamBytes;
-    // Planes of several channels, since each thread makes the images of those that it begins in.
-    const int64_t of_channel = Product(loops_) / (loops_[0] * loops_[1]);
-    const int64_t grain = std::max(kParallelBytes / plane_bytes_ + 1, 4 * of_channel);
+    const int64_t grain = GrainFor(plane_bytes_, Product(input_planes_) * phases_.bytes());
     ParallelFor(Product(loops_), grain, output.element_bytes(), [&](int64_t begin, int64_t end) {
       if (streams) {
         StreamBuffer stream(Target(IndexOf(loops_, begin)), StreamBuffer::kMaxCapacity);

@@ -131,7 +131,8 @@ class VectorTile {
   CopyTileFunction copy_ = CopyTileFor(sizeof(T));
 };
 
-// For groups that are left from a loop before: where these are few, they are worked on one by one.
+// For groups that are left from a loop before: where these lie scattered, they are worked on one by
+// one.
 template <typename Tile, typename T, bool kMany>
 class SelectedTile : public VectorTile<Tile, T> {
  public:
