@@ -1,7 +1,12 @@
 #include "core/kernels/fixed_exp_sum.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
+#include <type_traits>
+
+#include "core/kernels/powers_of_two.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -20,56 +25,77 @@ namespace dmlop::HWY_NAMESPACE {
 using Integers = hn::RebindToSigned<Wide>;
 using IntegerVec = hn::Vec<Integers>;
 
-// e^x for x <= 0, within 2^-49 of the result, and 1 for 0; nearly 0 below -708. Only products and
-// sums, each rounded, so that the bits are the same everywhere.
+// 2^(k / 16), where k is at the lowest bits.
+HWY_INLINE WideVec PowerOfTwo(IntegerVec k) {
+  const Integers d;
+#if HWY_TARGET <= HWY_AVX3
+  const IntegerVec fraction{_mm512_permutex2var_epi64(_mm512_load_si512(kPowerBits.data()), k.raw,
+                                                      _mm512_load_si512(kPowerBits.data() + 8))};
+#else
+  const IntegerVec fraction =
+      hn::GatherIndex(d, kPowerBits.data(), hn::And(k, hn::Set(d, kPowerBits.size() - 1)));
+#endif
+  return hn::BitCast(Wide(), hn::Add(fraction, hn::ShiftLeft<kSixteenthsAt>(k)));
+}
+
+// e^x for x <= 0, within FixedExpSums::kRelativeBound of the result, and 1 for 0; nearly 0 below
+// -708. Only products and sums, each rounded, so that the bits are the same everywhere.
+template <typename T>
 HWY_INLINE WideVec ExpOfDifference(WideVec x) {
   const Wide d;
-  const hn::RebindToUnsigned<Wide> bits;
   const WideVec least = hn::Set(d, -708.0);
   x = hn::IfThenElse(hn::Gt(x, least), x, least);  // NaN too, which groups of other maxima give
-  // Adding 1.5 * 2^52 leaves k = round(x / ln 2) in the low bits of the sum.
-  const WideVec shifter = hn::Set(d, 0x1.8p52);
+  // Adding 1.5 * 2^48 leaves x / ln 2, rounded to 16ths, in the low bits of the sum.
+  const WideVec shifter = hn::Set(d, 0x1.8p48);
   const WideVec shifted = hn::Add(hn::Mul(x, hn::Set(d, 0x1.71547652b82fep0)), shifter);
   const WideVec k = hn::Sub(shifted, shifter);
-  // ln 2 in two parts; the product with the first, which ends in 20 zero bits, is exact.
-  WideVec r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42feep-1)));
-  r = hn::Sub(r, hn::Mul(k, hn::Set(d, 0x1.a39ef35793c76p-33)));
-  // The Taylor series to r^13 / 13! leaves 2^-57 for |r| <= ln(2) / 2. Its terms are combined as a
-  // tree to keep the chain of dependent operations short.
-  const WideVec r2 = hn::Mul(r, r);
-  const WideVec r4 = hn::Mul(r2, r2);
-  const auto four_terms = [&](double a, double b, double c, double e) HWY_ATTR {
-    const WideVec low = hn::Add(hn::Set(d, a), hn::Mul(r, hn::Set(d, b)));
-    const WideVec high = hn::Add(hn::Set(d, c), hn::Mul(r, hn::Set(d, e)));
-    return hn::Add(low, hn::Mul(r2, high));
-  };
-  const WideVec c2 = four_terms(1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120);
-  const WideVec c6 = four_terms(1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880);
-  const WideVec c10 = four_terms(1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800);
-  const WideVec rest = hn::Add(c2, hn::Mul(r4, hn::Add(c6, hn::Mul(r4, c10))));
-  const WideVec power = hn::Add(hn::Set(d, 1.0), hn::Add(r, hn::Mul(r2, rest)));
-  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(bits, shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent));
+  WideVec r;
+  if constexpr (std::is_same_v<T, Half>) {
+    r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42fefa39efp-1)));
+  } else {
+    // ln 2 in two parts; the product with the first, which ends in 20 zero bits, is exact.
+    r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42feep-1)));
+    r = hn::Sub(r, hn::Mul(k, hn::Set(d, 0x1.a39ef35793c76p-33)));
+  }
+  // The Taylor series leaves 2^-51 for |r| <= ln 2 / 32, or 2^-34.5.
+  constexpr double kCoefficients[] = {1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1.0, 1.0};
+  constexpr size_t kFirst = std::is_same_v<T, Half> ? 2 : 0;
+  WideVec rest = hn::Set(d, kCoefficients[kFirst]);
+  for (size_t i = kFirst + 1; i < std::size(kCoefficients); ++i) {
+    rest = hn::Add(hn::Mul(rest, r), hn::Set(d, kCoefficients[i]));
+  }
+  return hn::Mul(PowerOfTwo(hn::BitCast(Integers(), shifted)), rest);
 }
 
 // A vector of sums. A term is rounded to a multiple of the high unit, and what that leaves to one
 // of the low unit: adding 1.5 * 2^52 units leaves their number in the low bits.
-struct FixedSums {
-  IntegerVec high, low;
+class FixedSums {
+ public:
+  FixedSums(IntegerVec high, IntegerVec low) : high_(high), low_(low) {}
 
   HWY_INLINE void Add(WideVec term) {
-    const Wide d;
-    const WideVec shifter = hn::Set(d, 0x1.8p52 * FixedExpSums::kHighUnit);
-    const WideVec low_shifter = hn::Set(d, 0x1.8p52 * FixedExpSums::kLowUnit);
+    const WideVec shifter = hn::Set(Wide(), kHighShifter);
     const WideVec shifted = hn::Add(term, shifter);
     const WideVec rest = hn::Sub(term, hn::Sub(shifted, shifter));
-    high = hn::Add(high, UnitsIn(shifted, shifter));
-    low = hn::Add(low, UnitsIn(hn::Add(rest, low_shifter), low_shifter));
+    high_ = hn::Add(high_, hn::BitCast(Integers(), shifted));
+    low_ = hn::Add(low_, hn::BitCast(Integers(), hn::Add(rest, hn::Set(Wide(), kLowShifter))));
   }
 
-  static HWY_INLINE IntegerVec UnitsIn(WideVec shifted, WideVec shifter) {
-    return hn::Sub(hn::BitCast(Integers(), shifted), hn::BitCast(Integers(), shifter));
+  // The units, after so many additions.
+  HWY_INLINE IntegerVec High(int64_t count) const { return Without(kHighShifter, count, high_); }
+  HWY_INLINE IntegerVec Low(int64_t count) const { return Without(kLowShifter, count, low_); }
+
+ private:
+  static constexpr double kHighShifter = 0x1.8p52 * FixedExpSums::kHighUnit;
+  static constexpr double kLowShifter = 0x1.8p52 * FixedExpSums::kLowUnit;
+
+  // What is more than an integer holds wraps around, and back.
+  static HWY_INLINE IntegerVec Without(double shifter, int64_t count, IntegerVec sum) {
+    const uint64_t added = std::bit_cast<uint64_t>(shifter) * static_cast<uint64_t>(count);
+    return hn::Sub(sum, hn::Set(Integers(), static_cast<int64_t>(added)));
   }
+
+  IntegerVec high_, low_;
 };
 
 // As vectors add. Only what means nothing wraps around.
@@ -82,20 +108,19 @@ void AddRow(const T* x, int64_t count, const FixedExpSums& sums) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const WideVec max = hn::Set(d, *sums.max);
-  FixedSums total{hn::Zero(Integers()), hn::Zero(Integers())};
+  FixedSums total(hn::Zero(Integers()), hn::Zero(Integers()));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    total.Add(ExpOfDifference(hn::Sub(LoadWide(x + i), max)));
+    total.Add(ExpOfDifference<T>(hn::Sub(LoadWide(x + i), max)));
   }
   if (i < count) {
-    HWY_ALIGN double rest[hn::MaxLanes(Wide())];
-    std::fill_n(rest, lanes, -INFINITY);
-    for (int64_t k = i; k < count; ++k) rest[k - i] = static_cast<double>(WidenElement(x[k]));
-    total.Add(ExpOfDifference(hn::Sub(hn::Load(d, rest), max)));
+    const WideVec rest = hn::PromoteTo(d, LoadRest(Narrow(), x + i, count - i));
+    total.Add(ExpOfDifference<T>(hn::Sub(rest, max)));
   }
   HWY_ALIGN int64_t highs[hn::MaxLanes(Wide())], lows[hn::MaxLanes(Wide())];
-  hn::Store(total.high, Integers(), highs);
-  hn::Store(total.low, Integers(), lows);
+  const int64_t vectors = (count + lanes - 1) / lanes;
+  hn::Store(total.High(vectors), Integers(), highs);
+  hn::Store(total.Low(vectors), Integers(), lows);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     *sums.high = WrappingSum(*sums.high, highs[lane]);
     *sums.low = WrappingSum(*sums.low, lows[lane]);
@@ -108,12 +133,12 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   const Wide d;
   const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     const WideVec max = hn::LoadU(d, sums.max + c);
-    FixedSums total{hn::LoadU(Integers(), sums.high + c), hn::LoadU(Integers(), sums.low + c)};
+    FixedSums total(hn::LoadU(Integers(), sums.high + c), hn::LoadU(Integers(), sums.low + c));
     for (int64_t row = 0; row < few.count; ++row) {
-      total.Add(ExpOfDifference(hn::Sub(LoadWide(few.first + row * few.stride), max)));
+      total.Add(ExpOfDifference<T>(hn::Sub(LoadWide(few.first + row * few.stride), max)));
     }
-    hn::StoreU(total.high, Integers(), sums.high + c);
-    hn::StoreU(total.low, Integers(), sums.low + c);
+    hn::StoreU(total.High(few.count), Integers(), sums.high + c);
+    hn::StoreU(total.Low(few.count), Integers(), sums.low + c);
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     for (int64_t row = 0; row < few.count; ++row) {

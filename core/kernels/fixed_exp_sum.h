@@ -3,15 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/tensor/half.h"
 
 namespace dmlop {
 
 // Sums of groups side by side, of at most 2^16 terms each: that of e^(x - max[i]) over group i is
-// high[i] * 2^-46 + low[i] * 2^-92, within 2^-49 of it and 2^-93 for each term. max[i] is the
-// largest x; what comes of one that is not finite means nothing.
+// high[i] * 2^-46 + low[i] * 2^-92, within kRelativeBound of it and 2^-93 for each term. max[i] is
+// the largest x; what comes of one that is not finite means nothing.
 struct FixedExpSums {
+  // No result of FLOAT16 is known to more than 2^-31.
+  template <typename T>
+  static constexpr double kRelativeBound = std::is_same_v<T, Half> ? 0x1p-34 : 0x1p-49;
+
   static constexpr double kHighUnit = 0x1p-46;
   static constexpr double kLowUnit = 0x1p-92;
 

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "core/kernels/exp_sum.h"
+#include "core/kernels/powers_of_two.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,11 +31,6 @@ namespace dmlop::HWY_NAMESPACE {
 // binary32.
 HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   const Wide d;
-  alignas(64) static constexpr double kPowers[] = {
-      0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-      0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
-      0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
-      0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
   constexpr double kCoefficients[] = {0x1.55570aa7f019ep-5, 0x1.5557e551b58ccp-3,
                                       0x1.fffffffe5bc5fp-2, 0x1.fffffffb1350ap-1, 1.0};
   // The second operand is the result where one of them is NaN.
@@ -44,8 +40,9 @@ HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   const WideVec shifted = hn::MulAdd(clamped, hn::Set(d, 0x1.71547652b82fep0), shifter);
   const WideVec k = hn::Sub(shifted, shifter);
   const WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), clamped);
-  const __m512d fraction = _mm512_permutex2var_pd(
-      _mm512_load_pd(kPowers), _mm512_castpd_si512(shifted.raw), _mm512_load_pd(kPowers + 8));
+  const __m512d fraction =
+      _mm512_permutex2var_pd(_mm512_load_pd(kPowersOfTwo.data()), _mm512_castpd_si512(shifted.raw),
+                             _mm512_load_pd(kPowersOfTwo.data() + 8));
   const WideVec power{_mm512_scalef_pd(fraction, k.raw)};
   WideVec rest = hn::Set(d, kCoefficients[0]);
   for (size_t i = 1; i < std::size(kCoefficients); ++i) {

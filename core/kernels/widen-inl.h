@@ -9,6 +9,9 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/tensor/half.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,6 +66,20 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* x) {
 #else
   return wide;
 #endif
+}
+
+template <typename T>
+constexpr T kMinusInfinity = -INFINITY;
+template <>
+inline constexpr Half kMinusInfinity<Half>{0xFC00};
+
+// The same of fewer elements than a vector has, and -infinity for the others.
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> LoadRest(D d, const T* x, int64_t count) {
+  HWY_ALIGN T rest[hn::MaxLanes(D())];
+  std::fill_n(rest, hn::Lanes(d), kMinusInfinity<T>);
+  std::copy_n(x, count, rest);
+  return LoadFloats(d, rest);
 }
 
 template <typename T>

@@ -45,7 +45,7 @@ void ExpectWithinBound(const FixedSum& sum, const std::vector<T>& row, double ma
     mpfr_mul_d(part.get(), part.get(), unit, MPFR_RNDN);
     mpfr_sub(difference.get(), difference.get(), part.get(), MPFR_RNDN);
   }
-  mpfr_mul_d(expected.get(), expected.get(), 0x1p-49, MPFR_RNDN);
+  mpfr_mul_d(expected.get(), expected.get(), FixedExpSums::kRelativeBound<T>, MPFR_RNDN);
   mpfr_add_d(expected.get(), expected.get(), static_cast<double>(row.size()) * 0x1p-93, MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), expected.get()), 0);
 }

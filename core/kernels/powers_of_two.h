@@ -1,0 +1,29 @@
+// Powers of 2 by 16ths, from which exponentials are built.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace dmlop {
+
+// 2^(i / 16), rounded.
+alignas(64) inline constexpr std::array<double, 16> kPowersOfTwo = {
+    0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+
+// Their bits, less i where an exponent has its 16ths: the bits of 2^(k / 16) are these of the
+// lowest four bits of k, and k there.
+inline constexpr int kSixteenthsAt = 48;
+alignas(64) inline constexpr auto kPowerBits = [] {
+  std::array<int64_t, 16> bits{};
+  for (size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = std::bit_cast<int64_t>(kPowersOfTwo[i]) - (static_cast<int64_t>(i) << kSixteenthsAt);
+  }
+  return bits;
+}();
+
+}  // namespace dmlop
