@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "core/exact/elementary.h"
 
@@ -10,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "core/kernels/exp_sum.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "core/kernels/columns-inl.h"
@@ -24,189 +26,244 @@ HWY_INLINE double ExpOrNan(double x) {
   return std::isnan(x) ? x : Exp(x);
 }
 
-// Moves one group's sum to a new maximum, which is not less than the old one.
-HWY_INLINE void Rebase(double max, const ExpSums& sums) {
-  if (max == *sums.max) return;
-  if (*sums.sum != 0) *sums.sum *= ExpOrNan(*sums.max - max);
+// Moves one group's sum to a new maximum, unless the old one is larger.
+HWY_INLINE void Rebase(float max, const ExpSums& sums) {
+  if (!(max > *sums.max)) return;
+  if (*sums.sum != 0) *sums.sum *= ExpOrNan(static_cast<double>(*sums.max) - max);
   *sums.max = max;
 }
 
+// The largest; of NaN there may be any number.
 template <typename T>
-HWY_INLINE double MaxOf(const T* x, int64_t count) {
+HWY_INLINE float MaxOf(const T* x, int64_t count) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  double max = -INFINITY;
+  // Side by side: a maximum waits for the one before.
+  FloatVec max[4];
+  for (FloatVec& vector : max) vector = hn::Set(d, -INFINITY);
   int64_t i = 0;
-  if (count >= lanes) {
-    FloatVec vector = LoadFloats(d, x);
-    for (; i + lanes <= count; i += lanes) vector = hn::Max(vector, LoadFloats(d, x + i));
-    HWY_ALIGN float values[hn::MaxLanes(Floats())];
-    hn::Store(vector, d, values);
-    for (int64_t lane = 0; lane < lanes; ++lane) max = std::max<double>(max, values[lane]);
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    for (int64_t k = 0; k < 4; ++k) max[k] = hn::Max(max[k], LoadFloats(d, x + i + k * lanes));
   }
-  for (; i < count; ++i) max = std::max<double>(max, WidenElement(x[i]));
-  return max;
+  for (; i + lanes <= count; i += lanes) max[0] = hn::Max(max[0], LoadFloats(d, x + i));
+  if (i < count) max[1] = hn::Max(max[1], LoadRest(d, x + i, count - i));
+  const FloatVec most = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  return hn::GetLane(hn::MaxOfLanes(d, most));
 }
 
-// The sum of the lanes.
-HWY_INLINE double Total(WideVec sum) {
-  HWY_ALIGN double values[hn::MaxLanes(Wide())];
-  hn::Store(sum, Wide(), values);
-  double total = 0;
-  for (size_t lane = 0; lane < hn::Lanes(Wide()); ++lane) total += values[lane];
-  return total;
-}
+// How far ahead memory is asked: what is computed takes longer than the processor looks ahead by
+// itself.
+template <typename T>
+constexpr int64_t kAhead = (1 << 12) / static_cast<int64_t>(sizeof(T));
 
 // The sum of e^(x - max) over neighbours.
 template <typename T>
-HWY_INLINE double SumOfRow(const T* x, int64_t count, double max_of_row) {
+HWY_INLINE double SumOfRow(const T* x, int64_t count, float max_of_row) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const WideVec max = hn::Set(d, max_of_row);
+  const WideVec max = hn::Set(d, static_cast<double>(max_of_row));
   // Two at a time: a long polynomial waits for itself.
   WideVec even = hn::Zero(d);
   WideVec odd = hn::Zero(d);
   int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    hwy::Prefetch(x + i + kAhead<T>);
     even = AddExp(hn::Sub(LoadWide(x + i), max), even);
     odd = AddExp(hn::Sub(LoadWide(x + i + lanes), max), odd);
   }
-  double sum = Total(hn::Add(even, odd));
-  for (; i < count; ++i) {
-    sum += ExpOrNan(static_cast<double>(WidenElement(x[i])) - max_of_row);
+  for (; i < count; i += lanes) {
+    const WideVec last = i + lanes <= count
+                             ? LoadWide(x + i)
+                             : hn::PromoteTo(d, LoadRest(Narrow(), x + i, count - i));
+    even = AddExp(hn::Sub(last, max), even);
   }
-  return sum;
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// FLOAT16 in binary32: twice as many at a time.
+// FLOAT16 in binary32: twice as many at a time. That many terms are added up before they are
+// widened.
+constexpr int64_t kNarrowTerms = 8;
 
-// Adds kCount terms, `step` elements apart, which are added up in binary32 first.
-template <int64_t kCount>
-HWY_INLINE void AddTerms(const Half* x, int64_t step, FloatVec max, WideFloats& sum) {
+HWY_INLINE double SumOfRow(const Half* x, int64_t count, float max_of_row) {
   const Floats d;
-  FloatVec terms = hn::Zero(d);
-  for (int64_t i = 0; i < kCount; ++i) {
-    terms = AddExp(hn::Sub(LoadFloats(d, x + i * step), max), terms);
-  }
-  const WideFloats wide = WidenFloats(terms);
-  sum.low = hn::Add(sum.low, wide.low);
-  sum.high = hn::Add(sum.high, wide.high);
-}
-
-HWY_INLINE void AddManyTerms(const Half* x, int64_t count, int64_t step, FloatVec max,
-                             WideFloats& sum) {
-  int64_t i = 0;
-  for (; i + 4 <= count; i += 4) AddTerms<4>(x + i * step, step, max, sum);
-  for (; i < count; ++i) AddTerms<1>(x + i * step, step, max, sum);
-}
-
-HWY_INLINE double SumOfRow(const Half* x, int64_t count, double max_of_row) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const FloatVec max = hn::Set(d, max_of_row);
   WideFloats sum{hn::Zero(Wide()), hn::Zero(Wide())};
-  const int64_t vectors = count / lanes;
-  AddManyTerms(x, vectors, lanes, hn::Set(Floats(), static_cast<float>(max_of_row)), sum);
-  double total = Total(hn::Add(sum.low, sum.high));
-  for (int64_t i = vectors * lanes; i < count; ++i) {
-    total += ExpOrNan(static_cast<double>(WidenElement(x[i])) - max_of_row);
+  const auto add = [&](FloatVec terms) HWY_ATTR {
+    const WideFloats wide = WidenFloats(terms);
+    sum.low = hn::Add(sum.low, wide.low);
+    sum.high = hn::Add(sum.high, wide.high);
+  };
+  const int64_t some = kNarrowTerms * lanes;
+  int64_t i = 0;
+  for (; i + some <= count; i += some) {
+    FloatVec terms = hn::Zero(d);
+    for (int64_t k = i; k < i + some; k += lanes) {
+      if ((k - i) % kLine<Half> == 0) hwy::Prefetch(x + k + kAhead<Half>);
+      terms = AddExp(hn::Sub(LoadFloats(d, x + k), max), terms);
+    }
+    add(terms);
   }
-  return total;
+  for (; i < count; i += lanes) {
+    const FloatVec last = i + lanes <= count ? LoadFloats(d, x + i) : LoadRest(d, x + i, count - i);
+    add(AddExp(hn::Sub(last, max), hn::Zero(d)));
+  }
+  return hn::GetLane(hn::SumOfLanes(Wide(), hn::Add(sum.low, sum.high)));
 }
 #endif
 
-// A piece at a time: its maximum, then its exponentials while it is in the first-level cache.
-constexpr int64_t kPiece = 1024;
+// A piece at a time, which is in the first-level cache if the maximum so far turns out to be too
+// small. The first elements tell what to start with.
+constexpr int64_t kPiece = 2048;
+constexpr int64_t kFirstElements = 256;
 
 template <typename T>
 void AddRow(const T* x, int64_t count, const ExpSums& sums) {
   for (int64_t begin = 0; begin < count; begin += kPiece) {
     const T* piece = x + begin;
     const int64_t size = HWY_MIN(kPiece, count - begin);
-    Rebase(std::max(*sums.max, MaxOf(piece, size)), sums);
-    *sums.sum += SumOfRow(piece, size, *sums.max);
+    if (*sums.max == ExpSums::kStartMax) {
+      Rebase(MaxOf(piece, HWY_MIN(size, kFirstElements)), sums);
+    }
+    double sum = SumOfRow(piece, size, *sums.max);
+    if (!(sum <= kMostOfTerms)) {
+      Rebase(MaxOf(piece, size), sums);
+      sum = SumOfRow(piece, size, *sums.max);
+    }
+    *sums.sum += sum;
   }
 }
 
-// The same for each lane, where there is a new maximum.
-HWY_INLINE WideVec Rebase(WideVec old_max, WideVec max, WideVec sum) {
-  const Wide d;
-  if (hn::AllTrue(d, hn::Eq(old_max, max))) return sum;
-  HWY_ALIGN double factors[hn::MaxLanes(Wide())];
-  hn::Store(hn::Sub(old_max, max), d, factors);
-  for (size_t lane = 0; lane < hn::Lanes(d); ++lane) factors[lane] = ExpOrNan(factors[lane]);
-  return hn::Mul(sum, hn::Load(d, factors));
+// A vector of columns, and how many of FLOAT64 their sums are.
+template <typename T>
+struct ColumnsOf {
+  using D = Narrow;
+  static constexpr int64_t kSums = 1;
+};
+#if HWY_TARGET != HWY_SCALAR
+template <>
+struct ColumnsOf<Half> {
+  using D = Floats;
+  static constexpr int64_t kSums = 2;
+};
+#endif
+
+template <typename T>
+HWY_INLINE int64_t ColumnsPerVector() {
+  return static_cast<int64_t>(hn::Lanes(typename ColumnsOf<T>::D()));
 }
 
-// Makes room for new terms: where one is too large, there is a new maximum. Returns the maxima.
-HWY_INLINE WideVec MakeRoom(WideVec highest, const ExpSums& sums) {
-  const Wide d;
-  const WideVec old_max = hn::LoadU(d, sums.max);
-  const auto moves = hn::Gt(highest, hn::Add(old_max, hn::Set(d, ExpSums::kHeadroom)));
-  if (hn::AllFalse(d, moves)) return old_max;
-  const WideVec max = hn::IfThenElse(moves, highest, old_max);
-  hn::StoreU(max, d, sums.max);
-  hn::StoreU(Rebase(old_max, max, hn::LoadU(d, sums.sum)), d, sums.sum);
-  return max;
-}
-
-template <typename D, typename T>
-HWY_INLINE hn::Vec<D> MaxOfRows(D d, const T* x, int64_t rows, int64_t row_stride) {
-  hn::Vec<D> highest = LoadFloats(d, x);
+// Moves the sums of a vector of columns to the maxima of some rows.
+template <typename T>
+HWY_INLINE void RebaseColumns(const T* x, int64_t rows, int64_t row_stride, const ExpSums& sums) {
+  const typename ColumnsOf<T>::D d;
+  auto highest = LoadFloats(d, x);
   for (int64_t row = 1; row < rows; ++row) {
     highest = hn::Max(highest, LoadFloats(d, x + row * row_stride));
   }
-  return highest;
+  HWY_ALIGN float maxima[hn::MaxLanes(d)];
+  hn::Store(highest, d, maxima);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) Rebase(maxima[i], {sums.max + i, sums.sum + i});
 }
 
-template <typename T>
-HWY_INLINE int64_t ColumnsAtATime() {
-  return static_cast<int64_t>(hn::Lanes(Wide()));
-}
-
-template <typename T>
-HWY_INLINE void AddVectorOfColumns(const T* x, int64_t rows, int64_t row_stride,
-                                   const ExpSums& sums) {
+// The sums of e^(x - max) over some rows, at most kFewRows. Of kVectors by turns, since each sum
+// waits for its last term.
+template <int64_t kVectors, typename T>
+HWY_INLINE void SumRows(const T* x, int64_t rows, int64_t row_stride, const float* max,
+                        WideVec* sums) {
   const Wide d;
-  const WideVec max = MakeRoom(hn::PromoteTo(d, MaxOfRows(Narrow(), x, rows, row_stride)), sums);
-  WideVec sum = hn::LoadU(d, sums.sum);
-  for (int64_t row = 0; row < rows; ++row) {
-    sum = AddExp(hn::Sub(LoadWide(x + row * row_stride), max), sum);
+  const int64_t lanes = ColumnsPerVector<T>();
+  WideVec maxima[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) {
+    maxima[v] = LoadWide(max + v * lanes);
+    sums[v] = hn::Zero(d);
   }
-  hn::StoreU(sum, d, sums.sum);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      sums[v] = AddExp(hn::Sub(LoadWide(x + row * row_stride + v * lanes), maxima[v]), sums[v]);
+    }
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
-template <>
-HWY_INLINE int64_t ColumnsAtATime<Half>() {
-  return static_cast<int64_t>(hn::Lanes(Floats()));
-}
-
-HWY_INLINE void AddVectorOfColumns(const Half* x, int64_t rows, int64_t row_stride,
-                                   const ExpSums& sums) {
-  const Wide d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()) / 2);
-  const ExpSums high{sums.max + lanes, sums.sum + lanes};
-  const WideFloats highest = WidenFloats(MaxOfRows(Floats(), x, rows, row_stride));
-  const FloatVec max = NarrowFloats({MakeRoom(highest.low, sums), MakeRoom(highest.high, high)});
-  WideFloats sum{hn::LoadU(d, sums.sum), hn::LoadU(d, high.sum)};
-  AddManyTerms(x, rows, row_stride, max, sum);
-  hn::StoreU(sum.low, d, sums.sum);
-  hn::StoreU(sum.high, d, high.sum);
+template <int64_t kVectors>
+HWY_INLINE void SumRows(const Half* x, int64_t rows, int64_t row_stride, const float* max,
+                        WideVec* sums) {
+  static_assert(kFewRows <= kNarrowTerms);
+  const Floats d;
+  const int64_t lanes = ColumnsPerVector<Half>();
+  FloatVec maxima[kVectors], terms[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) {
+    maxima[v] = hn::LoadU(d, max + v * lanes);
+    terms[v] = hn::Zero(d);
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      terms[v] =
+          AddExp(hn::Sub(LoadFloats(d, x + row * row_stride + v * lanes), maxima[v]), terms[v]);
+    }
+  }
+  for (int64_t v = 0; v < kVectors; ++v) {
+    const WideFloats wide = WidenFloats(terms[v]);
+    sums[2 * v] = wide.low;
+    sums[2 * v + 1] = wide.high;
+  }
 }
 #endif
+
+template <int64_t kVectors, typename T>
+HWY_INLINE void AddVectorsOfColumns(const FewRows<T>& rows, const ExpSums& sums) {
+  const Wide d;
+  const int64_t lanes = ColumnsPerVector<T>();
+  const auto rebase = [&]() HWY_ATTR {
+    for (int64_t c = 0; c < kVectors * lanes; c += lanes) {
+      RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+    }
+  };
+  // Neighbours mostly begin together; if not, one of them has no room.
+  if (*sums.max == ExpSums::kStartMax) rebase();
+  constexpr int64_t kSums = kVectors * ColumnsOf<T>::kSums;
+  WideVec terms[kSums];
+  const auto have_room = [&]() HWY_ATTR {
+    SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
+    bool all = true;
+    for (const WideVec sum : terms) {
+      all = all && hn::AllTrue(d, hn::Le(sum, hn::Set(d, kMostOfTerms)));
+    }
+    return all;
+  };
+  if (!have_room()) {
+    rebase();
+    have_room();
+  }
+  for (int64_t i = 0; i < kSums; ++i) {
+    double* const sum = sums.sum + i * static_cast<int64_t>(hn::Lanes(d));
+    hn::StoreU(hn::Add(hn::LoadU(d, sum), terms[i]), d, sum);
+  }
+}
 
 template <typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ExpSums& sums) {
+  const int64_t lanes = ColumnsPerVector<T>();
+  const int64_t pairs = columns / (2 * lanes) * (2 * lanes);
+  const auto pair = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
+    AddVectorsOfColumns<2>(few, {sums.max + c, sums.sum + c});
+  };
+  const auto none = [](const FewRows<T>&, int64_t) {};
+  ForEachColumns(x, rows, row_stride, pairs, 2 * lanes, pair, none);
+  if (pairs == columns) return;
+  // Less than a pair.
   const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    AddVectorOfColumns(few.first, few.count, few.stride, {sums.max + c, sums.sum + c});
+    AddVectorsOfColumns<1>(few, {sums.max + pairs + c, sums.sum + pairs + c});
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     for (int64_t row = 0; row < few.count; ++row) {
-      AddRow(few.first + row * few.stride, 1, {sums.max + c, sums.sum + c});
+      AddRow(few.first + row * few.stride, 1, {sums.max + pairs + c, sums.sum + pairs + c});
     }
   };
-  ForEachColumns(x, rows, row_stride, columns, ColumnsAtATime<T>(), vector, single);
+  ForEachColumns(x + pairs, rows, row_stride, columns - pairs, lanes, vector, single);
 }
 
 template <typename T>

@@ -21,17 +21,17 @@ struct ExpSums {
   // becomes, 2^-36.4.
   //
   // Those of FLOAT16 are exponentials in binary32, within 2^-20.7, of differences of up to
-  // kHeadroom, which rounding leaves within 2^-21; at most four are added in binary32, which loses
-  // 2^-22. All in all that is 2^-19.5.
+  // kHeadroom, which rounding leaves within 2^-21; at most eight are added in binary32, which loses
+  // 2^-21. All in all that is 2^-19.3.
   template <typename T>
   static constexpr double kRelativeBound = std::is_same_v<T, Half> ? 0x1p-19 : 0x1p-35;
 
   // Moving a sum takes longer than adding to it, and terms of up to e^16 are as exact as others.
   static constexpr double kHeadroom = 16;
 
-  static constexpr double kStartMax = -static_cast<double>(std::numeric_limits<float>::max());
+  static constexpr float kStartMax = -std::numeric_limits<float>::max();
 
-  double* max;  // starts at kStartMax
+  float* max;   // starts at kStartMax
   double* sum;  // starts at 0
 };
 

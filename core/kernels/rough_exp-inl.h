@@ -21,7 +21,11 @@ namespace dmlop::HWY_NAMESPACE {
 // AddExp(x, sum) is sum + e^x for x <= ExpSums::kHeadroom. The exponential is 1 for 0, nearly 0 for
 // what is far below, -infinity included, and NaN for NaN. In binary64 it is within 2^-37 of the
 // result; in binary32 within 2^-20.7, besides the rounding of the sum, unless it is so small that
-// sums of 1 and more do not mind.
+// sums of 1 and more do not mind. For a larger x it means nothing, but that it is more than
+// kMostOfTerms, infinite or NaN.
+
+// What a sum of terms tells of that is not more: none was too large. Less than e^kHeadroom.
+constexpr double kMostOfTerms = 0x1p23;
 
 #if HWY_TARGET <= HWY_AVX3
 
@@ -73,11 +77,17 @@ HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
 
 #else
 
+// NaN stays.
+template <typename V>
+HWY_INLINE V Limit(V x, V least, V most) {
+  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+  return hn::IfThenElse(hn::Gt(x, most), most, x);
+}
+
 HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> bits;
-  const WideVec least = hn::Set(d, -700.0);
-  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+  x = Limit(x, hn::Set(d, -700.0), hn::Set(d, 40.0));
   // Adding 1.5 * 2^52 leaves k = round(x / ln 2) in the low bits of the sum.
   const WideVec shifter = hn::Set(d, 0x1.8p52);
   const WideVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), shifter);
@@ -105,8 +115,7 @@ HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
 HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
   const Floats d;
   const hn::RebindToUnsigned<Floats> bits;
-  const FloatVec least = hn::Set(d, -87.0f);
-  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+  x = Limit(x, hn::Set(d, -87.0f), hn::Set(d, 40.0f));
   const FloatVec shifter = hn::Set(d, 0x1.8p23f);
   const FloatVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p0f), shifter);
   const FloatVec k = hn::Sub(shifted, shifter);

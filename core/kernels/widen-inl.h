@@ -41,11 +41,6 @@ HWY_INLINE WideFloats WidenFloats(FloatVec x) {
   return {hn::PromoteTo(Wide(), hn::LowerHalf(half, x)),
           hn::PromoteTo(Wide(), hn::UpperHalf(half, x))};
 }
-
-HWY_INLINE FloatVec NarrowFloats(const WideFloats& x) {
-  const hn::Half<Floats> half;
-  return hn::Combine(Floats(), hn::DemoteTo(half, x.high), hn::DemoteTo(half, x.low));
-}
 #endif
 
 // A vector of FLOAT32, as many as D says.

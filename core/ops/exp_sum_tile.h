@@ -39,14 +39,19 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
   void Merge(int64_t o, const ExpSumTile& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
     const size_t k = static_cast<size_t>(p);
-    const double max = std::max(maxima_[i], other.maxima_[k]);
-    if (!std::isfinite(maxima_[i]) || !std::isfinite(other.maxima_[k]) || std::isinf(sums_[i]) ||
+    const double max_here = maxima_[i];
+    const double max_there = other.maxima_[k];
+    if (!std::isfinite(max_here) || !std::isfinite(max_there) || std::isinf(sums_[i]) ||
         std::isinf(other.sums_[k])) {
       sums_[i] = INFINITY;
       return;
     }
-    sums_[i] = sums_[i] * Exp(maxima_[i] - max) + other.sums_[k] * Exp(other.maxima_[k] - max);
-    maxima_[i] = max;
+    if (max_here < max_there) {
+      sums_[i] = sums_[i] * Exp(max_here - max_there) + other.sums_[k];
+      maxima_[i] = other.maxima_[k];
+    } else {
+      sums_[i] += other.sums_[k] * Exp(max_there - max_here);
+    }
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {
@@ -73,7 +78,7 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
   ExpSums Sums(int64_t o) { return {maxima_.data() + o, sums_.data() + o}; }
 
   ExpSumKernels<T> kernels_;
-  std::vector<double> maxima_;
+  std::vector<float> maxima_;
   std::vector<double> sums_;
 };
 

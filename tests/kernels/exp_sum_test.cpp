@@ -31,7 +31,8 @@ TEST_P(ExpSumOnIsa, RowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
-      double max = ExpSums::kStartMax, sum = 0;
+      float max = ExpSums::kStartMax;
+      double sum = 0;
       ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
       ExpectWithinBound(max, sum, row);
     });
@@ -45,7 +46,8 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
       const int64_t rows = UniformInt(engine, 1, 50);
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * columns);
       const size_t n = static_cast<size_t>(columns);
-      std::vector<double> max(n, ExpSums::kStartMax), sum(n, 0.0);
+      std::vector<float> max(n, ExpSums::kStartMax);
+      std::vector<double> sum(n, 0.0);
       ExpSumKernelsFor<T>().add_columns(tile.data(), rows, columns, columns,
                                         {max.data(), sum.data()});
       for (size_t c = 0; c < n; ++c) {
@@ -57,15 +59,22 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
   });
 }
 
-// A new maximum at every term, one call each: the sum moves every time.
-TEST_P(ExpSumOnIsa, RisingTermsKeepTheirBound) {
-  std::vector<float> row;
-  double max = ExpSums::kStartMax, sum = 0;
+// The first column needs a new maximum in every row, and the sums beside it move with it.
+TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
+  constexpr size_t kColumns = 64;
+  std::vector<float> max(kColumns, ExpSums::kStartMax);
+  std::vector<double> sum(kColumns, 0.0);
+  std::vector<float> first, second;
   for (int i = 0; i < (1 << 16); ++i) {
-    row.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
-    ExpSumKernelsFor<float>().add_row(&row.back(), 1, {&max, &sum});
+    first.push_back(static_cast<float>(i) * 20);
+    second.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
+    std::vector<float> row(kColumns, second.back());
+    row.front() = first.back();
+    ExpSumKernelsFor<float>().add_columns(row.data(), 1, kColumns, kColumns,
+                                          {max.data(), sum.data()});
   }
-  ExpectWithinBound(max, sum, row);
+  ExpectWithinBound(max[0], sum[0], first);
+  ExpectWithinBound(max[1], sum[1], second);
 }
 
 // Terms as large as a sum takes without moving, where differences lose most.
@@ -78,7 +87,8 @@ TEST_P(ExpSumOnIsa, LargeTermsKeepTheirBound) {
       const double near = ExpSums::kHeadroom - Uniform(engine, 0, 0.1);
       tile.push_back(FromDouble<T>(TowardZero<T>(near)));
     }
-    std::vector<double> max(kColumns, ExpSums::kStartMax), sum(kColumns, 0.0);
+    std::vector<float> max(kColumns, ExpSums::kStartMax);
+    std::vector<double> sum(kColumns, 0.0);
     for (size_t row = 0; row < 200; ++row) {
       ExpSumKernelsFor<T>().add_columns(tile.data() + row * kColumns, 1, kColumns, kColumns,
                                         {max.data(), sum.data()});
@@ -96,7 +106,8 @@ TEST_P(ExpSumOnIsa, SpecialElementsShow) {
     for (const float special : {INFINITY, NAN}) {
       std::vector<float> row(static_cast<size_t>(count), 1.5f);
       row[static_cast<size_t>(count / 2)] = special;
-      double max = ExpSums::kStartMax, sum = 0;
+      float max = ExpSums::kStartMax;
+      double sum = 0;
       ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
       EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
     }
@@ -107,7 +118,8 @@ TEST_P(ExpSumOnIsa, SpecialElementsShow) {
 TEST_P(ExpSumOnIsa, NegativeInfinitiesAddNothing) {
   for (const int64_t count : kCounts) {
     std::vector<float> row(static_cast<size_t>(count), -INFINITY);
-    double max = ExpSums::kStartMax, sum = 0;
+    float max = ExpSums::kStartMax;
+    double sum = 0;
     ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
     EXPECT_LT(sum, 0.5);
     row.front() = row.back() = 1.5f;
