@@ -18,12 +18,14 @@ alignas(64) inline constexpr std::array<double, 16> kPowersOfTwo = {
 // Their bits, less i where an exponent has its 16ths: the bits of 2^(k / 16) are these of the
 // lowest four bits of k, and k there.
 inline constexpr int kSixteenthsAt = 48;
-alignas(64) inline constexpr auto kPowerBits = [] {
+constexpr std::array<int64_t, 16> PowerBits() {
   std::array<int64_t, 16> bits{};
   for (size_t i = 0; i < bits.size(); ++i) {
-    bits[i] = std::bit_cast<int64_t>(kPowersOfTwo[i]) - (static_cast<int64_t>(i) << kSixteenthsAt);
+    const int64_t sixteenths = static_cast<int64_t>(i) << kSixteenthsAt;
+    bits[i] = std::bit_cast<int64_t>(kPowersOfTwo[i]) - sixteenths;
   }
   return bits;
-}();
+}
+alignas(64) inline constexpr std::array<int64_t, 16> kPowerBits = PowerBits();
 
 }  // namespace dmlop
