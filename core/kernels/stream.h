@@ -9,6 +9,9 @@ namespace dmlop {
 
 // Outputs from here on do not fit into the caches and are streamed.
 inline constexpr int64_t kStreamBytes = 1 << 23;
+// The same where short pieces are written here and there: what a cache would have to read for them
+// is not seen coming.
+inline constexpr int64_t kStreamPiecesBytes = kStreamBytes / 2;
 
 // Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
 // becomes visible to other threads with FlushStreams.

@@ -165,7 +165,7 @@ TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool compu
   plan.has_rows =
       nest.rank() == 0 || (nest.strides[kTo].back() == 1 && nest.strides[kFrom].back() == 1 &&
                            box.back() * width >= kRowBytes);
-  plan.streams = Product(nest.sizes) * width >= kStreamBytes && run * width >= 2 * kLine;
+  plan.streams = Product(nest.sizes) * width >= kStreamPiecesBytes && run * width >= 2 * kLine;
   plan.buffered = !plan.has_rows && (plan.streams || transposed || computes);
   if (!(box == nest.sizes)) {
     const size_t strip_loop = transposed ? SourceOrder(nest).Next(box, nest.sizes) : nest.rank();

@@ -42,10 +42,6 @@ bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>&
   return true;
 }
 
-bool Streams(const UnfoldGeometry& geometry) {
-  return geometry.output().element_bytes() >= kStreamBytes;
-}
-
 // --- plane after plane, as they follow each other in the output ----------------------------------
 
 class PlaneLoop {
@@ -55,7 +51,7 @@ class PlaneLoop {
 
   void Run() const {
     const TensorView& output = geometry_.output();
-    const bool streams = Streams(geometry_) && IsPacked(output.layout);
+    const bool streams = output.element_bytes() >= kStreamBytes && IsPacked(output.layout);
     const int64_t grain = GrainFor(geometry_.plane_bytes(), phases_ ? phases_->bytes() : 0);
     ParallelFor(Product(loops_), grain, output.element_bytes(), [&](int64_t begin, int64_t end) {
       if (streams) {
@@ -123,9 +119,7 @@ class StripLoop {
   }
 
   StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry),
-        phases_(phases),
-        strip_bytes_(geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes) {
+      : geometry_(geometry), phases_(phases), strip_bytes_(StripBytes(geometry)) {
     const Dims loops = geometry.loops();
     const int64_t* taps = loops.begin() + 2;
     const int64_t* blocks = taps + geometry.dims().size();
@@ -151,6 +145,15 @@ class StripLoop {
   }
 
  private:
+  // Strips are as long as each other, in whole lines, so that none is but a few lines.
+  static int64_t StripBytes(const UnfoldGeometry& geometry) {
+    const int64_t wanted = geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes;
+    const int64_t plane = geometry.plane_bytes();
+    const int64_t strips = std::max((plane + wanted / 2) / wanted, int64_t{1});
+    const int64_t lines = strips * StreamBuffer::kLine;
+    return (plane + lines - 1) / lines * StreamBuffer::kLine;
+  }
+
   // Of the planes of all taps at the same N, C and blocks.
   void WriteStrips(const Dims& family, Range strips, UnfoldSource& source) const {
     Dims tap = Dims::Filled(taps_.size(), 0);
@@ -160,7 +163,7 @@ class StripLoop {
       planes.push_back(
           {source.RowsOf(place), geometry_.plane_bytes(), geometry_.OutputPlane(place)});
     }
-    const bool streams = Streams(geometry_);
+    const bool streams = geometry_.output().element_bytes() >= kStreamPiecesBytes;
     for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
       source.Prepare(place, InputRows(strip));
       WriteStrip(planes, strip * strip_bytes_, (strip + 1) * strip_bytes_, streams);
