@@ -1,7 +1,9 @@
 // Whether ten times the data takes ten times as long, at every rank and stride form. Of each row:
 //
 //   linearity  the best time of 160 Mi elements over ten times that of 16 Mi, both beyond the
-//   caches best       bytes per second of the 160 Mi: how far a form falls behind the packed one
+//              caches
+//
+//   best       bytes per second of the 160 Mi: how far a form falls behind the packed one
 #include <limits>
 #include <numeric>
 #include <string>
