@@ -119,7 +119,7 @@ class StripLoop {
   }
 
   StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry), phases_(phases), strip_bytes_(StripBytes(geometry)) {
+      : geometry_(geometry), phases_(phases), strips_(StripsOf(geometry)) {
     const Dims loops = geometry.loops();
     const int64_t* taps = loops.begin() + 2;
     const int64_t* blocks = taps + geometry.dims().size();
@@ -129,29 +129,30 @@ class StripLoop {
   }
 
   void Run() const {
-    const int64_t strips = (geometry_.plane_bytes() + strip_bytes_ - 1) / strip_bytes_;
-    const int64_t grain = GrainFor(strip_bytes_ * geometry_.tap_count(), FirstRowsBytes());
-    ParallelFor(Product(families_) * strips, grain, geometry_.output().element_bytes(),
-                [&](int64_t begin, int64_t end) {
+    const int64_t written = geometry_.plane_bytes() * geometry_.tap_count() / strips_;
+    ParallelFor(Product(families_) * strips_, GrainFor(written, FirstRowsBytes()),
+                geometry_.output().element_bytes(), [&](int64_t begin, int64_t end) {
                   UnfoldSource source(geometry_, phases_);
                   for (int64_t i = begin; i < end;) {
-                    const int64_t family = i / strips;
-                    const int64_t until = std::min(end, (family + 1) * strips);
+                    const int64_t family = i / strips_;
+                    const int64_t until = std::min(end, (family + 1) * strips_);
                     WriteStrips(IndexOf(families_, family),
-                                {i - family * strips, until - family * strips}, source);
+                                {i - family * strips_, until - family * strips_}, source);
                     i = until;
                   }
                 });
   }
 
  private:
-  // Strips are as long as each other, in whole lines, so that none is but a few lines.
-  static int64_t StripBytes(const UnfoldGeometry& geometry) {
-    const int64_t wanted = geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes;
-    const int64_t plane = geometry.plane_bytes();
-    const int64_t strips = std::max((plane + wanted / 2) / wanted, int64_t{1});
-    const int64_t lines = strips * StreamBuffer::kLine;
-    return (plane + lines - 1) / lines * StreamBuffer::kLine;
+  static int64_t StripsOf(const UnfoldGeometry& geometry) {
+    const int64_t bytes = geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes;
+    return std::max((geometry.plane_bytes() + bytes / 2) / bytes, int64_t{1});
+  }
+
+  // Whole lines; no strip has more than one more than another.
+  int64_t StripBegin(int64_t strip) const {
+    const int64_t lines = (geometry_.plane_bytes() + StreamBuffer::kLine - 1) / StreamBuffer::kLine;
+    return lines * strip / strips_ * StreamBuffer::kLine;
   }
 
   // Of the planes of all taps at the same N, C and blocks.
@@ -166,7 +167,7 @@ class StripLoop {
     const bool streams = geometry_.output().element_bytes() >= kStreamPiecesBytes;
     for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
       source.Prepare(place, InputRows(strip));
-      WriteStrip(planes, strip * strip_bytes_, (strip + 1) * strip_bytes_, streams);
+      WriteStrip(planes, StripBegin(strip), StripBegin(strip + 1), streams);
     }
     if (streams) FlushStreams();
   }
@@ -181,7 +182,7 @@ class StripLoop {
 
   // The rows that all taps see of a strip and of the line behind it.
   Range InputRows(int64_t strip) const {
-    const Range bytes{strip * strip_bytes_, (strip + 1) * strip_bytes_};
+    const Range bytes{StripBegin(strip), StripBegin(strip + 1)};
     const UnfoldDim& row = geometry_.row_dim();
     const int64_t row_bytes = geometry_.column_dim().blocks * geometry_.width();
     const int64_t first = bytes.begin / row_bytes;
@@ -192,7 +193,7 @@ class StripLoop {
 
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
-  int64_t strip_bytes_;
+  int64_t strips_;  // of a plane
   Dims taps_;
   Dims families_;  // N, C, blocks but the last two
 };
