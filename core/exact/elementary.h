@@ -30,7 +30,7 @@ template <typename T>
 bool LogOfSum(const BoundedSum& sum, T& result);
 
 // max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], is
-// the sum of e^(x - max) over elements x within 2^-48 of it. T is float or Half.
+// the sum of e^(x - max) over elements x within 2^-48 of it, 2^-33 for Half. T is float or Half.
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 

@@ -39,6 +39,11 @@ struct FewRows {
   HWY_INLINE FewRows From(int64_t c) const {
     return {first + c, count, stride, number, left, step};
   }
+
+  // Puts the first column's elements side by side.
+  HWY_INLINE void Gather(T* column) const {
+    for (int64_t row = 0; row < count; ++row) column[row] = first[row * stride];
+  }
 };
 
 // Asks for the rows that come next while some are worked on, one line after another. Memory so sees

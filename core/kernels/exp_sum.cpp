@@ -1,8 +1,6 @@
 #include "core/kernels/exp_sum.h"
 
-#include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "core/exact/elementary.h"
 
@@ -22,18 +20,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-HWY_INLINE double ExpOrNan(double x) {
-  return std::isnan(x) ? x : Exp(x);
-}
-
 // Moves one group's sum to a new maximum, unless the old one is larger.
 HWY_INLINE void Rebase(float max, const ExpSums& sums) {
   if (!(max > *sums.max)) return;
-  if (*sums.sum != 0) *sums.sum *= ExpOrNan(static_cast<double>(*sums.max) - max);
+  if (*sums.sum != 0) *sums.sum *= Exp(static_cast<double>(*sums.max) - max);
   *sums.max = max;
 }
 
-// The largest; of NaN there may be any number.
+// The largest of at least one; where one is NaN it may be any.
 template <typename T>
 HWY_INLINE float MaxOf(const T* x, int64_t count) {
   const Floats d;
@@ -46,7 +40,11 @@ HWY_INLINE float MaxOf(const T* x, int64_t count) {
     for (int64_t k = 0; k < 4; ++k) max[k] = hn::Max(max[k], LoadFloats(d, x + i + k * lanes));
   }
   for (; i + lanes <= count; i += lanes) max[0] = hn::Max(max[0], LoadFloats(d, x + i));
-  if (i < count) max[1] = hn::Max(max[1], LoadRest(d, x + i, count - i));
+  if (i < count) {
+    const bool is_long = count >= lanes;  // once more what was seen costs less
+    const FloatVec last = is_long ? LoadFloats(d, x + count - lanes) : LoadRest(d, x, count);
+    max[1] = hn::Max(max[1], last);
+  }
   const FloatVec most = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
   return hn::GetLane(hn::MaxOfLanes(d, most));
 }
@@ -67,7 +65,7 @@ HWY_INLINE double SumOfRow(const T* x, int64_t count, float max_of_row) {
   WideVec odd = hn::Zero(d);
   int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    hwy::Prefetch(x + i + kAhead<T>);
+    if (i % kLine<T> == 0) hwy::Prefetch(x + i + kAhead<T>);
     even = AddExp(hn::Sub(LoadWide(x + i), max), even);
     odd = AddExp(hn::Sub(LoadWide(x + i + lanes), max), odd);
   }
@@ -100,7 +98,7 @@ HWY_INLINE double SumOfRow(const Half* x, int64_t count, float max_of_row) {
   for (; i + some <= count; i += some) {
     FloatVec terms = hn::Zero(d);
     for (int64_t k = i; k < i + some; k += lanes) {
-      if ((k - i) % kLine<Half> == 0) hwy::Prefetch(x + k + kAhead<Half>);
+      if (k % kLine<Half> == 0) hwy::Prefetch(x + k + kAhead<Half>);
       terms = AddExp(hn::Sub(LoadFloats(d, x + k), max), terms);
     }
     add(terms);
@@ -212,6 +210,17 @@ HWY_INLINE void SumRows(const Half* x, int64_t rows, int64_t row_stride, const f
 }
 #endif
 
+// Whether maxima were large enough for these sums of terms.
+template <size_t kSums>
+HWY_INLINE bool HaveRoom(const WideVec (&terms)[kSums]) {
+  const Wide d;
+  bool all = true;
+  for (const WideVec sum : terms) {
+    all = all && hn::AllTrue(d, hn::Le(sum, hn::Set(d, kMostOfTerms)));
+  }
+  return all;
+}
+
 template <int64_t kVectors, typename T>
 HWY_INLINE void AddVectorsOfColumns(const FewRows<T>& rows, const ExpSums& sums) {
   const Wide d;
@@ -225,17 +234,10 @@ HWY_INLINE void AddVectorsOfColumns(const FewRows<T>& rows, const ExpSums& sums)
   if (*sums.max == ExpSums::kStartMax) rebase();
   constexpr int64_t kSums = kVectors * ColumnsOf<T>::kSums;
   WideVec terms[kSums];
-  const auto have_room = [&]() HWY_ATTR {
-    SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
-    bool all = true;
-    for (const WideVec sum : terms) {
-      all = all && hn::AllTrue(d, hn::Le(sum, hn::Set(d, kMostOfTerms)));
-    }
-    return all;
-  };
-  if (!have_room()) {
+  SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
+  if (!HaveRoom(terms)) {
     rebase();
-    have_room();
+    SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
   }
   for (int64_t i = 0; i < kSums; ++i) {
     double* const sum = sums.sum + i * static_cast<int64_t>(hn::Lanes(d));
@@ -259,9 +261,9 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     AddVectorsOfColumns<1>(few, {sums.max + pairs + c, sums.sum + pairs + c});
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < few.count; ++row) {
-      AddRow(few.first + row * few.stride, 1, {sums.max + pairs + c, sums.sum + pairs + c});
-    }
+    T column[kFewRows];
+    few.Gather(column);
+    AddRow(column, few.count, {sums.max + pairs + c, sums.sum + pairs + c});
   };
   ForEachColumns(x + pairs, rows, row_stride, columns - pairs, lanes, vector, single);
 }

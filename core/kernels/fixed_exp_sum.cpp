@@ -1,6 +1,5 @@
 #include "core/kernels/fixed_exp_sum.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -57,7 +56,7 @@ HWY_INLINE WideVec ExpOfDifference(WideVec x) {
     r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42feep-1)));
     r = hn::Sub(r, hn::Mul(k, hn::Set(d, 0x1.a39ef35793c76p-33)));
   }
-  // The Taylor series leaves 2^-51 for |r| <= ln 2 / 32, or 2^-34.5.
+  // The Taylor series leaves 2^-51 for |r| <= ln 2 / 32; without its two highest terms 2^-34.5.
   constexpr double kCoefficients[] = {1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1.0, 1.0};
   constexpr size_t kFirst = std::is_same_v<T, Half> ? 2 : 0;
   WideVec rest = hn::Set(d, kCoefficients[kFirst]);
@@ -141,9 +140,9 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     hn::StoreU(total.Low(few.count), Integers(), sums.low + c);
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    for (int64_t row = 0; row < few.count; ++row) {
-      AddRow(few.first + row * few.stride, 1, {sums.max + c, sums.high + c, sums.low + c});
-    }
+    T column[kFewRows];
+    few.Gather(column);
+    AddRow(column, few.count, {sums.max + c, sums.high + c, sums.low + c});
   };
   ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);
 }

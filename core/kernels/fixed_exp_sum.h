@@ -13,7 +13,7 @@ namespace dmlop {
 // high[i] * 2^-46 + low[i] * 2^-92, within kRelativeBound of it and 2^-93 for each term. max[i] is
 // the largest x; what comes of one that is not finite means nothing.
 struct FixedExpSums {
-  // No result of FLOAT16 is known to more than 2^-31.
+  // A hundredth of the smallest step of FLOAT16 is 2^-30.7.
   template <typename T>
   static constexpr double kRelativeBound = std::is_same_v<T, Half> ? 0x1p-34 : 0x1p-49;
 

@@ -68,7 +68,7 @@ constexpr T kMinusInfinity = -INFINITY;
 template <>
 inline constexpr Half kMinusInfinity<Half>{0xFC00};
 
-// The same of fewer elements than a vector has, and -infinity for the others.
+// LoadFloats of fewer elements than a vector has, and -infinity for the others.
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> LoadRest(D d, const T* x, int64_t count) {
   HWY_ALIGN T rest[hn::MaxLanes(D())];

@@ -61,20 +61,22 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
 
 // The first column needs a new maximum in every row, and the sums beside it move with it.
 TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
-  constexpr size_t kColumns = 64;
-  std::vector<float> max(kColumns, ExpSums::kStartMax);
-  std::vector<double> sum(kColumns, 0.0);
-  std::vector<float> first, second;
-  for (int i = 0; i < (1 << 16); ++i) {
-    first.push_back(static_cast<float>(i) * 20);
-    second.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
-    std::vector<float> row(kColumns, second.back());
-    row.front() = first.back();
-    ExpSumKernelsFor<float>().add_columns(row.data(), 1, kColumns, kColumns,
-                                          {max.data(), sum.data()});
+  constexpr int kRows = 1 << 16;
+  for (const size_t columns : {2, 11, 32}) {
+    std::vector<float> max(columns, ExpSums::kStartMax);
+    std::vector<double> sum(columns, 0.0);
+    std::vector<float> first, second;
+    for (int i = 0; i < kRows; ++i) {
+      first.push_back(static_cast<float>(i) * 20);
+      second.push_back(1.0f + static_cast<float>(i) * 0x1p-17f);
+      std::vector<float> row(columns, second.back());
+      row.front() = first.back();
+      const int64_t count = static_cast<int64_t>(columns);
+      ExpSumKernelsFor<float>().add_columns(row.data(), 1, count, count, {max.data(), sum.data()});
+    }
+    ExpectWithinBound(max[0], sum[0], first);
+    ExpectWithinBound(max[1], sum[1], second);
   }
-  ExpectWithinBound(max[0], sum[0], first);
-  ExpectWithinBound(max[1], sum[1], second);
 }
 
 // Terms as large as a sum takes without moving, where differences lose most.
@@ -102,30 +104,51 @@ TEST_P(ExpSumOnIsa, LargeTermsKeepTheirBound) {
 }
 
 TEST_P(ExpSumOnIsa, SpecialElementsShow) {
-  for (const int64_t count : kCounts) {
-    for (const float special : {INFINITY, NAN}) {
-      std::vector<float> row(static_cast<size_t>(count), 1.5f);
-      row[static_cast<size_t>(count / 2)] = special;
-      float max = ExpSums::kStartMax;
-      double sum = 0;
-      ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
-      EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t count : kCounts) {
+      for (const double special : {INFINITY, NAN}) {
+        const size_t at = static_cast<size_t>(count / 2);
+        std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(1.5));
+        row[at] = FromDouble<T>(special);
+        float max = ExpSums::kStartMax;
+        double sum = 0;
+        ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
+        EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
+        // And as columns, of which only one has it.
+        std::vector<float> maxima(row.size(), ExpSums::kStartMax);
+        std::vector<double> sums(row.size(), 0.0);
+        ExpSumKernelsFor<T>().add_columns(row.data(), 1, count, count,
+                                          {maxima.data(), sums.data()});
+        for (size_t c = 0; c < row.size(); ++c) {
+          EXPECT_EQ(std::isfinite(maxima[c]) && std::isfinite(sums[c]), c != at)
+              << count << " " << c;
+        }
+      }
     }
-  }
+  });
 }
 
 // As masks have them: they add nothing.
 TEST_P(ExpSumOnIsa, NegativeInfinitiesAddNothing) {
-  for (const int64_t count : kCounts) {
-    std::vector<float> row(static_cast<size_t>(count), -INFINITY);
-    float max = ExpSums::kStartMax;
-    double sum = 0;
-    ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
-    EXPECT_LT(sum, 0.5);
-    row.front() = row.back() = 1.5f;
-    ExpSumKernelsFor<float>().add_row(row.data(), count, {&max, &sum});
-    ExpectWithinBound(max, sum, row);
-  }
+  ForFloatAndHalf([]<typename T>() {
+    for (const int64_t count : kCounts) {
+      std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(-INFINITY));
+      float max = ExpSums::kStartMax;
+      double sum = 0;
+      ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
+      EXPECT_LT(sum, 0.5);
+      row.front() = row.back() = FromDouble<T>(1.5);
+      ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
+      ExpectWithinBound(max, sum, row);
+      std::vector<float> maxima(row.size(), ExpSums::kStartMax);
+      std::vector<double> sums(row.size(), 0.0);
+      ExpSumKernelsFor<T>().add_columns(row.data(), 1, count, count, {maxima.data(), sums.data()});
+      for (size_t c = 0; c < row.size(); ++c) {
+        const bool is_masked = std::isinf(ToDouble(row[c]));
+        EXPECT_EQ(sums[c] < 0.5, is_masked) << count << " " << c;
+      }
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, ExpSumOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
