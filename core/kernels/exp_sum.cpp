@@ -41,7 +41,7 @@ HWY_INLINE float MaxOf(const T* x, int64_t count) {
   }
   for (; i + lanes <= count; i += lanes) max[0] = hn::Max(max[0], LoadFloats(d, x + i));
   if (i < count) {
-    const bool is_long = count >= lanes;  // once more what was seen costs less
+    const bool is_long = count >= lanes;  // to see some elements twice costs less
     const FloatVec last = is_long ? LoadFloats(d, x + count - lanes) : LoadRest(d, x, count);
     max[1] = hn::Max(max[1], last);
   }
@@ -254,7 +254,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     AddVectorsOfColumns<2>(few, {sums.max + c, sums.sum + c});
   };
   const auto none = [](const FewRows<T>&, int64_t) {};
-  ForEachColumns(x, rows, row_stride, pairs, 2 * lanes, pair, none);
+  if (pairs > 0) ForEachColumns(x, rows, row_stride, pairs, 2 * lanes, pair, none);
   if (pairs == columns) return;
   // Less than a pair.
   const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {

@@ -62,7 +62,7 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
 // The first column needs a new maximum in every row, and the sums beside it move with it.
 TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
   constexpr int kRows = 1 << 16;
-  for (const size_t columns : {2, 11, 32}) {
+  for (const size_t columns : {2u, 11u, 32u}) {
     std::vector<float> max(columns, ExpSums::kStartMax);
     std::vector<double> sum(columns, 0.0);
     std::vector<float> first, second;
