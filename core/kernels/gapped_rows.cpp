@@ -18,7 +18,8 @@ namespace dmlop {
 namespace {
 
 // Some of the bytes, counted from the first zero on; not past the caches.
-void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to);
+void Compose(const GappedRows& rows, const std::byte* source, int64_t begin, int64_t end,
+             std::byte* to);
 
 }  // namespace
 }  // namespace dmlop
@@ -69,7 +70,7 @@ constexpr uint64_t BitRange(int64_t begin, int64_t end) {
 template <bool kStreams>
 HWY_INLINE void WriteLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
                            int64_t gap_bytes, int64_t pitch) {
-  constexpr int64_t kAhead = 1 << 10;  // bytes that are asked for before they are needed
+  constexpr int64_t kAhead = 1 << 11;  // bytes that are asked for before they are needed
   for (int64_t at = 0; at < bytes; at += kLine) {
     for (const int64_t whole = HWY_MIN(gap, bytes); at + kLine <= whole; at += kLine) {
       hwy::Prefetch(from + at + kAhead);
@@ -88,64 +89,96 @@ HWY_INLINE void WriteLines(int64_t bytes, std::byte* to, const std::byte* from, 
 
 // Whole lines of zeros, and such that an end of the rows lies in.
 template <bool kStreams>
-HWY_INLINE void WriteMargin(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+HWY_INLINE void WriteMargin(const GappedRows& rows, const std::byte* source, int64_t begin,
+                            int64_t end, std::byte* to) {
   for (int64_t at = begin; at < end; at += kLine) {
     alignas(kLine) std::byte line[kLine] = {};
-    if (at + kLine > rows.first && at < rows.end()) Compose(rows, at, at + kLine, line);
+    if (at + kLine > rows.first && at < rows.end()) {
+      Compose(rows, source, at, at + kLine, line);
+    }
     WriteLine<kStreams>(to + at - begin, line);
   }
 }
 
 // Bytes [begin, end) of the rows and the zeros around them, in whole lines.
 template <bool kStreams>
-HWY_INLINE void WriteGapped(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+HWY_INLINE void WriteGapped(const GappedRows& rows, const std::byte* source, int64_t begin,
+                            int64_t end, std::byte* to) {
   // What lies between the first row's begin and the last one's end.
   const int64_t before = HWY_MAX(rows.first - begin + kLine - 1, int64_t{0}) / kLine;
   const int64_t first = HWY_MIN(begin + before * kLine, end);
   const int64_t until = HWY_MAX(HWY_MIN(rows.end(), end) - begin, int64_t{0}) / kLine;
   const int64_t last = HWY_MAX(begin + until * kLine, first);
-  WriteMargin<kStreams>(rows, begin, first, to);
+  WriteMargin<kStreams>(rows, source, begin, first, to);
   if (first != last) {
     const int64_t at = first - rows.first;  // in the source
     const int64_t gap_bytes = rows.pitch - rows.row_bytes;
     const int64_t gap =
         gap_bytes == 0 ? INT64_MAX : at / rows.pitch * rows.pitch + rows.row_bytes - at;
-    WriteLines<kStreams>(last - first, to + first - begin, rows.from + at, gap, gap_bytes,
+    WriteLines<kStreams>(last - first, to + first - begin, source + rows.from + at, gap, gap_bytes,
                          rows.pitch);
   }
-  WriteMargin<kStreams>(rows, last, end, to + last - begin);
+  WriteMargin<kStreams>(rows, source, last, end, to + last - begin);
 }
 
-// Where the line begins that is at least `at` bytes behind the plane's begin.
-HWY_INLINE int64_t LineFrom(const GappedPlane& plane, int64_t at) {
-  const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(plane.to) % kLine);
+// Where the line begins that is at least `at` bytes behind `to`.
+HWY_INLINE int64_t LineFrom(const std::byte* to, int64_t at) {
+  const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
   return (skew + at + kLine - 1) / kLine * kLine - skew;
 }
 
+// Asks for memory line by line, a share at a time: all at once would wait for each other.
+class Asking {
+ public:
+  Asking(std::span<const std::byte> bytes, size_t shares)
+      : at_(bytes.data()),
+        end_(at_ + bytes.size()),
+        share_(static_cast<int64_t>(bytes.size() / shares) / kLine * kLine + kLine) {}
+
+  HWY_INLINE void AskForShare() {
+    // Into the second-level cache, not into the first one, which keeps what the planes share.
+    constexpr int kSecondLevel = 2;
+    const int64_t until = HWY_MIN(share_, end_ - at_);
+    for (int64_t i = 0; i < until; i += kLine) __builtin_prefetch(at_ + i, 0, kSecondLevel);
+    at_ += until;
+  }
+
+ private:
+  const std::byte* at_;
+  const std::byte* end_;
+  int64_t share_;
+};
+
 // Without calls for most planes: what these save to memory would wait for what is streamed.
 template <bool kStreams>
-HWY_INLINE void WriteStripOf(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
-  for (const GappedPlane& plane : planes) {
-    const GappedRows& rows = plane.rows;
-    const int64_t first = HWY_MIN(LineFrom(plane, begin), plane.bytes);
-    const int64_t last = HWY_MIN(LineFrom(plane, end), plane.bytes);
+HWY_INLINE void WriteStripOf(const GappedPlanes& planes, const PlaneStrip& strip) {
+  constexpr GappedRows kZeros;
+  Asking next(strip.next, planes.planes.size());
+  std::byte* to = planes.to;
+  for (const GappedRows& plane : planes.planes) {
+    next.AskForShare();
+    const GappedRows& rows = planes.source == nullptr ? kZeros : plane;
+    const int64_t first = HWY_MIN(LineFrom(to, strip.begin), planes.bytes);
+    const int64_t last = HWY_MIN(LineFrom(to, strip.end), planes.bytes);
     const int64_t lines_end = first + (last - first) / kLine * kLine;
-    if (begin == 0) Compose(rows, 0, first, plane.to);
-    WriteGapped<kStreams>(rows, first, lines_end, plane.to + first);
-    if (lines_end != last) Compose(rows, lines_end, last, plane.to + lines_end);
+    if (strip.begin == 0) Compose(rows, planes.source, 0, first, to);
+    WriteGapped<kStreams>(rows, planes.source, first, lines_end, to + first);
+    if (lines_end != last) Compose(rows, planes.source, lines_end, last, to + lines_end);
+    to += planes.to_pitch;
   }
 }
 
-void StreamLines(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
-  WriteGapped<true>(rows, begin, end, to);
+void StreamLines(const GappedRows& rows, const std::byte* source, int64_t begin, int64_t end,
+                 std::byte* to) {
+  WriteGapped<true>(rows, source, begin, end, to);
 }
 
-void CopyStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
-  WriteStripOf<false>(planes, begin, end);
+void CopyStrip(const GappedPlanes& planes, const PlaneStrip& strip) {
+  WriteStripOf<false>(planes, strip);
 }
 
-void StreamStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end) {
-  WriteStripOf<true>(planes, begin, end);
+void StreamStrip(const GappedPlanes& planes, const PlaneStrip& strip) {
+  WriteStripOf<true>(planes, strip);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -158,14 +191,16 @@ namespace {
 
 constexpr int64_t kLine = StreamBuffer::kLine;
 
-using LinesFunction = void(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to);
+using LinesFunction = void(const GappedRows& rows, const std::byte* source, int64_t begin,
+                           int64_t end, std::byte* to);
 constexpr IsaForms<LinesFunction> kStreamLines = DMLOP_ISA_FORMS(StreamLines);
 
-using StripFunction = void(std::span<const GappedPlane> planes, int64_t begin, int64_t end);
+using StripFunction = void(const GappedPlanes& planes, const PlaneStrip& strip);
 constexpr IsaForms<StripFunction> kCopyStrip = DMLOP_ISA_FORMS(CopyStrip);
 constexpr IsaForms<StripFunction> kStreamStrip = DMLOP_ISA_FORMS(StreamStrip);
 
-void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) {
+void Compose(const GappedRows& rows, const std::byte* source, int64_t begin, int64_t end,
+             std::byte* to) {
   if (begin == end) return;
   std::memset(to, 0, static_cast<size_t>(end - begin));
   if (rows.rows == 0) return;
@@ -175,23 +210,26 @@ void Compose(const GappedRows& rows, int64_t begin, int64_t end, std::byte* to) 
     const int64_t from = std::max(begin, first);
     const int64_t count = std::min(end, first + rows.row_bytes) - from;
     if (count <= 0) continue;
-    std::memcpy(to + from - begin, rows.from + from - rows.first, static_cast<size_t>(count));
+    std::memcpy(to + from - begin, source + rows.from + from - rows.first,
+                static_cast<size_t>(count));
   }
 }
 
 }  // namespace
 
-void StreamGappedRows(const GappedRows& rows, int64_t bytes, StreamBuffer& stream) {
+void StreamGappedRows(const GappedRows& plane, const std::byte* source, int64_t bytes,
+                      StreamBuffer& stream) {
+  const GappedRows rows = source == nullptr ? GappedRows() : plane;
   const int64_t begin = std::min(stream.BytesToLine(), bytes);
   const int64_t lines = (bytes - begin) / kLine;
   const int64_t end = begin + lines * kLine;
-  Compose(rows, 0, begin, stream.Next(begin));
-  if (lines > 0) Choose(kStreamLines)(rows, begin, end, stream.Lines(lines));
-  Compose(rows, end, bytes, stream.Next(bytes - end));
+  Compose(rows, source, 0, begin, stream.Next(begin));
+  if (lines > 0) Choose(kStreamLines)(rows, source, begin, end, stream.Lines(lines));
+  Compose(rows, source, end, bytes, stream.Next(bytes - end));
 }
 
-void WriteStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end, bool streams) {
-  Choose(streams ? kStreamStrip : kCopyStrip)(planes, begin, end);
+void WriteStrip(const GappedPlanes& planes, const PlaneStrip& strip, bool streams) {
+  Choose(streams ? kStreamStrip : kCopyStrip)(planes, strip);
 }
 
 }  // namespace dmlop

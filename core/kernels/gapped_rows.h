@@ -13,25 +13,33 @@ namespace dmlop {
 struct GappedRows {
   int64_t first = 0;  // zeros before the first row
   int64_t rows = 0, row_bytes = 0;
-  int64_t pitch = 0;                // from row to row, in the source too
-  const std::byte* from = nullptr;  // the first row
+  int64_t pitch = 0;  // from row to row, in the source too
+  int64_t from = 0;   // where the first row is in the source
 
   // Where the last row ends and the rest, all zeros, begins.
   int64_t end() const { return rows == 0 ? first : first + (rows - 1) * pitch + row_bytes; }
 };
 
-// Writes `bytes` from the first zero on, past the caches.
-void StreamGappedRows(const GappedRows& rows, int64_t bytes, StreamBuffer& stream);
+// Writes `bytes` from the first zero on, past the caches. Without a source all are zeros.
+void StreamGappedRows(const GappedRows& rows, const std::byte* source, int64_t bytes,
+                      StreamBuffer& stream);
 
-struct GappedPlane {
-  GappedRows rows;
-  int64_t bytes;  // from the first zero on
+// Planes of one source, or of zeros without one.
+struct GappedPlanes {
+  std::span<const GappedRows> planes;
+  const std::byte* source;
+  int64_t bytes;  // of a plane, from the first zero on
   std::byte* to;
+  int64_t to_pitch;  // from plane to plane
 };
 
-// Writes about bytes [begin, end) of each plane, from the line of the output that begins there or
-// behind it, but for a plane's own begin and end. `streams` says whether past the caches; see
-// FlushStreams.
-void WriteStrip(std::span<const GappedPlane> planes, int64_t begin, int64_t end, bool streams);
+struct PlaneStrip {
+  int64_t begin, end;                    // in bytes of a plane
+  std::span<const std::byte> next = {};  // is asked for meanwhile: memory that will be read soon
+};
+
+// Writes about the strip of each plane, from the line of the output that begins there or behind it,
+// but for a plane's own begin and end. `streams` says whether past the caches; see FlushStreams.
+void WriteStrip(const GappedPlanes& planes, const PlaneStrip& strip, bool streams);
 
 }  // namespace dmlop

@@ -32,6 +32,10 @@ int64_t UnfoldGeometry::tap_count() const {
   return count;
 }
 
+int64_t UnfoldGeometry::tap_pitch() const {
+  return output_.layout.strides[output_.layout.rank() - 2] * width_;
+}
+
 Dims UnfoldGeometry::loops() const {
   Dims loops = {input_.layout.sizes[0], input_.layout.sizes[1]};
   for (const UnfoldDim& dim : dims_) loops.push_back(dim.window);
@@ -60,7 +64,6 @@ std::byte* UnfoldGeometry::OutputPlane(const UnfoldPlace& place) const {
   return output_.data + (place.n * to[n] + tap * to[n + 1] + block * to[n + 2]) * width_;
 }
 
-// The place's plane in the input, or null where it lies in the padding.
 const std::byte* UnfoldGeometry::InputPlane(const UnfoldPlace& place) const {
   int64_t offset = 0;
   for (size_t d = 0; d + 2 < dims_.size(); ++d) {
@@ -71,14 +74,11 @@ const std::byte* UnfoldGeometry::InputPlane(const UnfoldPlace& place) const {
   return Channel(place) + offset * width_;
 }
 
-UnfoldGeometry::InsidePart UnfoldGeometry::InsideOf(const UnfoldPlace& place) const {
-  const std::byte* plane = InputPlane(place);
-  if (plane == nullptr) return {};
-  const int64_t* taps = place.taps + dims_.size() - 2;
-  const Range rows = inside_rows_[static_cast<size_t>(taps[0])];
-  const Range columns = inside_columns_[static_cast<size_t>(taps[1])];
-  return {rows, columns, Position(row_dim(), rows.begin, taps[0]),
-          Position(column_dim(), columns.begin, taps[1]), plane};
+UnfoldGeometry::InsidePart UnfoldGeometry::InsideOf(int64_t row_tap, int64_t column_tap) const {
+  const Range rows = inside_rows_[static_cast<size_t>(row_tap)];
+  const Range columns = inside_columns_[static_cast<size_t>(column_tap)];
+  return {rows, columns, Position(row_dim(), rows.begin, row_tap),
+          Position(column_dim(), columns.begin, column_tap)};
 }
 
 }  // namespace dmlop

@@ -55,11 +55,10 @@ struct UnfoldPlace {
 
 class UnfoldGeometry {
  public:
-  // Elements of a plane.
+  // The part of an output plane that two taps, of the last two dimensions, see.
   struct InsidePart {
-    Range rows, columns;     // none where the plane lies in the padding
-    int64_t row, column;     // of the input, where the first of them is
-    const std::byte* plane;  // of the input
+    Range rows, columns;
+    int64_t row, column;  // of the input's plane, where the first of them is
   };
 
   // Keeps the views.
@@ -76,6 +75,9 @@ class UnfoldGeometry {
   int64_t tap_count() const;
   int64_t plane_bytes() const { return row_dim().blocks * column_dim().blocks * width_; }
 
+  // Bytes from one tap's first plane of the output to the next one's.
+  int64_t tap_pitch() const;
+
   // The counts of N, C and taps, and of blocks in all dimensions but the last two: the loops over
   // planes as they follow each other in the output.
   Dims loops() const;
@@ -85,12 +87,12 @@ class UnfoldGeometry {
   const std::byte* Channel(const UnfoldPlace& place) const;
   std::byte* OutputPlane(const UnfoldPlace& place) const;
 
-  // The part of a plane that lies inside the input.
-  InsidePart InsideOf(const UnfoldPlace& place) const;
-
- private:
+  // The input's plane that the place's comes from; null in the padding.
   const std::byte* InputPlane(const UnfoldPlace& place) const;
 
+  InsidePart InsideOf(int64_t row_tap, int64_t column_tap) const;
+
+ private:
   const ConstTensorView& input_;
   const TensorView& output_;
   int64_t width_;

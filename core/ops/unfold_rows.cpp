@@ -103,6 +103,7 @@ class RowLoop {
     }
   }
 
+  int64_t RowTap(const Dims& index) const { return index[geometry_.dims().size()]; }
   int64_t ColumnTap(const Dims& index) const { return index[1 + geometry_.dims().size()]; }
   Range Rows(const Dims& index) const {
     return TurnOf(index[index.size() - 2], piece_rows_, row_.blocks);
@@ -117,13 +118,14 @@ class RowLoop {
   }
 
   void WritePiece(const Dims& index, std::byte* to) const {
-    const UnfoldGeometry::InsidePart inside = geometry_.InsideOf(geometry_.PlaceAt(index));
+    const std::byte* plane = geometry_.InputPlane(geometry_.PlaceAt(index));
+    const UnfoldGeometry::InsidePart inside = geometry_.InsideOf(RowTap(index), ColumnTap(index));
     const Range rows = Rows(index);
     const Range columns = Columns(index);
     const Range inside_rows = Intersection(rows, inside.rows);
     const Range inside_columns = Intersection(columns, inside.columns);
     const int64_t elements = rows.count() * columns.count();
-    if (inside_rows.count() == 0 || inside_columns.count() == 0) {
+    if (plane == nullptr || inside_rows.count() == 0 || inside_columns.count() == 0) {
       return FillWithZeros({1, elements, 0}, to);
     }
     const Strip strip{inside_rows.count(), inside_columns.count(), columns.count()};
@@ -133,7 +135,7 @@ class RowLoop {
     const int64_t column =
         inside.column + (inside_columns.begin - inside.columns.begin) * column_.stride;
     CopyInside(strip, ColumnTap(index), to + first * step_bytes_,
-               inside.plane + (row * row_.step + column * column_.step) * width_);
+               plane + (row * row_.step + column * column_.step) * width_);
     // Around it, and from each row's end to the beginning of the next one.
     const int64_t end = first + (strip.rows - 1) * strip.pitch + strip.columns;
     FillWithZeros({1, first, 0}, to);

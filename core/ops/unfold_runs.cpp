@@ -1,8 +1,9 @@
 #include "core/ops/unfold_runs.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include "core/base/parallel.h"
 #include "core/kernels/gapped_rows.h"
@@ -15,10 +16,11 @@ namespace {
 // Of the input of a channel, or its images, that stay in the first-level cache while all taps are
 // written, plane after plane.
 constexpr int64_t kNearBytes = 24 << 10;
-// Other channels are taken strip by strip, so that what the taps have in common is near. A plane
-// may begin and end within lines, which are not streamed: where planes are small, these would be
-// many.
-constexpr int64_t kStripBytes = 4 << 10;
+// Other channels are taken strip by strip, so that what the taps have in common is near: so much
+// of the input or its images. A plane may begin and end within lines, which are not streamed: where
+// planes are small, these would be many.
+constexpr int64_t kStripSourceBytes = 16 << 10;
+constexpr int64_t kMinStripBytes = 2 << 10;    // of the output
 constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
 constexpr int64_t kMinStrippedBytes = 8 << 10;
 constexpr int64_t kMaxStrippedTaps = 1 << 10;
@@ -63,44 +65,54 @@ class PlaneLoop {
   }
 
  private:
+  struct Plane {
+    GappedRows rows;
+    const std::byte* source;
+  };
+
   void WritePlanes(int64_t begin, int64_t end) const {
-    ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace& place) {
-      const GappedPlane plane{rows, geometry_.plane_bytes(), geometry_.OutputPlane(place)};
-      if (IsShortRow(rows)) {
-        std::memcpy(plane.to, rows.from, static_cast<size_t>(plane.bytes));
+    const int64_t bytes = geometry_.plane_bytes();
+    ForEachPlane(begin, end, [&](const Plane& plane, const UnfoldPlace& place) {
+      std::byte* to = geometry_.OutputPlane(place);
+      if (IsShortRow(plane)) {
+        std::memcpy(to, plane.source + plane.rows.from, static_cast<size_t>(bytes));
       } else {
-        WriteStrip({&plane, 1}, 0, plane.bytes, false);
+        WriteStrip({{&plane.rows, 1}, plane.source, bytes, to, 0}, {0, bytes}, false);
       }
     });
   }
 
   void StreamPlanes(int64_t begin, int64_t end) const {
+    const int64_t bytes = geometry_.plane_bytes();
     StreamBuffer stream(geometry_.OutputPlane(geometry_.PlaceAt(IndexOf(loops_, begin))),
                         StreamBuffer::kMaxCapacity);
-    ForEachPlane(begin, end, [&](const GappedRows& rows, const UnfoldPlace&) {
-      const int64_t bytes = geometry_.plane_bytes();
-      if (IsShortRow(rows)) {
-        std::memcpy(stream.Next(bytes), rows.from, static_cast<size_t>(bytes));
+    ForEachPlane(begin, end, [&](const Plane& plane, const UnfoldPlace&) {
+      if (IsShortRow(plane)) {
+        std::memcpy(stream.Next(bytes), plane.source + plane.rows.from, static_cast<size_t>(bytes));
       } else {
-        StreamGappedRows(rows, bytes, stream);
+        StreamGappedRows(plane.rows, plane.source, bytes, stream);
       }
     });
   }
 
   // A plane that is one row without padding, and so short that a kernel would not pay.
-  bool IsShortRow(const GappedRows& rows) const {
+  bool IsShortRow(const Plane& plane) const {
     constexpr int64_t kShortBytes = 1 << 10;
-    return rows.row_bytes == geometry_.plane_bytes() && rows.row_bytes <= kShortBytes;
+    return plane.source != nullptr && plane.rows.row_bytes == geometry_.plane_bytes() &&
+           plane.rows.row_bytes <= kShortBytes;
   }
 
   template <typename Write>
   void ForEachPlane(int64_t begin, int64_t end, Write&& write) const {
+    const size_t outer = geometry_.dims().size() - 2;
     Dims index = IndexOf(loops_, begin);
     UnfoldSource source(geometry_, phases_);
     for (int64_t i = begin; i < end; ++i, Advance(loops_, index)) {
       const UnfoldPlace place = geometry_.PlaceAt(index);
       source.Prepare(place, {0, geometry_.row_dim().size});
-      write(source.RowsOf(place), place);
+      write(Plane{RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]),
+                  source.PlaneOf(place)},
+            place);
     }
   }
 
@@ -119,11 +131,16 @@ class StripLoop {
   }
 
   StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry), phases_(phases), strips_(StripsOf(geometry)) {
+      : geometry_(geometry), phases_(phases), strips_(StripsOf(geometry, phases)) {
+    for (int64_t i = 0; i < geometry.row_dim().window; ++i) {
+      for (int64_t j = 0; j < geometry.column_dim().window; ++j) {
+        taps_.push_back(RowsOfTap(geometry, phases, i, j));
+      }
+    }
     const Dims loops = geometry.loops();
     const int64_t* taps = loops.begin() + 2;
     const int64_t* blocks = taps + geometry.dims().size();
-    taps_ = Dims(taps, blocks);
+    outer_taps_ = Dims(taps, blocks - 2);
     families_ = Dims(loops.begin(), taps);
     for (const int64_t* count = blocks; count != loops.end(); ++count) families_.push_back(*count);
   }
@@ -133,20 +150,21 @@ class StripLoop {
     ParallelFor(Product(families_) * strips_, GrainFor(written, FirstRowsBytes()),
                 geometry_.output().element_bytes(), [&](int64_t begin, int64_t end) {
                   UnfoldSource source(geometry_, phases_);
-                  for (int64_t i = begin; i < end;) {
-                    const int64_t family = i / strips_;
-                    const int64_t until = std::min(end, (family + 1) * strips_);
-                    WriteStrips(IndexOf(families_, family),
-                                {i - family * strips_, until - family * strips_}, source);
-                    i = until;
+                  for (int64_t i = begin; i < end; ++i) {
+                    WriteStripOfFamily(IndexOf(families_, i / strips_), i % strips_, source);
                   }
+                  if (streams_) FlushStreams();
                 });
   }
 
  private:
-  static int64_t StripsOf(const UnfoldGeometry& geometry) {
-    const int64_t bytes = geometry.tap_count() == 1 ? kLoneStripBytes : kStripBytes;
-    return std::max((geometry.plane_bytes() + bytes / 2) / bytes, int64_t{1});
+  static int64_t StripsOf(const UnfoldGeometry& geometry,
+                          const std::optional<UnfoldPhases>& phases) {
+    const int64_t plane_bytes = geometry.plane_bytes();
+    const int64_t source_bytes = phases ? phases->bytes() : plane_bytes;
+    const int64_t strip_bytes = geometry.tap_count() == 1 ? kLoneStripBytes : kStripSourceBytes;
+    const int64_t strips = (source_bytes + strip_bytes / 2) / strip_bytes;
+    return std::clamp(strips, int64_t{1}, plane_bytes / kMinStripBytes);
   }
 
   // Whole lines; no strip has more than one more than another.
@@ -155,21 +173,21 @@ class StripLoop {
     return lines * strip / strips_ * StreamBuffer::kLine;
   }
 
-  // Of the planes of all taps at the same N, C and blocks.
-  void WriteStrips(const Dims& family, Range strips, UnfoldSource& source) const {
-    Dims tap = Dims::Filled(taps_.size(), 0);
+  // One strip of the planes of all taps at the same N, C and blocks.
+  void WriteStripOfFamily(const Dims& family, int64_t strip, UnfoldSource& source) const {
+    // The first of the taps of the last two dimensions.
+    Dims tap = Dims::Filled(geometry_.dims().size(), 0);
     const UnfoldPlace place{family[0], family[1], tap.begin(), family.begin() + 2};
-    std::vector<GappedPlane> planes;
-    for (int64_t i = 0; i < geometry_.tap_count(); ++i, Advance(taps_, tap)) {
-      planes.push_back(
-          {source.RowsOf(place), geometry_.plane_bytes(), geometry_.OutputPlane(place)});
+    source.Prepare(place, InputRows(strip));
+    const PlaneStrip bytes{StripBegin(strip), StripBegin(strip + 1),
+                           source.BehindReady(place, geometry_.row_dim().size / strips_ + 1)};
+    Dims outer = Dims::Filled(outer_taps_.size(), 0);
+    for (int64_t i = 0; i < Product(outer_taps_); ++i, Advance(outer_taps_, outer)) {
+      std::copy(outer.begin(), outer.end(), tap.begin());
+      WriteStrip({taps_, source.PlaneOf(place), geometry_.plane_bytes(),
+                  geometry_.OutputPlane(place), geometry_.tap_pitch()},
+                 bytes, streams_);
     }
-    const bool streams = geometry_.output().element_bytes() >= kStreamPiecesBytes;
-    for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
-      source.Prepare(place, InputRows(strip));
-      WriteStrip(planes, StripBegin(strip), StripBegin(strip + 1), streams);
-    }
-    if (streams) FlushStreams();
   }
 
   // Of the images, what a thread fills for its first strip: the rows from the first tap to the
@@ -193,9 +211,11 @@ class StripLoop {
 
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
-  int64_t strips_;  // of a plane
-  Dims taps_;
-  Dims families_;  // N, C, blocks but the last two
+  bool streams_ = geometry_.output().element_bytes() >= kStreamPiecesBytes;
+  int64_t strips_;                // of a plane
+  std::vector<GappedRows> taps_;  // of the last two dimensions
+  Dims outer_taps_;               // of all but these
+  Dims families_;                 // N, C, blocks but the last two
 };
 
 }  // namespace

@@ -1,6 +1,29 @@
 #include "core/ops/unfold_source.h"
 
 namespace dmlop {
+namespace {
+
+// Longer ones hold more than what is read.
+constexpr int64_t kMaxRowAsked = 1 << 14;
+
+int64_t OffsetOf(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
+                 int64_t row, int64_t column) {
+  if (phases) return phases->Offset(row, column);
+  return row * geometry.row_dim().step + column * geometry.column_dim().step;
+}
+
+}  // namespace
+
+GappedRows RowsOfTap(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
+                     int64_t row_tap, int64_t column_tap) {
+  const UnfoldGeometry::InsidePart inside = geometry.InsideOf(row_tap, column_tap);
+  if (inside.rows.count() == 0 || inside.columns.count() == 0) return {};
+  const int64_t width = geometry.width();
+  const int64_t pitch = geometry.column_dim().blocks * width;
+  return {inside.rows.begin * pitch + inside.columns.begin * width, inside.rows.count(),
+          inside.columns.count() * width, pitch,
+          OffsetOf(geometry, phases, inside.row, inside.column) * width};
+}
 
 UnfoldSource::UnfoldSource(const UnfoldGeometry& geometry,
                            const std::optional<UnfoldPhases>& phases)
@@ -20,21 +43,10 @@ void UnfoldSource::Prepare(const UnfoldPlace& place, Range rows) {
   ready_ = rows.end;
 }
 
-const std::byte* UnfoldSource::From(const UnfoldGeometry::InsidePart& inside) const {
-  const int64_t width = geometry_.width();
-  if (phases_) return images_.get() + phases_->Offset(inside.row, inside.column) * width;
-  return inside.plane +
-         (inside.row * geometry_.row_dim().step + inside.column * geometry_.column_dim().step) *
-             width;
-}
-
-GappedRows UnfoldSource::RowsOf(const UnfoldPlace& place) const {
-  const UnfoldGeometry::InsidePart inside = geometry_.InsideOf(place);
-  if (inside.rows.count() == 0 || inside.columns.count() == 0) return {};
-  const int64_t width = geometry_.width();
-  const int64_t pitch = geometry_.column_dim().blocks * width;
-  return {inside.rows.begin * pitch + inside.columns.begin * width, inside.rows.count(),
-          inside.columns.count() * width, pitch, From(inside)};
+std::span<const std::byte> UnfoldSource::BehindReady(const UnfoldPlace& place, int64_t rows) const {
+  const int64_t row_bytes = geometry_.row_dim().step * geometry_.width();
+  if (!phases_ || row_bytes > kMaxRowAsked) return {};
+  return {geometry_.Channel(place) + ready_ * row_bytes, static_cast<size_t>(rows * row_bytes)};
 }
 
 }  // namespace dmlop

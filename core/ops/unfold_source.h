@@ -1,9 +1,10 @@
 // Where planes of UNFOLD are copied from that are runs: the input itself or, where windows move by
-// several elements, images of its phases. One for each thread.
+// several elements, images of its phases.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/kernels/gapped_rows.h"
 #include "core/ops/unfold_geometry.h"
@@ -11,6 +12,11 @@
 
 namespace dmlop {
 
+// What two taps, of the last two dimensions, see: the same in every channel.
+GappedRows RowsOfTap(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
+                     int64_t row_tap, int64_t column_tap);
+
+// One for each thread.
 class UnfoldSource {
  public:
   // Keeps both.
@@ -19,12 +25,16 @@ class UnfoldSource {
   // Makes these rows of the place's channel ready. Those of a channel are asked for in their order.
   void Prepare(const UnfoldPlace& place, Range rows);
 
-  // A plane, as far as its rows are ready.
-  GappedRows RowsOf(const UnfoldPlace& place) const;
+  // What Prepare of so many more rows will read.
+  std::span<const std::byte> BehindReady(const UnfoldPlace& place, int64_t rows) const;
+
+  // The source of the rows of taps, as far as it is ready; null where the plane lies in the
+  // padding.
+  const std::byte* PlaneOf(const UnfoldPlace& place) const {
+    return phases_ ? images_.get() : geometry_.InputPlane(place);
+  }
 
  private:
-  const std::byte* From(const UnfoldGeometry::InsidePart& inside) const;
-
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
   std::unique_ptr<std::byte[]> images_;  // of the channel

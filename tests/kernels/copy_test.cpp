@@ -187,9 +187,9 @@ TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
       std::copy(part.begin(), part.end(), expected.begin() + start + bytes);
       {
         StreamBuffer stream(to.data() + start, kCapacity);
-        const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch, from.data()};
-        StreamGappedRows(rows, bytes, stream);
-        StreamGappedRows(rows, bytes, stream);
+        const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch};
+        StreamGappedRows(rows, from.data(), bytes, stream);
+        StreamGappedRows(rows, from.data(), bytes, stream);
       }
       ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start;
     }
@@ -204,14 +204,13 @@ void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool stream
   const auto bytes = std::ssize(part);
   std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
   std::vector<std::byte> expected = to;
-  const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch, from.data()};
-  std::vector<GappedPlane> planes;
   for (const int64_t at : {start, start + bytes}) {
     std::copy(part.begin(), part.end(), expected.begin() + at);
-    planes.push_back({rows, bytes, to.data() + at});
   }
+  const std::vector<GappedRows> planes(2, {c.first, c.rows, c.row_bytes, c.pitch});
   for (int64_t begin = 0; begin < bytes; begin += strip) {
-    WriteStrip(planes, begin, begin + strip, streams);
+    WriteStrip({planes, from.data(), bytes, to.data() + start, bytes}, {begin, begin + strip, from},
+               streams);
   }
   if (streams) FlushStreams();
   ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start
