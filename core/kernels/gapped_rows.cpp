@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "core/kernels/dispatch.h"
+#include "core/kernels/prefetch.h"
 
 namespace dmlop {
 namespace {
@@ -127,33 +128,11 @@ HWY_INLINE int64_t LineFrom(const std::byte* to, int64_t at) {
   return (skew + at + kLine - 1) / kLine * kLine - skew;
 }
 
-// Asks for memory line by line, a share at a time: all at once would wait for each other.
-class Asking {
- public:
-  Asking(std::span<const std::byte> bytes, size_t shares)
-      : at_(bytes.data()),
-        end_(at_ + bytes.size()),
-        share_(static_cast<int64_t>(bytes.size() / shares) / kLine * kLine + kLine) {}
-
-  HWY_INLINE void AskForShare() {
-    // Into the second-level cache, not into the first one, which keeps what the planes share.
-    constexpr int kSecondLevel = 2;
-    const int64_t until = HWY_MIN(share_, end_ - at_);
-    for (int64_t i = 0; i < until; i += kLine) __builtin_prefetch(at_ + i, 0, kSecondLevel);
-    at_ += until;
-  }
-
- private:
-  const std::byte* at_;
-  const std::byte* end_;
-  int64_t share_;
-};
-
 // Without calls for most planes: what these save to memory would wait for what is streamed.
 template <bool kStreams>
 HWY_INLINE void WriteStripOf(const GappedPlanes& planes, const PlaneStrip& strip) {
   constexpr GappedRows kZeros;
-  Asking next(strip.next, planes.planes.size());
+  PrefetchShares next(strip.next, std::ssize(planes.planes));
   std::byte* to = planes.to;
   for (const GappedRows& plane : planes.planes) {
     next.AskForShare();

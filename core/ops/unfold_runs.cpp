@@ -7,6 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/gapped_rows.h"
+#include "core/kernels/prefetch.h"
 #include "core/kernels/stream.h"
 #include "core/ops/unfold_source.h"
 
@@ -49,7 +50,10 @@ bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>&
 class PlaneLoop {
  public:
   PlaneLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry), phases_(phases), loops_(geometry.loops()) {}
+      : geometry_(geometry),
+        phases_(phases),
+        loops_(geometry.loops()),
+        channel_planes_(Product(loops_) / (loops_[0] * loops_[1])) {}
 
   void Run() const {
     const TensorView& output = geometry_.output();
@@ -107,8 +111,11 @@ class PlaneLoop {
     const size_t outer = geometry_.dims().size() - 2;
     Dims index = IndexOf(loops_, begin);
     UnfoldSource source(geometry_, phases_);
+    PrefetchShares next_channel;
     for (int64_t i = begin; i < end; ++i, Advance(loops_, index)) {
       const UnfoldPlace place = geometry_.PlaceAt(index);
+      if (i % channel_planes_ == 0) next_channel = {source.NextChannel(place), channel_planes_};
+      next_channel.AskForShare();
       source.Prepare(place, {0, geometry_.row_dim().size});
       write(Plane{RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]),
                   source.PlaneOf(place)},
@@ -118,7 +125,8 @@ class PlaneLoop {
 
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
-  Dims loops_;  // N, C, taps, blocks but the last two
+  Dims loops_;              // N, C, taps, blocks but the last two
+  int64_t channel_planes_;  // of the output
 };
 
 // --- strip by strip ------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 namespace dmlop {
 namespace {
 
-// Longer ones hold more than what is read.
+// What is longer holds more than what is read.
 constexpr int64_t kMaxRowAsked = 1 << 14;
+constexpr int64_t kMaxChannelAsked = 1 << 16;
 
 int64_t OffsetOf(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
                  int64_t row, int64_t column) {
@@ -47,6 +48,12 @@ std::span<const std::byte> UnfoldSource::BehindReady(const UnfoldPlace& place, i
   const int64_t row_bytes = geometry_.row_dim().step * geometry_.width();
   if (!phases_ || row_bytes > kMaxRowAsked) return {};
   return {geometry_.Channel(place) + ready_ * row_bytes, static_cast<size_t>(rows * row_bytes)};
+}
+
+std::span<const std::byte> UnfoldSource::NextChannel(const UnfoldPlace& place) const {
+  const int64_t pitch = geometry_.input().layout.strides[1] * geometry_.width();
+  if (pitch > kMaxChannelAsked) return {};
+  return {geometry_.Channel(place) + pitch, static_cast<size_t>(pitch)};
 }
 
 }  // namespace dmlop

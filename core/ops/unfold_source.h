@@ -28,6 +28,9 @@ class UnfoldSource {
   // What Prepare of so many more rows will read.
   std::span<const std::byte> BehindReady(const UnfoldPlace& place, int64_t rows) const;
 
+  // What is read for the channel behind the place's; nothing if that is much.
+  std::span<const std::byte> NextChannel(const UnfoldPlace& place) const;
+
   // The source of the rows of taps, as far as it is ready; null where the plane lies in the
   // padding.
   const std::byte* PlaneOf(const UnfoldPlace& place) const {
