@@ -39,7 +39,7 @@ struct BinVectors {
   }
 
   HWY_INLINE void Add(V term) {
-    constexpr int kFew = 8;
+    constexpr int kFew = 7;
     if constexpr (Bins::kCount <= kFew) return AddToBins<1, Bins::kCount>(term);
     // Mostly the terms are too small for some of the bins, or end before the others.
     constexpr int kThird = (Bins::kCount - 1) / 3;
