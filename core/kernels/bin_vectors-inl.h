@@ -39,7 +39,7 @@ struct BinVectors {
   }
 
   HWY_INLINE void Add(V term) {
-    constexpr int kFew = 7;
+    constexpr int kFew = 4;  // as those of FLOAT16
     if constexpr (Bins::kCount <= kFew) return AddToBins<1, Bins::kCount>(term);
     // Mostly the terms are too small for some of the bins, or end before the others.
     constexpr int kThird = (Bins::kCount - 1) / 3;

@@ -132,10 +132,10 @@ HWY_INLINE int64_t LineFrom(const std::byte* to, int64_t at) {
 template <bool kStreams>
 HWY_INLINE void WriteStripOf(const GappedPlanes& planes, const PlaneStrip& strip) {
   constexpr GappedRows kZeros;
-  PrefetchShares next(strip.next, std::ssize(planes.planes));
+  PrefetchShares prefetch(strip.prefetched, std::ssize(planes.planes));
   std::byte* to = planes.to;
   for (const GappedRows& plane : planes.planes) {
-    next.AskForShare();
+    prefetch.AskForShare();
     const GappedRows& rows = planes.source == nullptr ? kZeros : plane;
     const int64_t first = HWY_MIN(LineFrom(to, strip.begin), planes.bytes);
     const int64_t last = HWY_MIN(LineFrom(to, strip.end), planes.bytes);
@@ -196,9 +196,8 @@ void Compose(const GappedRows& rows, const std::byte* source, int64_t begin, int
 
 }  // namespace
 
-void StreamGappedRows(const GappedRows& plane, const std::byte* source, int64_t bytes,
+void StreamGappedRows(const GappedRows& rows, const std::byte* source, int64_t bytes,
                       StreamBuffer& stream) {
-  const GappedRows rows = source == nullptr ? GappedRows() : plane;
   const int64_t begin = std::min(stream.BytesToLine(), bytes);
   const int64_t lines = (bytes - begin) / kLine;
   const int64_t end = begin + lines * kLine;

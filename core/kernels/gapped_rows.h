@@ -20,7 +20,7 @@ struct GappedRows {
   int64_t end() const { return rows == 0 ? first : first + (rows - 1) * pitch + row_bytes; }
 };
 
-// Writes `bytes` from the first zero on, past the caches. Without a source all are zeros.
+// Writes `bytes` from the first zero on, past the caches.
 void StreamGappedRows(const GappedRows& rows, const std::byte* source, int64_t bytes,
                       StreamBuffer& stream);
 
@@ -34,8 +34,8 @@ struct GappedPlanes {
 };
 
 struct PlaneStrip {
-  int64_t begin, end;                    // in bytes of a plane
-  std::span<const std::byte> next = {};  // is asked for meanwhile: memory that will be read soon
+  int64_t begin, end;                          // in bytes of a plane
+  std::span<const std::byte> prefetched = {};  // meanwhile: memory that will be read soon
 };
 
 // Writes about the strip of each plane, from the line of the output that begins there or behind it,

@@ -8,7 +8,8 @@
 
 namespace dmlop {
 
-// Asks for memory a share at a time, between other work: all at once would wait for each other.
+// Asks for memory a share at a time, between other work: the processor waits for no more than a few
+// lines at once.
 class PrefetchShares {
  public:
   PrefetchShares() = default;
@@ -18,8 +19,8 @@ class PrefetchShares {
         share_(left_ / shares / kLine * kLine + kLine) {}
 
   void AskForShare() {
-    // Into the second-level cache, not the first one, which holds what is being read.
-    constexpr int kSecondLevel = 2;
+    // Not into the first-level cache, which holds what is being read.
+    constexpr int kSecondLevel = 2;  // as __builtin_prefetch has it
     const int64_t bytes = std::min(share_, left_);
     for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(next_ + i, 0, kSecondLevel);
     next_ += bytes;

@@ -3,17 +3,6 @@
 #include <utility>
 
 namespace dmlop {
-namespace {
-
-std::vector<Range> InsideOfTaps(const UnfoldDim& dim) {
-  std::vector<Range> inside;
-  inside.reserve(static_cast<size_t>(dim.window));
-  for (int64_t tap = 0; tap < dim.window; ++tap) inside.push_back(Inside(dim, tap));
-  return inside;
-}
-
-}  // namespace
-
 UnfoldGeometry::UnfoldGeometry(std::vector<UnfoldDim> dims, const ConstTensorView& input,
                                const TensorView& output)
     : input_(input),
@@ -22,8 +11,6 @@ UnfoldGeometry::UnfoldGeometry(std::vector<UnfoldDim> dims, const ConstTensorVie
       dims_(std::move(dims)) {
   // A line is an image of one row.
   if (dims_.size() == 1) dims_.insert(dims_.begin(), {1, 1, 1, 1, 1, 0, 0});
-  inside_rows_ = InsideOfTaps(row_dim());
-  inside_columns_ = InsideOfTaps(column_dim());
 }
 
 int64_t UnfoldGeometry::tap_count() const {
@@ -75,10 +62,16 @@ const std::byte* UnfoldGeometry::InputPlane(const UnfoldPlace& place) const {
 }
 
 UnfoldGeometry::InsidePart UnfoldGeometry::InsideOf(int64_t row_tap, int64_t column_tap) const {
-  const Range rows = inside_rows_[static_cast<size_t>(row_tap)];
-  const Range columns = inside_columns_[static_cast<size_t>(column_tap)];
+  const Range rows = Inside(row_dim(), row_tap);
+  const Range columns = Inside(column_dim(), column_tap);
   return {rows, columns, Position(row_dim(), rows.begin, row_tap),
           Position(column_dim(), columns.begin, column_tap)};
+}
+
+std::span<const std::byte> UnfoldGeometry::PackedInput(const std::byte* from, int64_t bytes) const {
+  if (!IsPacked(input_.layout)) return {};
+  const int64_t left = input_.data + input_.element_bytes() - from;
+  return {from, static_cast<size_t>(std::clamp(bytes, int64_t{0}, left))};
 }
 
 }  // namespace dmlop

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/ops/unfold_loop.h"
@@ -32,7 +33,8 @@ inline int64_t Offset(const UnfoldDim& dim, int64_t block, int64_t tap) {
 // Blocks whose tap lies inside the input.
 inline Range Inside(const UnfoldDim& dim, int64_t tap) {
   const auto blocks_before = [&](int64_t position) {
-    return position <= 0 ? 0 : std::min((position + dim.stride - 1) / dim.stride, dim.blocks);
+    if (dim.stride > 1) position = (position + dim.stride - 1) / dim.stride;
+    return std::clamp(position, int64_t{0}, dim.blocks);
   };
   const int64_t start = dim.padding - tap * dim.dilation;
   return {blocks_before(start), blocks_before(dim.size + start)};
@@ -75,7 +77,7 @@ class UnfoldGeometry {
   int64_t tap_count() const;
   int64_t plane_bytes() const { return row_dim().blocks * column_dim().blocks * width_; }
 
-  // Bytes from one tap's first plane of the output to the next one's.
+  // Bytes from a tap's plane of the output to the next tap's, at the same blocks.
   int64_t tap_pitch() const;
 
   // The counts of N, C and taps, and of blocks in all dimensions but the last two: the loops over
@@ -92,13 +94,14 @@ class UnfoldGeometry {
 
   InsidePart InsideOf(int64_t row_tap, int64_t column_tap) const;
 
+  // The input's bytes from there on, as far as it goes; nothing if it is not packed.
+  std::span<const std::byte> PackedInput(const std::byte* from, int64_t bytes) const;
+
  private:
   const ConstTensorView& input_;
   const TensorView& output_;
   int64_t width_;
   std::vector<UnfoldDim> dims_;
-  std::vector<Range> inside_rows_;     // for each tap
-  std::vector<Range> inside_columns_;  // for each tap
 };
 
 }  // namespace dmlop

@@ -17,9 +17,9 @@ namespace {
 // Of the input of a channel, or its images, that stay in the first-level cache while all taps are
 // written, plane after plane.
 constexpr int64_t kNearBytes = 24 << 10;
-// Other channels are taken strip by strip, so that what the taps have in common is near: so much
-// of the input or its images. A plane may begin and end within lines, which are not streamed: where
-// planes are small, these would be many.
+// Other channels are taken strip by strip, so that what the taps have in common is near: about so
+// much of a plane's input, or its images. A plane may begin and end within lines, which are not
+// streamed: where planes are small, these would be many.
 constexpr int64_t kStripSourceBytes = 16 << 10;
 constexpr int64_t kMinStripBytes = 2 << 10;    // of the output
 constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
@@ -102,8 +102,7 @@ class PlaneLoop {
   // A plane that is one row without padding, and so short that a kernel would not pay.
   bool IsShortRow(const Plane& plane) const {
     constexpr int64_t kShortBytes = 1 << 10;
-    return plane.source != nullptr && plane.rows.row_bytes == geometry_.plane_bytes() &&
-           plane.rows.row_bytes <= kShortBytes;
+    return plane.rows.row_bytes == geometry_.plane_bytes() && plane.rows.row_bytes <= kShortBytes;
   }
 
   template <typename Write>
@@ -114,13 +113,25 @@ class PlaneLoop {
     PrefetchShares next_channel;
     for (int64_t i = begin; i < end; ++i, Advance(loops_, index)) {
       const UnfoldPlace place = geometry_.PlaceAt(index);
-      if (i % channel_planes_ == 0) next_channel = {source.NextChannel(place), channel_planes_};
+      if (i % channel_planes_ == 0) next_channel = NextChannel(place);
       next_channel.AskForShare();
       source.Prepare(place, {0, geometry_.row_dim().size});
-      write(Plane{RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]),
-                  source.PlaneOf(place)},
-            place);
+      const std::byte* plane = source.PlaneOf(place);
+      const auto rows = [&] {
+        return RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]);
+      };
+      write(Plane{plane == nullptr ? GappedRows() : rows(), plane}, place);
     }
+  }
+
+  // Nothing where that is far away, or the processor sees it coming.
+  PrefetchShares NextChannel(const UnfoldPlace& place) const {
+    constexpr int64_t kFewPlanes = 4;
+    constexpr int64_t kMaxBytes = 1 << 16;
+    int64_t bytes = geometry_.width();
+    for (const UnfoldDim& dim : geometry_.dims()) bytes *= dim.size;
+    if (channel_planes_ < kFewPlanes || bytes > kMaxBytes) return {};
+    return {geometry_.PackedInput(geometry_.Channel(place) + bytes, bytes), channel_planes_};
   }
 
   const UnfoldGeometry& geometry_;
@@ -142,7 +153,7 @@ class StripLoop {
       : geometry_(geometry), phases_(phases), strips_(StripsOf(geometry, phases)) {
     for (int64_t i = 0; i < geometry.row_dim().window; ++i) {
       for (int64_t j = 0; j < geometry.column_dim().window; ++j) {
-        taps_.push_back(RowsOfTap(geometry, phases, i, j));
+        rows_of_taps_.push_back(RowsOfTap(geometry, phases, i, j));
       }
     }
     const Dims loops = geometry.loops();
@@ -182,19 +193,19 @@ class StripLoop {
   }
 
   // One strip of the planes of all taps at the same N, C and blocks.
-  void WriteStripOfFamily(const Dims& family, int64_t strip, UnfoldSource& source) const {
+  void WriteStripOfFamily(const Dims& family, int64_t number, UnfoldSource& source) const {
     // The first of the taps of the last two dimensions.
     Dims tap = Dims::Filled(geometry_.dims().size(), 0);
     const UnfoldPlace place{family[0], family[1], tap.begin(), family.begin() + 2};
-    source.Prepare(place, InputRows(strip));
-    const PlaneStrip bytes{StripBegin(strip), StripBegin(strip + 1),
-                           source.BehindReady(place, geometry_.row_dim().size / strips_ + 1)};
+    source.Prepare(place, InputRows(number));
+    const PlaneStrip strip{StripBegin(number), StripBegin(number + 1),
+                           source.NextRows(place, InputRows(number + 1).end)};
     Dims outer = Dims::Filled(outer_taps_.size(), 0);
     for (int64_t i = 0; i < Product(outer_taps_); ++i, Advance(outer_taps_, outer)) {
       std::copy(outer.begin(), outer.end(), tap.begin());
-      WriteStrip({taps_, source.PlaneOf(place), geometry_.plane_bytes(),
+      WriteStrip({rows_of_taps_, source.PlaneOf(place), geometry_.plane_bytes(),
                   geometry_.OutputPlane(place), geometry_.tap_pitch()},
-                 bytes, streams_);
+                 strip, streams_);
     }
   }
 
@@ -220,10 +231,10 @@ class StripLoop {
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
   bool streams_ = geometry_.output().element_bytes() >= kStreamPiecesBytes;
-  int64_t strips_;                // of a plane
-  std::vector<GappedRows> taps_;  // of the last two dimensions
-  Dims outer_taps_;               // of all but these
-  Dims families_;                 // N, C, blocks but the last two
+  int64_t strips_;                        // of a plane
+  std::vector<GappedRows> rows_of_taps_;  // of the last two dimensions
+  Dims outer_taps_;                       // of all but these
+  Dims families_;                         // N, C, blocks but the last two
 };
 
 }  // namespace

@@ -3,10 +3,6 @@
 namespace dmlop {
 namespace {
 
-// What is longer holds more than what is read.
-constexpr int64_t kMaxRowAsked = 1 << 14;
-constexpr int64_t kMaxChannelAsked = 1 << 16;
-
 int64_t OffsetOf(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
                  int64_t row, int64_t column) {
   if (phases) return phases->Offset(row, column);
@@ -44,16 +40,11 @@ void UnfoldSource::Prepare(const UnfoldPlace& place, Range rows) {
   ready_ = rows.end;
 }
 
-std::span<const std::byte> UnfoldSource::BehindReady(const UnfoldPlace& place, int64_t rows) const {
+std::span<const std::byte> UnfoldSource::NextRows(const UnfoldPlace& place, int64_t end) const {
+  if (!phases_) return {};
   const int64_t row_bytes = geometry_.row_dim().step * geometry_.width();
-  if (!phases_ || row_bytes > kMaxRowAsked) return {};
-  return {geometry_.Channel(place) + ready_ * row_bytes, static_cast<size_t>(rows * row_bytes)};
-}
-
-std::span<const std::byte> UnfoldSource::NextChannel(const UnfoldPlace& place) const {
-  const int64_t pitch = geometry_.input().layout.strides[1] * geometry_.width();
-  if (pitch > kMaxChannelAsked) return {};
-  return {geometry_.Channel(place) + pitch, static_cast<size_t>(pitch)};
+  return geometry_.PackedInput(geometry_.Channel(place) + ready_ * row_bytes,
+                               (end - ready_) * row_bytes);
 }
 
 }  // namespace dmlop

@@ -25,11 +25,8 @@ class UnfoldSource {
   // Makes these rows of the place's channel ready. Those of a channel are asked for in their order.
   void Prepare(const UnfoldPlace& place, Range rows);
 
-  // What Prepare of so many more rows will read.
-  std::span<const std::byte> BehindReady(const UnfoldPlace& place, int64_t rows) const;
-
-  // What is read for the channel behind the place's; nothing if that is much.
-  std::span<const std::byte> NextChannel(const UnfoldPlace& place) const;
+  // What Prepare would read to make the rows up to there ready.
+  std::span<const std::byte> NextRows(const UnfoldPlace& place, int64_t end) const;
 
   // The source of the rows of taps, as far as it is ready; null where the plane lies in the
   // padding.

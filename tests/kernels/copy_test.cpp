@@ -196,21 +196,24 @@ TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
   }
 }
 
-// Two planes with gaps in turn, one behind the other.
+// Planes that see a source from different places, some bytes between them.
 void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool streams) {
+  constexpr int64_t kShift = 5;  // of what the second plane sees
+  constexpr int64_t kBetween = 70;
   const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
-  const std::vector<std::byte> from = Numbered(rows_bytes);
+  const std::vector<std::byte> from = Numbered(rows_bytes + kShift);
   const std::vector<std::byte> part = Gapped(c, from);
+  const std::vector<std::byte> shifted = Gapped(c, {from.begin() + kShift, from.end()});
   const auto bytes = std::ssize(part);
-  std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
+  std::vector<std::byte> to(static_cast<size_t>(start + 2 * (bytes + kBetween) + 100), kGuard);
   std::vector<std::byte> expected = to;
-  for (const int64_t at : {start, start + bytes}) {
-    std::copy(part.begin(), part.end(), expected.begin() + at);
-  }
-  const std::vector<GappedRows> planes(2, {c.first, c.rows, c.row_bytes, c.pitch});
+  std::copy(part.begin(), part.end(), expected.begin() + start);
+  std::copy(shifted.begin(), shifted.end(), expected.begin() + start + bytes + kBetween);
+  const GappedRows planes[] = {{c.first, c.rows, c.row_bytes, c.pitch, 0},
+                               {c.first, c.rows, c.row_bytes, c.pitch, kShift}};
   for (int64_t begin = 0; begin < bytes; begin += strip) {
-    WriteStrip({planes, from.data(), bytes, to.data() + start, bytes}, {begin, begin + strip, from},
-               streams);
+    WriteStrip({planes, from.data(), bytes, to.data() + start, bytes + kBetween},
+               {begin, begin + strip, from}, streams);
   }
   if (streams) FlushStreams();
   ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start
@@ -225,6 +228,18 @@ TEST_P(CopyOnIsa, StripsOfPlanesMeet) {
         ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, true));
       }
     }
+  }
+}
+
+TEST_P(CopyOnIsa, PlanesWithoutASourceAreZeros) {
+  const GappedRows planes[] = {{4, 9, 220, 224, 0}, {0, 1, 2000, 2000, 0}};
+  for (const bool streams : {false, true}) {
+    std::vector<std::byte> to(2 * 2100 + 3, kGuard);
+    std::vector<std::byte> expected = to;
+    for (const int64_t at : {3, 2103}) std::fill_n(expected.begin() + at, 2050, std::byte{0});
+    WriteStrip({planes, nullptr, 2050, to.data() + 3, 2100}, {0, 2050}, streams);
+    if (streams) FlushStreams();
+    ASSERT_EQ(to, expected);
   }
 }
 
