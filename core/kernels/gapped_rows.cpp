@@ -41,18 +41,6 @@ HWY_INLINE void Write(V bytes, D d, std::byte* to) {
   }
 }
 
-// Writes one line; bit i of `kept` says whether byte i is that of the source, or else 0.
-template <bool kStreams>
-HWY_INLINE void WriteKept(uint64_t kept, std::byte* to, const std::byte* from) {
-  const hn::CappedTag<uint8_t, kLine> d;
-  for (size_t i = 0; i < kLine; i += hn::Lanes(d)) {
-    const uint64_t bits = kept >> i;
-    const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
-    const auto bytes = hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i));
-    Write<kStreams>(hn::IfThenElseZero(mask, bytes), d, to + i);
-  }
-}
-
 template <bool kStreams>
 HWY_INLINE void WriteLine(std::byte* to, const std::byte* from) {
   const hn::CappedTag<uint8_t, kLine> d;
@@ -66,25 +54,73 @@ constexpr uint64_t BitRange(int64_t begin, int64_t end) {
   return ~uint64_t{0} << begin & ~uint64_t{0} >> (64 - end);
 }
 
-// Writes whole lines of `bytes` in all, zero in gaps of `gap_bytes`, `pitch` bytes apart, of which
-// `gap` is the first that ends within.
+// A line that is put together from parts of rows, with zeros between them.
+class LineOfParts {
+ public:
+  HWY_INLINE LineOfParts() {
+    for (hn::Vec<D>& vector : vectors_) vector = hn::Zero(D());
+  }
+
+  // Bytes [begin, end) of the line are those of the one at `from`.
+  HWY_INLINE void Add(int64_t begin, int64_t end, const std::byte* from) {
+    if (begin >= end) return;
+    const D d;
+    const uint64_t kept = BitRange(begin, end);
+    for (size_t i = 0; i < kVectors; ++i) {
+      const uint64_t bits = kept >> (i * kLanes);
+      const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
+      const auto bytes = hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i * kLanes));
+      vectors_[i] = hn::Or(vectors_[i], hn::IfThenElseZero(mask, bytes));
+    }
+  }
+
+  template <bool kStreams>
+  HWY_INLINE void Write(std::byte* to) const {
+    for (size_t i = 0; i < kVectors; ++i) {
+      dmlop::HWY_NAMESPACE::Write<kStreams>(vectors_[i], D(), to + i * kLanes);
+    }
+  }
+
+ private:
+  using D = hn::CappedTag<uint8_t, kLine>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  static constexpr size_t kVectors = kLine / kLanes;
+
+  hn::Vec<D> vectors_[kVectors];
+};
+
+// Rows from some byte on.
+struct RowsFrom {
+  const std::byte* from;
+  int64_t gap;  // where the first row ends that does
+  int64_t gap_bytes;
+  int64_t pitch;
+  int64_t skipped;  // of the source, more than of what is written, from row to row
+};
+
+// Writes whole lines of `bytes` in all.
 template <bool kStreams>
-HWY_INLINE void WriteLines(int64_t bytes, std::byte* to, const std::byte* from, int64_t gap,
-                           int64_t gap_bytes, int64_t pitch) {
+HWY_INLINE void WriteLines(int64_t bytes, std::byte* to, RowsFrom rows) {
   constexpr int64_t kAhead = 1 << 11;  // bytes that are asked for before they are needed
+  const int64_t source_pitch = rows.pitch + rows.skipped;
+  const int64_t ahead = rows.pitch <= kAhead ? kAhead / rows.pitch * source_pitch : kAhead;
   for (int64_t at = 0; at < bytes; at += kLine) {
-    for (const int64_t whole = HWY_MIN(gap, bytes); at + kLine <= whole; at += kLine) {
-      hwy::Prefetch(from + at + kAhead);
-      WriteLine<kStreams>(to + at, from + at);
+    for (const int64_t whole = HWY_MIN(rows.gap, bytes); at + kLine <= whole; at += kLine) {
+      hwy::Prefetch(rows.from + at + ahead);
+      WriteLine<kStreams>(to + at, rows.from + at);
     }
     if (at == bytes) return;
-    uint64_t kept = ~uint64_t{0};
-    while (gap < at + kLine) {
-      kept &= ~BitRange(HWY_MAX(gap, at) - at, HWY_MIN(gap + gap_bytes, at + kLine) - at);
-      if (gap + gap_bytes > at + kLine) break;
-      gap += pitch;
+    LineOfParts line;
+    int64_t begin = 0;
+    while (rows.gap < at + kLine) {
+      line.Add(begin, rows.gap - at, rows.from + at);
+      begin = rows.gap + rows.gap_bytes - at;
+      if (begin > kLine) break;
+      rows.gap += rows.pitch;
+      rows.from += rows.skipped;
     }
-    WriteKept<kStreams>(kept, to + at, from + at);
+    line.Add(begin, kLine, rows.from + at);
+    line.template Write<kStreams>(to + at);
   }
 }
 
@@ -112,12 +148,15 @@ HWY_INLINE void WriteGapped(const GappedRows& rows, const std::byte* source, int
   const int64_t last = HWY_MAX(begin + until * kLine, first);
   WriteMargin<kStreams>(rows, source, begin, first, to);
   if (first != last) {
-    const int64_t at = first - rows.first;  // in the source
+    const int64_t at = first - rows.first;
     const int64_t gap_bytes = rows.pitch - rows.row_bytes;
-    const int64_t gap =
-        gap_bytes == 0 ? INT64_MAX : at / rows.pitch * rows.pitch + rows.row_bytes - at;
-    WriteLines<kStreams>(last - first, to + first - begin, source + rows.from + at, gap, gap_bytes,
-                         rows.pitch);
+    const int64_t skipped = rows.from_pitch - rows.pitch;
+    const int64_t row = at / rows.pitch;
+    const bool is_one = gap_bytes == 0 && skipped == 0;
+    WriteLines<kStreams>(last - first, to + first - begin,
+                         {source + rows.from + at + row * skipped,
+                          is_one ? INT64_MAX : row * rows.pitch + rows.row_bytes - at, gap_bytes,
+                          rows.pitch, skipped});
   }
   WriteMargin<kStreams>(rows, source, last, end, to + last - begin);
 }
@@ -189,7 +228,7 @@ void Compose(const GappedRows& rows, const std::byte* source, int64_t begin, int
     const int64_t from = std::max(begin, first);
     const int64_t count = std::min(end, first + rows.row_bytes) - from;
     if (count <= 0) continue;
-    std::memcpy(to + from - begin, source + rows.from + from - rows.first,
+    std::memcpy(to + from - begin, source + rows.from + row * rows.from_pitch + from - first,
                 static_cast<size_t>(count));
   }
 }

@@ -9,12 +9,14 @@
 
 namespace dmlop {
 
-// All in bytes. What lies between two rows in the source is read, but not used.
+// All in bytes. What lies between two rows in the source is read, but not used; so these are as far
+// apart as those that are written, or a line or more.
 struct GappedRows {
   int64_t first = 0;  // zeros before the first row
   int64_t rows = 0, row_bytes = 0;
-  int64_t pitch = 0;  // from row to row, in the source too
-  int64_t from = 0;   // where the first row is in the source
+  int64_t pitch = 0;       // from row to row
+  int64_t from = 0;        // where the first row is in the source
+  int64_t from_pitch = 0;  // from row to row there
 
   // Where the last row ends and the rest, all zeros, begins.
   int64_t end() const { return rows == 0 ? first : first + (rows - 1) * pitch + row_bytes; }

@@ -19,11 +19,12 @@ int64_t CountOf(const UnfoldDim& dim, int64_t phase) {
 std::optional<UnfoldPhases> UnfoldPhases::For(const UnfoldDim& row, const UnfoldDim& column,
                                               int64_t width) {
   // One by one, because together they may be more than an integer holds.
-  if (std::max({row.stride, column.stride, CountOf(row, 0), column.blocks}) > kMaxImageSide) {
+  if (std::max({row.stride, column.stride, CountOf(row, 0), CountOf(column, 0), column.blocks}) >
+      kMaxImageSide) {
     return std::nullopt;
   }
   const UnfoldPhases phases(row, column, width);
-  if (CountOf(column, 0) > column.blocks || phases.bytes() > kMaxImageBytes) return std::nullopt;
+  if (phases.bytes() > kMaxImageBytes) return std::nullopt;
   return phases;
 }
 
@@ -31,7 +32,8 @@ UnfoldPhases::UnfoldPhases(const UnfoldDim& row, const UnfoldDim& column, int64_
     : row_(row),
       column_(column),
       width_(width),
-      image_size_(CountOf(row, 0) * column.blocks),
+      row_pitch_(std::max(column.blocks, CountOf(column, 0))),
+      image_size_(CountOf(row, 0) * row_pitch_),
       copy_(CopyTileFor(static_cast<size_t>(width))) {}
 
 void UnfoldPhases::Fill(Range rows, const std::byte* plane, std::byte* images) const {
@@ -48,7 +50,7 @@ void UnfoldPhases::Fill(Range rows, const std::byte* plane, std::byte* images) c
 void UnfoldPhases::FillRows(int64_t row, int64_t rows, const std::byte* plane,
                             std::byte* images) const {
   for (int64_t q = 0; q < std::min(column_.stride, column_.size); ++q) {
-    copy_({rows, CountOf(column_, q), column_.blocks, 1, row_.stride * row_.step,
+    copy_({rows, CountOf(column_, q), row_pitch_, 1, row_.stride * row_.step,
            column_.stride * column_.step},
           images + Offset(row, q) * width_, plane + (row * row_.step + q * column_.step) * width_);
   }

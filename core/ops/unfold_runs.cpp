@@ -26,13 +26,23 @@ constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
 constexpr int64_t kMinStrippedBytes = 8 << 10;
 constexpr int64_t kMaxStrippedTaps = 1 << 10;
 
-// Whether rows follow each other in the input as in the output.
-bool PlanesAreRuns(const UnfoldGeometry& geometry) {
+// In which lines mostly come from one row.
+constexpr int64_t kMinApartRowBytes = 192;
+
+// Whether rows so far apart, in elements, follow each other as in the output, or are worth it.
+bool HasPitchOfRuns(int64_t pitch, const UnfoldGeometry& geometry) {
+  const int64_t blocks = geometry.column_dim().blocks;
+  return pitch == blocks || geometry.row_dim().blocks == 1 ||
+         (blocks * geometry.width() >= kMinApartRowBytes &&
+          pitch * geometry.width() >= StreamBuffer::kLine);
+}
+
+// Whether what a tap sees of a row lies side by side in the input.
+bool RowsAreRuns(const UnfoldGeometry& geometry) {
   const UnfoldDim& row = geometry.row_dim();
   const UnfoldDim& column = geometry.column_dim();
-  const int64_t step = row.stride * row.step;
   return (column.stride * column.step == 1 || column.size == 1) &&
-         (step == column.blocks || row.blocks == 1 || row.size == 1);
+         (row.size == 1 || HasPitchOfRuns(row.stride * row.step, geometry));
 }
 
 bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
@@ -242,10 +252,11 @@ class StripLoop {
 bool UnfoldByRuns(const UnfoldGeometry& geometry) {
   if (geometry.output().layout.strides.back() != 1) return false;
   std::optional<UnfoldPhases> phases;
-  if (!PlanesAreRuns(geometry)) {
+  if (!RowsAreRuns(geometry)) {
     if (geometry.dims().size() > 2) return false;
     phases = UnfoldPhases::For(geometry.row_dim(), geometry.column_dim(), geometry.width());
     if (!phases || !phases->Pay(geometry.tap_count())) return false;
+    if (!HasPitchOfRuns(phases->row_pitch(), geometry)) return false;
   }
   if (StripLoop::IsWorthIt(geometry, phases)) {
     StripLoop(geometry, phases).Run();

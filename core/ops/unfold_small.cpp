@@ -185,7 +185,9 @@ bool UnfoldSmallPlanes(const UnfoldGeometry& geometry) {
   if (geometry.output().layout.strides.back() != 1) return false;
   const auto phases =
       UnfoldPhases::For(geometry.row_dim(), geometry.column_dim(), geometry.width());
-  if (!phases || !SmallLoop::IsWorthIt(geometry, *phases)) return false;
+  // Rows follow each other in the images as in the output.
+  if (!phases || phases->row_pitch() != geometry.column_dim().blocks) return false;
+  if (!SmallLoop::IsWorthIt(geometry, *phases)) return false;
   SmallLoop(geometry, *phases).Run();
   return true;
 }

@@ -9,6 +9,11 @@ int64_t OffsetOf(const UnfoldGeometry& geometry, const std::optional<UnfoldPhase
   return row * geometry.row_dim().step + column * geometry.column_dim().step;
 }
 
+int64_t RowPitch(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
+  if (phases) return phases->row_pitch();
+  return geometry.row_dim().stride * geometry.row_dim().step;
+}
+
 }  // namespace
 
 GappedRows RowsOfTap(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases,
@@ -17,9 +22,12 @@ GappedRows RowsOfTap(const UnfoldGeometry& geometry, const std::optional<UnfoldP
   if (inside.rows.count() == 0 || inside.columns.count() == 0) return {};
   const int64_t width = geometry.width();
   const int64_t pitch = geometry.column_dim().blocks * width;
-  return {inside.rows.begin * pitch + inside.columns.begin * width, inside.rows.count(),
-          inside.columns.count() * width, pitch,
-          OffsetOf(geometry, phases, inside.row, inside.column) * width};
+  return {inside.rows.begin * pitch + inside.columns.begin * width,
+          inside.rows.count(),
+          inside.columns.count() * width,
+          pitch,
+          OffsetOf(geometry, phases, inside.row, inside.column) * width,
+          RowPitch(geometry, phases) * width};
 }
 
 UnfoldSource::UnfoldSource(const UnfoldGeometry& geometry,

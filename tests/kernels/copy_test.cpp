@@ -154,31 +154,41 @@ TEST_P(CopyOnIsa, StreamBufferKeepsTheOrder) {
 
 struct GappedCase {
   int64_t first, rows, row_bytes, pitch, rest;
+  int64_t from_pitch = pitch;
+
+  GappedRows From(int64_t from) const { return {first, rows, row_bytes, pitch, from, from_pitch}; }
+
+  // From the first row's begin to the last one's end.
+  int64_t Extent(int64_t row_pitch) const {
+    return rows == 0 ? 0 : (rows - 1) * row_pitch + row_bytes;
+  }
 };
 
-// Written byte by byte.
+// Written row by row.
 std::vector<std::byte> Gapped(const GappedCase& c, const std::vector<std::byte>& from) {
-  const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
-  std::vector<std::byte> to(static_cast<size_t>(c.first + rows_bytes + c.rest));
-  for (int64_t i = 0; i < rows_bytes; ++i) {
-    if (i % c.pitch >= c.row_bytes) continue;
-    to[static_cast<size_t>(c.first + i)] = from[static_cast<size_t>(i)];
+  std::vector<std::byte> to(static_cast<size_t>(c.first + c.Extent(c.pitch) + c.rest));
+  for (int64_t row = 0; row < c.rows; ++row) {
+    std::copy_n(from.begin() + row * c.from_pitch, c.row_bytes,
+                to.begin() + c.first + row * c.pitch);
   }
   return to;
 }
 
 constexpr GappedCase kGappedCases[] = {
-    {0, 1, 1000, 1000, 0}, {0, 9, 220, 224, 0}, {4, 9, 220, 224, 0},   {228, 9, 216, 224, 8},
-    {300, 40, 3, 5, 200},  {1, 70, 1, 2, 1},    {65, 3, 70, 300, 700}, {200, 1, 20, 20, 200},
-    {10, 1, 20, 20, 10},   {500, 0, 0, 500, 0}, {7, 0, 0, 7, 0},       {0, 5, 64, 64, 64},
-    {64, 5, 64, 128, 64},  {63, 4, 65, 127, 1}};
+    {0, 1, 1000, 1000, 0},    {0, 9, 220, 224, 0},       {4, 9, 220, 224, 0},
+    {228, 9, 216, 224, 8},    {300, 40, 3, 5, 200},      {1, 70, 1, 2, 1},
+    {65, 3, 70, 300, 700},    {200, 1, 20, 20, 200},     {10, 1, 20, 20, 10},
+    {500, 0, 0, 500, 0},      {7, 0, 0, 7, 0},           {0, 5, 64, 64, 64},
+    {64, 5, 64, 128, 64},     {63, 4, 65, 127, 1},       {0, 9, 216, 216, 0, 224},
+    {4, 9, 70, 72, 3, 100},   {65, 3, 70, 300, 700, 64}, {3, 40, 5, 6, 20, 64},
+    {0, 200, 1, 1, 9, 65},    {0, 5, 500, 500, 1, 1000}, {1, 7, 64, 200, 0, 64},
+    {0, 6, 300, 310, 0, 100}, {9, 20, 30, 150, 9, 70}};
 
 TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
   for (const GappedCase& c : kGappedCases) {
     for (const int64_t start : {0, 1, 37, 63}) {
       // No more than the rows may be read.
-      const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
-      const std::vector<std::byte> from = Numbered(rows_bytes);
+      const std::vector<std::byte> from = Numbered(c.Extent(c.from_pitch));
       const std::vector<std::byte> part = Gapped(c, from);
       const auto bytes = std::ssize(part);
       std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
@@ -187,9 +197,8 @@ TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
       std::copy(part.begin(), part.end(), expected.begin() + start + bytes);
       {
         StreamBuffer stream(to.data() + start, kCapacity);
-        const GappedRows rows{c.first, c.rows, c.row_bytes, c.pitch};
-        StreamGappedRows(rows, from.data(), bytes, stream);
-        StreamGappedRows(rows, from.data(), bytes, stream);
+        StreamGappedRows(c.From(0), from.data(), bytes, stream);
+        StreamGappedRows(c.From(0), from.data(), bytes, stream);
       }
       ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start;
     }
@@ -200,8 +209,7 @@ TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
 void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool streams) {
   constexpr int64_t kShift = 5;  // of what the second plane sees
   constexpr int64_t kBetween = 70;
-  const int64_t rows_bytes = c.rows == 0 ? 0 : (c.rows - 1) * c.pitch + c.row_bytes;
-  const std::vector<std::byte> from = Numbered(rows_bytes + kShift);
+  const std::vector<std::byte> from = Numbered(c.Extent(c.from_pitch) + kShift);
   const std::vector<std::byte> part = Gapped(c, from);
   const std::vector<std::byte> shifted = Gapped(c, {from.begin() + kShift, from.end()});
   const auto bytes = std::ssize(part);
@@ -209,8 +217,7 @@ void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool stream
   std::vector<std::byte> expected = to;
   std::copy(part.begin(), part.end(), expected.begin() + start);
   std::copy(shifted.begin(), shifted.end(), expected.begin() + start + bytes + kBetween);
-  const GappedRows planes[] = {{c.first, c.rows, c.row_bytes, c.pitch, 0},
-                               {c.first, c.rows, c.row_bytes, c.pitch, kShift}};
+  const GappedRows planes[] = {c.From(0), c.From(kShift)};
   for (int64_t begin = 0; begin < bytes; begin += strip) {
     WriteStrip({planes, from.data(), bytes, to.data() + start, bytes + kBetween},
                {begin, begin + strip, from}, streams);
@@ -232,7 +239,7 @@ TEST_P(CopyOnIsa, StripsOfPlanesMeet) {
 }
 
 TEST_P(CopyOnIsa, PlanesWithoutASourceAreZeros) {
-  const GappedRows planes[] = {{4, 9, 220, 224, 0}, {0, 1, 2000, 2000, 0}};
+  const GappedRows planes[] = {{4, 9, 220, 224, 0, 224}, {0, 1, 2000, 2000, 0, 2000}};
   for (const bool streams : {false, true}) {
     std::vector<std::byte> to(2 * 2100 + 3, kGuard);
     std::vector<std::byte> expected = to;
