@@ -80,7 +80,7 @@ class PlaneLoop {
 
  private:
   struct Plane {
-    GappedRows rows;
+    GappedRows rows;  // none in the padding
     const std::byte* source;
   };
 
@@ -126,11 +126,11 @@ class PlaneLoop {
       if (i % channel_planes_ == 0) next_channel = NextChannel(place);
       next_channel.AskForShare();
       source.Prepare(place, {0, geometry_.row_dim().size});
-      const std::byte* plane = source.PlaneOf(place);
-      const auto rows = [&] {
-        return RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]);
-      };
-      write(Plane{plane == nullptr ? GappedRows() : rows(), plane}, place);
+      Plane plane{{}, source.PlaneOf(place)};
+      if (plane.source != nullptr) {
+        plane.rows = RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]);
+      }
+      write(plane, place);
     }
   }
 
