@@ -12,73 +12,12 @@
 #include <cstdint>
 
 #include "core/kernels/isa.h"
+#include "core/kernels/next_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Rows that are taken together, so that what is known of a column is loaded and stored less often.
-constexpr int64_t kFewRows = 8;
 constexpr int64_t kRowsOfBlock = 64;
-
-// Elements of a line of the cache.
-template <typename T>
-constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-
-// At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
-// the rows whose turn is later.
-template <typename T>
-struct FewRows {
-  const T* first;
-  int64_t count;
-  int64_t stride;
-  int64_t number;
-  int64_t left;
-  int64_t step = 1;  // from one of the rows to the next, in rows
-
-  // The same rows from column c on.
-  HWY_INLINE FewRows From(int64_t c) const {
-    return {first + c, count, stride, number, left, step};
-  }
-
-  // Puts the first column's elements side by side.
-  HWY_INLINE void Gather(T* column) const {
-    for (int64_t row = 0; row < count; ++row) column[row] = first[row * stride];
-  }
-};
-
-// Asks for the rows that come next while some are worked on, one line after another. Memory so sees
-// one stream, and the rows that are read side by side are in the second-level cache. Nothing is
-// asked for where rows by turns are quickest.
-template <typename T>
-class NextRows {
- public:
-  HWY_INLINE NextRows(const FewRows<T>& rows, int64_t columns)
-      : at_(rows.first + rows.count * rows.stride),
-        end_(at_ + columns),
-        gap_(rows.stride - columns),
-        columns_(columns),
-        rows_(HWY_MIN(rows.left, kFewRows)) {
-    if (rows.step > 1 || ReadsByTurns(columns * static_cast<int64_t>(sizeof(T)))) rows_ = 0;
-  }
-
-  // Asks for as many elements as the rows that are worked on have in `width` columns.
-  HWY_INLINE void Ask(int64_t width) {
-    for (int64_t i = 0; i < width * kFewRows && rows_ > 0; i += kLine<T>) {
-      __builtin_prefetch(at_, /*rw=*/0, /*locality: the second level*/ 2);
-      at_ += kLine<T>;
-      if (at_ < end_) continue;
-      at_ = end_ + gap_;
-      end_ = at_ + columns_;
-      --rows_;
-    }
-  }
-
- private:
-  const T* at_;
-  const T* end_;
-  int64_t gap_, columns_;
-  int64_t rows_;
-};
 
 // Which part of a block some rows are.
 enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
@@ -117,10 +56,15 @@ HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Bod
                              : row == block              ? BlockPart::kFirst
                              : row < last                ? BlockPart::kMiddle
                                                          : BlockPart::kLast;
+      const auto first_row = [&](int64_t turn) HWY_ATTR {
+        return block + turn / step * step * kFewRows + turn % step;
+      };
       const int64_t turn = (row - block) / kFewRows;
-      const int64_t first = block + turn / step * step * kFewRows + turn % step;
-      const int64_t left = rows - row - count;
-      body(FewRows<T>{x + first * row_stride, count, step * row_stride, first, left, step}, part);
+      const int64_t first = first_row(turn);
+      const int64_t next = row + count < end ? first_row(turn + 1) : end;
+      body(FewRows<T>{x + first * row_stride, count, step * row_stride, first, rows - row - count,
+                      step, x + next * row_stride},
+           part);
     }
   }
 }

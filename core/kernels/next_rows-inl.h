@@ -1,0 +1,171 @@
+// A few rows of a tile, and how memory is told which come next, for kernel sources: included once
+// for each instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_NEXT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_NEXT_ROWS_INL_H_
+#undef DMLOP_KERNELS_NEXT_ROWS_INL_H_
+#else
+#define DMLOP_KERNELS_NEXT_ROWS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "core/kernels/isa.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// Rows that are taken together, so that what is known of a column is loaded and stored less often.
+constexpr int64_t kFewRows = 8;
+
+// Elements of a line of the cache.
+template <typename T>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+
+// At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
+// the rows whose turn is later.
+template <typename T>
+struct FewRows {
+  const T* first;
+  int64_t count;
+  int64_t stride;
+  int64_t number;
+  int64_t left;
+  int64_t step = 1;         // from one of the rows to the next, in rows
+  const T* next = nullptr;  // the first of the rows whose turn is next, if there are some left
+
+  // The same rows from column c on.
+  HWY_INLINE FewRows From(int64_t c) const {
+    return {first + c, count, stride, number, left, step, next};
+  }
+
+  // Puts the first column's elements side by side.
+  HWY_INLINE void Gather(T* column) const {
+    for (int64_t row = 0; row < count; ++row) column[row] = first[row * stride];
+  }
+
+  HWY_INLINE int64_t NextCount() const { return HWY_MIN(left, kFewRows); }
+};
+
+HWY_INLINE void AskForLine(const void* line) {
+  __builtin_prefetch(line, /*rw=*/0, /*locality: the second level*/ 2);
+}
+
+// Asks for all of the next rows, one line after another. Memory so sees one stream, and the rows
+// that are read side by side are in the second-level cache.
+template <typename T>
+class WholeNextRows {
+ public:
+  HWY_INLINE WholeNextRows(const FewRows<T>& rows, int64_t columns)
+      : at_(rows.next),
+        end_(at_ + columns),
+        gap_(rows.stride - columns),
+        columns_(columns),
+        rows_(rows.NextCount()) {}
+
+  // While a line of each row is worked on.
+  HWY_INLINE void Ask() {
+    for (int64_t i = 0; i < kFewRows && rows_ > 0; ++i) {
+      AskForLine(at_);
+      at_ += kLine<T>;
+      if (at_ < end_) continue;
+      at_ = end_ + gap_;
+      end_ = at_ + columns_;
+      --rows_;
+    }
+  }
+
+ private:
+  const T* at_;
+  const T* end_;
+  int64_t gap_, columns_;
+  int64_t rows_;
+};
+
+// Where rows are read by turns, the processor looks ahead in each of them, but only when it has
+// seen some lines, and only up to the end of a page. Asks for what rows begin with, and the pages
+// in them, a few lines at a time.
+template <typename T>
+class StreamStarts {
+ public:
+  HWY_INLINE StreamStarts(const FewRows<T>& rows, int64_t columns)
+      : rows_(rows), end_(rows.first + columns / kLine<T> * kLine<T>) {
+    // Stretches end where the rows do.
+    const int64_t first_lines = (columns / kLine<T> - 1) % kLines + 1;
+    line_ = kLines - first_lines;
+    SetStretch(rows.first + first_lines * kLine<T>);
+  }
+
+  // While a line of each row is worked on.
+  HWY_INLINE void Ask() {
+    constexpr int64_t kLinesOfRow = kLines / kFewRows;
+    const int64_t row = line_ / kLinesOfRow;
+    if (row < rows_.count) AskInRow(at_ + row * rows_.stride, line_ % kLinesOfRow);
+    if (++line_ < kLines) return;
+    line_ = 0;
+    SetStretch(at_ + kLines * kLine<T>);
+  }
+
+ private:
+  static constexpr int64_t kLines = 16;  // of a stretch, while another is asked for
+  static constexpr int64_t kAskedLines = 8;
+  static constexpr uintptr_t kPage = 1 << 12;
+
+  HWY_INLINE void SetStretch(const T* at) {
+    at_ = at;
+    begins_rows_ = at >= end_;
+    if (!begins_rows_) return;
+    at_ = rows_.next;
+    rows_.count = rows_.NextCount();
+    rows_.left = 0;
+  }
+
+  // One of the parts of what is to be asked for of a stretch.
+  HWY_INLINE void AskInRow(const T* stretch, int64_t part) const {
+    constexpr int64_t kPart = kAskedLines * kFewRows / kLines;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(stretch);
+    const uintptr_t ahead = begins_rows_ ? 0 : (0 - address) % kPage;
+    if (ahead >= kLines * 64) return;
+    const char* line = reinterpret_cast<const char*>(stretch) + ahead + part * kPart * 64;
+    for (int64_t i = 0; i < kPart; ++i) AskForLine(line + i * 64);
+  }
+
+  FewRows<T> rows_;
+  const T* end_;  // of the first row
+  const T* at_;   // the first row's part of the stretch that is asked for
+  bool begins_rows_;
+  int64_t line_;  // of the stretch that is worked on
+};
+
+// Asks for rows that come next while some are worked on, in the way that the processor likes.
+template <typename T>
+class NextRows {
+ public:
+  HWY_INLINE NextRows(const FewRows<T>& rows, int64_t columns)
+      : by_turns_(rows.step > 1 || ReadsByTurns(columns * static_cast<int64_t>(sizeof(T)))),
+        starts_(rows, columns),
+        whole_(rows, columns) {}
+
+  // While `width` columns are worked on.
+  HWY_INLINE void Ask(int64_t width) {
+    for (columns_ += width; columns_ >= kLine<T>; columns_ -= kLine<T>) {
+      if (by_turns_) {
+        starts_.Ask();
+      } else {
+        whole_.Ask();
+      }
+    }
+  }
+
+ private:
+  bool by_turns_;
+  StreamStarts<T> starts_;
+  WholeNextRows<T> whole_;
+  int64_t columns_ = 0;  // since lines were asked for
+};
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
