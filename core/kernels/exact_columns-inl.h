@@ -15,6 +15,7 @@
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/bin_vectors-inl.h"
 #include "core/kernels/columns-inl.h"
+#include "core/kernels/end_sums-inl.h"
 #include "core/kernels/round_results-inl.h"
 #include "core/kernels/short_sum.h"
 #include "core/kernels/sum_terms-inl.h"
@@ -83,20 +84,6 @@ HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows) {
   return {head, tail, rest, hn::Zero(d)};
 }
 
-// The function's value of `sum`, and what leads back to a sum from the value.
-template <ShortEnding kEnding, class D>
-HWY_INLINE hn::Vec<D> ValueOf(D d, hn::Vec<D> sum, int64_t count) {
-  if (kEnding == ShortEnding::kAverage) return hn::Div(sum, hn::Set(d, static_cast<double>(count)));
-  return kEnding == ShortEnding::kSquareRoot ? hn::Sqrt(sum) : sum;
-}
-template <ShortEnding kEnding, class D>
-HWY_INLINE hn::Vec<D> SumFor(D d, hn::Vec<D> value, int64_t count) {
-  if (kEnding == ShortEnding::kAverage) {
-    return hn::Mul(value, hn::Set(d, static_cast<double>(count)));
-  }
-  return kEnding == ShortEnding::kSquareRoot ? hn::Mul(value, value) : value;
-}
-
 // A value that rounds as another does, unless an error leaves that open.
 template <class D>
 struct Place {
@@ -107,7 +94,7 @@ struct Place {
 // Of the function's value of a sum, as far as rounding to T goes. A multiple of half a unit of T in
 // the last place, the one nearest to the value, has few bits: the sum that it belongs to is exact,
 // and so is the sign of the difference to the sum that there is.
-template <ShortEnding kEnding, typename T, class D>
+template <SumEnding kEnding, typename T, class D>
 HWY_INLINE Place<D> PlaceOf(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
   const hn::RebindToSigned<D> bits;
@@ -128,7 +115,7 @@ HWY_INLINE Place<D> PlaceOf(D d, const ThreeVectorSum<D>& sum, int64_t count) {
 }
 
 // Gives the results of groups in doubt, which are columns, as far as that can be done by vectors.
-template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
+template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
 HWY_NOINLINE void SettleDoubts(D d, const FewRows<T>& rows, T* results, uint8_t* in_doubt) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   constexpr bool kMayCancel = kTerm == SumTerm::kItself;

@@ -15,6 +15,7 @@
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/end_sums-inl.h"
 #include "core/kernels/half_sums-inl.h"
 #include "core/kernels/row_streams-inl.h"
 #include "core/kernels/sum_terms-inl.h"
@@ -275,6 +276,50 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   });
 }
 
+// The sums of a vector of groups, and how far off they may be.
+template <SumTerm kTerm, typename T>
+HWY_INLINE SumAndError<Wide> SumsAndErrors(const RoughSums& sums, int64_t count) {
+  const Wide d;
+  const WideVec head = hn::LoadU(d, sums.head);
+  const WideVec tail = hn::LoadU(d, sums.tail);
+  WideVec magnitude = hn::Add(hn::Abs(head), hn::Abs(tail));
+  if constexpr (kNeedsPeak<T, kTerm>) {
+    const BitsVec peak = hn::LoadU(NarrowBits(), sums.peak);
+    magnitude = hn::Mul(hn::PromoteTo(d, hn::BitCast(Narrow(), peak)),
+                        hn::Set(d, static_cast<double>(count)));
+  }
+  // The head alone says which zero or special value it is.
+  const auto is_number = hn::And(hn::IsFinite(head), hn::Gt(magnitude, hn::Zero(d)));
+  const TwoVectorSum<Wide> sum = AddExactly(d, head, tail);
+  const WideVec bound = hn::Mul(magnitude, hn::Set(d, kRelativeBound<T, kTerm>));
+  return {hn::IfThenElse(is_number, sum.head, head),
+          hn::IfThenElseZero(is_number, hn::Add(bound, hn::Abs(sum.tail)))};
+}
+
+template <SumTerm kTerm, SumEnding kEnding, typename T>
+void EndGroups(const RoughSums& sums, int64_t groups, int64_t count, T* results,
+               uint8_t* in_doubt) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t whole = groups / lanes * lanes;
+  std::fill_n(in_doubt, whole, uint8_t{0});
+  for (int64_t g = 0; g < whole; g += lanes) {
+    const auto of_terms = SumsAndErrors<kTerm, T>(sums.From(g), count);
+    EndVector<kEnding>(Wide(), of_terms, count, results + g, in_doubt + g);
+  }
+  std::fill(in_doubt + whole, in_doubt + groups, uint8_t{1});
+}
+
+template <typename T>
+RoughSumEnd<T> MakeEnd(SumTerm term, SumEnding ending) {
+  if (ending == SumEnding::kSquareRoot) {
+    return EndGroups<SumTerm::kSquare, SumEnding::kSquareRoot, T>;
+  }
+  if (ending == SumEnding::kAverage) return EndGroups<SumTerm::kItself, SumEnding::kAverage, T>;
+  return VisitSumTerm(term, []<SumTerm kTerm>() -> RoughSumEnd<T> {
+    return EndGroups<kTerm, SumEnding::kItself, T>;
+  });
+}
+
 template <typename T>
 RoughSumKernels<T> MakeKernels(SumTerm term) {
   return VisitSumTerm(term, []<SumTerm kTerm>() -> RoughSumKernels<T> {
@@ -297,6 +342,15 @@ RoughSumKernels<T> RoughSumKernelsFor(SumTerm term) {
 
 template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term);
 template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term);
+
+template <typename T>
+RoughSumEnd<T> RoughSumEndFor(SumTerm term, SumEnding ending) {
+  constexpr IsaForms<RoughSumEnd<T>(SumTerm, SumEnding)> kForms = DMLOP_ISA_FORMS(MakeEnd<T>);
+  return Choose(kForms)(term, ending);
+}
+
+template RoughSumEnd<float> RoughSumEndFor(SumTerm term, SumEnding ending);
+template RoughSumEnd<Half> RoughSumEndFor(SumTerm term, SumEnding ending);
 
 }  // namespace dmlop
 

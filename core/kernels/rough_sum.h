@@ -36,8 +36,8 @@ inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
 
-// Their squares are exact in binary32, and eight are added pairwise there, with three roundings in a
-// row, 2^-24 each.
+// Their squares are exact in binary32, and eight are added pairwise there, with three roundings in
+// a row, 2^-24 each.
 template <>
 inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1.9p-23;
 
@@ -58,5 +58,14 @@ struct RoughSumKernels {
 // T is float or Half.
 template <typename T>
 RoughSumKernels<T> RoughSumKernelsFor(SumTerm term);
+
+// Stores the results of `groups` groups of `count` terms each, and sets their `in_doubt` to 0, or
+// to 1 where a bound alone does not tell the result, or where it is too much for vectors.
+template <typename T>
+using RoughSumEnd = void (*)(const RoughSums& sums, int64_t groups, int64_t count, T* results,
+                             uint8_t* in_doubt);
+
+template <typename T>
+RoughSumEnd<T> RoughSumEndFor(SumTerm term, SumEnding ending);
 
 }  // namespace dmlop

@@ -13,6 +13,7 @@
 
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
+#include "core/kernels/end_sums-inl.h"
 #include "core/kernels/exact_columns-inl.h"
 #include "core/kernels/round_results-inl.h"
 #include "core/kernels/sum_terms-inl.h"
@@ -57,12 +58,6 @@ struct Range {
   }
 };
 
-// A sum and how far off it may be.
-template <class D>
-struct SumAndError {
-  hn::Vec<D> sum, error;
-};
-
 // Of sums of `count` terms, of which no lane of a vector has added up more than `depth`. Each
 // addition is off by 2^-53 of the magnitudes so far; twice that leaves room for the errors of the
 // errors.
@@ -76,48 +71,6 @@ HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Ve
   // Binary64 holds any multiple of 2^-23 p that is at most 2^53 of it.
   const auto is_exact = hn::Le(magnitude, hn::Mul(least_power, hn::Set(d, 0x1p30)));
   return {sum, hn::IfThenZeroElse(is_exact, hn::Mul(magnitude, relative))};
-}
-
-// The function's value for a sum, and how far off that may be. No error: the value rounds as the
-// exact one does.
-template <ShortEnding kEnding, class D>
-HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count) {
-  const auto sum = of_terms.sum;
-  auto error = of_terms.error;
-  const auto value = ValueOf<kEnding>(d, sum, count);
-  if constexpr (kEnding == ShortEnding::kAverage) {
-    error = hn::Div(error, hn::Set(d, static_cast<double>(count)));
-  }
-  if constexpr (kEnding == ShortEnding::kSquareRoot) {
-    error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
-  }
-  // A value that is halfway between two results has few bits: what leads back is exact then.
-  const auto back = SumFor<kEnding>(d, value, count);
-  const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
-  const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
-  return {value, hn::IfThenZeroElse(is_exact, room)};
-}
-
-// Ends as many groups as D has lanes. Returns whether none of them is in doubt.
-template <ShortEnding kEnding, class D, typename T>
-HWY_INLINE bool Finish(D d, const SumAndError<D>& of_terms, int64_t count, T* results,
-                       uint8_t* in_doubt) {
-  const auto end = End<kEnding>(d, of_terms, count);
-  const auto value = RoundTo<T>(d, end.sum);
-  StoreResults(d, value, results);
-  // A value that is not finite is none that rounding could change.
-  const auto zero = hn::Zero(d);
-  const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
-  const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
-  const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
-  // Zeros are not told apart here: where anything is in doubt about them, so is their sign.
-  const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
-  const auto certain = hn::Or(hn::Eq(off, zero), is_same);
-  if (HWY_LIKELY(hn::AllTrue(d, certain))) return true;
-  HWY_ALIGN double lanes[hn::MaxLanes(D())];
-  hn::Store(hn::IfThenElse(certain, zero, hn::Set(d, 1.0)), d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) in_doubt[i] = lanes[i] != 0;
-  return false;
 }
 
 // What has been seen of columns; the range only where it matters.
@@ -140,13 +93,13 @@ struct Terms {
   Range<D> range;
 };
 
-template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
+template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
 HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows, T* results,
                               uint8_t* in_doubt) {
   const int64_t count = rows.count;
   const auto of_terms =
       WithError<kTerm, T>(d, terms.sum, terms.range.Most(), terms.range.LeastPower(), count, count);
-  if (Finish<kEnding>(d, of_terms, count, results, in_doubt)) return;
+  if (EndVector<kEnding>(d, of_terms, count, results, in_doubt)) return;
   SettleDoubts<kTerm, kEnding>(d, rows, results, in_doubt);
 }
 
@@ -198,7 +151,7 @@ class ManyTerms {
 };
 
 // ManyTerms::kColumns at most.
-template <SumTerm kTerm, ShortEnding kEnding, typename T>
+template <SumTerm kTerm, SumEnding kEnding, typename T>
 void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                     uint8_t* in_doubt) {
   ManyTerms all(columns);
@@ -225,7 +178,7 @@ HWY_INLINE void AskFor(const T* x, int64_t count) {
   }
 }
 
-template <SumTerm kTerm, ShortEnding kEnding, typename T>
+template <SumTerm kTerm, SumEnding kEnding, typename T>
 void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                      uint8_t* in_doubt) {
   constexpr int64_t kFewElements = 1 << 12;
@@ -247,7 +200,7 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
 }
 
 #if HWY_TARGET == HWY_SCALAR
-template <SumTerm kTerm, ShortEnding kEnding, typename T>
+template <SumTerm kTerm, SumEnding kEnding, typename T>
 void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                   uint8_t* in_doubt) {
   for (int64_t row = 0; row < rows; ++row) {
@@ -345,7 +298,7 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
 }
 
 // The same as SettleDoubts for as many rows as there are lanes.
-template <SumTerm kTerm, ShortEnding kEnding, class D, typename T>
+template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
 HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch, T* results,
                              uint8_t* in_doubt) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -356,7 +309,7 @@ HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch, T* r
   SettleDoubts<kTerm, kEnding>(d, FewRows<T>{columns, count, kLanes, 0, 0}, results, in_doubt);
 }
 
-template <SumTerm kTerm, ShortEnding kEnding, typename T>
+template <SumTerm kTerm, SumEnding kEnding, typename T>
 void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                   uint8_t* in_doubt) {
   const Wide d;
@@ -373,7 +326,7 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
     const T* from = x + row * pitch;
     if (asks) AskFor(from + kBytesAhead / static_cast<int64_t>(sizeof(T)), lanes * count);
     const auto sums = SumOfRows<kTerm>(d, from, count, pitch);
-    if (Finish<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
+    if (EndVector<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
     SettleRows<kTerm, kEnding>(d, from, count, pitch, results + row, in_doubt + row);
   }
   for (; row < rows; ++row) {
@@ -382,17 +335,17 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
 }
 #endif
 
-template <SumTerm kTerm, ShortEnding kEnding, typename T>
+template <SumTerm kTerm, SumEnding kEnding, typename T>
 constexpr ShortSumKernels<T> kKernels{SumShortRows<kTerm, kEnding, T>,
                                       SumShortColumns<kTerm, kEnding, T>};
 
 template <typename T>
-ShortSumKernels<T> MakeKernels(SumTerm term, ShortEnding ending) {
-  if (ending == ShortEnding::kSquareRoot) {
-    return kKernels<SumTerm::kSquare, ShortEnding::kSquareRoot, T>;
+ShortSumKernels<T> MakeKernels(SumTerm term, SumEnding ending) {
+  if (ending == SumEnding::kSquareRoot) {
+    return kKernels<SumTerm::kSquare, SumEnding::kSquareRoot, T>;
   }
-  if (ending == ShortEnding::kAverage) return kKernels<SumTerm::kItself, ShortEnding::kAverage, T>;
-  return VisitSumTerm(term, []<SumTerm kTerm>() { return kKernels<kTerm, ShortEnding::kSum, T>; });
+  if (ending == SumEnding::kAverage) return kKernels<SumTerm::kItself, SumEnding::kAverage, T>;
+  return VisitSumTerm(term, []<SumTerm kTerm>() { return kKernels<kTerm, SumEnding::kItself, T>; });
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -403,14 +356,14 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, ShortEnding ending) {
-  constexpr IsaForms<ShortSumKernels<T>(SumTerm, ShortEnding)> kForms =
+ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, SumEnding ending) {
+  constexpr IsaForms<ShortSumKernels<T>(SumTerm, SumEnding)> kForms =
       DMLOP_ISA_FORMS(MakeKernels<T>);
   return Choose(kForms)(term, ending);
 }
 
-template ShortSumKernels<float> ShortSumKernelsFor(SumTerm term, ShortEnding ending);
-template ShortSumKernels<Half> ShortSumKernelsFor(SumTerm term, ShortEnding ending);
+template ShortSumKernels<float> ShortSumKernelsFor(SumTerm term, SumEnding ending);
+template ShortSumKernels<Half> ShortSumKernelsFor(SumTerm term, SumEnding ending);
 
 }  // namespace dmlop
 

@@ -8,8 +8,6 @@
 
 namespace dmlop {
 
-enum class ShortEnding { kSum, kAverage, kSquareRoot };
-
 inline constexpr int64_t kMaxShortRow = 1024;    // elements, neighbours in memory
 inline constexpr int64_t kMaxShortColumn = 128;  // others
 
@@ -27,8 +25,8 @@ struct ShortSumKernels {
                       uint8_t* in_doubt);
 };
 
-// T is float or Half. The square root is that of a sum of squares.
+// T is float or Half.
 template <typename T>
-ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, ShortEnding ending);
+ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, SumEnding ending);
 
 }  // namespace dmlop

@@ -5,7 +5,7 @@
 //   OfSpecial(sum)                   terms some of which are not finite, as IEEE 754 adds them
 //   Decide(sum, bound, n, result)    a sum of terms as in Of that is known within `bound`; false
 //                                    where that is not enough to know what Of would give
-//   kShort                           the same for few terms, if there are kernels for that
+//   kByVectors                       the same for vectors, if there are kernels for that
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
-#include "core/kernels/short_sum.h"
+#include "core/kernels/sum_term.h"
 #include "core/tensor/half.h"
 
 namespace dmlop::reduce {
@@ -99,7 +99,7 @@ T RoundZero(double zero) {
 }
 
 struct Rounded {
-  static constexpr ShortEnding kShort = ShortEnding::kSum;
+  static constexpr SumEnding kByVectors = SumEnding::kItself;
 
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
@@ -120,7 +120,7 @@ struct Rounded {
 };
 
 struct Averaged {
-  static constexpr ShortEnding kShort = ShortEnding::kAverage;
+  static constexpr SumEnding kByVectors = SumEnding::kAverage;
 
   template <typename T>
   static T Of(const ExactSum& sum, int64_t n) {
@@ -147,7 +147,7 @@ struct Averaged {
 };
 
 struct SquareRooted {
-  static constexpr ShortEnding kShort = ShortEnding::kSquareRoot;
+  static constexpr SumEnding kByVectors = SumEnding::kSquareRoot;
 
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {

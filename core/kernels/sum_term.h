@@ -1,4 +1,4 @@
-// What a sum adds up for each element x.
+// What a sum adds up for each element x, and what is made of the sum.
 #pragma once
 
 #include <cmath>
@@ -6,6 +6,9 @@
 namespace dmlop {
 
 enum class SumTerm { kItself, kMagnitude, kSquare };
+
+// By vectors. The square root is that of a sum of squares.
+enum class SumEnding { kItself, kAverage, kSquareRoot };
 
 template <SumTerm kTerm>
 double TermOf(double x) {

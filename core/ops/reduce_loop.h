@@ -10,10 +10,13 @@
 //   Merge(o, other, p, number)        what another part of group o has seen: state p of the same or
 //                                     another tile, whose elements' numbers count from `number`;
 //                                     not for tiles that take groups as a whole (kElements)
+//   EndGroups(o, count, n)            next, where some groups of n elements lie side by side, if
+//                                     they are better ended together
 //   Finish(o, n, result)              the result of group o of n elements; false: not decided
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -130,7 +133,18 @@ class ReduceLoop {
   // One of a tile's: its number, its first column, and its offsets from those of the first.
   struct OutputAt {
     int64_t number, column, input, output, shift;
+
+    OutputAt After(int64_t steps, const OutputAt& step) const {
+      return {number + steps * step.number, column + steps * step.column,
+              input + steps * step.input, output + steps * step.output, shift + steps * step.shift};
+    }
   };
+
+  static OutputAt AtOffsets(int64_t number,
+                            const std::array<int64_t, ReducePlan::kKeptOperands>& at) {
+    return {number, at[ReducePlan::kColumn], at[ReducePlan::kInput], at[ReducePlan::kOutput],
+            at[ReducePlan::kShift]};
+  }
 
   // A column of a group, from its first one, and where its elements' numbers begin.
   struct Fold {
@@ -163,21 +177,27 @@ class ReduceLoop {
             walk.offset(ReducePlan::kShift)};
   }
 
+  // Calls body(first, count, step) for rows of some outputs of a tile; `step` leads from one to the
+  // next.
+  template <typename Body>
+  void ForEachRow(const Outputs& outputs, Body&& body) const {
+    const int64_t row_size = inside_.sizes.back();
+    const OutputAt step = AtOffsets(1, inside_.Step(inside_.rank() - 1));
+    KeptWalk row(inside_rows_, outputs.begin / row_size);
+    for (int64_t o = outputs.begin; o < outputs.end; row.Next()) {
+      const int64_t in_row = o % row_size;
+      const int64_t count = std::min(outputs.end - o, row_size - in_row);
+      body(AtOffsets(o - in_row, row.offsets()).After(in_row, step), count, step);
+      o += count;
+    }
+  }
+
   // Calls body(output) for some outputs of a tile.
   template <typename Body>
   void ForEachOutput(const Outputs& outputs, Body&& body) const {
-    const int64_t row_size = inside_.sizes.back();
-    const auto step = inside_.Step(inside_.rank() - 1);
-    KeptWalk row(inside_rows_, outputs.begin / row_size);
-    for (int64_t o = outputs.begin; o < outputs.end; row.Next()) {
-      const int64_t end = std::min(outputs.end, o / row_size * row_size + row_size);
-      const auto first = row.offsets();
-      for (int64_t i = o % row_size; o < end; ++i, ++o) {
-        const auto offset = [&](size_t k) { return first[k] + i * step[k]; };
-        body(OutputAt{o, offset(ReducePlan::kColumn), offset(ReducePlan::kInput),
-                      offset(ReducePlan::kOutput), offset(ReducePlan::kShift)});
-      }
-    }
+    ForEachRow(outputs, [&](const OutputAt& first, int64_t count, const OutputAt& step) {
+      for (int64_t i = 0; i < count; ++i) body(first.After(i, step));
+    });
   }
 
   // Numbers the tiles to run.
@@ -365,8 +385,17 @@ class ReduceLoop {
     }
   }
 
+  void EndGroups(const Outputs& outputs, Tile& tile) const {
+    if constexpr (requires { tile.EndGroups(0, 0, 0); }) {
+      ForEachRow(outputs, [&](const OutputAt& first, int64_t count, const OutputAt& step) {
+        if (step.column == 1) tile.EndGroups(first.column, count, plan_.group_size);
+      });
+    }
+  }
+
   void Finish(const Place& place, const Outputs& outputs, Tile& tile,
               std::vector<int64_t>& undecided) {
+    EndGroups(outputs, tile);
     Output* to = output_ + place.output;
     const auto finish = [&, to, size = plan_.group_size](const OutputAt& at) {
       if (!tile.Finish(at.column, size, to[at.output])) {

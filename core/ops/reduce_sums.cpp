@@ -19,9 +19,9 @@ bool AreShort(const ReduceDesc& desc, const Layout& input, const Layout& output)
 template <typename T, SumTerm kTerm, typename Ending>
 std::vector<int64_t> ReduceByVectors(const ReduceDesc& desc, const ConstTensorView& input,
                                      const TensorView& output) {
-  if constexpr (requires { Ending::kShort; }) {
+  if constexpr (requires { Ending::kByVectors; }) {
     if (AreShort(desc, input.layout, output.layout)) {
-      return ReduceWith<ShortSumTile<T, kTerm, Ending::kShort>>(desc, input, output);
+      return ReduceWith<ShortSumTile<T, kTerm, Ending::kByVectors>>(desc, input, output);
     }
   }
   return ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);

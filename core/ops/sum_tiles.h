@@ -29,16 +29,18 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
   static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
 
   explicit RoughSumTile(int64_t capacity)
-      : kernels_(RoughSumKernelsFor<T>(kTerm)),
-        heads_(static_cast<size_t>(capacity)),
+      : heads_(static_cast<size_t>(capacity)),
         tails_(static_cast<size_t>(capacity)),
         peaks_(static_cast<size_t>(capacity)),
-        blocks_(static_cast<size_t>(capacity)) {}
+        blocks_(static_cast<size_t>(capacity)),
+        results_(static_cast<size_t>(capacity)),
+        in_doubt_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count) {
     std::fill_n(heads_.begin(), count, -0.0);
     std::fill_n(tails_.begin(), count, 0.0);
     std::fill_n(peaks_.begin(), count, 0u);
+    std::fill_n(in_doubt_.begin(), count, uint8_t{1});
   }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) { kernels_.add_row(x, count, Sums(o)); }
@@ -56,8 +58,16 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     peaks_[i] = std::max(peaks_[i], other.peaks_[k]);
   }
 
+  void EndGroups(int64_t o, int64_t count, int64_t n) {
+    if constexpr (requires { Ending::kByVectors; }) {
+      end_(Sums(o), count, n, results_.data() + o, in_doubt_.data() + o);
+    }
+  }
+
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
+    result = results_[i];
+    if (in_doubt_[i] == 0) return true;
     // Of all terms together, where none is negative; any but 0 does where the bound is 0.
     double magnitude = std::fabs(heads_[i]) + std::fabs(tails_[i]);
     if constexpr (kNeedsPeak<T, kTerm>) {
@@ -80,15 +90,25 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, blocks_.data() + o};
   }
 
-  RoughSumKernels<T> kernels_;
+  static RoughSumEnd<T> EndKernel() {
+    if constexpr (requires { Ending::kByVectors; }) {
+      return RoughSumEndFor<T>(kTerm, Ending::kByVectors);
+    }
+    return nullptr;
+  }
+
+  RoughSumKernels<T> kernels_ = RoughSumKernelsFor<T>(kTerm);
+  RoughSumEnd<T> end_ = EndKernel();
   std::vector<double> heads_;
   std::vector<double> tails_;
   std::vector<uint32_t> peaks_;
   std::vector<double> blocks_;
+  std::vector<T> results_;
+  std::vector<uint8_t> in_doubt_;
 };
 
 // Sums of a few floats by vectors. A group whose rounding is in doubt is left undecided.
-template <typename T, SumTerm kTerm, ShortEnding kEnding>
+template <typename T, SumTerm kTerm, SumEnding kEnding>
 class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
  public:
   using Input = T;

@@ -9,21 +9,11 @@
 #include <limits>
 
 #include "tests/kernels/kernel_cases.h"
+#include "tests/kernels/sum_forms.h"
 #include "tests/support/group_values.h"
 
 namespace dmlop {
 namespace {
-
-struct Form {
-  SumTerm term;
-  ShortEnding ending;
-};
-
-constexpr Form kForms[] = {{SumTerm::kItself, ShortEnding::kSum},
-                           {SumTerm::kMagnitude, ShortEnding::kSum},
-                           {SumTerm::kSquare, ShortEnding::kSum},
-                           {SumTerm::kItself, ShortEnding::kAverage},
-                           {SumTerm::kSquare, ShortEnding::kSquareRoot}};
 
 // Elements of a few groups, a gap after each row of `width` elements.
 template <typename T>
@@ -41,32 +31,6 @@ struct Tile {
 
   int64_t width, pitch;
   std::vector<T> elements;
-};
-
-template <typename T>
-Real Exact(const Form& form, const std::vector<T>& group) {
-  Real result(-0.0);  // a sum of only -0 is -0
-  for (const T element : group) {
-    Real term(ToDouble(element));
-    if (form.term == SumTerm::kMagnitude) mpfr_abs(term.get(), term.get(), MPFR_RNDN);
-    if (form.term == SumTerm::kSquare) mpfr_sqr(term.get(), term.get(), MPFR_RNDN);
-    mpfr_add(result.get(), result.get(), term.get(), MPFR_RNDN);
-  }
-  const auto count = static_cast<unsigned long>(group.size());
-  if (form.ending == ShortEnding::kAverage) {
-    mpfr_div_ui(result.get(), result.get(), count, MPFR_RNDN);
-  }
-  if (form.ending == ShortEnding::kSquareRoot) mpfr_sqrt(result.get(), result.get(), MPFR_RNDN);
-  return result;
-}
-
-template <typename T>
-struct Results {
-  explicit Results(int64_t count)
-      : values(static_cast<size_t>(count)), in_doubt(static_cast<size_t>(count)) {}
-
-  std::vector<T> values;
-  std::vector<uint8_t> in_doubt;
 };
 
 template <typename T>
@@ -194,12 +158,12 @@ TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
 
 // A group of `count` elements, all `others` but the first.
 template <typename T>
-T SumOf(double first, double others, int64_t count, ShortEnding ending) {
+T SumOf(double first, double others, int64_t count, SumEnding ending) {
   Engine engine = CaseEngine(0);
   Tile<T> tile(engine, kFamilies[0], 1, count);
   std::fill(tile.elements.begin(), tile.elements.end(), FromDouble<T>(others));
   tile.elements[0] = FromDouble<T>(first);
-  const SumTerm term = ending == ShortEnding::kSquareRoot ? SumTerm::kSquare : SumTerm::kItself;
+  const SumTerm term = ending == SumEnding::kSquareRoot ? SumTerm::kSquare : SumTerm::kItself;
   const Results<T> results = SumRows(Form{term, ending}, tile, 1);
   EXPECT_FALSE(results.in_doubt[0]);
   return results.values[0];
@@ -211,7 +175,7 @@ TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
   };
   ForFloatAndHalf([&]<typename T>() {
     for (const int64_t count : {2, 7, 33, 64}) {
-      for (const ShortEnding ending : {ShortEnding::kSum, ShortEnding::kAverage}) {
+      for (const SumEnding ending : {SumEnding::kItself, SumEnding::kAverage}) {
         expect(SumOf<T>(-0.0, -0.0, count, ending), -0.0);
         expect(SumOf<T>(0.0, -0.0, count, ending), 0.0);
         expect(SumOf<T>(INFINITY, 1.0, count, ending), INFINITY);
@@ -223,9 +187,9 @@ TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
           EXPECT_EQ(BitsOf(result), sizeof(T) == 2 ? 0x7E00u : 0x7FC00000u);
         }
       }
-      expect(SumOf<T>(Format<T>::kMax, Format<T>::kMax, count, ShortEnding::kSum), INFINITY);
-      expect(SumOf<T>(-0.0, -0.0, count, ShortEnding::kSquareRoot), 0.0);
-      expect(SumOf<T>(-INFINITY, 1.0, count, ShortEnding::kSquareRoot), INFINITY);
+      expect(SumOf<T>(Format<T>::kMax, Format<T>::kMax, count, SumEnding::kItself), INFINITY);
+      expect(SumOf<T>(-0.0, -0.0, count, SumEnding::kSquareRoot), 0.0);
+      expect(SumOf<T>(-INFINITY, 1.0, count, SumEnding::kSquareRoot), INFINITY);
     }
   });
 }
