@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "core/kernels/isa.h"
+#include "core/kernels/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -21,7 +22,7 @@ constexpr int64_t kFewRows = 8;
 
 // Elements of a line of the cache.
 template <typename T>
-constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+constexpr int64_t kLine = kLineBytes / static_cast<int64_t>(sizeof(T));
 
 // At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
 // the rows whose turn is later.
@@ -47,10 +48,6 @@ struct FewRows {
 
   HWY_INLINE int64_t NextCount() const { return HWY_MIN(left, kFewRows); }
 };
-
-HWY_INLINE void AskForLine(const void* line) {
-  __builtin_prefetch(line, /*rw=*/0, /*locality: the second level*/ 2);
-}
 
 // Asks for all of the next rows, one line after another. Memory so sees one stream, and the rows
 // that are read side by side are in the second-level cache.
@@ -83,9 +80,7 @@ class WholeNextRows {
   int64_t rows_;
 };
 
-// Where rows are read by turns, the processor looks ahead in each of them, but only when it has
-// seen some lines, and only up to the end of a page. Asks for what rows begin with, and the pages
-// in them, a few lines at a time.
+// Asks for what rows begin with, and the pages in them, as memory that is read by turns wants it.
 template <typename T>
 class StreamStarts {
  public:
@@ -108,9 +103,8 @@ class StreamStarts {
   }
 
  private:
-  static constexpr int64_t kLines = 16;  // of a stretch, while another is asked for
-  static constexpr int64_t kAskedLines = 8;
-  static constexpr uintptr_t kPage = 1 << 12;
+  // Of a stretch of rows. While it is worked on, the next one's starts are asked for in parts.
+  static constexpr int64_t kLines = kStartAhead / kLineBytes;
 
   HWY_INLINE void SetStretch(const T* at) {
     at_ = at;
@@ -123,12 +117,11 @@ class StreamStarts {
 
   // One of the parts of what is to be asked for of a stretch.
   HWY_INLINE void AskInRow(const T* stretch, int64_t part) const {
-    constexpr int64_t kPart = kAskedLines * kFewRows / kLines;
-    const uintptr_t address = reinterpret_cast<uintptr_t>(stretch);
-    const uintptr_t ahead = begins_rows_ ? 0 : (0 - address) % kPage;
-    if (ahead >= kLines * 64) return;
-    const char* line = reinterpret_cast<const char*>(stretch) + ahead + part * kPart * 64;
-    for (int64_t i = 0; i < kPart; ++i) AskForLine(line + i * 64);
+    constexpr int64_t kPartBytes = kStartBytes * kFewRows / kLines;
+    const int64_t start = begins_rows_ ? 0 : (kPageBytes - BytesIntoPage(stretch)) % kPageBytes;
+    if (start >= kStartAhead) return;
+    const std::byte* bytes = reinterpret_cast<const std::byte*>(stretch);
+    AskForLines(bytes + start + part * kPartBytes, kPartBytes);
   }
 
   FewRows<T> rows_;

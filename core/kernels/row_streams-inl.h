@@ -13,15 +13,20 @@
 #include <cstdint>
 
 #include "core/kernels/isa.h"
+#include "core/kernels/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How a row is read: at `streams` places by turns, of which each, where it `asks`, is told what
-// comes next.
+// What is asked for before it is read: nothing, what pages begin with, or everything.
+enum class Asking { kNothing, kStarts, kAll };
+
+// How a row is read: at `streams` places by turns.
 struct RowReading {
   int64_t streams;
-  bool asks;
+  Asking asking;
+
+  int64_t ahead_bytes() const { return asking == Asking::kAll ? 1 << 9 : kStartAhead; }
 
   // Others with AVX-512, AMD's, read one stream ahead as fast as memory can. Older ones are quicker
   // where long rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each
@@ -30,29 +35,34 @@ struct RowReading {
     constexpr int64_t kFewStreams = 4;
     constexpr int64_t kLongRowBytes = 1 << 18;
     for (int64_t streams = 8; streams > 0; streams /= 2) {
-      if (ReadsByTurns(bytes / streams)) return {streams, false};
+      if (ReadsByTurns(bytes / streams)) return {streams, Asking::kStarts};
     }
-    if (HWY_TARGET <= HWY_AVX3) return {1, false};
-    return {bytes < kLongRowBytes ? 1 : kFewStreams, true};
+    if (HWY_TARGET <= HWY_AVX3) return {1, Asking::kNothing};
+    return {bytes < kLongRowBytes ? 1 : kFewStreams, Asking::kAll};
   }
 };
 
 // Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
-// elements that were, all but the last few. A stream asks for what it needs next; near its end that
-// is where the next row has its stream, if rows follow each other.
+// elements that were, all but the last few. What a stream asks for near its end is where the next
+// row has its stream, if rows follow each other.
 template <typename T, typename Body>
 HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
   constexpr int64_t kSize = static_cast<int64_t>(sizeof(T));
-  constexpr int64_t kAhead = (1 << 9) / kSize;
   const RowReading reading = RowReading::For(count * kSize);
   const int64_t streams = reading.streams;
   const int64_t length = count / (streams * block) * block;
+  const int64_t ahead = reading.ahead_bytes() / kSize;
   for (int64_t i = 0; i < length; i += block) {
-    const int64_t ahead = i + kAhead < length ? kAhead : kAhead + count - length;
+    const int64_t beyond = i + ahead - length;
     for (int64_t s = 0; s < streams; ++s) {
       const T* from = x + s * length + i;
-      if (reading.asks) {
-        for (int64_t k = 0; k < block; k += 64 / kSize) hwy::Prefetch(from + ahead + k);
+      const T* later = from + ahead + (beyond < 0 ? 0 : count - length);
+      if (reading.asking == Asking::kAll) {
+        for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(later + k);
+      }
+      if (reading.asking == Asking::kStarts) {
+        const int64_t begun = beyond < 0 ? BytesIntoPage(later) : beyond * kSize;
+        if (begun < kStartBytes) AskForLines(later, block * kSize);
       }
       body(from);
     }

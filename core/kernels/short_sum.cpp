@@ -173,9 +173,7 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
 // Asks for neighbours, wherever that leads.
 template <typename T>
 HWY_INLINE void AskFor(const T* x, int64_t count) {
-  for (int64_t i = 0; i < count; i += kLine<T>) {
-    __builtin_prefetch(x + i, /*rw=*/0, /*locality: the second level*/ 2);
-  }
+  AskForLines(x, count * static_cast<int64_t>(sizeof(T)));
 }
 
 template <SumTerm kTerm, SumEnding kEnding, typename T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
+#include "core/kernels/prefetch.h"
 #include "core/kernels/stream.h"
 #include "core/ops/tile_plan.h"
 
@@ -10,7 +11,6 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
-constexpr int64_t kLine = 64;                // bytes of a cache line
 
 using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
@@ -71,7 +71,7 @@ class TiledLoop {
   // Whether the loop that is not along the lines of the destination leads through lines of the
   // source.
   bool HasLines(const CopyTile& tile) const {
-    return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLine;
+    return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLineBytes;
   }
 
   // The first move, slice by slice along the lines of the destination, which asks for what lies
@@ -79,16 +79,14 @@ class TiledLoop {
   // does not guess where the next ones are.
   TileWork AskingFor(int64_t distance) const {
     return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
-      const int64_t count = kLine / width_;
+      const int64_t count = kLineBytes / width_;
       for (int64_t i = 0; i < tile.inner_count; i += count) {
         CopyTile slice = tile;
         slice.inner_count = std::min(count, tile.inner_count - i);
         const std::byte* first = from + i * tile.from_inner_stride * width_;
         for (int64_t k = 0; k < slice.inner_count; ++k) {
           const std::byte* row = first + k * tile.from_inner_stride * width_ + distance;
-          for (int64_t byte = 0; byte < tile.outer_count * width_; byte += kLine) {
-            __builtin_prefetch(row + byte, /*rw=*/0, /*locality: the second level*/ 2);
-          }
+          AskForLines(row, tile.outer_count * width_);
         }
         in_(slice, to + i * tile.to_inner_stride * width_, first);
       }
@@ -103,7 +101,7 @@ class TiledLoop {
   void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
                   const std::byte* next) const {
     if (!plan_.buffered) return Move(shape.in, in_, to, from);
-    alignas(kLine) std::byte buffer[TilePlan::kTileBytes];
+    alignas(kLineBytes) std::byte buffer[TilePlan::kTileBytes];
     if (next != nullptr && HasLines(shape.in.tile)) {
       Move(shape.in, AskingFor(next - from), buffer, from);
     } else {
