@@ -86,25 +86,32 @@ class StreamStarts {
  public:
   HWY_INLINE StreamStarts(const FewRows<T>& rows, int64_t columns)
       : rows_(rows), end_(rows.first + columns / kLine<T> * kLine<T>) {
+    const int64_t lines = columns / kLine<T>;
+    parts_at_once_ = lines >= kParts ? 1 : lines >= kParts / 2 ? 2 : 0;
     // Stretches end where the rows do.
-    const int64_t first_lines = (columns / kLine<T> - 1) % kLines + 1;
-    line_ = kLines - first_lines;
+    const int64_t first_lines = (lines - 1) % kParts + 1;
+    part_ = HWY_MAX(kParts - first_lines * parts_at_once_, 0);
     SetStretch(rows.first + first_lines * kLine<T>);
   }
 
   // While a line of each row is worked on.
   HWY_INLINE void Ask() {
-    constexpr int64_t kLinesOfRow = kLines / kFewRows;
-    const int64_t row = line_ / kLinesOfRow;
-    if (row < rows_.count) AskInRow(at_ + row * rows_.stride, line_ % kLinesOfRow);
-    if (++line_ < kLines) return;
-    line_ = 0;
-    SetStretch(at_ + kLines * kLine<T>);
+    for (int64_t i = 0; i < parts_at_once_; ++i) AskForPart();
   }
 
  private:
-  // Of a stretch of rows. While it is worked on, the next one's starts are asked for in parts.
-  static constexpr int64_t kLines = kStartAhead / kLineBytes;
+  // While a stretch of rows is worked on, the starts in the next one are asked for, a part for each
+  // line. Rows that are shorter have half as many lines, or are not worth it.
+  static constexpr int64_t kParts = kStartAhead / kLineBytes;
+
+  HWY_INLINE void AskForPart() {
+    constexpr int64_t kPartsOfRow = kParts / kFewRows;
+    const int64_t row = part_ / kPartsOfRow;
+    if (row < rows_.count) AskInRow(at_ + row * rows_.stride, part_ % kPartsOfRow);
+    if (++part_ < kParts) return;
+    part_ = 0;
+    SetStretch(at_ + kParts * kLine<T>);
+  }
 
   HWY_INLINE void SetStretch(const T* at) {
     at_ = at;
@@ -115,9 +122,8 @@ class StreamStarts {
     rows_.left = 0;
   }
 
-  // One of the parts of what is to be asked for of a stretch.
   HWY_INLINE void AskInRow(const T* stretch, int64_t part) const {
-    constexpr int64_t kPartBytes = kStartBytes * kFewRows / kLines;
+    constexpr int64_t kPartBytes = kStartBytes * kFewRows / kParts;
     const int64_t start = begins_rows_ ? 0 : (kPageBytes - BytesIntoPage(stretch)) % kPageBytes;
     if (start >= kStartAhead) return;
     const std::byte* bytes = reinterpret_cast<const std::byte*>(stretch);
@@ -128,7 +134,8 @@ class StreamStarts {
   const T* end_;  // of the first row
   const T* at_;   // the first row's part of the stretch that is asked for
   bool begins_rows_;
-  int64_t line_;  // of the stretch that is worked on
+  int64_t part_;
+  int64_t parts_at_once_;
 };
 
 // Asks for rows that come next while some are worked on, in the way that the processor likes.

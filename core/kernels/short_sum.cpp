@@ -229,23 +229,34 @@ HWY_INLINE hn::Vec<D> FoldLanes(D d, hn::Vec<D>* vectors, Fold&& fold) {
               hn::ConcatUpperUpper(d, vectors[1], vectors[0]));
 }
 
-// Of `count` neighbours; what is left of the last vector counts as terms that change nothing.
+// Of as many neighbours as two vectors hold.
 template <SumTerm kTerm, bool kWithRange, class D, typename T>
+HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
+  const hn::Rebind<float, D> floats;
+  if constexpr (kWithRange) {
+    range.Take(LoadFloats(floats, x));
+    range.Take(LoadFloats(floats, x + hn::Lanes(d)));
+  }
+  const auto terms = TwoVectors<kTerm>::Term(x);
+  return hn::Add(terms.low, terms.high);
+}
+
+// Whether rows are followed by others, so that whole vectors may be read.
+enum class Rows { kFollowed, kLast };
+
+// Of `count` neighbours; what is left of the last vector counts as terms that change nothing.
+template <SumTerm kTerm, bool kWithRange, Rows kRows, class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) {
   const hn::Rebind<float, D> floats;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   auto sum = hn::Set(d, -0.0);  // a sum of only -0 is -0
   int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    const auto terms = TwoVectors<kTerm>::Term(x + i);
-    if constexpr (kWithRange) {
-      range.Take(LoadFloats(floats, x + i));
-      range.Take(LoadFloats(floats, x + i + lanes));
-    }
-    sum = hn::Add(sum, hn::Add(terms.low, terms.high));
+    sum = hn::Add(sum, SumOfTwoVectors<kTerm, kWithRange>(d, x + i, range));
   }
   for (; i < count; i += lanes) {
-    auto value = LoadFloats(floats, x + i);
+    auto value = kRows == Rows::kLast && i + lanes > count ? LoadRest(floats, x + i, count - i)
+                                                           : LoadFloats(floats, x + i);
     if (i + lanes > count) {
       const auto mask = hn::FirstN(floats, static_cast<size_t>(count - i));
       value = hn::IfThenElse(mask, value, hn::Set(floats, -0.0f));
@@ -256,6 +267,30 @@ HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) 
   return sum;
 }
 
+// Of as many rows as there are lanes, by turns. Mostly as many follow.
+template <SumTerm kTerm, bool kWithRange, Rows kRows, class D, typename T>
+HWY_INLINE void SumRowsByTurns(D d, const T* x, int64_t count, int64_t pitch, Range<D>& range,
+                               hn::Vec<D>* sums) {
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  const int64_t step = 2 * static_cast<int64_t>(hn::Lanes(d));
+  const int64_t whole = count / kLine<T> * kLine<T>;
+  StreamStarts<T> starts(FewRows<T>{x, kLanes, pitch, 0, kLanes, 1, x + kLanes * pitch}, count);
+  for (int64_t row = 0; row < kLanes; ++row) sums[row] = hn::Set(d, -0.0);
+  for (int64_t i = 0; i < whole; i += step) {
+    if (i % kLine<T> == 0) starts.Ask();
+    for (int64_t row = 0; row < kLanes; ++row) {
+      const T* from = x + row * pitch + i;
+      sums[row] = hn::Add(sums[row], SumOfTwoVectors<kTerm, kWithRange>(d, from, range));
+    }
+  }
+  if (whole == count) return;
+  for (int64_t row = 0; row < kLanes; ++row) {
+    const T* from = x + row * pitch + whole;
+    sums[row] =
+        hn::Add(sums[row], SumOfRow<kTerm, kWithRange, kRows>(d, from, count - whole, range));
+  }
+}
+
 // Of as many rows as there are lanes, each with a range of its own.
 template <SumTerm kTerm, class D, typename T>
 HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn::Vec<D>& most,
@@ -264,7 +299,7 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
   hn::Vec<D> all_most[kLanes], all_least[kLanes];
   for (size_t row = 0; row < kLanes; ++row) {
     auto range = Range<D>::OfNothing();
-    SumOfRow<kTerm, true>(d, x + static_cast<int64_t>(row) * pitch, count, range);
+    SumOfRow<kTerm, true, Rows::kLast>(d, x + static_cast<int64_t>(row) * pitch, count, range);
     all_most[row] = range.Most();
     all_least[row] = range.LeastPower();
   }
@@ -274,18 +309,22 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
 }
 
 // As many rows as there are lanes. Mostly one range for all of them shows that the sums are exact.
-template <SumTerm kTerm, class D, typename T>
-HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitch) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
+template <SumTerm kTerm, Rows kRows, class D, typename T>
+HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitch, bool by_turns) {
+  constexpr bool kWithRange = kMayBeExact<T, kTerm>;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   hn::Vec<D> sums[kLanes];
   auto range = Range<D>::OfNothing();
-  for (size_t row = 0; row < kLanes; ++row) {
-    const T* from = x + static_cast<int64_t>(row) * pitch;
-    sums[row] = SumOfRow<kTerm, kMayBeExact<T, kTerm> >(d, from, count, range);
+  if (by_turns) {
+    SumRowsByTurns<kTerm, kWithRange, kRows>(d, x, count, pitch, range, sums);
+  } else {
+    for (int64_t row = 0; row < kLanes; ++row) {
+      sums[row] = SumOfRow<kTerm, kWithRange, kRows>(d, x + row * pitch, count, range);
+    }
   }
   using V = hn::Vec<D>;
   const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
-  const int64_t depth = count / static_cast<int64_t>(kLanes) + 8;
+  const int64_t depth = count / kLanes + 8;
   if constexpr (!kMayBeExact<T, kTerm>) return WithError<kTerm, T>(d, sum, sum, sum, count, depth);
   V most = hn::MaxOfLanes(d, range.Most());
   V least_power = hn::MinOfLanes(d, range.LeastPower());
@@ -293,6 +332,12 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
   RangesOfRows<kTerm>(d, x, count, pitch, most, least_power);
   return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
+}
+
+template <SumTerm kTerm, class D, typename T>
+HWY_NOINLINE SumAndError<D> SumOfLastRows(D d, const T* x, int64_t count, int64_t pitch,
+                                          bool by_turns) {
+  return SumOfRows<kTerm, Rows::kLast>(d, x, count, pitch, by_turns);
 }
 
 // The same as SettleDoubts for as many rows as there are lanes.
@@ -312,18 +357,21 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
                   uint8_t* in_doubt) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  // A row is read in whole vectors, which must not lead beyond the last one.
-  const int64_t excess = (lanes - count % lanes) % lanes;
+  const int64_t excess = (lanes - count % lanes) % lanes;  // of the last vector
+  const int64_t end = (rows - 1) * pitch + count;
   int64_t row = 0;
-  const int64_t last = (rows - 1) * pitch - excess;  // where a row may begin
   // Between short rows so much is to be done that memory would wait.
   constexpr int64_t kBytesAhead = 1 << 13;
   constexpr int64_t kAskedBytes = 1 << 9;
-  const bool asks = pitch == count && count * static_cast<int64_t>(sizeof(T)) <= kAskedBytes;
-  for (; row + lanes <= rows && (row + lanes - 1) * pitch <= last; row += lanes) {
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+  const bool asks = pitch == count && bytes <= kAskedBytes;
+  const bool by_turns = ReadsByTurns(lanes * bytes);
+  for (; row + lanes <= rows; row += lanes) {
     const T* from = x + row * pitch;
     if (asks) AskFor(from + kBytesAhead / static_cast<int64_t>(sizeof(T)), lanes * count);
-    const auto sums = SumOfRows<kTerm>(d, from, count, pitch);
+    const bool are_last = (row + lanes - 1) * pitch + count + excess > end;
+    const auto sums = are_last ? SumOfLastRows<kTerm>(d, from, count, pitch, by_turns)
+                               : SumOfRows<kTerm, Rows::kFollowed>(d, from, count, pitch, by_turns);
     if (EndVector<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
     SettleRows<kTerm, kEnding>(d, from, count, pitch, results + row, in_doubt + row);
   }

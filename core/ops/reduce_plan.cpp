@@ -12,6 +12,7 @@ constexpr int64_t kTurnsPerMerge = 1024;  // that make up for merging the states
 constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
 constexpr int64_t kTileOfRows = 64;       // outputs
 constexpr int64_t kScaleOfRows = 4;       // of tiles of whole groups that need not be gathered
+constexpr int64_t kLanes = 8;             // groups in a vector, at most
 constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
 constexpr int64_t kEnoughColumns = 256;   // not worth being copied to become more
 constexpr int64_t kNarrow = 16;           // columns, fewer of which are worth being copied
@@ -231,7 +232,8 @@ int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
       KeptStride(plan) == 1 && row >= kNarrow && row * plan.group_size >= kFewElements;
   if (traits.tile_of_elements > 0 && !is_direct) {
     const int64_t scale = ReducedStride(plan) == 1 ? kScaleOfRows : 1;
-    const int64_t tile = traits.tile_of_elements * scale / plan.group_size;
+    int64_t tile = traits.tile_of_elements * scale / plan.group_size;
+    if (tile > kLanes) tile -= tile % kLanes;
     return std::clamp(tile, int64_t{1}, traits.tile_of_columns);
   }
   // Without vectors it is single outputs that are wanted, those that were left undecided.
