@@ -24,7 +24,9 @@ constexpr int64_t kStripSourceBytes = 16 << 10;
 constexpr int64_t kMinStripBytes = 2 << 10;    // of the output
 constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
 constexpr int64_t kMinStrippedBytes = 8 << 10;
-constexpr int64_t kMaxStrippedTaps = 1 << 10;
+
+// Taps, fewer of which are planned once for all channels.
+constexpr int64_t kFewTaps = 1 << 10;
 
 // In which lines mostly come from one row.
 constexpr int64_t kMinApartRowBytes = 192;
@@ -55,6 +57,33 @@ bool FitsNear(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>&
   return true;
 }
 
+// What taps see, of the last two dimensions.
+class TapRows {
+ public:
+  TapRows(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
+      : geometry_(geometry), phases_(phases) {
+    if (geometry.tap_count() > kFewTaps) return;
+    for (int64_t i = 0; i < geometry.row_dim().window; ++i) {
+      for (int64_t j = 0; j < geometry.column_dim().window; ++j) {
+        planned_.push_back(RowsOfTap(geometry, phases, i, j));
+      }
+    }
+  }
+
+  GappedRows At(int64_t row_tap, int64_t column_tap) const {
+    if (planned_.empty()) return RowsOfTap(geometry_, phases_, row_tap, column_tap);
+    return planned_[static_cast<size_t>(row_tap * geometry_.column_dim().window + column_tap)];
+  }
+
+  // Of all taps, if these are few.
+  const std::vector<GappedRows>& planned() const { return planned_; }
+
+ private:
+  const UnfoldGeometry& geometry_;
+  const std::optional<UnfoldPhases>& phases_;
+  std::vector<GappedRows> planned_;
+};
+
 // --- plane after plane, as they follow each other in the output ----------------------------------
 
 class PlaneLoop {
@@ -62,6 +91,7 @@ class PlaneLoop {
   PlaneLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
       : geometry_(geometry),
         phases_(phases),
+        rows_of_taps_(geometry, phases),
         loops_(geometry.loops()),
         channel_planes_(Product(loops_) / (loops_[0] * loops_[1])) {}
 
@@ -128,7 +158,7 @@ class PlaneLoop {
       source.Prepare(place, {0, geometry_.row_dim().size});
       Plane plane{{}, source.PlaneOf(place)};
       if (plane.source != nullptr) {
-        plane.rows = RowsOfTap(geometry_, phases_, place.taps[outer], place.taps[outer + 1]);
+        plane.rows = rows_of_taps_.At(place.taps[outer], place.taps[outer + 1]);
       }
       write(plane, place);
     }
@@ -146,6 +176,7 @@ class PlaneLoop {
 
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
+  TapRows rows_of_taps_;
   Dims loops_;              // N, C, taps, blocks but the last two
   int64_t channel_planes_;  // of the output
 };
@@ -155,17 +186,15 @@ class PlaneLoop {
 class StripLoop {
  public:
   static bool IsWorthIt(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases) {
-    return geometry.tap_count() <= kMaxStrippedTaps &&
-           geometry.plane_bytes() >= kMinStrippedBytes && !FitsNear(geometry, phases);
+    return geometry.tap_count() <= kFewTaps && geometry.plane_bytes() >= kMinStrippedBytes &&
+           !FitsNear(geometry, phases);
   }
 
   StripLoop(const UnfoldGeometry& geometry, const std::optional<UnfoldPhases>& phases)
-      : geometry_(geometry), phases_(phases), strips_(StripsOf(geometry, phases)) {
-    for (int64_t i = 0; i < geometry.row_dim().window; ++i) {
-      for (int64_t j = 0; j < geometry.column_dim().window; ++j) {
-        rows_of_taps_.push_back(RowsOfTap(geometry, phases, i, j));
-      }
-    }
+      : geometry_(geometry),
+        phases_(phases),
+        rows_of_taps_(geometry, phases),
+        strips_(StripsOf(geometry, phases)) {
     const Dims loops = geometry.loops();
     const int64_t* taps = loops.begin() + 2;
     const int64_t* blocks = taps + geometry.dims().size();
@@ -213,7 +242,7 @@ class StripLoop {
     Dims outer = Dims::Filled(outer_taps_.size(), 0);
     for (int64_t i = 0; i < Product(outer_taps_); ++i, Advance(outer_taps_, outer)) {
       std::copy(outer.begin(), outer.end(), tap.begin());
-      WriteStrip({rows_of_taps_, source.PlaneOf(place), geometry_.plane_bytes(),
+      WriteStrip({rows_of_taps_.planned(), source.PlaneOf(place), geometry_.plane_bytes(),
                   geometry_.OutputPlane(place), geometry_.tap_pitch()},
                  strip, streams_);
     }
@@ -241,10 +270,10 @@ class StripLoop {
   const UnfoldGeometry& geometry_;
   const std::optional<UnfoldPhases>& phases_;
   bool streams_ = geometry_.output().element_bytes() >= kStreamPiecesBytes;
-  int64_t strips_;                        // of a plane
-  std::vector<GappedRows> rows_of_taps_;  // of the last two dimensions
-  Dims outer_taps_;                       // of all but these
-  Dims families_;                         // N, C, blocks but the last two
+  TapRows rows_of_taps_;
+  int64_t strips_;   // of a plane
+  Dims outer_taps_;  // of all dimensions but the last two
+  Dims families_;    // N, C, blocks but the last two
 };
 
 }  // namespace
