@@ -123,7 +123,7 @@ HWY_INLINE void ForEachVectorOnce(int64_t columns, Body&& body) {
 // Terms of many columns, which memory wants to be read in rows.
 class ManyTerms {
  public:
-  static constexpr int64_t kColumns = 512;
+  static constexpr int64_t kColumns = 2048;
 
   HWY_INLINE explicit ManyTerms(int64_t columns) {
     ForEachVector(

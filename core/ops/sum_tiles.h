@@ -114,7 +114,7 @@ class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 1024;
+  static constexpr int64_t kColumns = 2048;
   static constexpr int64_t kElements = ShortSumTile::kGathered;
   static constexpr int64_t kMinShortRow = 1;
 

@@ -83,21 +83,34 @@ TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
   });
 }
 
+template <typename T>
+void CheckColumns(Engine& engine, const Family& family, int64_t rows, int64_t columns) {
+  const Tile<T> tile(engine, family, rows, columns);
+  for (const Form& form : kForms) {
+    const Results<T> results = SumColumns(form, tile, rows);
+    for (int64_t c = 0; c < columns; ++c) {
+      std::vector<T> group;
+      for (int64_t r = 0; r < rows; ++r) group.push_back(tile.at(r, c));
+      ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), group);
+    }
+  }
+}
+
 TEST_P(ShortSumOnIsa, ColumnsRoundAsTheExactSum) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
       if (columns > 300 && family.name != kFamilies[0].name) return;
-      const int64_t rows = UniformInt(engine, 1, kMaxShortColumn);
-      const Tile<T> tile(engine, family, rows, columns);
-      for (const Form& form : kForms) {
-        const Results<T> results = SumColumns(form, tile, rows);
-        for (int64_t c = 0; c < columns; ++c) {
-          std::vector<T> group;
-          for (int64_t r = 0; r < rows; ++r) group.push_back(tile.at(r, c));
-          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), group);
-        }
-      }
+      CheckColumns<T>(engine, family, UniformInt(engine, 1, kMaxShortColumn), columns);
     });
+  });
+}
+
+// More than are taken at once.
+TEST_P(ShortSumOnIsa, ManyColumnsRoundAsTheExactSum) {
+  ForFloatAndHalf([]<typename T>() {
+    SCOPED_TRACE(CaseTrace(0));
+    Engine engine = CaseEngine(0);
+    CheckColumns<T>(engine, kFamilies[0], 20, 4111);
   });
 }
 
