@@ -1,7 +1,5 @@
-// Memory that will be read soon.
+// Memory that will be read soon. What asks for it is no call, which vectors would not survive.
 #pragma once
-
-#include <hwy/base.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,18 +18,18 @@ inline constexpr int64_t kStartBytes = 1 << 9;
 
 inline constexpr int64_t kPageBytes = 1 << 12;  // as far as processors look
 
-HWY_INLINE int64_t BytesIntoPage(const void* at) {
+[[gnu::always_inline]] inline int64_t BytesIntoPage(const void* at) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kPageBytes);
 }
 
 // Asks for a line of the cache: not for the first level, which holds what is being read.
-HWY_INLINE void AskForLine(const void* line) {
+[[gnu::always_inline]] inline void AskForLine(const void* line) {
   constexpr int kSecondLevel = 2;  // as __builtin_prefetch has it
   __builtin_prefetch(line, /*rw=*/0, kSecondLevel);
 }
 
 // Asks for `bytes`, whole lines.
-HWY_INLINE void AskForLines(const void* first, int64_t bytes) {
+[[gnu::always_inline]] inline void AskForLines(const void* first, int64_t bytes) {
   const std::byte* line = static_cast<const std::byte*>(first);
   for (int64_t i = 0; i < bytes; i += kLineBytes) AskForLine(line + i);
 }
