@@ -59,8 +59,8 @@ struct RoughSumKernels {
 template <typename T>
 RoughSumKernels<T> RoughSumKernelsFor(SumTerm term);
 
-// Stores the results of `groups` groups of `count` terms each, and sets their `in_doubt` to 0, or
-// to 1 where a bound alone does not tell the result, or where it is too much for vectors.
+// Stores the results of `groups` groups of `count` terms each, and sets their `in_doubt` to 0. It is
+// 1 instead where the bound leaves the result open, and for the last groups, which fill no vector.
 template <typename T>
 using RoughSumEnd = void (*)(const RoughSums& sums, int64_t groups, int64_t count, T* results,
                              uint8_t* in_doubt);

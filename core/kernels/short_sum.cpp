@@ -48,13 +48,21 @@ struct Range {
     least = hn::Min(least, hn::Sub(magnitude, hn::Set(Bits(), 1u)));
   }
 
-  HWY_INLINE hn::Vec<D> Most() const { return hn::PromoteTo(D(), hn::BitCast(Floats(), most)); }
+  HWY_INLINE hn::Vec<D> Most() const { return AsDoubles(most); }
+
+  // Of all lanes, NaN if there is one: its bits are larger than those of any number.
+  HWY_INLINE hn::Vec<D> MostOfLanes() const { return AsDoubles(hn::MaxOfLanes(Bits(), most)); }
 
   // All x are multiples of 2^-23 times this power of two, which is 0 where the least is subnormal.
   HWY_INLINE hn::Vec<D> LeastPower() const {
     const auto magnitude = hn::Add(least, hn::Set(Bits(), 1u));
     const auto power = hn::And(magnitude, hn::Set(Bits(), 0x7F800000u));
-    return hn::PromoteTo(D(), hn::BitCast(Floats(), power));
+    return AsDoubles(power);
+  }
+
+ private:
+  static HWY_INLINE hn::Vec<D> AsDoubles(hn::Vec<Bits> bits) {
+    return hn::PromoteTo(D(), hn::BitCast(Floats(), bits));
   }
 };
 
@@ -326,7 +334,7 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
   const int64_t depth = count / kLanes + 8;
   if constexpr (!kMayBeExact<T, kTerm>) return WithError<kTerm, T>(d, sum, sum, sum, count, depth);
-  V most = hn::MaxOfLanes(d, range.Most());
+  V most = range.MostOfLanes();
   V least_power = hn::MinOfLanes(d, range.LeastPower());
   const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
   if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
@@ -365,7 +373,7 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
   constexpr int64_t kAskedBytes = 1 << 9;
   const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
   const bool asks = pitch == count && bytes <= kAskedBytes;
-  const bool by_turns = ReadsByTurns(lanes * bytes);
+  const bool by_turns = ReadsByTurns(lanes * bytes);  // together: mostly other rows follow
   for (; row + lanes <= rows; row += lanes) {
     const T* from = x + row * pitch;
     if (asks) AskFor(from + kBytesAhead / static_cast<int64_t>(sizeof(T)), lanes * count);

@@ -25,7 +25,7 @@ constexpr int64_t kMinStripBytes = 2 << 10;    // of the output
 constexpr int64_t kLoneStripBytes = 64 << 10;  // where there is one tap only
 constexpr int64_t kMinStrippedBytes = 8 << 10;
 
-// Taps, fewer of which are planned once for all channels.
+// Taps, at most so many of which are planned once for all channels.
 constexpr int64_t kFewTaps = 1 << 10;
 
 // In which lines mostly come from one row.

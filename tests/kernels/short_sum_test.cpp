@@ -207,6 +207,31 @@ TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
   });
 }
 
+// NaN beside large elements of one row leaves the others as hard as they are.
+TEST_P(ShortSumOnIsa, NanTellsNothingOfOtherRows) {
+  constexpr int64_t kRows = 16;
+  for (const int64_t count : {17, 24, 40, 700}) {
+    for (int64_t at = 0; at < kRows * 16; ++at) {
+      Engine engine = CaseEngine(0);
+      Tile<float> tile(engine, kFamilies[0], kRows, count);
+      std::fill(tile.elements.begin(), tile.elements.end(), 1.0f);
+      for (int64_t row = 0; row < kRows; ++row) {
+        float* const x = &tile.elements[static_cast<size_t>(row * tile.pitch)];
+        for (int64_t i = at % 8; i < 16; i += 8) x[i] = i < 8 ? 0x1p60f : 0x1p36f;
+      }
+      const int64_t nan_row = at / 16;
+      tile.elements[static_cast<size_t>(nan_row * tile.pitch + at % 16)] = NAN;
+      const Results<float> results = SumRows(kForms[0], tile, kRows);
+      for (int64_t row = 0; row < kRows; ++row) {
+        if (row == nan_row) continue;
+        std::vector<float> group;
+        for (int64_t c = 0; c < count; ++c) group.push_back(tile.at(row, c));
+        ExpectRightUnlessInDoubt(kForms[0], results, static_cast<size_t>(row), group);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, ShortSumOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
 }  // namespace
