@@ -29,6 +29,17 @@ struct Tile {
     return elements[static_cast<size_t>(row * pitch + column)];
   }
 
+  std::vector<T> Row(int64_t row) const {
+    const auto first = elements.begin() + row * pitch;
+    return {first, first + width};
+  }
+
+  std::vector<T> Column(int64_t column, int64_t rows) const {
+    std::vector<T> group;
+    for (int64_t row = 0; row < rows; ++row) group.push_back(at(row, column));
+    return group;
+  }
+
   int64_t width, pitch;
   std::vector<T> elements;
 };
@@ -74,9 +85,7 @@ TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
       for (const Form& form : kForms) {
         const Results<T> results = SumRows(form, tile, rows);
         for (int64_t r = 0; r < rows; ++r) {
-          std::vector<T> group;
-          for (int64_t c = 0; c < count; ++c) group.push_back(tile.at(r, c));
-          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(r), group);
+          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(r), tile.Row(r));
         }
       }
     });
@@ -89,9 +98,7 @@ void CheckColumns(Engine& engine, const Family& family, int64_t rows, int64_t co
   for (const Form& form : kForms) {
     const Results<T> results = SumColumns(form, tile, rows);
     for (int64_t c = 0; c < columns; ++c) {
-      std::vector<T> group;
-      for (int64_t r = 0; r < rows; ++r) group.push_back(tile.at(r, c));
-      ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), group);
+      ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), tile.Column(c, rows));
     }
   }
 }
@@ -224,9 +231,7 @@ TEST_P(ShortSumOnIsa, NanTellsNothingOfOtherRows) {
       const Results<float> results = SumRows(kForms[0], tile, kRows);
       for (int64_t row = 0; row < kRows; ++row) {
         if (row == nan_row) continue;
-        std::vector<float> group;
-        for (int64_t c = 0; c < count; ++c) group.push_back(tile.at(row, c));
-        ExpectRightUnlessInDoubt(kForms[0], results, static_cast<size_t>(row), group);
+        ExpectRightUnlessInDoubt(kForms[0], results, static_cast<size_t>(row), tile.Row(row));
       }
     }
   }
