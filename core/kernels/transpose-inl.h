@@ -72,17 +72,34 @@ template <typename T>
 void TransposeBlocks(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                      int64_t from_stride) {
   constexpr int64_t kN = kSide<T>;
-  // To the next tile along the source's lines; to a later block where they follow one another.
-  const int64_t ahead = from_stride == rows ? 4 * kN * rows : rows;
   for (int64_t c = 0; c < columns; c += kN) {
     const int64_t column = std::min(c, columns - kN);
     for (int64_t r = 0; r < rows; r += kN) {
       const int64_t row = std::min(r, rows - kN);
-      const T* block = from + column * from_stride + row;
-      if (r % (64 / static_cast<int64_t>(sizeof(T))) == 0) {
-        for (int64_t i = 0; i < kN; ++i) hwy::Prefetch(block + i * from_stride + ahead);
-      }
-      TransposeBlock(to + row * to_stride + column, to_stride, block, from_stride, kN);
+      TransposeBlock(to + row * to_stride + column, to_stride, from + column * from_stride + row,
+                     from_stride, kN);
+    }
+  }
+}
+
+// Rows of two to four elements, side by side; no fewer than a vector has lanes.
+template <int64_t kColumns, typename T>
+void TransposeIntoTuples(const CopyTile& tile, T* to, const T* from) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t r = 0; r < tile.outer_count; r += lanes) {
+    const int64_t row = std::min(r, tile.outer_count - lanes);
+    hn::Vec<decltype(d)> columns[4];
+    for (int64_t i = 0; i < kColumns; ++i) {
+      columns[i] = hn::LoadU(d, from + i * tile.from_inner_stride + row);
+    }
+    T* tuples = to + kColumns * row;
+    if constexpr (kColumns == 2) hn::StoreInterleaved2(columns[0], columns[1], d, tuples);
+    if constexpr (kColumns == 3) {
+      hn::StoreInterleaved3(columns[0], columns[1], columns[2], d, tuples);
+    }
+    if constexpr (kColumns == 4) {
+      hn::StoreInterleaved4(columns[0], columns[1], columns[2], columns[3], d, tuples);
     }
   }
 }
@@ -93,12 +110,18 @@ template <typename T>
 void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
   constexpr int64_t kN = kSide<T>;
   const int64_t columns = tile.inner_count;
+  if (tile.outer_count >= static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()))) {
+    if (columns == 2) return TransposeIntoTuples<2>(tile, to, from);
+    if (columns == 3) return TransposeIntoTuples<3>(tile, to, from);
+    if (columns == 4) return TransposeIntoTuples<4>(tile, to, from);
+  }
   const int64_t whole_rows = tile.outer_count - (kN - 1) / columns;  // for a vector's length
-  int64_t row = 0;
-  for (; row + kN <= whole_rows; row += kN) {
+  if (whole_rows < kN) return TransposeRows(tile, 0, tile.outer_count, to, from);
+  for (int64_t r = 0; r < whole_rows; r += kN) {
+    const int64_t row = std::min(r, whole_rows - kN);
     TransposeBlock(to + row * columns, columns, from + row, tile.from_inner_stride, columns - 1);
   }
-  TransposeRows(tile, row, tile.outer_count, to, from);
+  TransposeRows(tile, whole_rows, tile.outer_count, to, from);
 }
 
 // Source rows of two to four elements, side by side.

@@ -1,16 +1,16 @@
 #include "core/ops/tiled_loop.h"
 
-#include <algorithm>
-
 #include "core/base/parallel.h"
 #include "core/kernels/prefetch.h"
 #include "core/kernels/stream.h"
 #include "core/ops/tile_plan.h"
+#include "core/ops/tile_slices.h"
 
 namespace dmlop {
 namespace {
 
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
+constexpr int64_t kSlicesAhead = 3;          // asked for: enough to wait for none of them
 
 using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
@@ -32,7 +32,7 @@ class TiledLoop {
   }
 
   void Run() const {
-    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_, nullptr);
+    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_, from_);
     const int64_t tile_bytes = plan_.shapes.front().elements * width_;
     ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1, bytes_,
                 [&](int64_t begin, int64_t end) {
@@ -42,7 +42,7 @@ class TiledLoop {
                     next.Next();
                     if (const TileShape* shape = plan_.ShapeAt(place)) {
                       WorkOnTile(*shape, to_ + place.offset(kTo) * width_, Source(place),
-                                 i + 1 < end ? Source(next) : nullptr);
+                                 Source(i + 1 < end ? next : place));
                     }
                   }
                   if (plan_.streams) FlushStreams();
@@ -74,21 +74,18 @@ class TiledLoop {
     return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLineBytes;
   }
 
-  // The first move, slice by slice along the lines of the destination, which asks for what lies
-  // `distance` bytes after each slice. The lines of a tile are in so many places that the processor
-  // does not guess where the next ones are.
+  // The first move, slice by slice, which asks for the slice that comes kSlicesAhead later: of this
+  // tile of the kernel, or of the one `distance` bytes after it. So memory is read while elements
+  // are moved. The lines of a tile are in so many places that the processor does not guess where
+  // the next ones are; where they are a power of two apart they share so few places of the caches
+  // that most would be gone if many were asked for early.
   TileWork AskingFor(int64_t distance) const {
     return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
-      const int64_t count = kLineBytes / width_;
-      for (int64_t i = 0; i < tile.inner_count; i += count) {
-        CopyTile slice = tile;
-        slice.inner_count = std::min(count, tile.inner_count - i);
-        const std::byte* first = from + i * tile.from_inner_stride * width_;
-        for (int64_t k = 0; k < slice.inner_count; ++k) {
-          const std::byte* row = first + k * tile.from_inner_stride * width_ + distance;
-          AskForLines(row, tile.outer_count * width_);
-        }
-        in_(slice, to + i * tile.to_inner_stride * width_, first);
+      const TileSlices slices(tile, width_);
+      for (int64_t i = 0; i < slices.count(); ++i) {
+        const int64_t later = i + kSlicesAhead;
+        slices.Ask(later % slices.count(), later < slices.count() ? from : from + distance);
+        in_(slices.Slice(i), to + slices.to_offset(i), from + slices.from_offset(i));
       }
     };
   }
@@ -97,12 +94,12 @@ class TiledLoop {
     return from_ + place.offset(kFrom) * width_;
   }
 
-  // `next` is where the next tile's elements are, or null.
+  // `next` is where the next tile's elements are; of the last tile, its own.
   void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
                   const std::byte* next) const {
     if (!plan_.buffered) return Move(shape.in, in_, to, from);
     alignas(kLineBytes) std::byte buffer[TilePlan::kTileBytes];
-    if (next != nullptr && HasLines(shape.in.tile)) {
+    if (HasLines(shape.in.tile)) {
       Move(shape.in, AskingFor(next - from), buffer, from);
     } else {
       Move(shape.in, in_, buffer, from);

@@ -102,7 +102,13 @@ TEST_P(CopyOnIsa, Transposes) {
         ExpectCopies({rows, columns, columns + 3, 1, 1, rows + 2}, width);
       }
     }
-    for (const int64_t rows : {2, 3, 4, 5}) ExpectCopies({rows, 203, 210, 1, 1, rows}, width);
+    for (const int64_t few : {2, 3, 4, 5}) {
+      ExpectCopies({few, 203, 210, 1, 1, few}, width);
+      ExpectCopies({203, few, few, 1, 1, 0}, width);  // columns that repeat
+      for (const int64_t many : {63, 64, 65, 100, 203}) {
+        ExpectCopies({many, few, few, 1, 1, 210}, width);
+      }
+    }
     ExpectCopies({130, 67, 67, 1, 1, 131}, width);
     ExpectCopies({37, 20, 20, 1, 1, 0}, width);  // columns that repeat
   }

@@ -38,6 +38,8 @@ const CopyCase kCopyCases[] = {
      {1, 301, 602, 1204, 2408, 4816, 9632},
      {64, 32, 16, 8, 4, 2, 1}},
     {"ReversePairsIntoGaps", {301, 2, 2, 2, 2, 2}, {32, 1, 2, 4, 8, 16}, {96, 48, 24, 12, 6, 3}},
+    {"IntoThreeChannels", {20001, 3}, {1, 20001}, {3, 1}},
+    {"IntoSevenChannels", {20001, 7}, {1, 20001}, {7, 1}},
     {"SwapShortRows", {90, 80, 3}, {3, 270, 1}, {240, 3, 1}},
     {"SwapShortRowsIntoGaps", {90, 80, 3}, {3, 270, 1}, {400, 5, 1}},
     {"EveryThirdTransposed", {90, 80}, {3, 270}, {80, 1}},
