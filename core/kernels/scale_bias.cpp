@@ -80,16 +80,12 @@ HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias& scale_bias, int64_t count, Ha
                                   const Half* from) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const HalfScaleBias compute(scale_bias);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    PrefetchAfter<kWrite>(from + i);
-    const auto x = hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from + i));
-    const auto y = CanonicalNan(d, compute(hn::PromoteTo(d, x)));
-    WriteVector<kWrite>(hn::DemoteTo(dh, y), dh, reinterpret_cast<hwy::float16_t*>(to + i));
-  }
-  return i;
+  const auto ask = [](const Half* x) HWY_ATTR { PrefetchAfter<kWrite>(x); };
+  const auto write = [=](int64_t i, hn::Vec<decltype(d)> y) HWY_ATTR {
+    const auto halves = hn::DemoteTo(dh, CanonicalNan(d, y));
+    WriteVector<kWrite>(halves, dh, reinterpret_cast<hwy::float16_t*>(to + i));
+  };
+  return ForEachOddScaleBias(scale_bias, count, from, ask, write);
 }
 
 #endif  // HWY_NATIVE_FMA
