@@ -18,9 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// What is asked for before it is read: nothing, what pages begin with, or everything.
-enum class Asking { kNothing, kStarts, kAll };
-
 // How a row is read: at `streams` places by turns.
 struct RowReading {
   int64_t streams;
