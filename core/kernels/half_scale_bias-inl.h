@@ -35,10 +35,7 @@ class OddScaleBias {
   using V = hn::Vec<D>;
 
   explicit HWY_ATTR OddScaleBias(const ScaleBias& scale_bias)
-      : scale_(hn::Set(D(), scale_bias.scale)),
-        bias_(hn::Set(D(), scale_bias.bias)),
-        opposite_scale_(hn::Set(D(), -scale_bias.scale)),
-        opposite_bias_(hn::Set(D(), -scale_bias.bias)) {}
+      : scale_(hn::Set(D(), scale_bias.scale)), bias_(hn::Set(D(), scale_bias.bias)) {}
 
   // As many neighbours as a vector has, while the processor rounds down.
   HWY_INLINE V operator()(const Half* from) const {
@@ -65,14 +62,13 @@ class OddScaleBias {
     return hn::MulAdd(x, scale_, bias_);
   }
   HWY_INLINE V Above(V x) const {
-    return hn::Xor(hn::MulAdd(x, opposite_scale_, opposite_bias_), hn::SignBit(D()));
+    // Not NegMulSub, which on NEON negates what it has rounded.
+    return hn::Xor(hn::MulAdd(x, hn::Neg(scale_), hn::Neg(bias_)), hn::SignBit(D()));
   }
 #endif
 
   V scale_;
   V bias_;
-  V opposite_scale_;
-  V opposite_bias_;
 };
 
 // The processor rounds down while there is one, where operations do not tell it how.
