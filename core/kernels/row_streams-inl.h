@@ -22,20 +22,21 @@ namespace dmlop::HWY_NAMESPACE {
 struct RowReading {
   int64_t streams;
   Asking asking;
-
-  int64_t ahead_bytes() const { return asking == Asking::kAll ? 1 << 9 : kStartAhead; }
+  int64_t ahead_bytes;
 
   // Others with AVX-512, AMD's, read one stream ahead as fast as memory can. Older ones are quicker
-  // where long rows are a few streams (Zen 3: 20 GB/s a core instead of 11); in shorter rows each
-  // would end before it is read ahead.
+  // at a few places (Zen 3: a quarter), if none ends before it is read ahead, and if what the two
+  // threads of a core ask for leaves room for the rest in the first-level cache.
   static RowReading For(int64_t bytes) {
     constexpr int64_t kFewStreams = 4;
-    constexpr int64_t kLongRowBytes = 1 << 18;
+    constexpr int64_t kStreamBytes = 1 << 13;
+    constexpr int64_t kAskedBytes = 1 << 11;
     for (int64_t streams = 8; streams > 0; streams /= 2) {
-      if (ReadsByTurns(bytes / streams)) return {streams, Asking::kStarts};
+      if (ReadsByTurns(bytes / streams)) return {streams, Asking::kStarts, kStartAhead};
     }
-    if (HWY_TARGET <= HWY_AVX3) return {1, Asking::kNothing};
-    return {bytes < kLongRowBytes ? 1 : kFewStreams, Asking::kAll};
+    if (HWY_TARGET <= HWY_AVX3) return {1, Asking::kNothing, 0};
+    const int64_t streams = HWY_MIN(HWY_MAX(bytes / kStreamBytes, 1), kFewStreams);
+    return {streams, Asking::kAll, kAskedBytes / streams};
   }
 };
 
@@ -48,7 +49,7 @@ HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&&
   const RowReading reading = RowReading::For(count * kSize);
   const int64_t streams = reading.streams;
   const int64_t length = count / (streams * block) * block;
-  const int64_t ahead = reading.ahead_bytes() / kSize;
+  const int64_t ahead = reading.ahead_bytes / kSize;
   for (int64_t i = 0; i < length; i += block) {
     const int64_t beyond = i + ahead - length;
     for (int64_t s = 0; s < streams; ++s) {
