@@ -210,62 +210,91 @@ HWY_INLINE void SumRows(const Half* x, int64_t rows, int64_t row_stride, const f
 }
 #endif
 
-// Whether maxima were large enough for these sums of terms.
-template <size_t kSums>
-HWY_INLINE bool HaveRoom(const WideVec (&terms)[kSums]) {
-  const Wide d;
-  bool all = true;
-  for (const WideVec sum : terms) {
-    all = all && hn::AllTrue(d, hn::Le(sum, hn::Set(d, kMostOfTerms)));
-  }
-  return all;
+// Whether maxima were large enough for these sums of terms; not if one of them is NaN.
+HWY_INLINE hn::Mask<Wide> HasRoom(WideVec terms) {
+  return hn::Le(terms, hn::Set(Wide(), kMostOfTerms));
 }
 
-template <int64_t kVectors, typename T>
-HWY_INLINE void AddVectorsOfColumns(const FewRows<T>& rows, const ExpSums& sums) {
+// Columns whose terms are added up before any of their sums is looked at.
+constexpr int64_t kPieceColumns = 256;
+
+template <typename T>
+HWY_NOINLINE void RebasePiece(const FewRows<T>& rows, int64_t columns, const ExpSums& sums) {
+  for (int64_t c = 0; c < columns; c += ColumnsPerVector<T>()) {
+    RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+  }
+}
+
+// The sums of e^(x - max) over some rows of a piece, whose columns fill vectors. Returns whether
+// all have room. Not inline: where nothing is called, constants stay in registers.
+template <typename T>
+HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float* max,
+                           NextRows<T>& next, double* terms) {
   const Wide d;
   const int64_t lanes = ColumnsPerVector<T>();
-  const auto rebase = [&]() HWY_ATTR {
-    for (int64_t c = 0; c < kVectors * lanes; c += lanes) {
-      RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+  auto room = HasRoom(hn::Zero(d));
+  const auto sum_vectors = [&]<int64_t kVectors>(int64_t c) HWY_ATTR {
+    next.Ask(kVectors * lanes);
+    WideVec sums[kVectors * ColumnsOf<T>::kSums];
+    SumRows<kVectors>(rows.first + c, rows.count, rows.stride, max + c, sums);
+    for (const WideVec sum : sums) {
+      room = hn::And(room, HasRoom(sum));
+      hn::Store(sum, d, terms);
+      terms += hn::Lanes(d);
     }
   };
+  int64_t c = 0;
+  for (; c + 2 * lanes <= columns; c += 2 * lanes) sum_vectors.template operator()<2>(c);
+  if (c < columns) sum_vectors.template operator()<1>(c);
+  return hn::AllTrue(d, room);
+}
+
+// Moves the sums of the columns that have no room, and adds their terms up again.
+template <typename T>
+HWY_NOINLINE void MakeRoom(const FewRows<T>& rows, int64_t columns, const ExpSums& sums,
+                           double* terms) {
+  const Wide d;
+  constexpr int64_t kSums = ColumnsOf<T>::kSums;
+  for (int64_t c = 0; c < columns; c += ColumnsPerVector<T>(), terms += kSums * hn::Lanes(d)) {
+    bool all = true;
+    for (int64_t i = 0; i < kSums; ++i) {
+      all = all && hn::AllTrue(d, HasRoom(hn::Load(d, terms + i * hn::Lanes(d))));
+    }
+    if (all) continue;
+    RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+    WideVec again[kSums];
+    SumRows<1>(rows.first + c, rows.count, rows.stride, sums.max + c, again);
+    for (int64_t i = 0; i < kSums; ++i) hn::Store(again[i], d, terms + i * hn::Lanes(d));
+  }
+}
+
+template <typename T>
+HWY_INLINE void AddPiece(const FewRows<T>& rows, int64_t columns, NextRows<T>& next,
+                         const ExpSums& sums) {
   // Neighbours mostly begin together; if not, one of them has no room.
-  if (*sums.max == ExpSums::kStartMax) rebase();
-  constexpr int64_t kSums = kVectors * ColumnsOf<T>::kSums;
-  WideVec terms[kSums];
-  SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
-  if (!HaveRoom(terms)) {
-    rebase();
-    SumRows<kVectors>(rows.first, rows.count, rows.stride, sums.max, terms);
-  }
-  for (int64_t i = 0; i < kSums; ++i) {
-    double* const sum = sums.sum + i * static_cast<int64_t>(hn::Lanes(d));
-    hn::StoreU(hn::Add(hn::LoadU(d, sum), terms[i]), d, sum);
-  }
+  if (*sums.max == ExpSums::kStartMax) RebasePiece(rows, columns, sums);
+  HWY_ALIGN double terms[kPieceColumns];
+  if (!SumPiece(rows, columns, sums.max, next, terms)) MakeRoom(rows, columns, sums, terms);
+  for (int64_t c = 0; c < columns; ++c) sums.sum[c] += terms[c];
 }
 
 template <typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ExpSums& sums) {
   const int64_t lanes = ColumnsPerVector<T>();
-  const int64_t pairs = columns / (2 * lanes) * (2 * lanes);
-  const auto pair = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    AddVectorsOfColumns<2>(few, {sums.max + c, sums.sum + c});
-  };
-  const auto none = [](const FewRows<T>&, int64_t) {};
-  if (pairs > 0) ForEachColumns(x, rows, row_stride, pairs, 2 * lanes, pair, none);
-  if (pairs == columns) return;
-  // Less than a pair.
-  const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    AddVectorsOfColumns<1>(few, {sums.max + pairs + c, sums.sum + pairs + c});
-  };
-  const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    T column[kFewRows];
-    few.Gather(column);
-    AddRow(column, few.count, {sums.max + pairs + c, sums.sum + pairs + c});
-  };
-  ForEachColumns(x + pairs, rows, row_stride, columns - pairs, lanes, vector, single);
+  const int64_t whole = columns / lanes * lanes;
+  const auto from = [&](int64_t c) { return ExpSums{sums.max + c, sums.sum + c}; };
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    NextRows<T> next(few, columns);
+    for (int64_t c = 0; c < whole; c += kPieceColumns) {
+      AddPiece(few.From(c), HWY_MIN(kPieceColumns, whole - c), next, from(c));
+    }
+    for (int64_t c = whole; c < columns; ++c) {
+      T column[kFewRows];
+      few.From(c).Gather(column);
+      AddRow(column, few.count, from(c));
+    }
+  });
 }
 
 template <typename T>
