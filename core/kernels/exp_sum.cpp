@@ -75,7 +75,7 @@ HWY_INLINE double SumOfRow(const T* x, int64_t count, float max_of_row) {
                              : hn::PromoteTo(d, LoadRest(Narrow(), x + i, count - i));
     even = AddExp(hn::Sub(last, max), even);
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd))) * ExpUnit(d);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -107,7 +107,7 @@ HWY_INLINE double SumOfRow(const Half* x, int64_t count, float max_of_row) {
     const FloatVec last = i + lanes <= count ? LoadFloats(d, x + i) : LoadRest(d, x + i, count - i);
     add(AddExp(hn::Sub(last, max), hn::Zero(d)));
   }
-  return hn::GetLane(hn::SumOfLanes(Wide(), hn::Add(sum.low, sum.high)));
+  return hn::GetLane(hn::SumOfLanes(Wide(), hn::Add(sum.low, sum.high))) * ExpUnit(d);
 }
 #endif
 
@@ -182,6 +182,7 @@ HWY_INLINE void SumRows(const T* x, int64_t rows, int64_t row_stride, const floa
       sums[v] = AddExp(hn::Sub(LoadWide(x + row * row_stride + v * lanes), maxima[v]), sums[v]);
     }
   }
+  for (int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Mul(sums[v], hn::Set(d, ExpUnit(d)));
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -202,10 +203,11 @@ HWY_INLINE void SumRows(const Half* x, int64_t rows, int64_t row_stride, const f
           AddExp(hn::Sub(LoadFloats(d, x + row * row_stride + v * lanes), maxima[v]), terms[v]);
     }
   }
+  const WideVec unit = hn::Set(Wide(), ExpUnit(d));
   for (int64_t v = 0; v < kVectors; ++v) {
     const WideFloats wide = WidenFloats(terms[v]);
-    sums[2 * v] = wide.low;
-    sums[2 * v + 1] = wide.high;
+    sums[2 * v] = hn::Mul(wide.low, unit);
+    sums[2 * v + 1] = hn::Mul(wide.high, unit);
   }
 }
 #endif

@@ -11,9 +11,9 @@
 namespace dmlop {
 
 // Sums of groups side by side: the sum of e^x over group i is about sum[i] * e^max[i], where max[i]
-// is an element that no other exceeds by more than kHeadroom; sum[i] is at least 1, or almost 0 if
-// all elements are -infinity. A group that met NaN or +infinity has a sum or a max that is not
-// finite.
+// is an element that no other exceeds by more than kHeadroom; sum[i] is at least 1, within its
+// bound, or almost 0 if all elements are -infinity. A group that met NaN or +infinity has a sum or
+// a max that is not finite.
 struct ExpSums {
   // Of a finite sum of at most 2^16 terms. Those of FLOAT32 are within 2^-37. The additions lose
   // 2^-53 of the sum each, 2^-37 in all. Moving the sum to a new maximum loses 2^-52 + 2^-53 of

@@ -18,16 +18,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// AddExp(x, sum) is sum + e^x for x <= ExpSums::kHeadroom. The exponential is 1 for 0, nearly 0 for
-// what is far below, -infinity included, and NaN for NaN. In binary64 it is within 2^-37 of the
-// result; in binary32 within 2^-20.7, besides the rounding of the sum, unless it is so small that
-// sums of 1 and more do not mind. For a larger x it means nothing, but that it is more than
+// AddExp(x, sum) is sum + e^x / ExpUnit for x <= ExpSums::kHeadroom. The exponential is nearly 0
+// for what is far below 0, -infinity included, and NaN for NaN. In binary64 it is within 2^-37 of
+// the result; in binary32 within 2^-20.7, besides the rounding of the sum, unless it is so small
+// that sums of 1 and more do not mind. For a larger x it means nothing, but that it is more than
 // kMostOfTerms, infinite or NaN.
 
 // What a sum of terms tells of that is not more: none was too large. Less than e^kHeadroom.
 constexpr double kMostOfTerms = 0x1p23;
 
 #if HWY_TARGET <= HWY_AVX3
+
+constexpr double ExpUnit(Wide) {
+  return 1;
+}
+constexpr double ExpUnit(Floats) {
+  return 1;
+}
 
 // e^x is 2^k * e^r, where k is x / ln 2 rounded to 16ths: the fraction of k chooses one of 16
 // powers of 2, and the rest of it is an exponent. Of e^r = 1 + r * p(r), p meets (e^r - 1) / r
@@ -89,29 +96,39 @@ HWY_INLINE V Limit(V x, V least, V most) {
 #endif
 }
 
+// e^x is 2^k * e^r, where k is x / ln 2 rounded. The polynomial that meets e^r where Chebyshev
+// polynomials say, for |r| <= ln 2 / 2, is the product of its leading coefficient, which is
+// ExpUnit, and of factors without one, which are worked out side by side.
+
+// Of degree 8, in factors of two conjugate zeros each: within 2^-39.7.
+constexpr double ExpUnit(Wide) {
+  return 0x1.a15a600528a0fp-16;
+}
+
 HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> bits;
   x = Limit(x, hn::Set(d, -700.0), hn::Set(d, 40.0));
-  // Adding 1.5 * 2^52 leaves k = round(x / ln 2) in the low bits of the sum.
+  // Adding 1.5 * 2^52 leaves k in the low bits of the sum.
   const WideVec shifter = hn::Set(d, 0x1.8p52);
   const WideVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), shifter);
   const WideVec k = hn::Sub(shifted, shifter);
   const WideVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), x);  // within 2^-42
-  // 1 + r + r^2 * p(r), where p meets (e^r - 1 - r) / r^2 at the Chebyshev nodes of
-  // |r| <= ln(2) / 2: within 2^-37.7. Its halves are worked out side by side, since operations wait
-  // for the ones before.
-  const WideVec r2 = hn::Mul(r, r);
-  const WideVec r4 = hn::Mul(r2, r2);
-  const auto line = [&](double constant, double slope)
-                        HWY_ATTR { return hn::MulAdd(hn::Set(d, slope), r, hn::Set(d, constant)); };
-  const WideVec low = hn::MulAdd(line(0.5, 0x1.55555567532adp-3), r2, hn::Add(r, hn::Set(d, 1.0)));
-  WideVec high = hn::MulAdd(line(0x1.6c16858b7acb9p-10, 0x1.a15179d80ae96p-13), r2,
-                            line(0x1.5555555c87148p-5, 0x1.1110c632a3088p-7));
-  high = hn::MulAdd(hn::Set(d, 0x1.a1132015ba37ep-16), r4, high);
-  const WideVec power = hn::MulAdd(high, r4, low);
+  const auto factor = [&](double slope, double constant) HWY_ATTR {
+    return hn::MulAdd(hn::Add(r, hn::Set(d, slope)), r, hn::Set(d, constant));
+  };
+  const WideVec left = hn::Mul(factor(0x1.7c4ac8a39e32dp+2, 0x1.2f44d8a91c095p+3),
+                               factor(-0x1.05c755baa5184p+2, 0x1.a65bbd34a2cabp+4));
+  const WideVec right = hn::Mul(factor(0x1.2516109380326p+2, 0x1.5bafbd1c84c5bp+3),
+                                factor(0x1.932381014506ep+0, 0x1.d93faaf566b35p+3));
   const auto exponent = hn::ShiftLeft<52>(hn::BitCast(bits, shifted));
-  return hn::Add(sum, hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent)));
+  const WideVec power = hn::BitCast(d, hn::Add(hn::BitCast(bits, left), exponent));
+  return hn::MulAdd(power, right, sum);
+}
+
+// Of degree 5, in factors of three zeros and of two: within 2^-23.2, and with rounding 2^-21.7.
+constexpr double ExpUnit(Floats) {
+  return 0x1.123d90f1a67d6p-7;
 }
 
 HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
@@ -124,16 +141,14 @@ HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
   // ln 2 in two parts; the product with the first, of 15 bits, is exact.
   FloatVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e4p-1f), x);
   r = hn::NegMulAdd(k, hn::Set(d, 0x1.7f7d1cp-20f), r);
-  // As above; p leaves 2^-26.5, and with rounding it is within 2^-22.4.
-  const FloatVec r2 = hn::Mul(r, r);
-  const auto line = [&](float constant, float slope)
-                        HWY_ATTR { return hn::MulAdd(hn::Set(d, slope), r, hn::Set(d, constant)); };
-  const FloatVec low = hn::MulAdd(line(0.5f, 0x1.5554dcp-3f), r2, hn::Add(r, hn::Set(d, 1.0f)));
-  const FloatVec high =
-      hn::MulAdd(hn::Set(d, 0x1.6d113cp-10f), r2, line(0x1.55551ap-5f, 0x1.120ba2p-7f));
-  const FloatVec power = hn::MulAdd(high, hn::Mul(r2, r2), low);
+  const FloatVec left =
+      hn::MulAdd(hn::MulAdd(hn::Add(r, hn::Set(d, 0x1.5fe372p2f)), r, hn::Set(d, 0x1.9a3b72p3f)), r,
+                 hn::Set(d, 0x1.86af3cp3f));
+  const FloatVec right =
+      hn::MulAdd(hn::Add(r, hn::Set(d, -0x1.f56ec6p-2f)), r, hn::Set(d, 0x1.392dbcp3f));
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(bits, shifted));
-  return hn::Add(sum, hn::BitCast(d, hn::Add(hn::BitCast(bits, power), exponent)));
+  const FloatVec power = hn::BitCast(d, hn::Add(hn::BitCast(bits, left), exponent));
+  return hn::MulAdd(power, right, sum);
 }
 
 #endif
