@@ -256,17 +256,18 @@ template <typename T>
 HWY_NOINLINE void MakeRoom(const FewRows<T>& rows, int64_t columns, const ExpSums& sums,
                            double* terms) {
   const Wide d;
-  constexpr int64_t kSums = ColumnsOf<T>::kSums;
-  for (int64_t c = 0; c < columns; c += ColumnsPerVector<T>(), terms += kSums * hn::Lanes(d)) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t step = ColumnsPerVector<T>();
+  for (int64_t c = 0; c < columns; c += step) {
     bool all = true;
-    for (int64_t i = 0; i < kSums; ++i) {
-      all = all && hn::AllTrue(d, HasRoom(hn::Load(d, terms + i * hn::Lanes(d))));
+    for (int64_t i = c; i < c + step; i += lanes) {
+      all = all && hn::AllTrue(d, HasRoom(hn::Load(d, terms + i)));
     }
     if (all) continue;
     RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
-    WideVec again[kSums];
+    WideVec again[ColumnsOf<T>::kSums];
     SumRows<1>(rows.first + c, rows.count, rows.stride, sums.max + c, again);
-    for (int64_t i = 0; i < kSums; ++i) hn::Store(again[i], d, terms + i * hn::Lanes(d));
+    for (int64_t i = 0; i < step; i += lanes) hn::Store(again[i / lanes], d, terms + c + i);
   }
 }
 
