@@ -1,6 +1,7 @@
 #include "core/kernels/exp_sum.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/exact/elementary.h"
 
@@ -235,7 +236,8 @@ HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float*
   const Wide d;
   const int64_t lanes = ColumnsPerVector<T>();
   auto room = HasRoom(hn::Zero(d));
-  const auto sum_vectors = [&]<int64_t kVectors>(int64_t c) HWY_ATTR {
+  const auto sum_vectors = [&](auto vectors, int64_t c) HWY_ATTR {
+    constexpr int64_t kVectors = decltype(vectors)::value;
     next.Ask(kVectors * lanes);
     WideVec sums[kVectors * ColumnsOf<T>::kSums];
     SumRows<kVectors>(rows.first + c, rows.count, rows.stride, max + c, sums);
@@ -245,9 +247,11 @@ HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float*
       terms += hn::Lanes(d);
     }
   };
+  const std::integral_constant<int64_t, 1> one;
+  const std::integral_constant<int64_t, 2> two;
   int64_t c = 0;
-  for (; c + 2 * lanes <= columns; c += 2 * lanes) sum_vectors.template operator()<2>(c);
-  if (c < columns) sum_vectors.template operator()<1>(c);
+  for (; c + 2 * lanes <= columns; c += 2 * lanes) sum_vectors(two, c);
+  if (c < columns) sum_vectors(one, c);
   return hn::AllTrue(d, room);
 }
 
