@@ -155,15 +155,15 @@ HWY_INLINE int64_t ColumnsPerVector() {
 
 // Moves the sums of a vector of columns to the maxima of some rows.
 template <typename T>
-HWY_INLINE void RebaseColumns(const T* x, int64_t rows, int64_t row_stride, const ExpSums& sums) {
+HWY_INLINE void RebaseColumns(const FewRows<T>& rows, const ExpSums& sums) {
   const typename ColumnsOf<T>::D d;
-  auto highest = LoadFloats(d, x);
-  for (int64_t row = 1; row < rows; ++row) {
-    highest = hn::Max(highest, LoadFloats(d, x + row * row_stride));
+  auto highest = LoadFloats(d, rows.first);
+  for (int64_t row = 1; row < rows.count; ++row) {
+    highest = hn::Max(highest, LoadFloats(d, rows.first + row * rows.stride));
   }
   HWY_ALIGN float maxima[hn::MaxLanes(d)];
   hn::Store(highest, d, maxima);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) Rebase(maxima[i], {sums.max + i, sums.sum + i});
+  for (size_t i = 0; i < hn::Lanes(d); ++i) Rebase(maxima[i], sums.From(static_cast<int64_t>(i)));
 }
 
 // The sums of e^(x - max) over some rows, at most kFewRows. Of kVectors by turns, since each sum
@@ -224,7 +224,7 @@ constexpr int64_t kPieceColumns = 256;
 template <typename T>
 HWY_NOINLINE void RebasePiece(const FewRows<T>& rows, int64_t columns, const ExpSums& sums) {
   for (int64_t c = 0; c < columns; c += ColumnsPerVector<T>()) {
-    RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+    RebaseColumns(rows.From(c), sums.From(c));
   }
 }
 
@@ -268,7 +268,7 @@ HWY_NOINLINE void MakeRoom(const FewRows<T>& rows, int64_t columns, const ExpSum
       all = all && hn::AllTrue(d, HasRoom(hn::Load(d, terms + i)));
     }
     if (all) continue;
-    RebaseColumns(rows.first + c, rows.count, rows.stride, {sums.max + c, sums.sum + c});
+    RebaseColumns(rows.From(c), sums.From(c));
     WideVec again[ColumnsOf<T>::kSums];
     SumRows<1>(rows.first + c, rows.count, rows.stride, sums.max + c, again);
     for (int64_t i = 0; i < step; i += lanes) hn::Store(again[i / lanes], d, terms + c + i);
@@ -290,16 +290,15 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ExpSums& sums) {
   const int64_t lanes = ColumnsPerVector<T>();
   const int64_t whole = columns / lanes * lanes;
-  const auto from = [&](int64_t c) { return ExpSums{sums.max + c, sums.sum + c}; };
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     NextRows<T> next(few, columns);
     for (int64_t c = 0; c < whole; c += kPieceColumns) {
-      AddPiece(few.From(c), HWY_MIN(kPieceColumns, whole - c), next, from(c));
+      AddPiece(few.From(c), HWY_MIN(kPieceColumns, whole - c), next, sums.From(c));
     }
     for (int64_t c = whole; c < columns; ++c) {
       T column[kFewRows];
       few.From(c).Gather(column);
-      AddRow(column, few.count, from(c));
+      AddRow(column, few.count, sums.From(c));
     }
   });
 }

@@ -31,6 +31,8 @@ struct ExpSums {
 
   static constexpr float kStartMax = -std::numeric_limits<float>::max();
 
+  ExpSums From(int64_t i) const { return {max + i, sum + i}; }
+
   float* max;   // starts at kStartMax
   double* sum;  // starts at 0
 };
