@@ -9,14 +9,17 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/kernels/binned_sum.h"
+#include "core/kernels/magnitudes-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// A vector of sums, of as many groups or of the lanes of one. In the course of additions each bin
-// stands at its start.
+// A vector of sums, of as many groups or of the lanes of one.
 template <class Bins, class D = Wide>
 struct BinVectors {
   using V = hn::Vec<D>;
@@ -26,49 +29,6 @@ struct BinVectors {
   // An implicit constructor would not be compiled for the instruction set.
   HWY_INLINE BinVectors() {}
 
-  HWY_INLINE void Begin() {
-    for (int b = 1; b < Bins::kCount; ++b) {
-      bins[b] = hn::Add(bins[b], hn::Set(D(), Bins::Start(b)));
-    }
-  }
-
-  HWY_INLINE void End() {
-    for (int b = 1; b < Bins::kCount; ++b) {
-      bins[b] = hn::Sub(bins[b], hn::Set(D(), Bins::Start(b)));
-    }
-  }
-
-  HWY_INLINE void Add(V term) {
-    constexpr int kFew = 4;  // as those of FLOAT16
-    if constexpr (Bins::kCount <= kFew) return AddToBins<1, Bins::kCount>(term);
-    // Mostly the terms are too small for some of the bins, or end before the others.
-    constexpr int kThird = (Bins::kCount - 1) / 3;
-    AddWhereNotSmall<1, 1 + kThird>(term);
-    AddWhereNotSmall<1 + kThird, 1 + 2 * kThird>(term);
-    AddWhereNotSmall<1 + 2 * kThird, Bins::kCount>(term);
-  }
-
-  template <int kBegin, int kEnd>
-  HWY_INLINE void AddWhereNotSmall(V& rest) {
-    const D d;
-    const auto is_small = hn::Le(hn::Abs(rest), hn::Set(d, SmallFor(kEnd)));
-    if (!hn::AllTrue(d, is_small)) AddToBins<kBegin, kEnd>(rest);
-  }
-
-  // What the bins from `end` on take.
-  static constexpr double SmallFor(int end) {
-    return end == Bins::kCount ? 0.0 : Bins::HalfUnit(end - 1);
-  }
-
-  template <int kBegin, int kEnd>
-  HWY_INLINE void AddToBins(V& rest) {
-    for (int b = kBegin; b < kEnd; ++b) {
-      const V sum = hn::Add(bins[b], rest);
-      rest = hn::Sub(rest, hn::Sub(sum, bins[b]));
-      bins[b] = sum;
-    }
-  }
-
   // Leaves each bin at most half a unit of the one before it.
   HWY_INLINE void CarryOver() {
     for (int b = Bins::kCount - 1; b > 0; --b) {
@@ -77,12 +37,6 @@ struct BinVectors {
       bins[b] = hn::Sub(bins[b], carry);
       bins[b - 1] = hn::Add(bins[b - 1], carry);
     }
-  }
-
-  static HWY_INLINE BinVectors OfNothing() {
-    BinVectors result;
-    for (V& bin : result.bins) bin = hn::Zero(D());
-    return result;
   }
 
   static HWY_INLINE BinVectors Load(const BinnedSums& sums) {
@@ -101,6 +55,55 @@ struct BinVectors {
     for (int b = 0; b < Bins::kCount; ++b) sums.bins[b * sums.pitch] = hn::GetLane(bins[b]);
   }
 };
+
+// Adds term(i), a vector for as many groups, of some elements to kCount bins from `first` on.
+template <class Bins, int kCount, class D, typename Term>
+HWY_INLINE void AddToBins(D d, int first, int64_t count, const BinnedSums& sums, Term&& term) {
+  double* memory = sums.bins + first * sums.pitch;
+  hn::Vec<D> bins[kCount];
+  for (int b = 0; b < kCount; ++b) bins[b] = hn::LoadU(d, memory + b * sums.pitch);
+  // The last one leaves nothing behind.
+  for (int b = 0; b < kCount - 1; ++b) {
+    bins[b] = hn::Add(bins[b], hn::Set(d, Bins::Start(first + b)));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    auto rest = term(i);
+    for (int b = 0; b < kCount - 1; ++b) {
+      const auto sum = hn::Add(bins[b], rest);
+      rest = hn::Sub(rest, hn::Sub(sum, bins[b]));
+      bins[b] = sum;
+    }
+    bins[kCount - 1] = hn::Add(bins[kCount - 1], rest);
+  }
+  for (int b = 0; b < kCount - 1; ++b) {
+    bins[b] = hn::Sub(bins[b], hn::Set(d, Bins::Start(first + b)));
+  }
+  for (int b = 0; b < kCount; ++b) hn::StoreU(bins[b], d, memory + b * sums.pitch);
+}
+
+// The same for the bins that elements need, mostly one, two or three, and no bin 0.
+template <class Bins, class D, typename Term>
+HWY_INLINE void AddToSpan(D d, const BinSpan& span, int64_t count, const BinnedSums& sums,
+                          Term&& term) {
+  constexpr int kAll = Bins::kCount - 1;
+  constexpr int kHalf = kAll / 2;
+  if (span.count == 0) return;
+  if (span.count == 1) return AddToBins<Bins, 1>(d, span.first, count, sums, term);
+  if (span.count == 2) return AddToBins<Bins, 2>(d, span.first, count, sums, term);
+  if constexpr (kAll > 3) {
+    if (span.count == 3) return AddToBins<Bins, 3>(d, span.first, count, sums, term);
+  }
+  if constexpr (kHalf > 3) {  // as those of squares
+    const int first = std::min(span.first, Bins::kCount - kHalf);
+    if (span.count <= kHalf) return AddToBins<Bins, kHalf>(d, first, count, sums, term);
+  }
+  AddToBins<Bins, kAll>(d, 1, count, sums, term);
+}
+
+template <class Bins, class D>
+HWY_INLINE BinSpan SpanOf(const Magnitudes<D>& magnitudes) {
+  return Bins::SpanOf(magnitudes.MostBits(), magnitudes.LeastBits());
+}
 
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -29,63 +29,113 @@ HWY_INLINE void Collect(BinVectors<Bins>& lanes, const BinnedSums& sums) {
   lanes.StoreFirst(sums);
 }
 
-// The terms of less than a vector of elements, and zeros.
+// For a vector of groups.
+template <class Bins>
+HWY_INLINE void CarryOver(const BinnedSums& sums) {
+  auto total = BinVectors<Bins>::Load(sums);
+  total.CarryOver();
+  total.Store(sums);
+}
+
+// Adds whole vectors of FLOAT32 to the lanes that `sums` are.
 template <SumTerm kTerm, typename T>
-HWY_INLINE WideVec LastTerms(const T* x, int64_t count) {
-  HWY_ALIGN T elements[hn::MaxLanes(Wide())] = {};
-  std::copy_n(x, count, elements);
-  return OneVector<kTerm>::Term(elements);
+HWY_INLINE void AddVectors(const T* x, int64_t count, const BinnedSums& sums) {
+  using Bins = SumBins<T, kTerm>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  auto magnitudes = Magnitudes<Floats>::OfNothing();
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(Floats()))) {
+    magnitudes.Take(LoadFloats(Floats(), x + i));
+  }
+  AddToSpan<Bins>(Wide(), SpanOf<Bins>(magnitudes), count / lanes, sums,
+                  [&](int64_t i) HWY_ATTR { return OneVector<kTerm>::Term(x + i * lanes); });
+}
+
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddBlock(const T* x, int64_t count, const BinnedSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+  const int64_t whole = count - count % lanes;
+  AddVectors<kTerm>(x, whole, sums);
+  if (whole == count) return;
+  HWY_ALIGN T rest[hn::MaxLanes(Floats())] = {};
+  std::copy_n(x + whole, count - whole, rest);
+  AddVectors<kTerm>(rest, lanes, sums);
 }
 
 template <SumTerm kTerm, typename T>
 void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
   using Bins = SumBins<T, kTerm>;
+  // Stays in the first-level cache while it is read twice.
+  constexpr int64_t kBlock = 4096 / static_cast<int64_t>(sizeof(T));
+  static_assert(Bins::kMaxCount % kBlock == 0);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  auto total = BinVectors<Bins>::OfNothing();
+  HWY_ALIGN double memory[Bins::kCount * hn::MaxLanes(Wide())] = {};
+  const BinnedSums of_lanes{memory, lanes};
   for (int64_t i = 0; i < count;) {
     const int64_t end = std::min(count, i + Bins::kMaxCount * lanes);
-    total.Begin();
-    for (; i + lanes <= end; i += lanes) total.Add(OneVector<kTerm>::Term(x + i));
-    if (i < end) total.Add(LastTerms<kTerm>(x + i, end - i));
-    i = end;
-    total.End();
-    total.CarryOver();
+    for (; i < end; i += kBlock) AddBlock<kTerm>(x + i, std::min(kBlock, end - i), of_lanes);
+    CarryOver<Bins>(of_lanes);
   }
+  auto total = BinVectors<Bins>::Load(of_lanes);
   Collect(total, sums);
 }
 
-// Adds some rows of a vector of columns.
-template <class Bins, typename Term>
-HWY_INLINE void AddVector(int64_t rows, bool last, const BinnedSums& sums, Term&& term) {
-  auto total = BinVectors<Bins>::Load(sums);
-  total.Begin();
-  for (int64_t row = 0; row < rows; ++row) total.Add(term(row));
-  total.End();
-  if (last) total.CarryOver();
-  total.Store(sums);
+// Adds some rows of columns, whole vectors of D.
+template <SumTerm kTerm, class D, typename T>
+HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
+                               const BinnedSums& sums) {
+  using Bins = SumBins<T, kTerm>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  auto magnitudes = Magnitudes<D>::OfNothing();
+  for (int64_t row = 0; row < rows.count; ++row) {
+    const T* x = rows.first + row * rows.stride;
+    for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {
+      magnitudes.Take(LoadFloats(d, x + c));
+    }
+  }
+  const BinSpan span = SpanOf<Bins>(magnitudes);
+  for (int64_t c = 0; c < columns; c += lanes) {
+    AddToSpan<Bins>(Wide(), span, rows.count, sums.From(c), [&](int64_t row) HWY_ATTR {
+      return OneVector<kTerm>::Term(rows.first + row * rows.stride + c);
+    });
+    if (rows.left == 0) CarryOver<Bins>(sums.From(c));
+  }
+}
+
+// The same of fewer columns than a vector has.
+template <SumTerm kTerm, typename T>
+HWY_INLINE void AddLastColumns(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums) {
+  constexpr int64_t kLanes = hn::MaxLanes(Wide());
+  HWY_ALIGN T elements[kFewRows * kLanes] = {};
+  for (int64_t row = 0; row < rows.count; ++row) {
+    std::copy_n(rows.first + row * rows.stride, columns, elements + row * kLanes);
+  }
+  const FewRows<T> few{elements, rows.count, kLanes, rows.number, rows.left};
+  AddSomeColumns<kTerm>(Narrow(), few, static_cast<int64_t>(hn::Lanes(Wide())), sums);
+}
+
+template <SumTerm kTerm, typename T>
+void AddFewRows(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  NextRows<T> next(rows, columns);
+  int64_t c = 0;
+  for (; c + kLine<T> <= columns; c += kLine<T>) {
+    next.Ask(kLine<T>);
+    AddSomeColumns<kTerm>(Floats(), rows.From(c), kLine<T>, sums.From(c));
+  }
+  for (; c + lanes <= columns; c += lanes) {
+    AddSomeColumns<kTerm>(Narrow(), rows.From(c), lanes, sums.From(c));
+  }
+  if (c < columns) AddLastColumns<kTerm>(rows.From(c), columns - c, sums.From(c));
 }
 
 template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const BinnedSums& sums) {
-  using Bins = SumBins<T, kTerm>;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  const int64_t whole = columns - columns % lanes;
-  for (int64_t row = 0; row < rows; row += Bins::kMaxCount) {
-    const int64_t count = std::min(Bins::kMaxCount, rows - row);
-    const T* first = x + row * row_stride;
-    const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-      const bool last = few.left == 0;
-      AddVector<Bins>(few.count, last, sums.From(c), [&](int64_t r) HWY_ATTR {
-        return OneVector<kTerm>::Term(few.first + r * few.stride);
-      });
-    };
-    const auto none = [](const FewRows<T>&, int64_t) {};
-    ForEachColumns(first, count, row_stride, whole, lanes, vector, none);
-    if (whole == columns) continue;
-    AddVector<Bins>(count, /*last=*/true, sums.From(whole), [&](int64_t r) HWY_ATTR {
-      return LastTerms<kTerm>(first + whole + r * row_stride, columns - whole);
-    });
+  constexpr int64_t kMaxCount = SumBins<T, kTerm>::kMaxCount;
+  for (int64_t row = 0; row < rows; row += kMaxCount) {
+    ForEachFewRows(x + row * row_stride, std::min(kMaxCount, rows - row), row_stride,
+                   [&](const FewRows<T>& few, BlockPart)
+                       HWY_ATTR { AddFewRows<kTerm>(few, columns, sums); });
   }
 }
 

@@ -2,6 +2,7 @@
 // summation").
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -10,6 +11,11 @@
 #include "core/tensor/half.h"
 
 namespace dmlop {
+
+// Neighbouring bins.
+struct BinSpan {
+  int first, count;
+};
 
 // Bin b holds a multiple of its unit, which is 2^kStep times that of the next bin; the last unit
 // divides all terms. Bin 0 takes only what others carry over.
@@ -22,6 +28,7 @@ struct SumBins {
   static constexpr int kStep = 40;
   static constexpr int64_t kMaxCount = 1 << 11;  // of additions to a bin before it is carried over
 
+  static constexpr int kFractionBits = std::is_same_v<T, float> ? 23 : 10;
   static constexpr int kPowers = kTerm == SumTerm::kSquare ? 2 : 1;
   static constexpr int kMaxExponent = kPowers * (std::is_same_v<T, float> ? 128 : 16);
   static constexpr int kLeastExponent = kPowers * (std::is_same_v<T, float> ? -149 : -24);
@@ -31,13 +38,23 @@ struct SumBins {
   static constexpr int kCount = (kMaxExponent + 1 - kLeastExponent + kStep - 1) / kStep + 1;
   static_assert(UnitExponent(kCount - 1) <= kLeastExponent);
 
+  // The bins that add up terms of elements x exactly, where the last one takes whatever is left of
+  // a term; `most` and `least` are the bits of the largest and of the smallest |x| but 0 as
+  // binary32. None where all x are 0, and any where there are NaN or infinities.
+  static constexpr BinSpan SpanOf(uint32_t most, uint32_t least) {
+    if (most == 0) return {1, 0};
+    // Each |x| is below 2^above, and a multiple of 2^unit.
+    const int above = static_cast<int>(most >> 23) - 126;
+    const int unit = static_cast<int>(least >> 23) - 127 - kFractionBits;
+    const int first = 1 + std::max(kMaxExponent - kPowers * above, 0) / kStep;
+    const int last = (kMaxExponent + kStep - std::max(kPowers * unit, kLeastExponent)) / kStep;
+    return {first, std::max(last - first, 0) + 1};
+  }
+
   // 1.5 * 2^52 units.
   static constexpr double Start(int bin) {
     return std::bit_cast<double>((uint64_t{2 * (1023 + 52)} + 2 * uint64_t(UnitExponent(bin)) + 1)
                                  << 51);
-  }
-  static constexpr double HalfUnit(int bin) {
-    return std::bit_cast<double>(uint64_t(1023 + UnitExponent(bin) - 1) << 52);
   }
 };
 

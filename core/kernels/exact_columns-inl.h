@@ -59,13 +59,17 @@ template <SumTerm kTerm, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows) {
   using Bins = SumBins<T, kTerm>;
   static_assert(kMaxShortRow <= Bins::kMaxCount);
-  auto total = BinVectors<Bins, D>::OfNothing();
-  total.Begin();
+  const hn::Rebind<float, D> floats;
+  auto magnitudes = Magnitudes<decltype(floats)>::OfNothing();
   for (int64_t row = 0; row < rows.count; ++row) {
-    const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
-    total.Add(WideTerm<kTerm>(d, value));
+    magnitudes.Take(LoadFloats(floats, rows.first + row * rows.stride));
   }
-  total.End();
+  HWY_ALIGN double memory[Bins::kCount * hn::MaxLanes(D())] = {};
+  const BinnedSums sums{memory, static_cast<int64_t>(hn::MaxLanes(d))};
+  AddToSpan<Bins>(d, SpanOf<Bins>(magnitudes), rows.count, sums, [&](int64_t row) HWY_ATTR {
+    return WideTerm<kTerm>(d, LoadFloats(floats, rows.first + row * rows.stride));
+  });
+  auto total = BinVectors<Bins, D>::Load(sums);
   total.CarryOver();
   // Twice from the last bin up, which leaves behind what the sum of those so far cannot hold.
   const auto sum_up = [&](int last) HWY_ATTR {

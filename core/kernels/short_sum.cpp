@@ -15,6 +15,7 @@
 #include "core/kernels/dispatch.h"
 #include "core/kernels/end_sums-inl.h"
 #include "core/kernels/exact_columns-inl.h"
+#include "core/kernels/magnitudes-inl.h"
 #include "core/kernels/round_results-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
@@ -31,40 +32,9 @@ inline constexpr bool kAlwaysExact = std::is_same_v<T, Half>&& kTerm != SumTerm:
 template <typename T, SumTerm kTerm>
 inline constexpr bool kMayBeExact = std::is_same_v<T, float>&& kTerm != SumTerm::kSquare;
 
-// What is known of the elements x of groups side by side, or of parts of one group; D is of double.
+// Of the elements that a vector of sums is of; D is of double.
 template <class D>
-struct Range {
-  using Floats = hn::Rebind<float, D>;
-  using Bits = hn::RebindToUnsigned<Floats>;
-
-  hn::Vec<Bits> most;   // the largest |x|
-  hn::Vec<Bits> least;  // the smallest |x| but 0, less one unit in the last place
-
-  static HWY_INLINE Range OfNothing() { return {hn::Zero(Bits()), hn::Set(Bits(), 0x7F7FFFFFu)}; }
-
-  HWY_INLINE void Take(hn::Vec<Floats> x) {
-    const auto magnitude = hn::BitCast(Bits(), hn::Abs(x));
-    most = hn::Max(most, magnitude);
-    least = hn::Min(least, hn::Sub(magnitude, hn::Set(Bits(), 1u)));
-  }
-
-  HWY_INLINE hn::Vec<D> Most() const { return AsDoubles(most); }
-
-  // Of all lanes, NaN if there is one: its bits are larger than those of any number.
-  HWY_INLINE hn::Vec<D> MostOfLanes() const { return AsDoubles(hn::MaxOfLanes(Bits(), most)); }
-
-  // All x are multiples of 2^-23 times this power of two, which is 0 where the least is subnormal.
-  HWY_INLINE hn::Vec<D> LeastPower() const {
-    const auto magnitude = hn::Add(least, hn::Set(Bits(), 1u));
-    const auto power = hn::And(magnitude, hn::Set(Bits(), 0x7F800000u));
-    return AsDoubles(power);
-  }
-
- private:
-  static HWY_INLINE hn::Vec<D> AsDoubles(hn::Vec<Bits> bits) {
-    return hn::PromoteTo(D(), hn::BitCast(Floats(), bits));
-  }
-};
+using Range = Magnitudes<hn::Rebind<float, D> >;
 
 // Of sums of `count` terms, of which no lane of a vector has added up more than `depth`. Each
 // addition is off by 2^-53 of the magnitudes so far; twice that leaves room for the errors of the
@@ -106,7 +76,8 @@ HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows
                               uint8_t* in_doubt) {
   const int64_t count = rows.count;
   const auto of_terms =
-      WithError<kTerm, T>(d, terms.sum, terms.range.Most(), terms.range.LeastPower(), count, count);
+      WithError<kTerm, T>(d, terms.sum, hn::PromoteTo(d, terms.range.Most()),
+                          hn::PromoteTo(d, terms.range.LeastPower()), count, count);
   if (EndVector<kEnding>(d, of_terms, count, results, in_doubt)) return;
   SettleDoubts<kTerm, kEnding>(d, rows, results, in_doubt);
 }
@@ -308,8 +279,8 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
   for (size_t row = 0; row < kLanes; ++row) {
     auto range = Range<D>::OfNothing();
     SumOfRow<kTerm, true, Rows::kLast>(d, x + static_cast<int64_t>(row) * pitch, count, range);
-    all_most[row] = range.Most();
-    all_least[row] = range.LeastPower();
+    all_most[row] = hn::PromoteTo(d, range.Most());
+    all_least[row] = hn::PromoteTo(d, range.LeastPower());
   }
   using V = hn::Vec<D>;
   most = FoldLanes(d, all_most, [](V a, V b) HWY_ATTR { return hn::Max(a, b); });
@@ -334,8 +305,8 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
   const int64_t depth = count / kLanes + 8;
   if constexpr (!kMayBeExact<T, kTerm>) return WithError<kTerm, T>(d, sum, sum, sum, count, depth);
-  V most = range.MostOfLanes();
-  V least_power = hn::MinOfLanes(d, range.LeastPower());
+  V most = hn::PromoteTo(d, range.MostOfLanes());
+  V least_power = hn::MinOfLanes(d, hn::PromoteTo(d, range.LeastPower()));
   const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
   if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
   RangesOfRows<kTerm>(d, x, count, pitch, most, least_power);

@@ -326,6 +326,45 @@ TEST_P(SumOnIsa, BinnedColumnsAreExact) {
   });
 }
 
+// A row of the least and the largest magnitudes of such exponents, and of some between them.
+template <typename T>
+std::vector<T> DrawInRange(Engine& engine, int least, int most) {
+  const double step = std::ldexp(1.0, 1 - Format<T>::kPrecision);
+  std::vector<double> values = {std::ldexp(1 + step, least), std::ldexp(2 - step, most)};
+  while (values.size() < 75) {
+    values.push_back(std::ldexp(Uniform(engine, 1.0, 2.0), UniformInt(engine, least, most)));
+  }
+  std::vector<T> row;
+  for (const double value : values) {
+    const T rounded = FromDouble<T>(WithRandomSign(engine, value));
+    if (std::isfinite(ToDouble(rounded))) row.push_back(rounded);
+  }
+  return row;
+}
+
+// What needs one bin, a few or all of them.
+TEST_P(SumOnIsa, BinnedSumsOfAnyRangeAreExact) {
+  ForFloatAndHalf([]<typename T>() {
+    constexpr int kMost = Format<T>::kPrecision == 11 ? 15 : 127;
+    int number = 0;
+    for (int most = Format<T>::kLeastExponent; most <= kMost; most += 3) {
+      for (int least = most; least >= Format<T>::kLeastExponent; least -= 7) {
+        SCOPED_TRACE(CaseTrace(number));
+        Engine engine = CaseEngine(number++);
+        const std::vector<T> row = DrawInRange<T>(engine, least, most);
+        for (const SumTerm term : kTerms) {
+          const auto kernels = BinnedSumKernelsFor<T>(term);
+          Binned by_row(term, T(), 1), by_columns(term, T(), 1);
+          kernels.add_row(row.data(), std::ssize(row), by_row.sums());
+          kernels.add_columns(row.data(), std::ssize(row), 1, 1, by_columns.sums());
+          EXPECT_EQ(by_row.SignOfDifference(0, term, row), 0) << least << ' ' << most;
+          EXPECT_EQ(by_columns.SignOfDifference(0, term, row), 0) << least << ' ' << most;
+        }
+      }
+    }
+  });
+}
+
 // Every place from the largest to the least, and the largest so often that bins must be carried
 // over again and again.
 TEST_P(SumOnIsa, BinsHoldTheWholeRange) {
@@ -353,7 +392,7 @@ TEST_P(SumOnIsa, BinsAreCarriedOver) {
   BinnedSumKernelsFor<float>(SumTerm::kItself).add_row(row.data(), std::ssize(row), binned.sums());
   EXPECT_EQ(binned.SignOfDifference(0, SumTerm::kItself, row), 0);
   for (int b = 1; b < Bins::kCount; ++b) {
-    EXPECT_LE(std::fabs(binned.Bin(0, b)), Bins::HalfUnit(b - 1)) << b;
+    EXPECT_LE(std::fabs(binned.Bin(0, b)), std::ldexp(0.5, Bins::UnitExponent(b - 1))) << b;
   }
 }
 

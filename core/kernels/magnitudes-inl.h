@@ -1,0 +1,58 @@
+// The largest and the smallest magnitudes of floats, for kernel sources: included once for each
+// instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_MAGNITUDES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_MAGNITUDES_INL_H_
+#undef DMLOP_KERNELS_MAGNITUDES_INL_H_
+#else
+#define DMLOP_KERNELS_MAGNITUDES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// What is known of the elements x of groups side by side, or of parts of one group; D is of float.
+template <class D>
+struct Magnitudes {
+  using Bits = hn::RebindToUnsigned<D>;
+
+  hn::Vec<Bits> most;   // the largest |x|
+  hn::Vec<Bits> least;  // the smallest |x| but 0, less one unit in the last place
+
+  static HWY_INLINE Magnitudes OfNothing() {
+    return {hn::Zero(Bits()), hn::Set(Bits(), 0x7F7FFFFFu)};
+  }
+
+  HWY_INLINE void Take(hn::Vec<D> x) {
+    const auto magnitude = hn::BitCast(Bits(), hn::Abs(x));
+    most = hn::Max(most, magnitude);
+    least = hn::Min(least, hn::Sub(magnitude, hn::Set(Bits(), 1u)));
+  }
+
+  HWY_INLINE hn::Vec<D> Most() const { return hn::BitCast(D(), most); }
+
+  // Of all lanes, NaN if there is one: its bits are larger than those of any number.
+  HWY_INLINE hn::Vec<D> MostOfLanes() const {
+    return hn::BitCast(D(), hn::MaxOfLanes(Bits(), most));
+  }
+
+  // All x are multiples of 2^-23 times this power of two, which is 0 where the least is subnormal.
+  HWY_INLINE hn::Vec<D> LeastPower() const {
+    const auto magnitude = hn::Add(least, hn::Set(Bits(), 1u));
+    return hn::BitCast(D(), hn::And(magnitude, hn::Set(Bits(), 0x7F800000u)));
+  }
+
+  // The bits of the largest and of the smallest |x| but 0 of all lanes.
+  HWY_INLINE uint32_t MostBits() const { return hn::GetLane(hn::MaxOfLanes(Bits(), most)); }
+  HWY_INLINE uint32_t LeastBits() const { return hn::GetLane(hn::MinOfLanes(Bits(), least)) + 1; }
+};
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
