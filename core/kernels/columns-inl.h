@@ -32,6 +32,7 @@ constexpr bool Ends(BlockPart part) {
 // How many rows of `bytes` lie between those that are taken together, so that each has as much to
 // be read behind it as reading by turns takes. 1 where nothing is won.
 inline int64_t RowStepFor(int64_t bytes) {
+  if (ReadsQuickestWhenAsked()) return 1;
   for (int64_t step = 1; step <= kRowsOfBlock / kFewRows; step *= 2) {
     if (ReadsByTurns(step * bytes)) return step;
   }

@@ -58,6 +58,17 @@ bool ReadsByTurns(int64_t bytes) {
 #endif
 }
 
+bool ReadsQuickestWhenAsked() {
+#if defined(__x86_64__)
+  // Intel's do from Golden Cove on, which was the first to have SERIALIZE: two cores of an Emerald
+  // Rapids read 32 GB/s, 25 if only what pages begin with is asked for.
+  static const bool is_golden_cove = !CPU_FEATURE_ACTIVE(SSE4A) && CPU_FEATURE_ACTIVE(SERIALIZE);
+  return is_golden_cove;
+#else
+  return false;
+#endif
+}
+
 std::vector<std::string_view> SupportedIsas() {
   std::vector<std::string_view> names;
   std::copy_if(std::begin(kIsaNames), std::end(kIsaNames), std::back_inserter(names), IsSupported);

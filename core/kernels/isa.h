@@ -26,4 +26,7 @@ bool SelectIsa(std::string_view name);
 // next.
 bool ReadsByTurns(int64_t bytes);
 
+// Whether one that reads by turns is quicker still if all that comes next is asked for.
+bool ReadsQuickestWhenAsked();
+
 }  // namespace dmlop

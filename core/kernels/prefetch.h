@@ -18,8 +18,9 @@ inline constexpr int64_t kStartBytes = 1 << 9;
 
 inline constexpr int64_t kPageBytes = 1 << 12;  // as far as processors look
 
-// What is asked for before it is read: nothing, what rows and pages begin with, or everything.
-enum class Asking { kNothing, kStarts, kAll };
+// What is asked for before it is read: nothing, what rows and pages begin with, each line a little
+// ahead, or whole rows while those before them are read.
+enum class Asking { kNothing, kStarts, kLines, kNextRows };
 
 [[gnu::always_inline]] inline int64_t BytesIntoPage(const void* at) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kPageBytes);

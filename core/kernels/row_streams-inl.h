@@ -24,19 +24,23 @@ struct RowReading {
   Asking asking;
   int64_t ahead_bytes;
 
-  // Others with AVX-512, AMD's, read one stream ahead as fast as memory can. Older ones are quicker
-  // at a few places (Zen 3: a quarter), if none ends before it is read ahead, and if what the two
-  // threads of a core ask for leaves room for the rest in the first-level cache.
   static RowReading For(int64_t bytes) {
     constexpr int64_t kFewStreams = 4;
-    constexpr int64_t kStreamBytes = 1 << 13;
-    constexpr int64_t kAskedBytes = 1 << 11;
+    if (ReadsQuickestWhenAsked() && bytes / kFewStreams >= 1 << 11) {
+      return {kFewStreams, Asking::kLines, 1 << 10};
+    }
     for (int64_t streams = 8; streams > 0; streams /= 2) {
       if (ReadsByTurns(bytes / streams)) return {streams, Asking::kStarts, kStartAhead};
     }
+    // Others with AVX-512, AMD's, read one stream ahead as fast as memory can.
     if (HWY_TARGET <= HWY_AVX3) return {1, Asking::kNothing, 0};
+    // Older ones are quicker at a few places (Zen 3: a quarter), if none ends before it is read
+    // ahead, and if what the two threads of a core ask for leaves room for the rest in the
+    // first-level cache.
+    constexpr int64_t kStreamBytes = 1 << 13;
+    constexpr int64_t kAskedBytes = 1 << 11;
     const int64_t streams = HWY_MIN(HWY_MAX(bytes / kStreamBytes, 1), kFewStreams);
-    return {streams, Asking::kAll, kAskedBytes / streams};
+    return {streams, Asking::kLines, kAskedBytes / streams};
   }
 };
 
@@ -55,7 +59,7 @@ HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&&
     for (int64_t s = 0; s < streams; ++s) {
       const T* from = x + s * length + i;
       const T* later = from + ahead + (beyond < 0 ? 0 : count - length);
-      if (reading.asking == Asking::kAll) {
+      if (reading.asking == Asking::kLines) {
         for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(later + k);
       }
       if (reading.asking == Asking::kStarts) {

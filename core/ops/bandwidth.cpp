@@ -15,7 +15,6 @@ namespace {
 constexpr int64_t kChunk = 1 << 16;
 constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
 constexpr int64_t kRow = 1 << 12;
-constexpr int64_t kStreams = 8;
 
 // Calls body(begin, size) on parts that cover `bytes` bytes.
 template <typename Body>
@@ -74,19 +73,16 @@ void ReadBytes(std::span<const std::byte> from, ReadPath path) {
   std::atomic<uint64_t> total = 0;  // atomic, so that nobody can leave the reading out
   ForParts(from.size(), [&](int64_t begin, int64_t size) {
     const uint64_t* x = reinterpret_cast<const uint64_t*>(from.data() + begin);
-    uint64_t sums[kChunk / 8 / kStreams] = {};
+    uint64_t sum = 0;
     if (path == ReadPath::kOneStream) {
       // Longer rows may be read at several places by turns.
       for (int64_t i = 0; i < size / 8; i += kRow / 8) {
-        add_up.fold_row(x + i, std::min(size / 8 - i, kRow / 8), sums);
+        add_up.fold_row(x + i, std::min(size / 8 - i, kRow / 8), &sum);
       }
     } else {
-      for (int64_t i = 0; i < size / 8; i += kChunk / 8) {
-        const int64_t columns = std::min(size / 8 - i, kChunk / 8) / kStreams;
-        add_up.fold_columns(x + i, kStreams, columns, columns, sums);
-      }
+      add_up.fold_row(x, size / 8, &sum);
     }
-    total.fetch_add(sums[0], std::memory_order_relaxed);
+    total.fetch_add(sum, std::memory_order_relaxed);
   });
 }
 
