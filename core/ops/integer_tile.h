@@ -37,6 +37,11 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
     state = MergeFolds<kFold>(state, other.states_[static_cast<size_t>(p)]);
   }
 
+  bool FinishGroups(int64_t o, int64_t count, T* results) const {
+    std::copy_n(states_.begin() + o, count, results);
+    return true;
+  }
+
   bool Finish(int64_t o, int64_t, T& result) const {
     result = states_[static_cast<size_t>(o)];
     return true;

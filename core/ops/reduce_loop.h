@@ -12,6 +12,8 @@
 //                                     not for tiles that take groups as a whole (kElements)
 //   EndGroups(o, count, n)            next, where some groups of n elements lie side by side, if
 //                                     they are better ended together
+//   FinishGroups(o, count, results)   the results of some groups, if that is quicker than one by
+//                                     one; false: not all are decided
 //   Finish(o, n, result)              the result of group o of n elements; false: not decided
 #pragma once
 
@@ -402,7 +404,15 @@ class ReduceLoop {
         undecided.push_back(place.first + at.number);
       }
     };
-    if (chosen_ == nullptr) return ForEachOutput(outputs, finish);
+    if (chosen_ == nullptr) {
+      return ForEachRow(outputs, [&](const OutputAt& first, int64_t count, const OutputAt& step) {
+        if constexpr (requires { tile.FinishGroups(0, 0, to); }) {
+          const bool are_neighbours = step.column == 1 && step.output == 1;
+          if (are_neighbours && tile.FinishGroups(first.column, count, to + first.output)) return;
+        }
+        for (int64_t i = 0; i < count; ++i) finish(first.After(i, step));
+      });
+    }
     auto chosen = std::lower_bound(chosen_->begin(), chosen_->end(), place.first + outputs.begin);
     ForEachOutput(outputs, [&](const OutputAt& at) {
       if (chosen == chosen_->end() || *chosen != place.first + at.number) return;

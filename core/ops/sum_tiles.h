@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "core/exact/error_free.h"
@@ -17,6 +18,14 @@
 #include "core/ops/vector_tile.h"
 
 namespace dmlop {
+
+// Copies `count` results, unless one is in doubt.
+template <typename T>
+bool CopyDecided(const T* results, const uint8_t* in_doubt, int64_t count, T* to) {
+  if (std::memchr(in_doubt, 1, static_cast<size_t>(count)) != nullptr) return false;
+  std::copy_n(results, count, to);
+  return true;
+}
 
 // Sums of floats by vectors. A group whose rounding is in doubt is left undecided.
 template <typename T, SumTerm kTerm, typename Ending>
@@ -62,6 +71,10 @@ class RoughSumTile : public VectorTile<RoughSumTile<T, kTerm, Ending>, T> {
     if constexpr (requires { Ending::kByVectors; }) {
       end_(Sums(o), count, n, results_.data() + o, in_doubt_.data() + o);
     }
+  }
+
+  bool FinishGroups(int64_t o, int64_t count, T* results) const {
+    return CopyDecided(results_.data() + o, in_doubt_.data() + o, count, results);
   }
 
   bool Finish(int64_t o, int64_t n, T& result) const {
@@ -133,6 +146,10 @@ class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
 
   void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
     kernels_.sum_columns(x, rows, row_stride, columns, results_.data(), in_doubt_.data());
+  }
+
+  bool FinishGroups(int64_t o, int64_t count, T* results) const {
+    return CopyDecided(results_.data() + o, in_doubt_.data() + o, count, results);
   }
 
   bool Finish(int64_t o, int64_t, T& result) const {
