@@ -271,14 +271,14 @@ HWY_INLINE void SumRowsByTurns(D d, const T* x, int64_t count, int64_t pitch, Ra
 }
 
 // Of as many rows as there are lanes, each with a range of its own.
-template <SumTerm kTerm, class D, typename T>
+template <SumTerm kTerm, Rows kRows, class D, typename T>
 HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn::Vec<D>& most,
                                hn::Vec<D>& least_power) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   hn::Vec<D> all_most[kLanes], all_least[kLanes];
   for (size_t row = 0; row < kLanes; ++row) {
     auto range = Range<D>::OfNothing();
-    SumOfRow<kTerm, true, Rows::kLast>(d, x + static_cast<int64_t>(row) * pitch, count, range);
+    SumOfRow<kTerm, true, kRows>(d, x + static_cast<int64_t>(row) * pitch, count, range);
     all_most[row] = hn::PromoteTo(d, range.Most());
     all_least[row] = hn::PromoteTo(d, range.LeastPower());
   }
@@ -309,7 +309,7 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   V least_power = hn::MinOfLanes(d, hn::PromoteTo(d, range.LeastPower()));
   const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
   if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
-  RangesOfRows<kTerm>(d, x, count, pitch, most, least_power);
+  RangesOfRows<kTerm, kRows>(d, x, count, pitch, most, least_power);
   return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
 }
 
