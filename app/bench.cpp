@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 #include "app/bench_baseline.h"
@@ -135,22 +134,7 @@ class Bench {
     row.limit_samples = std::move(samples[1]);
     row.time = StatisticsOf(row.samples);
     row.limit_time = StatisticsOf(row.limit_samples);
-    if (cold) row.memory_rate = MemoryRate(row);
-  }
-
-  // What memory gives where caches cannot help: the row's own limit, if that is large enough.
-  double MemoryRate(const BenchRow& row) {
-    if (row.traffic.total_bytes() >= cold_bytes_) return LimitRateOf(row);
-    const auto [known, is_new] = memory_rates_.try_emplace({row.limit, row.threads}, 0.0);
-    if (is_new) {
-      LimitRing memory(row.limit, cold_bytes_, 1);
-      memory.ChoosePath(/*cold=*/true);
-      const std::function<void()> run = [&memory] { memory.Run(); };
-      const auto samples =
-          library_.Measure({&run, 1}, kMinSamples, options_.min_seconds / 50, [](SamplesSoFar) {});
-      known->second = static_cast<double>(cold_bytes_) / StatisticsOf(samples[0]).median;
-    }
-    return known->second;
+    if (cold) row.memory_rate = limit.MemoryRate();
   }
 
   const BenchOptions& options_;
@@ -161,7 +145,6 @@ class Bench {
   std::vector<int> threads_;
   std::vector<CacheState> caches_;
   std::vector<BenchRow> rows_;
-  std::map<std::pair<Limit, int>, double> memory_rates_;  // bytes per second
 };
 
 BenchFormat FormatFor(const BenchOptions& options) {

@@ -1,9 +1,9 @@
 #include "app/bench_ring.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <numeric>
 
 #include "core/base/progress.h"
@@ -13,6 +13,8 @@ namespace dmlop {
 namespace {
 
 constexpr size_t kLine = 64;
+constexpr int kCalls = 5;            // of which the median counts
+constexpr size_t kMemoryParts = 16;  // more than are walked through one after the other
 
 size_t RoundedUpToLines(size_t bytes) {
   return (bytes + kLine - 1) / kLine * kLine;
@@ -97,10 +99,8 @@ void OperatorRing::Advance() {
 
 LimitRing::LimitRing(Limit limit, int64_t bytes, int64_t copies)
     : limit_(limit),
-      size_(static_cast<size_t>(limit == Limit::kCopy ? bytes / 2 : bytes)),
-      pitch_(RoundedUpToLines(size_)),
-      rotation_(copies) {
-  const size_t all = pitch_ * static_cast<size_t>(copies);
+      calls_(WalkOf(static_cast<size_t>(limit == Limit::kCopy ? bytes / 2 : bytes), copies)) {
+  const size_t all = calls_.pitch * static_cast<size_t>(copies);
   if (limit != Limit::kWrite) {
     from_ = Buffer(all);
     const Work work("filling memory for the limit", static_cast<int64_t>(all));
@@ -114,37 +114,51 @@ int64_t LimitRing::BytesOf(Limit limit, int64_t bytes) {
   return parts * static_cast<int64_t>(RoundedUpToLines(static_cast<size_t>(bytes / parts)));
 }
 
-void LimitRing::Run() {
-  const ReadPath read = other_path_ ? ReadPath::kFewStreams : ReadPath::kOneStream;
-  const WritePath write = other_path_ ? WritePath::kStreamed : WritePath::kCached;
+void LimitRing::ChoosePath(bool cold) {
+  const double other = SecondsOfCall(calls_, true, cold);
+  const double first = SecondsOfCall(calls_, false, cold);
+  other_path_ = other < first;
+}
+
+double LimitRing::MemoryRate() {
+  const size_t all = std::max(from_.size(), to_.size());
+  const size_t size = RoundedUpToLines(all / kMemoryParts);
+  Walk parts = WalkOf(size, static_cast<int64_t>(all / size));
+  const double seconds =
+      std::min(SecondsOfCall(parts, true, true), SecondsOfCall(parts, false, true));
+  return static_cast<double>(limit_ == Limit::kCopy ? 2 * size : size) / seconds;
+}
+
+LimitRing::Walk LimitRing::WalkOf(size_t size, int64_t places) {
+  return {size, RoundedUpToLines(size), Rotation(places)};
+}
+
+void LimitRing::Run(const Walk& walk, bool other_path) {
+  const ReadPath read = other_path ? ReadPath::kFewStreams : ReadPath::kOneStream;
+  const WritePath write = other_path ? WritePath::kStreamed : WritePath::kCached;
+  const auto from = [&] { return std::span(from_.data() + walk.at, walk.size); };
+  const auto to = [&] { return std::span(to_.data() + walk.at, walk.size); };
   switch (limit_) {
     case Limit::kCopy:
-      return CopyBytes({to_.data() + at_, size_}, {from_.data() + at_, size_}, write);
+      return CopyBytes(to(), from(), write);
     case Limit::kRead:
-      return ReadBytes({from_.data() + at_, size_}, read);
+      return ReadBytes(from(), read);
     case Limit::kWrite:
-      return WriteBytes({to_.data() + at_, size_}, write);
+      return WriteBytes(to(), write);
   }
 }
 
-double LimitRing::SecondsOfCall(bool other_path, bool cold) {
-  other_path_ = other_path;
-  Run();
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 5; ++i) {
-    if (cold) Advance();
+double LimitRing::SecondsOfCall(Walk& walk, bool other_path, bool cold) {
+  Run(walk, other_path);
+  std::array<double, kCalls> seconds;
+  for (double& taken : seconds) {
+    if (cold) walk.Advance();
     const auto start = std::chrono::steady_clock::now();
-    Run();
-    const auto taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, std::chrono::duration<double>(taken).count());
+    Run(walk, other_path);
+    taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  return best;
-}
-
-void LimitRing::ChoosePath(bool cold) {
-  const double other = SecondsOfCall(true, cold);
-  const double first = SecondsOfCall(false, cold);
-  other_path_ = other < first;
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[kCalls / 2];
 }
 
 }  // namespace dmlop

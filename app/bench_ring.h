@@ -61,18 +61,31 @@ class LimitRing {
   // Which of two ways is quicker; `cold` calls are followed by Advance.
   void ChoosePath(bool cold);
 
-  void Run();
-  void Advance() { at_ = static_cast<size_t>(rotation_.Next()) * pitch_; }
+  void Run() { Run(calls_, other_path_); }
+  void Advance() { calls_.Advance(); }
+
+  // Bytes per second of calls on large parts of all copies: what memory gives, where caches hold
+  // but a few of the parts.
+  double MemoryRate();
 
  private:
-  double SecondsOfCall(bool other_path, bool cold);
+  struct Walk {
+    size_t size;   // of the source, of the destination, or of both each
+    size_t pitch;  // from one place to the next
+    Rotation rotation;
+    size_t at = 0;
+
+    void Advance() { at = static_cast<size_t>(rotation.Next()) * pitch; }
+  };
+
+  static Walk WalkOf(size_t size, int64_t places);
+
+  void Run(const Walk& walk, bool other_path);
+  double SecondsOfCall(Walk& walk, bool other_path, bool cold);
 
   Limit limit_;
-  size_t size_;  // of the source, of the destination, or of both each
-  size_t pitch_;
-  Rotation rotation_;
+  Walk calls_;
   Buffer from_, to_;
-  size_t at_ = 0;
   bool other_path_ = false;  // into the caches and in one stream, or else
 };
 

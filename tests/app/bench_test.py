@@ -127,6 +127,7 @@ class BenchTest(BenchProgramTest):
             samples, aggregates = self.entries(result, f"big.json/{state}/threads:1")
             times = np.array([sample["real_time"] for sample in samples])
             self.assertEqual(aggregates["median"]["outliers"], outliers(times))
+        self.assertGreater(aggregates["median"]["memory_bytes_per_second"], 0)  # of the cold row
 
     # Far more than a busy machine can make of it.
     def test_samples_together_take_longer_where_more_time_is_asked_for(self):
