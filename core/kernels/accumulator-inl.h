@@ -29,6 +29,13 @@ HWY_INLINE TwoVectorSum<D> AddExactly(D, hn::Vec<D> a, hn::Vec<D> b) {
   return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
 }
 
+// Dekker's FastTwoSum: a is 0, or not smaller than b in magnitude.
+template <class D>
+HWY_INLINE TwoVectorSum<D> AddSmaller(D, hn::Vec<D> a, hn::Vec<D> b) {
+  const auto sum = hn::Add(a, b);
+  return {sum, hn::Sub(b, hn::Sub(sum, a))};
+}
+
 // The running state of one vector of groups (or of lanes of one group).
 struct Accumulator {
   WideVec head, tail;

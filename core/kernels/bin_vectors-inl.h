@@ -19,85 +19,112 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// A vector of sums, of as many groups or of the lanes of one.
-template <class Bins, class D = Wide>
+// kBins neighbouring bins of a vector of sums, of as many groups or of the lanes of one. What is
+// done to each bin is written out: arrays that loops go over stay in memory.
+template <class Bins, class D = Wide, int kBins = Bins::kCount>
 struct BinVectors {
   using V = hn::Vec<D>;
 
-  V bins[Bins::kCount];
+  V bins[kBins];
+  int first;
 
   // An implicit constructor would not be compiled for the instruction set.
-  HWY_INLINE BinVectors() {}
+  HWY_INLINE explicit BinVectors(int first_bin = 0) : bins{}, first(first_bin) {}
+
+  HWY_INLINE V StartOf(int b) const { return hn::Set(D(), Bins::Start(first + b)); }
 
   // Leaves each bin at most half a unit of the one before it.
+  template <int kBin = kBins - 1>
   HWY_INLINE void CarryOver() {
-    for (int b = Bins::kCount - 1; b > 0; --b) {
-      const V start = hn::Set(D(), Bins::Start(b - 1));
-      const V carry = hn::Sub(hn::Add(bins[b], start), start);
-      bins[b] = hn::Sub(bins[b], carry);
-      bins[b - 1] = hn::Add(bins[b - 1], carry);
+    if constexpr (kBin > 0) {
+      const V start = StartOf(kBin - 1);
+      const V carry = hn::Sub(hn::Add(bins[kBin], start), start);
+      bins[kBin] = hn::Sub(bins[kBin], carry);
+      bins[kBin - 1] = hn::Add(bins[kBin - 1], carry);
+      CarryOver<kBin - 1>();
     }
   }
 
-  static HWY_INLINE BinVectors Load(const BinnedSums& sums) {
-    BinVectors result;
-    for (int b = 0; b < Bins::kCount; ++b) {
-      result.bins[b] = hn::LoadU(D(), sums.bins + b * sums.pitch);
+  // Adds term(i), one of each group, `count` times; the first `kCarried` bins take none of it.
+  template <int kCarried, typename Term>
+  HWY_INLINE void Add(int64_t count, Term&& term) {
+    ToStart<kCarried>();
+    for (int64_t i = 0; i < count; ++i) AddTerm<kCarried>(term(i));
+    FromStart<kCarried>();
+  }
+
+  static HWY_INLINE BinVectors Load(const BinnedSums& sums, int first = 0) {
+    BinVectors result(first);
+    for (int b = 0; b < kBins; ++b) {
+      result.bins[b] = hn::LoadU(D(), sums.bins + (first + b) * sums.pitch);
     }
     return result;
   }
 
   HWY_INLINE void Store(const BinnedSums& sums) const {
-    for (int b = 0; b < Bins::kCount; ++b) hn::StoreU(bins[b], D(), sums.bins + b * sums.pitch);
+    for (int b = 0; b < kBins; ++b) {
+      hn::StoreU(bins[b], D(), sums.bins + (first + b) * sums.pitch);
+    }
   }
 
   HWY_INLINE void StoreFirst(const BinnedSums& sums) const {
-    for (int b = 0; b < Bins::kCount; ++b) sums.bins[b * sums.pitch] = hn::GetLane(bins[b]);
+    for (int b = 0; b < kBins; ++b) sums.bins[(first + b) * sums.pitch] = hn::GetLane(bins[b]);
+  }
+
+ private:
+  template <int kBin>
+  HWY_INLINE void ToStart() {
+    if constexpr (kBin < kBins - 1) {
+      bins[kBin] = hn::Add(bins[kBin], StartOf(kBin));
+      ToStart<kBin + 1>();
+    }
+  }
+
+  // The last bin leaves nothing behind.
+  template <int kBin>
+  HWY_INLINE void AddTerm(V term) {
+    const V sum = hn::Add(bins[kBin], term);
+    if constexpr (kBin < kBins - 1) AddTerm<kBin + 1>(hn::Sub(term, hn::Sub(sum, bins[kBin])));
+    bins[kBin] = sum;
+  }
+
+  template <int kBin>
+  HWY_INLINE void FromStart() {
+    if constexpr (kBin < kBins - 1) {
+      bins[kBin] = hn::Sub(bins[kBin], StartOf(kBin));
+      FromStart<kBin + 1>();
+    }
   }
 };
 
-// Adds term(i), a vector for as many groups, of some elements to kCount bins from `first` on.
-template <class Bins, int kCount, class D, typename Term>
-HWY_INLINE void AddToBins(D d, int first, int64_t count, const BinnedSums& sums, Term&& term) {
-  double* memory = sums.bins + first * sums.pitch;
-  hn::Vec<D> bins[kCount];
-  for (int b = 0; b < kCount; ++b) bins[b] = hn::LoadU(d, memory + b * sums.pitch);
-  // The last one leaves nothing behind.
-  for (int b = 0; b < kCount - 1; ++b) {
-    bins[b] = hn::Add(bins[b], hn::Set(d, Bins::Start(first + b)));
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    auto rest = term(i);
-    for (int b = 0; b < kCount - 1; ++b) {
-      const auto sum = hn::Add(bins[b], rest);
-      rest = hn::Sub(rest, hn::Sub(sum, bins[b]));
-      bins[b] = sum;
-    }
-    bins[kCount - 1] = hn::Add(bins[kCount - 1], rest);
-  }
-  for (int b = 0; b < kCount - 1; ++b) {
-    bins[b] = hn::Sub(bins[b], hn::Set(d, Bins::Start(first + b)));
-  }
-  for (int b = 0; b < kCount; ++b) hn::StoreU(bins[b], d, memory + b * sums.pitch);
-}
-
-// The same for the bins that elements need, mostly one, two or three, and no bin 0.
-template <class Bins, class D, typename Term>
-HWY_INLINE void AddToSpan(D d, const BinSpan& span, int64_t count, const BinnedSums& sums,
-                          Term&& term) {
+// Calls body<kCount>(first) with the bins that elements need, mostly one, two or three, and no bin
+// 0; not where they need none.
+template <class Bins, typename Body>
+HWY_INLINE void WithSpan(const BinSpan& span, Body&& body) {
   constexpr int kAll = Bins::kCount - 1;
   constexpr int kHalf = kAll / 2;
   if (span.count == 0) return;
-  if (span.count == 1) return AddToBins<Bins, 1>(d, span.first, count, sums, term);
-  if (span.count == 2) return AddToBins<Bins, 2>(d, span.first, count, sums, term);
+  if (span.count == 1) return body.template operator()<1>(span.first);
+  if (span.count == 2) return body.template operator()<2>(span.first);
   if constexpr (kAll > 3) {
-    if (span.count == 3) return AddToBins<Bins, 3>(d, span.first, count, sums, term);
+    if (span.count == 3) return body.template operator()<3>(span.first);
   }
   if constexpr (kHalf > 3) {  // as those of squares
     const int first = std::min(span.first, Bins::kCount - kHalf);
-    if (span.count <= kHalf) return AddToBins<Bins, kHalf>(d, first, count, sums, term);
+    if (span.count <= kHalf) return body.template operator()<kHalf>(first);
   }
-  AddToBins<Bins, kAll>(d, 1, count, sums, term);
+  body.template operator()<kAll>(1);
+}
+
+// Adds term(i), a vector for as many groups, to the bins that the elements need.
+template <class Bins, class D, typename Term>
+HWY_INLINE void AddToSpan(D, const BinSpan& span, int64_t count, const BinnedSums& sums,
+                          Term&& term) {
+  WithSpan<Bins>(span, [&]<int kCount>(int first) HWY_ATTR {
+    auto few = BinVectors<Bins, D, kCount>::Load(sums, first);
+    few.template Add<0>(count, term);
+    few.Store(sums);
+  });
 }
 
 template <class Bins, class D>

@@ -57,26 +57,41 @@ HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count
   return {value, hn::IfThenZeroElse(is_exact, room)};
 }
 
-// Ends as many groups as D has lanes. Returns whether none of them is in doubt.
-template <SumEnding kEnding, class D, typename T>
-HWY_INLINE bool EndVector(D d, const SumAndError<D>& of_terms, int64_t count, T* results,
-                          uint8_t* in_doubt) {
+// Values of T, still in binary64, and whether they are the exact ones rounded.
+template <class D>
+struct RoundedVector {
+  hn::Vec<D> value;
+  hn::Mask<D> certain;
+};
+
+// Ends as many groups as D has lanes.
+template <SumEnding kEnding, typename T, class D>
+HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
+  const auto zero = hn::Zero(d);
+  if constexpr (kEnding == SumEnding::kItself) {
+    // Sums of a few terms are mostly exact.
+    const auto is_exact = hn::Eq(of_terms.error, zero);
+    if (HWY_LIKELY(hn::AllTrue(d, is_exact))) return {RoundTo<T>(d, of_terms.sum), is_exact};
+  }
   const auto end = End<kEnding>(d, of_terms, count);
   const auto value = RoundTo<T>(d, end.sum);
-  StoreResults(d, value, results);
   // A value that is not finite is none that rounding could change.
-  const auto zero = hn::Zero(d);
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
   const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
   const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
   // Zeros are not told apart here: where anything is in doubt about them, so is their sign.
   const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
-  const auto certain = hn::Or(hn::Eq(off, zero), is_same);
-  if (HWY_LIKELY(hn::AllTrue(d, certain))) return true;
+  return {value, hn::Or(hn::Eq(off, zero), is_same)};
+}
+
+// Stores the values, and whether they are in doubt where any of them is.
+template <class D, typename T>
+HWY_INLINE void StoreRounded(D d, const RoundedVector<D>& rounded, T* results, uint8_t* in_doubt) {
+  StoreResults(d, rounded.value, results);
+  if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) return;
   HWY_ALIGN double lanes[hn::MaxLanes(D())];
-  hn::Store(hn::IfThenElse(certain, zero, hn::Set(d, 1.0)), d, lanes);
+  hn::Store(hn::IfThenZeroElse(rounded.certain, hn::Set(d, 1.0)), d, lanes);
   for (size_t i = 0; i < hn::Lanes(d); ++i) in_doubt[i] = lanes[i] != 0;
-  return false;
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -16,6 +16,7 @@
 #include "core/kernels/bin_vectors-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/end_sums-inl.h"
+#include "core/kernels/magnitudes-inl.h"
 #include "core/kernels/round_results-inl.h"
 #include "core/kernels/short_sum.h"
 #include "core/kernels/sum_terms-inl.h"
@@ -54,52 +55,52 @@ HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
   return {high.head, middle.head, middle.tail, hn::Mul(rests, bound)};
 }
 
-// Of any terms.
-template <SumTerm kTerm, class D, typename T>
-HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows) {
-  using Bins = SumBins<T, kTerm>;
-  static_assert(kMaxShortRow <= Bins::kMaxCount);
-  const hn::Rebind<float, D> floats;
-  auto magnitudes = Magnitudes<decltype(floats)>::OfNothing();
-  for (int64_t row = 0; row < rows.count; ++row) {
-    magnitudes.Take(LoadFloats(floats, rows.first + row * rows.stride));
+// The sum of bins from the last one up to kLast, which keep what the sum of those so far cannot
+// hold.
+template <int kLast, int kBin, class D>
+HWY_INLINE hn::Vec<D> SumUp(D d, hn::Vec<D>* bins, hn::Vec<D> sum) {
+  if constexpr (kBin >= kLast) {
+    const auto next = AddSmaller(d, bins[kBin], sum);
+    bins[kBin + 1] = next.tail;
+    return SumUp<kLast, kBin - 1>(d, bins, next.head);
   }
-  HWY_ALIGN double memory[Bins::kCount * hn::MaxLanes(D())] = {};
-  const BinnedSums sums{memory, static_cast<int64_t>(hn::MaxLanes(d))};
-  AddToSpan<Bins>(d, SpanOf<Bins>(magnitudes), rows.count, sums, [&](int64_t row) HWY_ATTR {
-    return WideTerm<kTerm>(d, LoadFloats(floats, rows.first + row * rows.stride));
-  });
-  auto total = BinVectors<Bins, D>::Load(sums);
-  total.CarryOver();
-  // Twice from the last bin up, which leaves behind what the sum of those so far cannot hold.
-  const auto sum_up = [&](int last) HWY_ATTR {
-    auto sum = total.bins[Bins::kCount - 1];
-    for (int b = Bins::kCount - 2; b >= last; --b) {
-      const auto next = AddExactly(d, total.bins[b], sum);
-      sum = next.head;
-      total.bins[b + 1] = next.tail;
-    }
-    return sum;
-  };
-  const auto head = sum_up(0);
-  const auto tail = sum_up(1);
-  auto rest = total.bins[Bins::kCount - 1];
-  for (int b = Bins::kCount - 2; b >= 2; --b) rest = hn::Add(total.bins[b], rest);
+  return sum;
+}
+
+// Of bins that have been carried over, which are not kept.
+template <class Bins, class D, int kBins>
+HWY_INLINE ThreeVectorSum<D> InThreeParts(D d, BinVectors<Bins, D, kBins>& total) {
+  const auto head = SumUp<0, kBins - 2>(d, total.bins, total.bins[kBins - 1]);
+  const auto tail = SumUp<1, kBins - 2>(d, total.bins, total.bins[kBins - 1]);
+  auto rest = hn::Zero(d);
+  for (int b = kBins - 1; b >= 2; --b) rest = hn::Add(total.bins[b], rest);
   return {head, tail, rest, hn::Zero(d)};
 }
 
-// A value that rounds as another does, unless an error leaves that open.
-template <class D>
-struct Place {
-  hn::Vec<D> value;
-  hn::Mask<D> certain;
-};
+// Of any terms; `range` is that of the rows.
+template <SumTerm kTerm, class D, typename T>
+HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<D>& range) {
+  using Bins = SumBins<T, kTerm>;
+  static_assert(kMaxShortRow <= Bins::kMaxCount);
+  const auto zero = hn::Zero(d);
+  ThreeVectorSum<D> sum{zero, zero, zero, zero};
+  WithSpan<Bins>(SpanOf<Bins>(range), [&]<int kCount>(int first) HWY_ATTR {
+    // The bin before those that are added to takes what they carry over.
+    BinVectors<Bins, D, kCount + 1> total(first - 1);
+    total.template Add<1>(rows.count, [&](int64_t row) HWY_ATTR {
+      return WideTerm<kTerm>(d, LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride));
+    });
+    total.CarryOver();
+    sum = InThreeParts(d, total);
+  });
+  return sum;
+}
 
-// Of the function's value of a sum, as far as rounding to T goes. A multiple of half a unit of T in
-// the last place, the one nearest to the value, has few bits: the sum that it belongs to is exact,
-// and so is the sign of the difference to the sum that there is.
+// Ends groups with another value that rounds as the function's does. A multiple of half a unit of T
+// in the last place, the one nearest to the value, has few bits: the sum that it belongs to is
+// exact, and so is the sign of the difference to the sum that there is.
 template <SumEnding kEnding, typename T, class D>
-HWY_INLINE Place<D> PlaceOf(D d, const ThreeVectorSum<D>& sum, int64_t count) {
+HWY_INLINE RoundedVector<D> EndExactly(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
   const hn::RebindToSigned<D> bits;
   const auto value = ValueOf<kEnding>(d, sum.head, count);
@@ -114,26 +115,8 @@ HWY_INLINE Place<D> PlaceOf(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   const auto place = hn::Add(hn::BitCast(bits, step), hn::IfThenZeroElse(is_step, unit));
   const auto is_tiny = hn::Eq(step, hn::Zero(d));
   const auto is_exact = hn::Eq(sum.error, hn::Zero(d));
-  return {hn::IfThenElse(is_tiny, value, hn::CopySignToAbs(hn::BitCast(d, place), value)),
-          hn::Or(is_exact, hn::Gt(hn::Abs(difference), sum.error))};
-}
-
-// Gives the results of groups in doubt, which are columns, as far as that can be done by vectors.
-template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
-HWY_NOINLINE void SettleDoubts(D d, const FewRows<T>& rows, T* results, uint8_t* in_doubt) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  constexpr bool kMayCancel = kTerm == SumTerm::kItself;
-  const auto sum = kMayCancel ? SumInBins<kTerm>(d, rows) : SumInThreeParts<kTerm>(d, rows);
-  const auto place = PlaceOf<kEnding, T>(d, sum, rows.count);
-  HWY_ALIGN T settled[kLanes];
-  HWY_ALIGN double certain[kLanes];
-  StoreResults(d, RoundTo<T>(d, place.value), settled);
-  hn::Store(hn::IfThenElseZero(place.certain, hn::Set(d, 1.0)), d, certain);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) {
-    if (in_doubt[i] == 0 || certain[i] == 0) continue;
-    results[i] = settled[i];
-    in_doubt[i] = 0;
-  }
+  const auto near = hn::IfThenElse(is_tiny, value, hn::CopySignToAbs(hn::BitCast(d, place), value));
+  return {RoundTo<T>(d, near), hn::Or(is_exact, hn::Gt(hn::Abs(difference), sum.error))};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

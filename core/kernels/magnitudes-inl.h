@@ -52,6 +52,10 @@ struct Magnitudes {
   HWY_INLINE uint32_t LeastBits() const { return hn::GetLane(hn::MinOfLanes(Bits(), least)) + 1; }
 };
 
+// Those of the elements that a vector of sums is of; D is of double.
+template <class D>
+using Range = Magnitudes<hn::Rebind<float, D> >;
+
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -304,7 +304,7 @@ void EndGroups(const RoughSums& sums, int64_t groups, int64_t count, T* results,
   std::fill_n(in_doubt, whole, uint8_t{0});
   for (int64_t g = 0; g < whole; g += lanes) {
     const auto of_terms = SumsAndErrors<kTerm, T>(sums.From(g), count);
-    EndVector<kEnding>(Wide(), of_terms, count, results + g, in_doubt + g);
+    StoreRounded(Wide(), EndVector<kEnding, T>(Wide(), of_terms, count), results + g, in_doubt + g);
   }
   std::fill(in_doubt + whole, in_doubt + groups, uint8_t{1});
 }

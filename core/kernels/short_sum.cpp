@@ -7,80 +7,17 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <cmath>
-#include <type_traits>
-
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
 #include "core/kernels/end_sums-inl.h"
-#include "core/kernels/exact_columns-inl.h"
 #include "core/kernels/magnitudes-inl.h"
 #include "core/kernels/round_results-inl.h"
+#include "core/kernels/short_terms-inl.h"
 #include "core/kernels/sum_terms-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-// Whether a sum is exact whatever its terms are: FLOAT16 values are multiples of 2^-24 below 2^16.
-template <typename T, SumTerm kTerm>
-inline constexpr bool kAlwaysExact = std::is_same_v<T, Half>&& kTerm != SumTerm::kSquare;
-
-// Whether it is worth finding out. Sums of squares of FLOAT32 are rarely exact, and nearly never
-// halfway between two results.
-template <typename T, SumTerm kTerm>
-inline constexpr bool kMayBeExact = std::is_same_v<T, float>&& kTerm != SumTerm::kSquare;
-
-// Of the elements that a vector of sums is of; D is of double.
-template <class D>
-using Range = Magnitudes<hn::Rebind<float, D> >;
-
-// Of sums of `count` terms, of which no lane of a vector has added up more than `depth`. Each
-// addition is off by 2^-53 of the magnitudes so far; twice that leaves room for the errors of the
-// errors.
-template <SumTerm kTerm, typename T, class D>
-HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Vec<D> least_power,
-                                    int64_t count, int64_t depth) {
-  if constexpr (kAlwaysExact<T, kTerm>) return {sum, hn::Zero(d)};
-  const auto relative = hn::Set(d, static_cast<double>(depth) * 0x1p-52);
-  if constexpr (!kMayBeExact<T, kTerm>) return {sum, hn::Mul(sum, relative)};
-  const auto magnitude = hn::Mul(most, hn::Set(d, static_cast<double>(count)));
-  // Binary64 holds any multiple of 2^-23 p that is at most 2^53 of it.
-  const auto is_exact = hn::Le(magnitude, hn::Mul(least_power, hn::Set(d, 0x1p30)));
-  return {sum, hn::IfThenZeroElse(is_exact, hn::Mul(magnitude, relative))};
-}
-
-// What has been seen of columns; the range only where it matters.
-template <class D>
-struct Terms {
-  static HWY_INLINE Terms OfNothing() {
-    return {hn::Set(D(), -0.0), Range<D>::OfNothing()};  // a sum of only -0 is -0
-  }
-
-  template <SumTerm kTerm, typename T>
-  HWY_INLINE void Take(const FewRows<T>& rows) {
-    for (int64_t row = 0; row < rows.count; ++row) {
-      const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
-      if constexpr (kMayBeExact<T, kTerm>) range.Take(value);
-      sum = hn::Add(sum, WideTerm<kTerm>(D(), value));
-    }
-  }
-
-  hn::Vec<D> sum;
-  Range<D> range;
-};
-
-template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
-HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows, T* results,
-                              uint8_t* in_doubt) {
-  const int64_t count = rows.count;
-  const auto of_terms =
-      WithError<kTerm, T>(d, terms.sum, hn::PromoteTo(d, terms.range.Most()),
-                          hn::PromoteTo(d, terms.range.LeastPower()), count, count);
-  if (EndVector<kEnding>(d, of_terms, count, results, in_doubt)) return;
-  SettleDoubts<kTerm, kEnding>(d, rows, results, in_doubt);
-}
 
 // Calls body(d, c) for all columns, many lanes at a time or one.
 template <typename Body>
@@ -321,14 +258,17 @@ HWY_NOINLINE SumAndError<D> SumOfLastRows(D d, const T* x, int64_t count, int64_
 
 // The same as SettleDoubts for as many rows as there are lanes.
 template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
-HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch, T* results,
-                             uint8_t* in_doubt) {
+HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch,
+                             const RoundedVector<D>& rounded, T* results, uint8_t* in_doubt) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   HWY_ALIGN T columns[kMaxShortRow * kLanes];
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t row = 0; row < kLanes; ++row) columns[i * kLanes + row] = x[row * pitch + i];
   }
-  SettleDoubts<kTerm, kEnding>(d, FewRows<T>{columns, count, kLanes, 0, 0}, results, in_doubt);
+  const FewRows<T> rows{columns, count, kLanes, 0, 0};
+  auto terms = Terms<D>::OfNothing();
+  terms.template Take<kTerm>(rows);
+  SettleDoubts<kTerm, kEnding>(d, terms, rows, rounded, results, in_doubt);
 }
 
 template <SumTerm kTerm, SumEnding kEnding, typename T>
@@ -351,8 +291,12 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
     const bool are_last = (row + lanes - 1) * pitch + count + excess > end;
     const auto sums = are_last ? SumOfLastRows<kTerm>(d, from, count, pitch, by_turns)
                                : SumOfRows<kTerm, Rows::kFollowed>(d, from, count, pitch, by_turns);
-    if (EndVector<kEnding>(d, sums, count, results + row, in_doubt + row)) continue;
-    SettleRows<kTerm, kEnding>(d, from, count, pitch, results + row, in_doubt + row);
+    const auto rounded = EndVector<kEnding, T>(d, sums, count);
+    if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) {
+      StoreResults(d, rounded.value, results + row);
+    } else {
+      SettleRows<kTerm, kEnding>(d, from, count, pitch, rounded, results + row, in_doubt + row);
+    }
   }
   for (; row < rows; ++row) {
     SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, in_doubt + row);
