@@ -86,6 +86,78 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   });
 }
 
+// Columns in two neighbouring lines, whose terms stay in registers while all rows are read.
+template <typename T>
+constexpr int64_t kStrip = 2 * kLine<T>;
+
+// Asks for each row of a strip a little before it is read, in the next strips where rows end.
+template <typename T>
+class StripsAhead {
+ public:
+  HWY_INLINE StripsAhead(const T* x, int64_t rows, int64_t row_stride)
+      : strip_(x + kAhead / rows * kStrip<T>),
+        at_(strip_ + kAhead % rows * row_stride),
+        rows_(rows),
+        row_stride_(row_stride),
+        left_(rows - kAhead % rows) {}
+
+  // While a row is worked on.
+  HWY_INLINE void Ask() {
+    for (int64_t k = 0; k < kStrip<T>; k += kLine<T>) hwy::Prefetch(at_ + k);
+    at_ += row_stride_;
+    if (--left_ > 0) return;
+    left_ = rows_;
+    strip_ += kStrip<T>;
+    at_ = strip_;
+  }
+
+ private:
+  static constexpr int64_t kAhead = 32;  // rows
+
+  const T* strip_;
+  const T* at_;
+  int64_t rows_, row_stride_;
+  int64_t left_;  // rows of the strip
+};
+
+// Processors follow rows while they are not in too many pages.
+template <typename T>
+HWY_INLINE bool AreForStrips(int64_t rows, int64_t columns) {
+  constexpr int64_t kMaxRows = 64;
+  return ReadsQuickestWhenAsked() && rows <= kMaxRows && columns >= 4 * kStrip<T>;
+}
+
+// Takes at least a vector's columns; the last vector may overlap the one before it.
+template <SumTerm kTerm, SumEnding kEnding, typename T>
+HWY_INLINE void SumStrips(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
+                          uint8_t* in_doubt) {
+  const Wide d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Wide()));
+  constexpr int64_t kVectors = kStrip<T> / kLanes;
+  const auto finish = [&](const Terms<Wide>& terms, int64_t c) HWY_ATTR {
+    FinishColumns<kTerm, kEnding>(d, terms, FewRows<T>{x + c, rows, row_stride, 0, 0}, results + c,
+                                  in_doubt + c);
+  };
+  StripsAhead<T> ahead(x, rows, row_stride);
+  int64_t c = 0;
+  for (; c + kStrip<T> <= columns; c += kStrip<T>) {
+    Terms<Wide> terms[kVectors];
+    for (auto& of_vector : terms) of_vector = Terms<Wide>::OfNothing();
+    for (int64_t row = 0; row < rows; ++row) {
+      ahead.Ask();
+      const T* from = x + c + row * row_stride;
+      for (int64_t v = 0; v < kVectors; ++v) terms[v].template Take<kTerm>(from + v * kLanes);
+    }
+    for (int64_t v = 0; v < kVectors; ++v) finish(terms[v], c + v * kLanes);
+  }
+  for (; c < columns; c += kLanes) {
+    const int64_t first = HWY_MIN(c, columns - kLanes);
+    auto terms = Terms<Wide>::OfNothing();
+    terms.template Take<kTerm>(FewRows<T>{x + first, rows, row_stride, 0, 0});
+    finish(terms, first);
+  }
+}
+
 // Asks for neighbours, wherever that leads.
 template <typename T>
 HWY_INLINE void AskFor(const T* x, int64_t count) {
@@ -106,6 +178,9 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
       terms.template Take<kTerm>(all);
       FinishColumns<kTerm, kEnding>(d, terms, all, results + c, in_doubt + c);
     });
+  }
+  if (AreForStrips<T>(rows, columns)) {
+    return SumStrips<kTerm, kEnding>(x, rows, row_stride, columns, results, in_doubt);
   }
   for (int64_t c = 0; c < columns; c += ManyTerms::kColumns) {
     const int64_t some = HWY_MIN(columns - c, ManyTerms::kColumns);
