@@ -3,6 +3,9 @@
 //
 //   Tile(capacity)                    states of up to `capacity` outputs
 //   Start(count)                      begins `count` groups
+//   SetPlace(results)                 next, if the tile takes groups as a whole and can use it:
+//                                     where the results of all groups go, side by side, and may be
+//                                     written before Finish; null where they do not lie so
 //   SetShift(o, shift)                next, if there are shifts: that of group o
 //   AddRow(o, row)                    elements of group o
 //   AddColumns(columns, rows)         elements of all groups: `columns` leads from group to group
@@ -167,6 +170,8 @@ class ReduceLoop {
     for (size_t d = plan_.cut + 1; d < kept.rank(); ++d) inside_.Push(kept.sizes[d], kept.Step(d));
     inside_rows_ = inside_;
     inside_rows_.sizes.back() = 1;
+    const OutputAt next = AtOffsets(1, inside_.Step(0));
+    one_behind_the_other_ = inside_.rank() == 1 && next.column == 1 && next.output == 1;
   }
 
   Place PlaceOf(int64_t tile) const { return PlaceAt(KeptWalk(tiles_, tile), tile); }
@@ -287,6 +292,10 @@ class ReduceLoop {
   // Shows the turns [begin, end) of the reduced loops to a tile.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Tile& tile) const {
     tile.Start(place.count * fold_count());
+    if constexpr (requires { tile.SetPlace(output_); }) {
+      const bool is_known = one_behind_the_other_ && chosen_ == nullptr;
+      tile.SetPlace(is_known ? output_ + place.output : nullptr);
+    }
     if constexpr (requires { tile.SetShift(0, 0.0); }) SetShifts(place, tile);
     if (plan_.by_columns) return AccumulateColumns(place, begin, end, tile);
     ForEachOutput({0, place.count}, [&](const OutputAt& at) {
@@ -435,6 +444,7 @@ class ReduceLoop {
   KeptLoops tiles_;                               // plan_.kept over tiles
   KeptLoops inside_;                              // the same over the outputs of a whole tile
   KeptLoops inside_rows_;                         // with its last loop as one turn
+  bool one_behind_the_other_;                     // the results of a tile's groups
   LoopNest<ReducePlan::kReducedOperands> rows_;   // plan_.reduced with its last loop as one turn
   std::vector<Fold> folds_;                       // the columns of a group, from the first one
   const std::vector<int64_t>* chosen_ = nullptr;  // outputs; null: all

@@ -19,11 +19,11 @@
 
 namespace dmlop {
 
-// Copies `count` results, unless one is in doubt.
+// Copies `count` results, if they are not there already, unless one is in doubt.
 template <typename T>
 bool CopyDecided(const T* results, const uint8_t* in_doubt, int64_t count, T* to) {
   if (std::memchr(in_doubt, 1, static_cast<size_t>(count)) != nullptr) return false;
-  std::copy_n(results, count, to);
+  if (to != results) std::copy_n(results, count, to);
   return true;
 }
 
@@ -132,34 +132,37 @@ class ShortSumTile : public VectorTile<ShortSumTile<T, kTerm, kEnding>, T> {
   static constexpr int64_t kMinShortRow = 1;
 
   explicit ShortSumTile(int64_t capacity)
-      : results_(static_cast<size_t>(capacity)), in_doubt_(static_cast<size_t>(capacity)) {}
+      : own_results_(static_cast<size_t>(capacity)), in_doubt_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count) { std::fill_n(in_doubt_.begin(), count, uint8_t{0}); }
 
+  void SetPlace(T* results) { results_ = results != nullptr ? results : own_results_.data(); }
+
   void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
-    kernels_.sum_rows(run.first, run.count, pitch, rows, results_.data() + o, in_doubt_.data() + o);
+    kernels_.sum_rows(run.first, run.count, pitch, rows, results_ + o, in_doubt_.data() + o);
   }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
-    kernels_.sum_rows(x, count, 0, 1, results_.data() + o, in_doubt_.data() + o);
+    kernels_.sum_rows(x, count, 0, 1, results_ + o, in_doubt_.data() + o);
   }
 
   void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
-    kernels_.sum_columns(x, rows, row_stride, columns, results_.data(), in_doubt_.data());
+    kernels_.sum_columns(x, rows, row_stride, columns, results_, in_doubt_.data());
   }
 
   bool FinishGroups(int64_t o, int64_t count, T* results) const {
-    return CopyDecided(results_.data() + o, in_doubt_.data() + o, count, results);
+    return CopyDecided(results_ + o, in_doubt_.data() + o, count, results);
   }
 
   bool Finish(int64_t o, int64_t, T& result) const {
-    result = results_[static_cast<size_t>(o)];
+    result = results_[o];
     return in_doubt_[static_cast<size_t>(o)] == 0;
   }
 
  private:
   ShortSumKernels<T> kernels_ = ShortSumKernelsFor<T>(kTerm, kEnding);
-  std::vector<T> results_;
+  std::vector<T> own_results_;
+  T* results_ = own_results_.data();
   std::vector<uint8_t> in_doubt_;
 };
 
