@@ -19,33 +19,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// kBins neighbouring bins of a vector of sums, of as many groups or of the lanes of one. What is
-// done to each bin is written out: arrays that loops go over stay in memory.
+// kBins neighbouring bins of a vector of sums, of as many groups or of the lanes of one. What adds
+// to them does so without loops over bins, which would keep them in memory.
 template <class Bins, class D = Wide, int kBins = Bins::kCount>
 struct BinVectors {
   using V = hn::Vec<D>;
 
   V bins[kBins];
-  int first;
 
   // An implicit constructor would not be compiled for the instruction set.
-  HWY_INLINE explicit BinVectors(int first_bin = 0) : bins{}, first(first_bin) {}
-
-  HWY_INLINE V StartOf(int b) const { return hn::Set(D(), Bins::Start(first + b)); }
+  HWY_INLINE explicit BinVectors(int first = 0) : bins{}, first_(first) {}
 
   // Leaves each bin at most half a unit of the one before it.
-  template <int kBin = kBins - 1>
-  HWY_INLINE void CarryOver() {
-    if constexpr (kBin > 0) {
-      const V start = StartOf(kBin - 1);
-      const V carry = hn::Sub(hn::Add(bins[kBin], start), start);
-      bins[kBin] = hn::Sub(bins[kBin], carry);
-      bins[kBin - 1] = hn::Add(bins[kBin - 1], carry);
-      CarryOver<kBin - 1>();
-    }
-  }
+  HWY_INLINE void CarryOver() { CarryFrom<kBins - 1>(); }
 
-  // Adds term(i), one of each group, `count` times; the first `kCarried` bins take none of it.
+  // Adds term(0) to term(count - 1), one of each group; the first `kCarried` bins take none of it.
   template <int kCarried, typename Term>
   HWY_INLINE void Add(int64_t count, Term&& term) {
     ToStart<kCarried>();
@@ -63,15 +51,28 @@ struct BinVectors {
 
   HWY_INLINE void Store(const BinnedSums& sums) const {
     for (int b = 0; b < kBins; ++b) {
-      hn::StoreU(bins[b], D(), sums.bins + (first + b) * sums.pitch);
+      hn::StoreU(bins[b], D(), sums.bins + (first_ + b) * sums.pitch);
     }
   }
 
   HWY_INLINE void StoreFirst(const BinnedSums& sums) const {
-    for (int b = 0; b < kBins; ++b) sums.bins[(first + b) * sums.pitch] = hn::GetLane(bins[b]);
+    for (int b = 0; b < kBins; ++b) sums.bins[(first_ + b) * sums.pitch] = hn::GetLane(bins[b]);
   }
 
  private:
+  HWY_INLINE V StartOf(int b) const { return hn::Set(D(), Bins::Start(first_ + b)); }
+
+  template <int kBin>
+  HWY_INLINE void CarryFrom() {
+    if constexpr (kBin > 0) {
+      const V start = StartOf(kBin - 1);
+      const V carry = hn::Sub(hn::Add(bins[kBin], start), start);
+      bins[kBin] = hn::Sub(bins[kBin], carry);
+      bins[kBin - 1] = hn::Add(bins[kBin - 1], carry);
+      CarryFrom<kBin - 1>();
+    }
+  }
+
   template <int kBin>
   HWY_INLINE void ToStart() {
     if constexpr (kBin < kBins - 1) {
@@ -95,6 +96,8 @@ struct BinVectors {
       FromStart<kBin + 1>();
     }
   }
+
+  int first_;
 };
 
 // Calls body<kCount>(first) with the bins that elements need, mostly one, two or three, and no bin

@@ -68,11 +68,6 @@ struct RoundedVector {
 template <SumEnding kEnding, typename T, class D>
 HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
   const auto zero = hn::Zero(d);
-  if constexpr (kEnding == SumEnding::kItself) {
-    // Sums of a few terms are mostly exact.
-    const auto is_exact = hn::Eq(of_terms.error, zero);
-    if (HWY_LIKELY(hn::AllTrue(d, is_exact))) return {RoundTo<T>(d, of_terms.sum), is_exact};
-  }
   const auto end = End<kEnding>(d, of_terms, count);
   const auto value = RoundTo<T>(d, end.sum);
   // A value that is not finite is none that rounding could change.

@@ -1,5 +1,5 @@
-// Sums of a few rows that are exact in two vectors of binary64, and results that are rounded once,
-// for kernel sources: included once for each instruction set, hence the unusual guard.
+// Sums of a few rows in three vectors of binary64, and results that are rounded once, for kernel
+// sources: included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_EXACT_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_EXACT_COLUMNS_INL_H_
 #undef DMLOP_KERNELS_EXACT_COLUMNS_INL_H_
@@ -14,9 +14,9 @@
 
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/bin_vectors-inl.h"
-#include "core/kernels/columns-inl.h"
 #include "core/kernels/end_sums-inl.h"
 #include "core/kernels/magnitudes-inl.h"
+#include "core/kernels/next_rows-inl.h"
 #include "core/kernels/round_results-inl.h"
 #include "core/kernels/short_sum.h"
 #include "core/kernels/sum_terms-inl.h"

@@ -86,7 +86,8 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   });
 }
 
-// Columns in two neighbouring lines, whose terms stay in registers while all rows are read.
+// Columns in two neighbouring lines, few enough for all that is known of them to stay in registers
+// while their rows are read, where there are 32.
 template <typename T>
 constexpr int64_t kStrip = 2 * kLine<T>;
 
@@ -120,7 +121,8 @@ class StripsAhead {
   int64_t left_;  // rows of the strip
 };
 
-// Processors follow rows while they are not in too many pages.
+// Processors follow rows while they are not in too many pages. A few columns are mostly followed in
+// memory by their next rows, which is not what strips ask for.
 template <typename T>
 HWY_INLINE bool AreForStrips(int64_t rows, int64_t columns) {
   constexpr int64_t kMaxRows = 64;
@@ -342,7 +344,7 @@ HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch,
   }
   const FewRows<T> rows{columns, count, kLanes, 0, 0};
   auto terms = Terms<D>::OfNothing();
-  terms.template Take<kTerm>(rows);
+  if constexpr (kNeedsTerms<T, kTerm>) terms.template Take<kTerm>(rows);
   SettleDoubts<kTerm, kEnding>(d, terms, rows, rounded, results, in_doubt);
 }
 
@@ -366,7 +368,7 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
     const bool are_last = (row + lanes - 1) * pitch + count + excess > end;
     const auto sums = are_last ? SumOfLastRows<kTerm>(d, from, count, pitch, by_turns)
                                : SumOfRows<kTerm, Rows::kFollowed>(d, from, count, pitch, by_turns);
-    const auto rounded = EndVector<kEnding, T>(d, sums, count);
+    const auto rounded = EndShort<kTerm, kEnding, T>(d, sums, count);
     if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) {
       StoreResults(d, rounded.value, results + row);
     } else {

@@ -70,7 +70,21 @@ struct Terms {
   Range<D> range;
 };
 
-// Of columns, whose terms are known.
+// Ends as many groups as D has lanes.
+template <SumTerm kTerm, SumEnding kEnding, typename T, class D>
+HWY_INLINE RoundedVector<D> EndShort(D d, const SumAndError<D>& of_terms, int64_t count) {
+  if constexpr (kEnding == SumEnding::kItself && kTerm != SumTerm::kSquare) {
+    const auto is_exact = hn::Eq(of_terms.error, hn::Zero(d));  // as most are
+    if (HWY_LIKELY(hn::AllTrue(d, is_exact))) return {RoundTo<T>(d, of_terms.sum), is_exact};
+  }
+  return EndVector<kEnding, T>(d, of_terms, count);
+}
+
+// Whether SumExactly needs to know more of the terms than where they are.
+template <typename T, SumTerm kTerm>
+constexpr bool kNeedsTerms = kAlwaysExact<T, kTerm> || kTerm == SumTerm::kItself;
+
+// Of columns.
 template <SumTerm kTerm, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumExactly(D d, const Terms<D>& terms, const FewRows<T>& rows) {
   if constexpr (kAlwaysExact<T, kTerm>) {
@@ -102,7 +116,7 @@ HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows
   const auto of_terms =
       WithError<kTerm, T>(d, terms.sum, hn::PromoteTo(d, terms.range.Most()),
                           hn::PromoteTo(d, terms.range.LeastPower()), count, count);
-  const auto rounded = EndVector<kEnding, T>(d, of_terms, count);
+  const auto rounded = EndShort<kTerm, kEnding, T>(d, of_terms, count);
   if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) return StoreResults(d, rounded.value, results);
   SettleDoubts<kTerm, kEnding>(d, terms, rows, rounded, results, in_doubt);
 }

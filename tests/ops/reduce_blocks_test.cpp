@@ -58,6 +58,7 @@ const ShapeCase kNarrowCases[] = {
     {"RowsTakenWhole", {19, 1024}, {1}},
     {"RowsTakenInParts", {17, 1025}, {1}},
     {"ColumnsTakenWhole", {64, 200}, {0}},
+    {"ColumnsOfTwoTilesTakenWhole", {20, 2100}, {0}},
     {"NarrowColumnsTakenWhole", {9, 64, 5}, {1}},
     {"EveryOtherAxis", {3, 4, 5, 4, 3, 4, 5, 4}, {0, 2, 4, 6}},
     {"EveryOtherAxisFromTheSecond", {3, 4, 5, 4, 3, 4, 5, 4}, {1, 3, 5, 7}},
