@@ -28,7 +28,7 @@ struct BinVectors {
   V bins[kBins];
 
   // An implicit constructor would not be compiled for the instruction set.
-  HWY_INLINE explicit BinVectors(int first = 0) : bins{}, first_(first) {}
+  HWY_INLINE explicit BinVectors(int first = 0) : first_(first) { Clear<0>(); }
 
   // Leaves each bin at most half a unit of the one before it.
   HWY_INLINE void CarryOver() { CarryFrom<kBins - 1>(); }
@@ -61,6 +61,14 @@ struct BinVectors {
 
  private:
   HWY_INLINE V StartOf(int b) const { return hn::Set(D(), Bins::Start(first_ + b)); }
+
+  template <int kBin>
+  HWY_INLINE void Clear() {
+    if constexpr (kBin < kBins) {
+      bins[kBin] = hn::Zero(D());
+      Clear<kBin + 1>();
+    }
+  }
 
   template <int kBin>
   HWY_INLINE void CarryFrom() {

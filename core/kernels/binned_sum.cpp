@@ -42,7 +42,7 @@ template <SumTerm kTerm, typename T>
 HWY_INLINE void AddVectors(const T* x, int64_t count, const BinnedSums& sums) {
   using Bins = SumBins<T, kTerm>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  auto magnitudes = Magnitudes<Floats>::OfNothing();
+  Magnitudes<Floats> magnitudes;
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(Floats()))) {
     magnitudes.Take(LoadFloats(Floats(), x + i));
   }
@@ -85,7 +85,7 @@ HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
                                const BinnedSums& sums) {
   using Bins = SumBins<T, kTerm>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  auto magnitudes = Magnitudes<D>::OfNothing();
+  Magnitudes<D> magnitudes;
   for (int64_t row = 0; row < rows.count; ++row) {
     const T* x = rows.first + row * rows.stride;
     for (int64_t c = 0; c < columns; c += static_cast<int64_t>(hn::Lanes(d))) {

@@ -24,9 +24,11 @@ struct Magnitudes {
   hn::Vec<Bits> most;   // the largest |x|
   hn::Vec<Bits> least;  // the smallest |x| but 0, less one unit in the last place
 
-  static HWY_INLINE Magnitudes OfNothing() {
-    return {hn::Zero(Bits()), hn::Set(Bits(), 0x7F7FFFFFu)};
-  }
+  // Of nothing. Implicit constructors would not be compiled for the instruction set.
+  HWY_INLINE Magnitudes() : most(hn::Zero(Bits())), least(hn::Set(Bits(), 0x7F7FFFFFu)) {}
+
+  HWY_INLINE Magnitudes(hn::Vec<Bits> most_bits, hn::Vec<Bits> least_bits)
+      : most(most_bits), least(least_bits) {}
 
   HWY_INLINE void Take(hn::Vec<D> x) {
     const auto magnitude = hn::BitCast(Bits(), hn::Abs(x));

@@ -42,8 +42,7 @@ class ManyTerms {
   static constexpr int64_t kColumns = 2048;
 
   HWY_INLINE explicit ManyTerms(int64_t columns) {
-    ForEachVector(
-        columns, [&](auto d, int64_t c) HWY_ATTR { Store(d, Terms<decltype(d)>::OfNothing(), c); });
+    ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR { Store(d, Terms<decltype(d)>(), c); });
   }
 
   template <class D>
@@ -144,7 +143,6 @@ HWY_INLINE void SumStrips(const T* x, int64_t rows, int64_t row_stride, int64_t 
   int64_t c = 0;
   for (; c + kStrip<T> <= columns; c += kStrip<T>) {
     Terms<Wide> terms[kVectors];
-    for (auto& of_vector : terms) of_vector = Terms<Wide>::OfNothing();
     for (int64_t row = 0; row < rows; ++row) {
       ahead.Ask();
       const T* from = x + c + row * row_stride;
@@ -154,7 +152,7 @@ HWY_INLINE void SumStrips(const T* x, int64_t rows, int64_t row_stride, int64_t 
   }
   for (; c < columns; c += kLanes) {
     const int64_t first = HWY_MIN(c, columns - kLanes);
-    auto terms = Terms<Wide>::OfNothing();
+    Terms<Wide> terms;
     terms.template Take<kTerm>(FewRows<T>{x + first, rows, row_stride, 0, 0});
     finish(terms, first);
   }
@@ -176,7 +174,7 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
     return ForEachVectorOnce(columns, [&](auto d, int64_t c) HWY_ATTR {
       AskFor(x + rows * row_stride + c * ahead, ahead * static_cast<int64_t>(hn::Lanes(d)));
       const FewRows<T> all{x + c, rows, row_stride, 0, 0};
-      auto terms = Terms<decltype(d)>::OfNothing();
+      Terms<decltype(d)> terms;
       terms.template Take<kTerm>(all);
       FinishColumns<kTerm, kEnding>(d, terms, all, results + c, in_doubt + c);
     });
@@ -291,7 +289,7 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
   constexpr size_t kLanes = hn::MaxLanes(D());
   hn::Vec<D> all_most[kLanes], all_least[kLanes];
   for (size_t row = 0; row < kLanes; ++row) {
-    auto range = Range<D>::OfNothing();
+    Range<D> range;
     SumOfRow<kTerm, true, kRows>(d, x + static_cast<int64_t>(row) * pitch, count, range);
     all_most[row] = hn::PromoteTo(d, range.Most());
     all_least[row] = hn::PromoteTo(d, range.LeastPower());
@@ -307,7 +305,7 @@ HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitc
   constexpr bool kWithRange = kMayBeExact<T, kTerm>;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   hn::Vec<D> sums[kLanes];
-  auto range = Range<D>::OfNothing();
+  Range<D> range;
   if (by_turns) {
     SumRowsByTurns<kTerm, kWithRange, kRows>(d, x, count, pitch, range, sums);
   } else {
@@ -343,7 +341,7 @@ HWY_NOINLINE void SettleRows(D d, const T* x, int64_t count, int64_t pitch,
     for (int64_t row = 0; row < kLanes; ++row) columns[i * kLanes + row] = x[row * pitch + i];
   }
   const FewRows<T> rows{columns, count, kLanes, 0, 0};
-  auto terms = Terms<D>::OfNothing();
+  Terms<D> terms;
   if constexpr (kNeedsTerms<T, kTerm>) terms.template Take<kTerm>(rows);
   SettleDoubts<kTerm, kEnding>(d, terms, rows, rounded, results, in_doubt);
 }

@@ -50,9 +50,10 @@ HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Ve
 // What has been seen of columns; the range only where it matters.
 template <class D>
 struct Terms {
-  static HWY_INLINE Terms OfNothing() {
-    return {hn::Set(D(), -0.0), Range<D>::OfNothing()};  // a sum of only -0 is -0
-  }
+  HWY_INLINE Terms() : sum(hn::Set(D(), -0.0)) {}  // a sum of only -0 is -0
+
+  HWY_INLINE Terms(hn::Vec<D> sum_so_far, const Range<D>& range_so_far)
+      : sum(sum_so_far), range(range_so_far) {}
 
   template <SumTerm kTerm, typename T>
   HWY_INLINE void Take(const T* x) {
