@@ -56,7 +56,7 @@ HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
 }
 
 // The sum of bins from the last one up to kLast, which keep what the sum of those so far cannot
-// hold.
+// hold. Each is 0 or larger than what those behind it add up to, both the bins and what they keep.
 template <int kLast, int kBin, class D>
 HWY_INLINE hn::Vec<D> SumUp(D d, hn::Vec<D>* bins, hn::Vec<D> sum) {
   if constexpr (kBin >= kLast) {
