@@ -19,13 +19,23 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kVectorsAtATime = 4;
 
+// Called for each row r of a few while some columns are worked on. The asking is spread over the
+// rows, as what is read waits for much that is asked for at once.
+template <typename T>
+HWY_INLINE void AskBetweenRows(NextRows<T>& next, int64_t r, int64_t columns) {
+  constexpr int64_t kRows = kFewRows / kVectorsAtATime;
+  if (r % kRows == 0) next.Ask(columns / kVectorsAtATime);
+}
+
 template <class K, int64_t kVectors, typename T>
-HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key* keys) {
+HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, NextRows<T>& next,
+                              typename K::Key* keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
   typename K::V best[kVectors];
   for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(d, keys + c + v * lanes);
   for (int64_t r = 0; r < rows.count; ++r) {
+    AskBetweenRows(next, r, kVectors * lanes);
     const T* x = rows.first + r * rows.stride + c;
     for (int64_t v = 0; v < kVectors; ++v) best[v] = K::Better(best[v], K::Load(x + v * lanes));
   }
@@ -33,8 +43,8 @@ HWY_INLINE void BestOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key
 }
 
 template <class K, int64_t kVectors, typename T>
-HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename K::Key* keys,
-                               typename K::Key* rows_of_keys) {
+HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, NextRows<T>& next,
+                               typename K::Key* keys, typename K::Key* rows_of_keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
   typename K::V best[kVectors];
@@ -44,6 +54,7 @@ HWY_INLINE void IndexOfVectors(const FewRows<T>& rows, int64_t c, typename K::Ke
     best_row[v] = hn::LoadU(d, rows_of_keys + c + v * lanes);
   }
   for (int64_t r = 0; r < rows.count; ++r) {
+    AskBetweenRows(next, r, kVectors * lanes);
     const T* x = rows.first + r * rows.stride + c;
     const typename K::V row = hn::Set(d, static_cast<typename K::Key>(rows.number + r));
     for (int64_t v = 0; v < kVectors; ++v) {
@@ -84,13 +95,9 @@ void BestOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(
-        columns,
-        [&](int64_t c) HWY_ATTR {
-          next.Ask(kVectorsAtATime * K::Lanes());
-          BestOfVectors<K, kVectorsAtATime>(few, c, keys);
-        },
-        [&](int64_t c) HWY_ATTR { BestOfVectors<K, 1>(few, c, keys); },
-        [&](int64_t c) HWY_ATTR { BestOfVectors<Short, 1>(few, c, keys); },
+        columns, [&](int64_t c) HWY_ATTR { BestOfVectors<K, kVectorsAtATime>(few, c, next, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<K, 1>(few, c, next, keys); },
+        [&](int64_t c) HWY_ATTR { BestOfVectors<Short, 1>(few, c, next, keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             keys[c] = K::Better(K::Scalar(few.first[r * few.stride + c]), keys[c]);
@@ -112,12 +119,10 @@ void IndexOfColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
     NextRows<T> next(few, columns);
     ForAllColumns<K, Short>(
         columns,
-        [&](int64_t c) HWY_ATTR {
-          next.Ask(kVectorsAtATime * K::Lanes());
-          IndexOfVectors<K, kVectorsAtATime>(few, c, keys, rows_of_keys);
-        },
-        [&](int64_t c) HWY_ATTR { IndexOfVectors<K, 1>(few, c, keys, rows_of_keys); },
-        [&](int64_t c) HWY_ATTR { IndexOfVectors<Short, 1>(few, c, keys, rows_of_keys); },
+        [&](int64_t c)
+            HWY_ATTR { IndexOfVectors<K, kVectorsAtATime>(few, c, next, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<K, 1>(few, c, next, keys, rows_of_keys); },
+        [&](int64_t c) HWY_ATTR { IndexOfVectors<Short, 1>(few, c, next, keys, rows_of_keys); },
         [&](int64_t c) HWY_ATTR {
           for (int64_t r = 0; r < few.count; ++r) {
             const Key key = K::Scalar(few.first[r * few.stride + c]);
