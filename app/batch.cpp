@@ -98,7 +98,7 @@ class Batch {
     if (!options_.report.empty()) report_.emplace(options_.report);
     progress_.emplace(total);
     RunInTurns(selection);
-    if (report_) report_->Publish();
+    if (report_) report_->Publish(options_.sync);
     TellFailures();
     if (!common_.quiet) PrintMessage(Summary());
     return status_;
@@ -113,6 +113,7 @@ class Batch {
     settings_.tolerance = options_.tolerance;
     settings_.webnn_tolerance = options_.webnn_tolerance;
     settings_.hash_files = !options_.report.empty();
+    settings_.sync = options_.sync;
     if (!options_.resume) return;
     if (!manifest_.is_file()) {
       throw Error(ErrorKind::kUsage, "--resume needs a manifest that is a file");
@@ -140,6 +141,7 @@ class Batch {
   std::vector<Told> RunAll(const std::vector<ManifestLine>& lines) {
     std::vector<Told> told(lines.size());
     std::vector<std::unique_ptr<BatchCase>> large(lines.size());
+    std::vector<std::unique_ptr<BatchCase>> written(lines.size());  // and to be published
     std::atomic<size_t> last = lines.size();
     const auto end = [&](size_t i, const BatchCase& ended) {
       const CaseOutcome& outcome = ended.outcome();
@@ -152,29 +154,55 @@ class Batch {
       while (i < before && !last.compare_exchange_weak(before, i)) {
       }
     };
+    const auto run = [&](size_t i, std::unique_ptr<BatchCase> one) {
+      if (!one->is_finished()) one->Run();
+      if (one->is_to_be_published()) {
+        written[i] = std::move(one);
+      } else {
+        end(i, *one);
+      }
+    };
     const auto begin_one = [&](size_t i) {
       if (i > last) return;
       auto one = std::make_unique<BatchCase>(settings_, lines[i]);
       one->Prepare();
       if (one->is_large()) {
         large[i] = std::move(one);
-        return;
+      } else {
+        run(i, std::move(one));
       }
-      if (!one->is_finished()) one->Run();
-      end(i, *one);
     };
     ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
                 [&](int64_t first, int64_t past) {
                   for (int64_t i = first; i < past; ++i) begin_one(static_cast<size_t>(i));
                 });
     for (size_t i = 0; i < lines.size(); ++i) {
-      const std::unique_ptr<BatchCase> one = std::move(large[i]);
-      if (!one || i > last) continue;
-      one->Run();
-      end(i, *one);
+      if (large[i] && i <= last) run(i, std::move(large[i]));
+    }
+    Publish(written);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (written[i]) end(i, *written[i]);
     }
     told.resize(std::min(last + 1, told.size()));
     return told;
+  }
+
+  // What --sync has held back: a flush for all cases takes little longer than for one.
+  static void Publish(const std::vector<std::unique_ptr<BatchCase>>& cases) {
+    std::vector<OutputSet*> sets;
+    for (const auto& one : cases) {
+      if (one) sets.push_back(&one->files());
+    }
+    bool flushed = true;
+    try {
+      OutputSet::FlushFiles(sets);
+    } catch (const Error&) {  // then each finds its own fault
+      flushed = false;
+    }
+    for (const auto& one : cases) {
+      if (one) one->Publish(/*flush_first=*/!flushed);
+    }
+    OutputSet::FlushFolders(sets);
   }
 
   // In the order of the manifest.

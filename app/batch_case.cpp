@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
-#include "core/io/signals.h"
 #include "core/ops/checks.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/traffic.h"
@@ -186,10 +185,18 @@ void BatchCase::Write(std::vector<OutputTensor>& outputs) {
     outcome_.files.outputs.push_back(
         {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(outputs[i].bytes())});
   }
-  for (OutputTensor& output : outputs) output.Flush();
-  const SignalsHeld held;  // all outputs together
-  for (OutputTensor& output : outputs) output.Publish();
-  for (OutputTensor& output : outputs) output.Keep();
+  for (OutputTensor& output : outputs) output.Flush(files_);
+  is_to_be_published_ = settings_.sync;
+  if (!settings_.sync) files_.Publish();
+}
+
+void BatchCase::Publish(bool flush_first) {
+  is_to_be_published_ = false;
+  Attempt([&] {
+    OutputSet* const files = &files_;
+    if (flush_first) OutputSet::FlushFiles({&files, 1});
+    files_.Publish();
+  });
 }
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {

@@ -24,6 +24,7 @@ struct BatchSettings {
   Tolerance tolerance;
   bool webnn_tolerance = false;
   bool hash_files = false;
+  bool sync = false;  // outputs are on the disk when they appear
   // Cases with outputs that are newer than this and their inputs are not run again.
   std::optional<std::filesystem::file_time_type> manifest_time;
 };
@@ -61,7 +62,12 @@ class BatchCase {
   // True where the work is worth all threads.
   bool is_large() const;
 
+  // With --sync what it wrote is left for Publish.
   void Run();
+  bool is_to_be_published() const { return is_to_be_published_; }
+
+  OutputSet& files() { return files_; }
+  void Publish(bool flush_first);  // the files alone; folders are to be flushed after it
 
   const CaseOutcome& outcome() const { return outcome_; }
 
@@ -83,7 +89,9 @@ class BatchCase {
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   CaseOutcome outcome_;
+  OutputSet files_;
   bool is_finished_ = false;
+  bool is_to_be_published_ = false;
 };
 
 }  // namespace dmlop

@@ -36,7 +36,7 @@ void AddExpand(CLI::App& command, BatchOptions& options) {
   CLI::Option* expand = command.add_flag("--expand", options.expand,
                                          "Print the manifest with a line for each case of a sweep");
   for (const char* other :
-       {"--check", "--keep-going", "--shard", "--line", "--resume", "--report"}) {
+       {"--check", "--keep-going", "--shard", "--line", "--resume", "--report", "--sync"}) {
     expand->excludes(other);
   }
   AddWhole(command, "--max-cases", "Cases that a sweep may have (default: 1000000)",
@@ -64,6 +64,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       ->type_name("FILE");
   command.add_flag_callback(
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
+  AddSync(command, options->sync)->excludes(check);
   AddExpand(command, *options);
   AddTolerances(command, options->tolerance, options->webnn_tolerance, check);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "app/output.h"
-#include "core/base/error.h"
 
 namespace dmlop {
 namespace {
@@ -46,16 +43,12 @@ std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, b
   return text;
 }
 
-BatchReport::BatchReport(const std::string& path) : path_(path) {
+BatchReport::BatchReport(const std::string& path) {
   if (path == kStandardStream || path == "/dev/stdout") return;
-  if (!IsStream(path)) {
+  if (IsStream(path)) {
+    device_.emplace(path);
+  } else {
     file_.emplace(path, 0);
-    return;
-  }
-  device_.reset(std::fopen(path.c_str(), "we"));
-  if (!device_) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: cannot be opened for writing: {}", path, std::strerror(errno)));
   }
 }
 
@@ -65,17 +58,18 @@ void BatchReport::Write(const std::string& lines) {
     file_->Write(size_, bytes);
     size_ += bytes.size();
   } else if (device_) {
-    WriteAll(fileno(device_.get()), bytes, path_);
+    device_->Write(bytes);
   } else {
     PrintResult(lines);
   }
 }
 
-void BatchReport::Publish() {
+void BatchReport::Publish(bool synced) {
   if (!file_) return;
-  file_->Close();
-  file_->Publish();
-  file_->Keep();
+  OutputSet files;
+  files.Add(*std::move(file_));
+  file_.reset();
+  files.Publish(synced);
 }
 
 }  // namespace dmlop

@@ -1,13 +1,12 @@
 // What a batch says of its cases: one line of JSON each, and messages.
 #pragma once
 
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "app/batch_case.h"
 #include "core/io/file.h"
+#include "core/io/output_set.h"
 
 namespace dmlop {
 
@@ -24,16 +23,11 @@ class BatchReport {
   explicit BatchReport(const std::string& path);
 
   void Write(const std::string& lines);
-  void Publish();
+  void Publish(bool synced);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  std::string path_;
   std::optional<OutputFile> file_;
-  std::unique_ptr<std::FILE, Close> device_;  // neither: standard output
+  std::optional<OutputStream> device_;  // neither: standard output
   size_t size_ = 0;
 };
 

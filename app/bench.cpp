@@ -178,7 +178,6 @@ void PrintReport(const BenchReport& report, const BenchOptions& options,
   if (options.output.empty()) return PrintResult(Text(report, format, library, width));
   ResultFile file(options.output, Text(report, format, library, std::nullopt));
   file.Publish();
-  file.Keep();
   if (!common.quiet && !IsDevice(options.output)) PrintResult(TableText(report, width));
 }
 

@@ -45,10 +45,7 @@ class CompareFiles {
       file.emplace(options_.picture, PngBytes(*picture));
     }
     if (!common_.quiet) PrintResult(is_json() ? JsonText(comparison) : Text(comparison, picture));
-    if (file) {
-      file->Publish();
-      file->Keep();
-    }
+    if (file) file->Publish();
     return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 

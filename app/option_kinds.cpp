@@ -83,6 +83,10 @@ void AddPicture(CLI::App& command, std::string& path) {
   command.add_option("-o,--output", path, "Draw the map into a .png file")->type_name("FILE");
 }
 
+CLI::Option* AddSync(CLI::App& command, bool& sync) {
+  return command.add_flag("--sync", sync, "Flush the files that are written to the disk");
+}
+
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
   AddWhole(command, "-t,--threads", "Threads (default: all cores)", threads, 1, kMostThreads);
 }

@@ -83,6 +83,7 @@ void AddInputPath(CLI::App& command, std::string& folder);
 void AddIsa(CLI::App& command, std::string& isa);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
 void AddPicture(CLI::App& command, std::string& path);
+CLI::Option* AddSync(CLI::App& command, bool& sync);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
 void AddTolerance(CLI::App& command, Tolerance& tolerance);
 

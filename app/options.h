@@ -30,6 +30,7 @@ struct RunOptions {
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
   std::string isa;            // empty: the best
+  bool sync = false;          // files are on the disk when they appear
   std::string report;         // empty: none
   std::string input_folder;   // of a model's files; empty: the model's own
   std::string output_folder;  // of the files that a model writes; empty: the current one
@@ -110,6 +111,7 @@ struct BatchOptions {
   bool resume = false;
   bool expand = false;
   bool times = true;
+  bool sync = false;  // as for run
   Shard shard;
   std::optional<int64_t> line;    // of the only case to run
   int64_t max_cases = 1'000'000;  // that a sweep may become

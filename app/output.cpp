@@ -121,16 +121,18 @@ ResultFile::ResultFile(const std::string& path, const std::string& content) {
   } else {
     file_.emplace(path, content.size());
     file_->Write(0, bytes);
-    file_->Close();
   }
 }
 
-void ResultFile::Publish() {
-  if (file_) file_->Publish();
+void ResultFile::AddTo(OutputSet& files) {
+  if (file_) files.Add(*std::move(file_));
+  file_.reset();
 }
 
-void ResultFile::Keep() {
-  if (file_) file_->Keep();
+void ResultFile::Publish() {
+  OutputSet files;
+  AddTo(files);
+  files.Publish();
 }
 
 }  // namespace dmlop

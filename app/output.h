@@ -9,6 +9,7 @@
 
 #include "app/options.h"
 #include "core/io/file.h"
+#include "core/io/output_set.h"
 
 namespace dmlop {
 
@@ -51,8 +52,10 @@ class ResultFile {
  public:
   ResultFile(const std::string& path, const std::string& content);
 
+  void AddTo(OutputSet& files);
+
+  // By itself.
   void Publish();
-  void Keep();
 
  private:
   std::optional<OutputFile> file_;

@@ -17,7 +17,6 @@
 #include "core/document/operator_case.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
-#include "core/io/signals.h"
 #include "core/kernels/isa.h"
 #include "core/ops/checks.h"
 #include "core/ops/hardware_tolerance.h"
@@ -55,12 +54,10 @@ class OperatorRun {
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report());
     PrintUnbound();
-    for (Output& output : outputs_) output.tensor.Flush();
-    const SignalsHeld held;  // all outputs together
-    for (Output& output : outputs_) output.tensor.Publish();
-    if (report) report->Publish();
-    for (Output& output : outputs_) output.tensor.Keep();
-    if (report) report->Keep();
+    OutputSet files;
+    for (Output& output : outputs_) output.tensor.Flush(files);
+    if (report) report->AddTo(files);
+    files.Publish(options_.sync);
     return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 

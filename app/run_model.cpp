@@ -42,18 +42,10 @@ class ModelFiles {
     OutputFile file(path, content.header.size() + content.data.size());
     WriteContent(content, path, file);
     if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
-    file.Close();
-    files_.push_back(std::move(file));
+    files_.Add(std::move(file));
   }
 
-  void Publish() {
-    for (OutputFile& file : files_) file.Publish();
-  }
-
-  void Keep() {
-    for (OutputFile& file : files_) file.Keep();
-  }
-
+  OutputSet& files() { return files_; }
   const std::vector<ReportedFile>& written() const { return written_; }
 
  private:
@@ -78,7 +70,7 @@ class ModelFiles {
 
   const std::string& folder_;
   bool reported_;
-  std::vector<OutputFile> files_;
+  OutputSet files_;
   std::vector<ReportedFile> written_;
 };
 
@@ -96,11 +88,8 @@ class ModelExecution {
     for (size_t i = 0; i < model_.commands().size(); ++i) Carry(i, run);
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
-    const SignalsHeld held;  // all files together
-    files_.Publish();
-    if (report) report->Publish();
-    files_.Keep();
-    if (report) report->Keep();
+    if (report) report->AddTo(files_.files());
+    files_.files().Publish(options_.sync);
   }
 
  private:

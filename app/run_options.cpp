@@ -28,6 +28,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   command.add_flag("--full", options->full, "Print long tensors whole");
   command.add_option("--report", options->report, "Write a JSON record of the run")
       ->type_name("FILE");
+  AddSync(command, options->sync);
   AddInputPath(command, options->input_folder);
   command
       .add_option("--output-path", options->output_folder,

@@ -156,7 +156,6 @@ class Show {
     ResultFile file(options_.picture, PngBytes(picture));
     PrintResult(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));
     file.Publish();
-    file.Keep();
   }
 
   const ShowOptions& options_;

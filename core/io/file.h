@@ -1,22 +1,19 @@
-// Files as bytes: inputs are mapped, outputs are written beside their target and renamed into
-// place.
+// Files as bytes: inputs are mapped or read as streams, what is written as it comes, and paths.
+// Outputs that appear whole are in output_set.h.
 #pragma once
 
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "core/io/signals.h"
 
 namespace dmlop {
 
 // Standard input or output, where a file is expected.
 inline constexpr std::string_view kStandardStream = "-";
-
-class MappedFile;
 
 // The bytes of a file, for as long as the object lives. All failures are Errors of kind
 // kFileSystem.
@@ -65,9 +62,16 @@ void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::strin
 // The same, and says how much is done.
 void WriteInSteps(int descriptor, std::span<const std::byte> bytes, const std::string& name);
 
-// True for a path that exists and is neither a regular file nor a folder: a device or a pipe, which
-// is written as it is.
+// The number of the open file that a path stands for, such as /dev/fd/3 or /dev/stdin. It is taken
+// by this name alone: links to such names are those of other files.
+std::optional<int> DescriptorOf(const std::string& path);
+
+// True for what is written as it is: an open file, or what exists and is neither a regular file nor
+// a folder, such as a device or a pipe.
 bool IsStream(const std::string& path);
+
+// True where a regular file is opened by this path.
+bool IsRegular(const std::string& path);
 
 // True for a terminal, by its path or as standard output.
 bool IsTerminal(const std::string& path);
@@ -79,73 +83,28 @@ bool LiesIn(const std::string& path, const std::string& folder);
 // there is a file. What replaces the file by renaming leaves its hard links elsewhere alone.
 std::string IdentityOf(const std::string& path);
 
-// Writes the parts, one after another, to a device or a pipe.
-void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
+// The file that a chain of symbolic links names, whether or not it exists.
+std::string FollowLinks(const std::string& path);
 
-// A file that is written in parts, or through memory that shows it.
-class WritableFile {
+// A device, a pipe or an open file, written as it comes.
+class OutputStream {
  public:
-  WritableFile(const WritableFile&) = delete;
-  WritableFile& operator=(const WritableFile&) = delete;
+  explicit OutputStream(const std::string& path);
+  OutputStream(const OutputStream&) = delete;
+  OutputStream& operator=(const OutputStream&) = delete;
+  ~OutputStream();
 
-  // Takes the space on the disk, so that a full disk is an error before the work is done, and not a
-  // signal where the file is mapped. Measured on ext4: a small file that is written without this
-  // replaces another in 0.1 ms, after it in 4 ms.
-  void Reserve();
+  void Write(std::span<const std::byte> bytes);
 
-  // Writes a part of the file.
-  void Write(size_t begin, std::span<const std::byte> bytes);
-
-  // The first `size` bytes mapped into memory, all of them reserved or written; zero where nothing
-  // is written. Later calls give the same bytes.
-  std::span<std::byte> Map(size_t size);
-  std::span<std::byte> bytes() { return Map(size_); }
-
- protected:
-  WritableFile(std::string name, size_t size);
-  WritableFile(WritableFile&& other) noexcept;
-  ~WritableFile();
-
-  std::string name_;  // for messages
-  int descriptor_ = -1;
-  std::unique_ptr<MappedFile> mapping_;
-  size_t size_;
-};
-
-// A file without a name, in the folder for temporary files (TMPDIR, else /var/tmp), for what may
-// not fit into memory. It is gone with the object, or the process.
-class ScratchFile : public WritableFile {
- public:
-  explicit ScratchFile(size_t size);
-};
-
-// A file that appears complete or not at all: the bytes go to a temporary file beside the target,
-// which takes the target's place at Publish. Without Keep after it, all is put back as it was.
-class OutputFile : public WritableFile {
- public:
-  // A symbolic link is followed: the file that it names is the target.
-  OutputFile(const std::string& path, size_t size);
-  OutputFile(OutputFile&& other) noexcept;
-  ~OutputFile();
-
-  // Ends writing. What the file system reports late is reported here.
+  // What is reported late is reported here.
   void Close();
 
-  // Puts the closed file in its place.
-  void Publish();
-
-  // Ends what Publish began; nothing fails from here on.
-  void Keep();
-
  private:
-  // Of the temporary file with the target.
-  bool Exchange() const;
-
-  std::string target_;
-  enum class State { kTemporary, kCreated, kExchanged };
-
-  std::unique_ptr<TemporaryPath> temporary_;  // once exchanged, the file that was replaced
-  State state_ = State::kTemporary;
+  std::string name_;
+  int descriptor_;
 };
+
+// Writes the parts, one after another, to a stream.
+void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace dmlop

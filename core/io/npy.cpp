@@ -215,9 +215,11 @@ size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& nam
     FailTensorFile(name, "is not a .npy file: it does not begin with \\x93NUMPY");
   if (preamble.size() < kNpyPreambleSize) FailTensorFile(name, "is truncated within its header");
   const unsigned version = std::to_integer<unsigned>(preamble[6]);
-  if (version < 1 || version > 3) {
-    FailTensorFile(name, fmt::format("has .npy format version {}.{}; versions 1.0 to 3.0 are read",
-                                     version, std::to_integer<unsigned>(preamble[7])));
+  const unsigned minor = std::to_integer<unsigned>(preamble[7]);
+  if (version < 1 || version > 3 || minor != 0) {
+    FailTensorFile(name,
+                   fmt::format("has .npy format version {}.{}; versions 1.0, 2.0 and 3.0 are read",
+                               version, minor));
   }
   const size_t size = version == 1 ? kVersion1Preamble + LittleEndian(preamble.subspan(8, 2))
                                    : kNpyPreambleSize + LittleEndian(preamble.subspan(8, 4));

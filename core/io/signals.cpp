@@ -17,7 +17,16 @@ struct SignalLists {
 
 namespace {
 
-constexpr int kEndings[] = {SIGHUP, SIGINT, SIGTERM};
+// Signals that end a process which does not ask for them, but for faults of its own, which dump
+// core, and those that the program ignores.
+constexpr int kEndings[] = {SIGHUP,  SIGINT,    SIGTERM, SIGQUIT, SIGUSR1,   SIGUSR2, SIGALRM,
+                            SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGSTKFLT, SIGPWR};
+
+template <typename Visit>
+void ForEachEnding(Visit&& visit) {
+  for (const int signal : kEndings) visit(signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) visit(signal);
+}
 
 // Never destroyed: a signal may come at any time.
 SignalLists& Lists() {
@@ -37,11 +46,14 @@ void Unlock() {
   is_locked.clear(std::memory_order_release);
 }
 
-sigset_t Endings() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kEndings) sigaddset(&set, signal);
-  return set;
+const sigset_t& Endings() {
+  static const sigset_t endings = [] {
+    sigset_t set;
+    sigemptyset(&set);
+    ForEachEnding([&](int signal) { sigaddset(&set, signal); });
+    return set;
+  }();
+  return endings;
 }
 
 thread_local int held_count = 0;
@@ -89,11 +101,12 @@ void HandleSignals(int bus_status) {
   struct sigaction action = {};
   action.sa_handler = End;
   action.sa_mask = Endings();
-  for (const int signal : kEndings) {
+  ForEachEnding([&](int signal) {
     struct sigaction before;
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup ignores SIGHUP
-  }
+    // nohup ignores SIGHUP, and a profiler that is preloaded takes SIGPROF.
+    if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
+  });
   struct sigaction bus = {};
   bus.sa_sigaction = EndByBus;
   bus.sa_flags = SA_SIGINFO;
@@ -102,8 +115,7 @@ void HandleSignals(int bus_status) {
 
 SignalsHeld::SignalsHeld() {
   if (held_count++ > 0) return;
-  const sigset_t endings = Endings();
-  pthread_sigmask(SIG_BLOCK, &endings, &mask_before);
+  pthread_sigmask(SIG_BLOCK, &Endings(), &mask_before);
   Lock();
 }
 

@@ -8,12 +8,13 @@
 
 namespace dmlop {
 
-// SIGHUP, SIGINT and SIGTERM remove the temporary files before they end the process. SIGBUS in a
+// The signals that end a process and can be caught, such as SIGINT, SIGTERM and SIGUSR1, remove the
+// temporary files that have names before they end it. SIGBUS in a
 // mapped file, which another process has made shorter or whose disk has failed, is told as such and
 // ends the process with `bus_status`.
 void HandleSignals(int bus_status);
 
-// Holds back SIGHUP, SIGINT and SIGTERM for as long as it lives, in every thread.
+// Holds back those signals for as long as it lives, in every thread.
 class SignalsHeld {
  public:
   SignalsHeld();

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/io/file.h"
+#include "core/io/output_file.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

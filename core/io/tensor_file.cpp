@@ -87,10 +87,10 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
 
 // The array of a file or a stream; see LoadNpyFromStream.
 LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc) {
-  if (path == kStandardStream || path == "/dev/stdin") {
+  if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
     return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc);
   }
-  if (IsStream(path)) return LoadNpyFromStream(InputStream(path), desc);
+  if (IsStream(path) && !IsRegular(path)) return LoadNpyFromStream(InputStream(path), desc);
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
   return FromNpyBytes(file->bytes(), file, path);
 }
@@ -131,16 +131,33 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
 
 // --- raw files -----------------------------------------------------------------------------------
 
+// A raw file is as long as its tensor. What the size is rounded up by, to a multiple of 4 bytes,
+// may be missing.
+void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name) {
+  const uint64_t needed = SizeInBytes(desc);
+  const uint64_t unrounded =
+      static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))) * ByteWidth(*desc.data_type);
+  const uint64_t least = needed - unrounded < 4 ? unrounded : needed;
+  const std::string rounding =
+      least == needed ? "" : fmt::format(", or {} rounded up to a multiple of 4", needed);
+  if (size < least) {
+    FailTensorFile(name, fmt::format("is too small: it has {} bytes; expected at least {}{}", size,
+                                     least, rounding));
+  }
+  if (size > needed) {
+    FailTensorFile(name,
+                   fmt::format("is too large: it has {} bytes; expected {}{} (a longer buffer is "
+                               "declared by TotalTensorSizeInBytes)",
+                               size, least, rounding));
+  }
+}
+
 LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
   const InputFile file = InputFile::Open(path);
   if (HasNpyMagic(file.bytes())) {
     FailTensorFile(path, "begins as a .npy file does; give it the extension .npy");
   }
-  const uint64_t needed = SizeInBytes(desc);
-  if (file.bytes().size() < needed) {
-    FailTensorFile(path, fmt::format("is too small: it has {} bytes; expected at least {}",
-                                     file.bytes().size(), needed));
-  }
+  CheckRawSize(file.bytes().size(), desc, path);
   return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
           std::make_shared<const InputFile>(file),
           file.bytes()};
@@ -149,8 +166,7 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
 }  // namespace
 
 FileFormat FormatOf(const std::string& path) {
-  if (path == kStandardStream || path == "/dev/stdin" || path == "/dev/stdout" ||
-      path.ends_with(kNpyExtension) || IsStream(path)) {
+  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path)) {
     return FileFormat::kNpy;
   }
   for (const std::string_view extension : kRawExtensions) {
@@ -312,25 +328,18 @@ std::span<const std::byte> OutputTensor::bytes() const {
   return storage_->span();
 }
 
-void OutputTensor::Flush() {
+void OutputTensor::Flush(OutputSet& files) {
   Storage& storage = *storage_;
   if (storage.file) {
     if (storage.buffer) storage.file->Write(0, storage.buffer->bytes());
-    storage.file->Close();
+    files.Add(*std::move(storage.file));
+    storage.file.reset();
   } else if (storage.path == kStandardStream) {
     const Work work("writing standard output", static_cast<int64_t>(storage.span().size()));
     WriteInSteps(STDOUT_FILENO, storage.span(), "standard output");
   } else if (!storage.path.empty()) {
     WriteStream(storage.path, {storage.span()});
   }
-}
-
-void OutputTensor::Publish() {
-  if (storage_->file) storage_->file->Publish();
-}
-
-void OutputTensor::Keep() {
-  if (storage_->file) storage_->file->Keep();
 }
 
 }  // namespace dmlop

@@ -4,7 +4,7 @@
 //   .bin .dat .raw    the physical buffer, TotalTensorSizeInBytes long
 //   -                 the next .npy array of standard input or output
 //
-// Devices and pipes carry .npy arrays, whatever their name.
+// Devices, pipes and open files (/dev/fd/3) carry .npy arrays, whatever their name.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/output_set.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
 
@@ -55,7 +56,8 @@ enum class Composed { kInMemory, kOnDisk };
 // On the disk if the outputs together are large.
 Composed ComposedFor(std::span<const TensorDesc* const> outputs);
 
-// A tensor to be written to a file, or to be printed. Nothing of a file is visible before Publish.
+// A tensor to be written to a file, or to be printed. Nothing of a file is visible before its set
+// is published.
 class OutputTensor {
  public:
   // Into a file or, for "-", standard output.
@@ -82,11 +84,8 @@ class OutputTensor {
   // The file's bytes, complete once all elements are written.
   std::span<const std::byte> bytes() const;
 
-  // In this order: all outputs are flushed (streams are written), then all are published, then all
-  // are kept. A fault before that leaves every target as it was.
-  void Flush();
-  void Publish();
-  void Keep();
+  // Ends writing: what goes to a stream is written there, a file is one of the set's from now on.
+  void Flush(OutputSet& files);
 
  private:
   struct Storage;

@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +29,10 @@ def injected(fault, path=".dmlop-"):
     """The environment in which a call of the C library fails; see fault_shim.cpp."""
     return {**os.environ, "LD_PRELOAD": SHIM, "DMLOP_FAULT": fault, "DMLOP_FAULT_PATH": path,
             "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+
+NAMED = "tmpfile:EOPNOTSUPP:1:9999"  # the file system has no files without a name
+OLD_KERNEL = "tmpfile:EISDIR:1:9999,renameat2:EINVAL:1:9999"  # nor can it exchange two
 
 
 def wait_until(condition):
@@ -67,30 +73,50 @@ class InjectedTest(FaultTest):
         raw = [COPY.replace("}", ', "OutputTensor": {"DataType": "FLOAT32", "Sizes": [3, 6291456], '
                             '"Strides": [8000000, 1]}}'), "-i", "large.npy", "-o", "c.raw"]
         for arguments, fault, name in [
-            (thirds, "open:EACCES:1:1", "old.npy"),
-            (thirds, "open:EROFS:4:1", "c.npy"),
+            (thirds, "open:EACCES:1:2", "old.npy"),
+            (thirds, "open:EROFS:3:2", "c.npy"),
             (thirds, "pwrite:ENOSPC:1:1", "old.npy"),
             (thirds, "pwrite:ENOSPC:2:1", "new.npy"),
             (thirds, "pwrite:EIO:3:1", "c.npy"),
             (thirds, "close:ENOSPC:1:1", "old.npy"),
             (thirds, "close:EIO:3:1", "c.npy"),
-            (thirds, "renameat2:EPERM:1:1", None),  # the file system cannot exchange: see below
-            (thirds, "rename:EPERM:1:1", "new.npy"),
-            (thirds, "rename:EIO:2:1", "c.npy"),
-            (report, "rename:EIO:3:1", "r.json"),
+            (thirds, "linkat:EIO:1:9,rename:EPERM:1:1", ".npy"),
+            (thirds, "linkat:EIO:3:9,rename:EIO:1:9", "c.npy"),
+            (report, "linkat:EIO:4:9,rename:EIO:1:9", "r.json"),
             (large, "posix_fallocate:ENOSPC:2:1", "new.npy"),
             (large, "pwrite:ENOSPC:9:1", ".npy"),
             (large, "close:ENOSPC:2:1", "new.npy"),
             (raw, "mmap:EIO:1:1", "c.raw"),
+            ([*thirds, "--sync"], "fdatasync:EIO:2:1", "new.npy"),
         ]:
             with self.subTest(fault=fault, name=name):
-                if name is None:
-                    self.run_program("run", *arguments, env=injected(fault))
-                    self.assert_same(self.load("old"), X[:1])
-                    for made in ("new.npy", "c.npy"):
-                        (self.folder / made).unlink()
-                else:
-                    self.assert_fails(arguments, name, env=injected(fault))
+                self.assert_fails(arguments, name, env=injected(fault))
+        for arguments, fault, name in [
+            (thirds, "open:EACCES:1:1", "old.npy"),
+            (thirds, "open:EROFS:3:1", "c.npy"),
+            (thirds, "close:EIO:3:1", "c.npy"),
+            (thirds, "linkat:EPERM:1:1,rename:EPERM:1:1", "new.npy"),
+            (report, "linkat:EPERM:3:1,rename:EIO:1:1", "r.json"),
+        ]:
+            with self.subTest(fault=fault, name=name, named=True):
+                self.assert_fails(arguments, name, env=injected(f"{NAMED},{fault}"))
+
+    def test_what_was_replaced_is_put_back_by_every_file_system(self):
+        """Without an exchange of two files a second name keeps the old one; without hard links another name."""
+        outputs = ["-o", "old.npy", "-o", "a.npy", "-o", "c.npy"]
+        for fault in ("renameat2:EINVAL:1:9", "renameat2:EPERM:1:9", OLD_KERNEL, f"{OLD_KERNEL},link:EPERM:1:9",
+                      NAMED, f"{NAMED},linkat:EPERM:1:9"):
+            with self.subTest(fault):
+                self.save(old=np.zeros(1), a=np.ones(1))
+                c = "linkat:EIO:3:9" if fault.startswith("renameat2") else "linkat:EIO:1:9"
+                faults = fault if "linkat" in fault else f"{fault},{c}"
+                self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", env=injected(
+                    faults + (",rename:EIO:1:9" if fault == f"{NAMED},linkat:EPERM:1:9" else ",rename:EIO:3:1")))
+                self.run_program("run", THIRDS, "-i", "x.npy", *outputs, env=injected(fault))
+                self.assertEqual(self.files(), ["a.npy", "c.npy", "old.npy", "x.npy"])
+                for name, row in zip(("old", "a", "c"), X):
+                    self.assert_same(self.load(name), row[None])
+                (self.folder / "c.npy").unlink()
 
     def test_inputs_that_cannot_be_read(self):
         for fault, path, status in [("open:EACCES:1:1", "x.npy", 5), ("mmap:EIO:1:1", "x.npy", 5)]:
@@ -105,7 +131,7 @@ class InjectedTest(FaultTest):
         (self.folder / "sum.json").write_text(SUM)
         for fault, path in [("pwrite:EINTR:1:3", ".dmlop-"), ("pwrite:short:1:9", ".dmlop-"),
                             ("read:EINTR:1:3", "sum.json"), ("read:short:1:20", "sum.json"),
-                            ("open:EEXIST:1:2", ".dmlop-")]:
+                            (f"{NAMED},open:EEXIST:1:2", ".dmlop-")]:
             with self.subTest(fault):
                 self.run_program("run", "sum.json", "-i", "x.npy", "-o", "y.npy",
                                  env=injected(fault, path))
@@ -151,7 +177,7 @@ class RealTest(FaultTest):
         large = (self.folder / "large.npy").read_bytes()
         with self.small_disk() as disk:
             for folder, message in ((disk, f"{disk}: cannot be written: "),
-                                    (disk / "none", f"{disk}/none: no file can be created there")):
+                                    (disk / "none", f"{disk}/none: cannot be created: ")):
                 for arguments, stdin in ((["-i", "large.npy", "-o", "-"], b""),
                                          (["-i", "-", "-o", "y.npy"], large)):
                     done = start(["run", COPY, *arguments], stdin, cwd=self.folder,
@@ -174,24 +200,37 @@ class RealTest(FaultTest):
 
     @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers look at objects through a pipe")
     def test_more_outputs_than_files_may_be_open(self):
-        """Outputs are open together, so that they appear together."""
-        names = ["old.npy", *(f"part{i}.npy" for i in range(99))]
+        """Small ones, and large ones, which are composed on the disk."""
+        def few_at_first():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
+
+        names = ["old.npy", *(f"part{i}.npy" for i in range(999))]
+        split = {"type": "SPLIT", "Axis": 0, "OutputCount": 1000,
+                 "bindings": {"InputTensor": "x.npy", "OutputTensors": names}}
+        self.write("split.json", split)
+        self.write("cases.jsonl", json.dumps(split))
+        for width, limit, arguments in [
+            (3, few_open_files, ["run", "split.json"]), (3, few_at_first, ["run", "split.json"]),
+            (5000, few_open_files, ["run", "split.json"]), (3, few_open_files, ["run", "split.json", "--sync"]),
+            (3, few_open_files, ["batch", "cases.jsonl", "-t", "2", "--sync"]),
+        ]:
+            with self.subTest(width=width, arguments=arguments):
+                x = np.arange(1000 * width, dtype="f4").reshape(1000, width)
+                self.save(x=x)
+                before = set(self.files())
+                self.run_program(*arguments, preexec_fn=limit)
+                self.assertEqual(set(self.files()), before | set(names))
+                for name, row in zip(names, x):
+                    self.assertEqual(np.load(self.folder / name).tobytes(), row.tobytes())
+                    if name != "old.npy":
+                        (self.folder / name).unlink()
+
+    def test_a_fault_among_many_outputs_leaves_none(self):
+        names = [f"part{i}.npy" for i in range(99)]
         self.save(x=np.arange(300, dtype="f4").reshape(100, 3))
         split = {"type": "SPLIT", "Axis": 0, "OutputCount": 100}
-        self.assert_fails([json.dumps(split), "-i", "x.npy", *(a for name in names for a in ("-o", name))],
-                          ".npy: cannot be created: Too many open files", preexec_fn=few_open_files)
-
-        total = {"type": "REDUCE", "Function": "SUM", "Axes": [0],
-                 "bindings": {"InputTensor": "x.npy", "OutputTensor": "sum.npy"}}
-        parts = {"bindings": {"InputTensor": "x.npy", "OutputTensors": names}}
-        self.write("cases.jsonl", "".join(json.dumps(case) + "\n" for case in (split | parts, total)))
-        before = self.snapshot()
-        done = self.run_program("batch", "cases.jsonl", "-k", "-t", "1", status=5,
-                                preexec_fn=few_open_files)
-        self.assertRegex(done.stderr.decode(), r"jsonl:1: \w+\.npy: cannot be created: Too many open files")
-        self.assert_same(self.load("sum"), np.load(self.folder / "x.npy").sum(0, keepdims=True))
-        (self.folder / "sum.npy").unlink()
-        self.assertEqual(self.snapshot(), before)
+        self.assert_fails([json.dumps(split), "-i", "x.npy", *(a for name in [*names, "old.npy"] for a in ("-o", name))],
+                          "part50.npy", env=injected("pwrite:EIO:51:1"), preexec_fn=few_open_files)
 
     def test_more_inputs_than_files_may_be_open(self):
         """Inputs are read one after another, whatever they come from."""
@@ -235,27 +274,33 @@ class RealTest(FaultTest):
     def test_a_planted_link_is_not_followed(self):
         """The first name of a temporary file is taken by a link to somebody's file."""
         (self.folder / "victim").write_text("precious")
-        script = 'ln -s victim .dmlop-$$-0.tmp && exec "$@"'
-        done = subprocess.run(["sh", "-c", script, "sh", DMLOP, "run", SUM, "-i", "x.npy", "-o", "y.npy"],
-                              cwd=self.folder, capture_output=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((self.folder / "victim").read_text(), "precious")
-        self.assertTrue(list(self.folder.glob(".dmlop-*-0.tmp"))[0].is_symlink())
-        self.assertFalse((self.folder / "y.npy").is_symlink())
-        self.assert_same(self.load("y"), X.sum(0, keepdims=True))
+        script = 'ln -s victim .dmlop-$$-0.tmp && exec env LD_PRELOAD="$PRELOAD" "$@"'
+        for fault in ("", NAMED):
+            environment = injected(fault)
+            environment["PRELOAD"] = environment.pop("LD_PRELOAD")
+            done = subprocess.run(["sh", "-c", script, "sh", DMLOP, "run", SUM, "-i", "x.npy", "-o", "old.npy"],
+                                  cwd=self.folder, capture_output=True, check=False, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((self.folder / "victim").read_text(), "precious")
+            self.assertFalse((self.folder / "old.npy").is_symlink())
+            self.assert_same(self.load("old"), X.sum(0, keepdims=True))
+            planted, = self.folder.glob(".dmlop-*")
+            self.assertTrue(planted.is_symlink())
+            planted.unlink()
 
 
 class SignalTest(FaultTest):
-    def interrupt(self, number, **options):
+    def interrupt(self, number, fault="", **options):
         """Sends a signal while one output is written and the other waits for its reader."""
         os.mkfifo(self.folder / "fifo.npy")
         halves = '{"type": "SPLIT", "Axis": 0, "OutputCount": 2}'
         self.save(x=X[:2])
         process = subprocess.Popen(
             [DMLOP, "run", halves, "-i", "x.npy", "-o", "old.npy", "-o", "fifo.npy"],
-            cwd=self.folder, stderr=subprocess.PIPE, **options)
+            cwd=self.folder, stderr=subprocess.PIPE, env=injected(fault), **options)
         try:
-            wait_until(lambda: list(self.folder.glob(".dmlop-*")))
+            wait_until(lambda: self.has_temporary(process.pid))
+            self.assertEqual(bool(list(self.folder.glob(".dmlop-*"))), fault == NAMED)
             process.send_signal(number)
             return process.communicate(timeout=30)[1], process.returncode
         finally:
@@ -263,19 +308,33 @@ class SignalTest(FaultTest):
             process.communicate()
             (self.folder / "fifo.npy").unlink()
 
+    def has_temporary(self, pid):
+        """One with a name, or an open file without."""
+        with contextlib.suppress(OSError):
+            links = [os.readlink(file) for file in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
+            return bool(list(self.folder.glob(".dmlop-*"))) or any("(deleted)" in link for link in links)
+        return False
+
     def test_signals_remove_the_temporaries(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(number):
-                self.save(x=X[:2])
-                before = self.snapshot()
-                # Ended by the signal, which a shell shows as 128 + its number.
-                self.assertEqual(self.interrupt(number), (b"", -number))
-                self.assertEqual(self.snapshot(), before)
+        names = "HUP INT TERM QUIT USR1 USR2 ALRM XCPU VTALRM PROF POLL PWR STKFLT RTMIN RTMAX"
+        for fault in ("", NAMED):
+            for name in names.split():
+                with self.subTest(name, fault=fault):
+                    number = getattr(signal, f"SIG{name}", signal.SIGTERM)
+                    self.save(x=X[:2])
+                    before = self.snapshot()
+                    # Ended by the signal, which a shell shows as 128 + its number.
+                    self.assertEqual(self.interrupt(number, fault), (b"", -number))
+                    self.assertEqual(self.snapshot(), before)
 
     def test_kill_leaves_the_targets(self):
-        before = (self.folder / "old.npy").read_bytes()
+        """And nothing else, where the file system has files without a name."""
+        self.save(x=X[:2])
+        before = self.snapshot()
         self.interrupt(signal.SIGKILL)
-        self.assertEqual((self.folder / "old.npy").read_bytes(), before)
+        self.assertEqual(self.snapshot(), before)
+        self.interrupt(signal.SIGKILL, NAMED)
+        self.assertEqual(before, {n: b for n, b in self.snapshot().items() if not n.startswith(".dmlop-")})
 
     def test_an_ignored_signal_stays_ignored(self):
         os.mkfifo(self.folder / "fifo.npy")
@@ -303,6 +362,116 @@ class SignalTest(FaultTest):
         self.assertIn("big.npy", errors)
         self.assertEqual((self.folder / "old.npy").read_bytes(), before)
         self.assertEqual(list(self.folder.glob(".dmlop-*")), [])
+
+
+class WalkTest(ProgramTest):
+    """A fault at each call in turn that concerns the folder out/: kill -9, a signal, a full disk.
+
+    Whatever happens, each target is wholly old or wholly new. After a signal or an error the targets that
+    appear together are all old or, where a signal came once they had been published, all new; and there is no
+    other file. After kill -9 there may be others with hidden names: where files have no name, only of a target
+    that is being replaced, and each is a whole old or new file."""
+
+    OLD = b"precious"
+
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+        self.out = self.folder / "out"
+
+    def prepare(self, old):
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        for name in old:
+            (self.out / name).write_bytes(self.OLD)
+
+    def start_with(self, fault, arguments):
+        return start(arguments, cwd=self.folder, env=injected(fault, "out/")).returncode
+
+    def walk(self, arguments, groups, old=(), step=1, system="", is_new=None):
+        """`groups`: the targets that appear together; `old`: those that exist."""
+        prefix = system and system + ","
+        self.prepare(old)
+        self.assertEqual(start(arguments, cwd=self.folder).returncode, 0)
+        made = {p.name: p.read_bytes() for p in self.out.iterdir()}
+        self.assertEqual(sorted(made), sorted(name for group in groups for name in group))
+        before = {name: self.OLD for name in old}
+
+        def is_whole(name, data):
+            return data in (before.get(name), made[name]) or (data is not None and is_new and is_new(data))
+
+        def check(exact):
+            found = {p.name: p.read_bytes() for p in self.out.iterdir()}
+            others = [name for name in found if name not in made]
+            for group in groups:
+                states = [found.get(name) == before.get(name) for name in group]
+                for name in group:
+                    self.assertTrue(is_whole(name, found.get(name)), name)
+                if exact:
+                    self.assertEqual(len(set(states)), 1, "some are old, some are new")
+            if exact or not (old or system):
+                self.assertEqual(others, [])
+            for name in others:
+                self.assertRegex(name, r"^\.dmlop-")
+                if not system:
+                    self.assertTrue(any(is_whole(target, found[name]) for target in old), name)
+            return all(found.get(name) == before.get(name) for name in made)
+
+        for what, function, count in (("SIGKILL", "any", 1), ("SIG", "any", 1), ("ENOSPC", "growth", 9999)):
+            for call in itertools.count(1, step):
+                fault = (("SIGUSR1", "SIGXCPU")[call // step % 2]) if what == "SIG" else what
+                with self.subTest(arguments, system=system, fault=fault, call=call):
+                    self.prepare(old)
+                    status = self.start_with(f"{prefix}{function}:{fault}:{call}:{count}", arguments)
+                    all_old = check(exact=fault != "SIGKILL")
+                    if status == 0:
+                        break
+                    self.assertEqual(status, 5 if what == "ENOSPC" else -getattr(signal, fault))
+                    if what == "ENOSPC" and len(groups) == 1:
+                        self.assertTrue(all_old)
+            self.assertGreater(call, 2 * step)
+
+    def test_run(self):
+        one = ["run", SUM, "-i", "x.npy", "-o", "out/a.npy"]
+        three = ["run", THIRDS, "-i", "x.npy", *(a for name in "abc" for a in ("-o", f"out/{name}.npy"))]
+        names = ["a.npy", "b.npy", "c.npy"]
+        self.walk(one, [["a.npy"]])
+        self.walk(one, [["a.npy"]], ["a.npy"])
+        self.walk([*one, "--sync"], [["a.npy"]], ["a.npy"], step=2)
+        self.walk(three, [names])
+        self.walk(three, [names], ["a.npy", "c.npy"])
+        for system in (NAMED, OLD_KERNEL):
+            self.walk(three, [names], ["a.npy", "c.npy"], step=3, system=system)
+
+    def test_batch(self):
+        self.write("cases.jsonl", "".join(json.dumps(json.loads(case) | {"bindings": bindings}) + "\n" for case, bindings in [
+            (SUM, {"InputTensor": "x.npy", "OutputTensor": "out/sum.npy"}),
+            (THIRDS, {"InputTensor": "x.npy", "OutputTensors": [f"out/{name}.npy" for name in "abc"]})]))
+        groups = [["sum.npy"], ["a.npy", "b.npy", "c.npy"], ["r.jsonl"]]
+        arguments = ["batch", "-q", "-t", "1", "--no-times", "cases.jsonl", "--report", "out/r.jsonl"]
+        self.walk(arguments, groups, ["sum.npy", "b.npy"], step=2)
+        self.walk([*arguments, "--sync"], groups, ["sum.npy", "b.npy"], step=4)
+
+    def test_a_model(self):
+        buffer = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3]}
+        self.write("model.json", {
+            "$schema": "./_schema.json", "resources": {"A": buffer}, "dispatchables": {},
+            "commands": [{"type": "writeFile", "resource": "A", "targetPath": name} for name in ("a.npy", "b.bin")]})
+        self.walk(["run", "model.json", "--output-path", "out"], [["a.npy", "b.bin"]], ["b.bin"])
+
+    def test_a_picture(self):
+        self.walk(["show", "x.npy", "-o", "out/x.png"], [["x.png"]], ["x.png"])
+
+    def test_a_measurement(self):
+        def is_new(data):
+            with contextlib.suppress(ValueError):
+                return "benchmarks" in json.loads(data)
+            return False
+
+        desc = {"DataType": "FLOAT32", "Sizes": [3]}
+        document = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "InputTensor": desc, "OutputTensor": desc})
+        self.walk(["bench", document, "-t", "1", "--min-time", "0.001", "--cache", "hot", "-q", "-o", "out/b.json"],
+                  [["b.json"]], ["b.json"], step=3, is_new=is_new)
 
 
 if __name__ == "__main__":

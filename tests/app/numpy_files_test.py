@@ -70,6 +70,8 @@ WRONG = [
     ("dates", npy_bytes(np.zeros(3, "M8[s]")), "dtype '<M8[s]'"),
     ("long doubles", npy_bytes(np.zeros(3, "g")), "dtype '<f16'"),
     ("a version to come", with_header(header(), ONES, 4), "version 4.0"),
+    ("another version 1", with_header(header(), ONES).replace(b"\1\0", b"\1\7", 1), "version 1.7"),
+    ("another version 2", with_header(header(), ONES, 2).replace(b"\2\0", b"\2\1", 1), "version 2.1"),
     ("version 0", with_header(header(), ONES, 0).replace(b"\0\0", b"\0\0", 1), "version 0.0"),
 ]
 
@@ -188,7 +190,8 @@ class RawTest(ProgramTest):
             with self.subTest(name):
                 bytes_of = tuple(4 * s for s in strides or [3, 1])
                 expected = np.lib.stride_tricks.as_strided(memory, sizes, bytes_of)
-                actual = self.run_raw(self.document(sizes, strides), memory.tobytes())
+                document = self.document(sizes, strides, TotalTensorSizeInBytes=memory.nbytes)
+                actual = self.run_raw(document, memory.tobytes())
                 self.assert_same(actual, np.ascontiguousarray(expected))
 
     def test_strides_of_an_output_say_where_its_elements_go(self):
@@ -204,12 +207,30 @@ class RawTest(ProgramTest):
                 self.assertEqual(written, expected.tobytes())
                 self.assert_same(self.run_raw(self.document(sizes, output=output), values.tobytes()), values)
 
-    def test_a_raw_file_may_be_longer_but_not_shorter(self):
-        document = self.document([2, 3], [5, 1], TotalTensorSizeInBytes=40)
-        self.write("a.bin", bytes(39))
-        errors = self.errors_of("run", document, "-i", "a.bin", status=4)
-        self.assertIn("a.bin: is too small: it has 39 bytes; expected at least 40", errors)
-        self.run_raw(document, bytes(41))
+    def test_a_raw_file_is_as_long_as_its_tensor(self):
+        """Its size may be rounded up to a multiple of 4 bytes, and TotalTensorSizeInBytes may say more."""
+        padded = self.document([2, 3], [5, 1], TotalTensorSizeInBytes=40)
+        packed = self.document([2, 3])
+        bytes_of_3 = self.document([3], dtype="INT8")
+        bytes_of_6 = self.document([3], dtype="INT16", TotalTensorSizeInBytes=16)
+        for document, size, message in [
+            (padded, 39, "is too small: it has 39 bytes; expected at least 40\n"),
+            (padded, 40, None),
+            (padded, 41, "is too large: it has 41 bytes; expected 40 (a longer buffer is declared by "
+                         "TotalTensorSizeInBytes)\n"),
+            (packed, 23, "is too small: it has 23 bytes; expected at least 24\n"), (packed, 24, None),
+            (packed, 40, "is too large: it has 40 bytes; expected 24"),
+            (bytes_of_3, 2, "is too small: it has 2 bytes; expected at least 3, or 4 rounded up to a multiple of 4\n"),
+            (bytes_of_3, 3, None), (bytes_of_3, 4, None),
+            (bytes_of_3, 5, "is too large: it has 5 bytes; expected 3, or 4 rounded up to a multiple of 4 ("),
+            (bytes_of_6, 8, "is too small: it has 8 bytes; expected at least 16\n"), (bytes_of_6, 16, None),
+        ]:
+            with self.subTest(size=size, message=message):
+                self.write("a.bin", bytes(size))
+                if message:
+                    self.assertIn(f"a.bin: {message}", self.errors_of("run", document, "-i", "a.bin", status=4))
+                else:
+                    self.run_raw(document, bytes(size))
 
     def test_a_raw_file_with_the_npy_magic_is_refused(self):
         self.write("a.bin", npy_bytes(np.zeros((2, 3), "f4")))

@@ -4,7 +4,9 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -131,6 +133,89 @@ class PlacesTest(ProgramTest):
             mode = stat.S_IMODE((self.folder / "y.npy").stat().st_mode)
             self.assertEqual(oct(mode), oct(0o666 & ~mask))
             (self.folder / "y.npy").unlink()
+
+    def replace(self, name="y.npy", **options):
+        """Writes the file again; its new status."""
+        self.run_program("run", SUM, "-i", "x.npy", "-o", name, **options)
+        self.assert_same(np.load(self.folder / name), COLUMN_SUMS)
+        return (self.folder / name).stat()
+
+    def test_replacing_does_not_show(self):
+        """Mode, owner and group stay; likewise with files that have names until they are published."""
+        target = self.folder / "y.npy"
+        for mode in (0o600, 0o644, 0o666, 0o640, 0o4755, 0o2664, 0o1777):
+            target.write_bytes(b"old")
+            if os.getuid() == 0:
+                os.chown(target, 1234, 2345)
+            target.chmod(mode)
+            before = target.stat()
+            after = self.replace(umask=0o022)
+            for field in ("st_mode", "st_uid", "st_gid"):
+                self.assertEqual(getattr(after, field), getattr(before, field), f"{field} {mode:o}")
+            target.unlink()
+
+    def test_attributes_stay(self):
+        """A private file that one other user may read, in a folder that gives new files to everybody."""
+        def acl(*entries):
+            return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+        everybody = 0xFFFFFFFF
+        private = acl((1, 6, everybody), (2, 4, 1234), (4, 0, everybody), (16, 4, everybody), (32, 0, everybody))
+        public = acl((1, 6, everybody), (2, 6, 4321), (4, 6, everybody), (16, 6, everybody), (32, 4, everybody))
+        target = self.folder / "y.npy"
+        target.write_bytes(b"old")
+        try:
+            os.setxattr(target, "user.note", b"mine")
+            os.setxattr(target, "system.posix_acl_access", private)
+            os.setxattr(self.folder, "system.posix_acl_default", public)
+        except OSError:
+            self.skipTest("this file system has no attributes")
+        self.assertEqual(stat.S_IMODE(self.replace().st_mode), 0o640)
+        self.assertEqual(os.getxattr(target, "user.note"), b"mine")
+        self.assertEqual(os.getxattr(target, "system.posix_acl_access"), private)
+        os.removexattr(target, "system.posix_acl_access")
+        target.chmod(0o600)
+        self.assertEqual(stat.S_IMODE(self.replace().st_mode), 0o600)
+        self.assertEqual(os.listxattr(target), ["user.note"])
+
+    def run_as_nobody(self, *arguments):
+        """As a user who is not root, if the tests' is."""
+        program = self.folder / "dmlop"
+        shutil.copy(DMLOP, program)
+        self.folder.chmod(0o777)
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+        return subprocess.run([program, *arguments], cwd=self.folder, capture_output=True, check=False, **user)
+
+    def test_a_file_that_may_not_be_written_is_refused(self):
+        """Before the work is done: the input would fail too."""
+        (self.folder / "y.npy").write_bytes(b"precious")
+        (self.folder / "y.npy").chmod(0o444)
+        self.write("wide.json", {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}})
+        before = (self.folder / "y.npy").stat()
+        for arguments in (["run", SUM, "-i", "x.npy", "-o", "y.npy"], ["run", SUM, "-i", "x.npy", "--report", "y.npy"],
+                          ["bench", "wide.json", "-o", "y.npy"]):
+            done = self.run_as_nobody(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (5, b""), done.stderr)
+            self.assertEqual(done.stderr, b"dmlop: y.npy: cannot be written: Permission denied\n")
+            self.assertEqual((self.folder / "y.npy").read_bytes(), b"precious")
+            self.assertEqual((self.folder / "y.npy").stat(), before)
+
+    @unittest.skipIf(os.getuid() != 0, "a file of somebody else is made by root")
+    def test_another_owner_opens_nothing(self):
+        """What somebody else writes belongs to them; set-ID bits and the group's rights are not handed over."""
+        target = self.folder / "y.npy"
+        for mode, expected in ((0o666, 0o666), (0o4777, 0o777), (0o2772, 0o722), (0o662, 0o622)):
+            target.write_bytes(b"old")
+            target.chmod(mode)
+            self.assertEqual(self.run_as_nobody("run", SUM, "-i", "x.npy", "-o", "y.npy").returncode, 0)
+            self.assertEqual((target.stat().st_uid, oct(stat.S_IMODE(target.stat().st_mode))), (65534, oct(expected)))
+            target.unlink()
+
+    def test_synced_files_are_the_same(self):
+        self.run_program("run", THIRDS, "-i", "x.npy", "-o", "a.npy", "-o", "x.npy", "-o", "b.npy", "--sync")
+        for name, row in zip(("a", "x", "b"), X):
+            self.assert_same(self.load(name), row[None])
+        self.assertEqual(self.files(), ["a.npy", "b.npy", "x.npy"])
 
     def test_raw_outputs_are_the_buffer_with_zeros_in_its_gaps(self):
         output = {"Strides": [5, 1], "TotalTensorSizeInBytes": 64}

@@ -1,6 +1,7 @@
 """Standard input and output as sequences of .npy arrays."""
 
 import io
+import shlex
 import subprocess
 import sys
 import unittest
@@ -109,6 +110,66 @@ class StreamsTest(ProgramTest):
         writer.stderr.close()
         self.assertIn(writer.wait(), (-13, 5))  # SIGPIPE, or the status of a failed write
         self.assertNotIn(b"internal", errors)
+
+
+class DescriptorsTest(ProgramTest):
+    """Files that somebody else has opened, under the names /dev/fd/N."""
+
+    def setUp(self):
+        super().setUp()
+        self.save(x=X, sums=COLUMN_SUMS)
+        self.write("sum.json", SUM)
+
+    def run_shell(self, command, status=0, **options):
+        done = subprocess.run(["bash", "-c", command.replace("dmlop", shlex.quote(DMLOP))], cwd=self.folder,
+                              capture_output=True, check=False, **options)
+        self.assertEqual(done.returncode, status, (command, done.stderr))
+        return done.stdout.decode() + done.stderr.decode()
+
+    def test_a_file_or_a_pipe_behind_a_descriptor_is_an_input(self):
+        for command, expected in [
+            ("dmlop run sum.json -i {x}", COLUMN_SUMS_TEXT),
+            ("dmlop run {sum} -i x.npy", COLUMN_SUMS_TEXT),
+            ("dmlop run sum.json -i x.npy -e {sums}", ""),
+            ("dmlop show {sums}", "[[6, 6, 9]]"),
+            ("dmlop compare {sums} sums.npy", "0 of 3 elements differ"),
+            ("dmlop compare {sums} {sums}", "0 of 3 elements differ"),
+        ]:
+            for way in ("/dev/fd/3", "/proc/self/fd/3", "<(cat FILE)", "/dev/stdin"):
+                name = next(name for name in ("x", "sums", "sum") if f"{{{name}}}" in command)
+                if way == "/dev/stdin" and command.count("{") > 1:
+                    continue  # a stream has each array once
+                file = name + (".json" if name == "sum" else ".npy")
+                filled = command.replace(f"{{{name}}}", way.replace("FILE", file))
+                with self.subTest(filled):
+                    text = self.run_shell(f"{filled} {'<' if way == '/dev/stdin' else '3<'}{file}")
+                    self.assertTrue(expected in text and bool(expected) == bool(text), text)
+
+    def test_a_descriptor_takes_an_output_where_it_stands(self):
+        expected = stream(COLUMN_SUMS)
+        for way in ("/dev/fd/3", "/proc/self/fd/3"):
+            self.run_shell(f"exec 3>o.npy; dmlop run sum.json -i x.npy -o {way}; dmlop run sum.json -i x.npy -o {way}")
+            self.assertEqual((self.folder / "o.npy").read_bytes(), 2 * expected)
+            self.run_shell(f"exec 3>>o.npy; dmlop run sum.json -i x.npy -o {way}")
+            self.assertEqual((self.folder / "o.npy").read_bytes(), 3 * expected)
+        self.run_shell("dmlop run sum.json -i x.npy -o /dev/stdout >> o.npy")
+        self.assertEqual((self.folder / "o.npy").read_bytes(), 4 * expected)
+        self.run_shell("dmlop run sum.json -i x.npy -o y.npy --report /dev/fd/3 3>r.json")
+        self.assertIn('"sha256"', (self.folder / "r.json").read_text())
+
+    def test_a_descriptor_that_is_not_open(self):
+        for command in ("dmlop show /dev/fd/9", "dmlop run sum.json -i /dev/fd/9", "dmlop run /dev/fd/9 -i x.npy",
+                        "dmlop run sum.json -i x.npy -o /dev/fd/9"):
+            self.assertIn("/dev/fd/9: cannot be opened", self.run_shell(command, status=5))
+        # Numbers of files that the program opens itself are nobody's.
+        thirds = f"dmlop run '{THIRDS}' -i x.npy -o a.npy"
+        for number in range(3, 12):
+            self.run_shell(f"exec 3<&- 4<&- 5<&-; {thirds} -o /dev/fd/{number} -o c.npy", status=5)
+        self.assertEqual(self.files(), ["sum.json", "sums.npy", "x.npy"])
+
+    def test_what_is_behind_a_descriptor_says_what_it_is(self):
+        self.write("text", "1 2 3\n" * 9)
+        self.assertIn("is not a .npy file", self.run_shell("dmlop show /dev/fd/3 3<text", status=4))
 
 
 if __name__ == "__main__":

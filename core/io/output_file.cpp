@@ -1,0 +1,231 @@
+#include "core/io/output_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/xattr.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "core/io/file.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
+}
+
+// What people attach to a file, and who else may use it. Other attributes follow from the content,
+// or from where the file is.
+bool IsKeptAttribute(std::string_view name) {
+  return name.starts_with("user.") || name == "system.posix_acl_access";
+}
+
+// Gives a file the extended attributes of another, as far as its file system takes them.
+void CopyAttributes(const std::string& from, int to) {
+  // What the folder gave to a new file.
+  fremovexattr(to, "system.posix_acl_access");
+  const ssize_t size = listxattr(from.c_str(), nullptr, 0);
+  if (size <= 0) return;
+  std::vector<char> names(static_cast<size_t>(size));
+  const ssize_t listed = listxattr(from.c_str(), names.data(), names.size());
+  for (ssize_t at = 0; at < listed;) {
+    const char* name = names.data() + at;
+    at += static_cast<ssize_t>(std::string_view(name).size()) + 1;
+    if (!IsKeptAttribute(name)) continue;
+    const ssize_t length = getxattr(from.c_str(), name, nullptr, 0);
+    if (length < 0) continue;
+    std::vector<char> value(static_cast<size_t>(length));
+    const ssize_t read = getxattr(from.c_str(), name, value.data(), value.size());
+    if (read >= 0) fsetxattr(to, name, value.data(), static_cast<size_t>(read), 0);
+  }
+}
+
+}  // namespace
+
+void WritableFile::Reserve() {
+  const int error = file_.With(
+      [&](int descriptor) { return posix_fallocate(descriptor, 0, static_cast<off_t>(size_)); });
+  if (error != 0) FailFile(name_, "cannot be written", error);
+}
+
+void WritableFile::Write(size_t begin, std::span<const std::byte> bytes) {
+  file_.With([&](int descriptor) {
+    WriteFully(bytes.size(), name_, [&](size_t done) {
+      return pwrite(descriptor, bytes.data() + done, bytes.size() - done,
+                    static_cast<off_t>(begin + done));
+    });
+  });
+}
+
+std::span<std::byte> WritableFile::Map(size_t size) {
+  if (!mapping_) {
+    mapping_ = file_.With([&](int descriptor) {
+      return std::make_unique<MappedFile>(descriptor, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                          name_);
+    });
+  }
+  return mapping_->bytes();
+}
+
+ScratchFile::ScratchFile(size_t size) : ScratchFile(TemporaryFolder(), size) {}
+
+ScratchFile::ScratchFile(const std::string& folder, size_t size)
+    : WritableFile("a temporary file in " + folder,
+                   TemporaryFile(folder, 0600, "a temporary file in " + folder), size) {}
+
+OutputFile::Target OutputFile::FindTarget(const std::string& path) {
+  Target target{FollowLinks(path), "", std::nullopt};
+  const fs::path parent = fs::path(target.path).parent_path();
+  target.folder = parent.empty() ? "." : parent.string();
+  struct stat status;
+  if (stat(target.path.c_str(), &status) != 0) return target;
+  if (S_ISDIR(status.st_mode)) FailFile(path, "cannot be written", EISDIR);
+  if (faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
+    FailFile(path, "cannot be written", errno);
+  }
+  target.replaced = status;
+  return target;
+}
+
+OutputFile::OutputFile(const std::string& path, size_t size)
+    : OutputFile(path, FindTarget(path), size) {}
+
+// Until it has the permissions of what it replaces, nobody else may read it.
+OutputFile::OutputFile(const std::string& path, Target target, size_t size)
+    : WritableFile(path, TemporaryFile(target.folder, target.replaced ? 0600 : 0666, path), size),
+      target_(std::move(target)) {}
+
+void OutputFile::Close() {
+  mapping_.reset();
+  file_.Close();
+}
+
+void OutputFile::Flush() const {
+  const int result = file_.With([](int descriptor) { return fdatasync(descriptor); });
+  if (result != 0) FailFile(name_, "cannot be written", errno);
+}
+
+dev_t OutputFile::DeviceOf() const {
+  struct stat status;
+  const int result = file_.With([&](int descriptor) { return fstat(descriptor, &status); });
+  if (result != 0) FailFile(name_, "cannot be written", errno);
+  return status.st_dev;
+}
+
+void OutputFile::FlushDevice() const {
+  const int result = file_.With([](int descriptor) { return syncfs(descriptor); });
+  if (result != 0) FailFile(name_, "cannot be written", errno);
+}
+
+// Looks at the target again, which may have come or changed meanwhile. True if it is there.
+bool OutputFile::FindReplaced() {
+  struct stat status;
+  const bool is_there = stat(target_.path.c_str(), &status) == 0;
+  if (is_there) target_.replaced = status;
+  if (target_.replaced) TakeAfter(*target_.replaced);
+  return is_there;
+}
+
+void OutputFile::TakeAfter(const struct stat& replaced) const {
+  file_.With([&](int descriptor) {
+    struct stat own;
+    if (fstat(descriptor, &own) != 0) FailFile(name_, "cannot be written", errno);
+    constexpr uid_t kSameUser = static_cast<uid_t>(-1);
+    const bool same_group =
+        own.st_gid == replaced.st_gid || fchown(descriptor, kSameUser, replaced.st_gid) == 0;
+    const bool same_user = own.st_uid == replaced.st_uid ||
+                           fchown(descriptor, replaced.st_uid, static_cast<gid_t>(-1)) == 0;
+    mode_t mode = replaced.st_mode & 07777;
+    if (!same_user) mode &= ~static_cast<mode_t>(S_ISUID);
+    // Another group may do no more than everybody.
+    if (!same_group) mode = (mode & ~static_cast<mode_t>(S_ISGID | S_IRWXG)) | (mode & 07) << 3;
+    if (same_group) CopyAttributes(target_.path, descriptor);
+    if (fchmod(descriptor, mode) != 0 && (own.st_mode & 07777) != mode) {
+      FailFile(name_, "cannot have the permissions of the file that it replaces", errno);
+    }
+  });
+}
+
+void OutputFile::Publish(bool is_last) {
+  if (!FindReplaced()) {
+    if (Create()) return;
+    FindReplaced();  // somebody was faster
+  }
+  Replace(is_last);
+}
+
+// False where there is a file of that name.
+bool OutputFile::Create() {
+  state_ = State::kCreated;
+  if (file_.LinkTo(target_.path)) return true;
+  if (errno == EEXIST) {
+    state_ = State::kTemporary;
+    return false;
+  }
+  // Some file systems have no hard links.
+  if (!file_.has_name() || rename(file_.hidden_path().c_str(), target_.path.c_str()) != 0) {
+    state_ = State::kTemporary;
+    FailFile(name_, "cannot be created", errno);
+  }
+  file_.GiveUpName();
+  return true;
+}
+
+void OutputFile::Replace(bool is_last) {
+  if (!file_.GiveName()) FailFile(name_, "cannot be created", errno);
+  if (!is_last) {
+    if (Exchange()) {
+      state_ = State::kExchanged;
+      return;
+    }
+    SetAside();
+  }
+  if (rename(file_.hidden_path().c_str(), target_.path.c_str()) != 0) {
+    const int error = errno;
+    Undo();
+    FailFile(name_, "cannot be replaced", error);
+  }
+  file_.GiveUpName();
+}
+
+// Of the temporary file with the target.
+bool OutputFile::Exchange() const {
+  return renameat2(AT_FDCWD, file_.hidden_path().c_str(), AT_FDCWD, target_.path.c_str(),
+                   RENAME_EXCHANGE) == 0;
+}
+
+// Gives what will be replaced another name: a second one or, where there are no hard links, for a
+// moment the only one.
+void OutputFile::SetAside() {
+  old_path_ = MakeHiddenFile(target_.folder, [&](const std::string& hidden) {
+    if (link(target_.path.c_str(), hidden.c_str()) == 0) return true;
+    return errno != EEXIST && rename(target_.path.c_str(), hidden.c_str()) == 0;
+  });
+  if (old_path_.empty()) FailFile(name_, "cannot be replaced", errno);
+  state_ = State::kSetAside;
+}
+
+void OutputFile::Undo() {
+  if (state_ == State::kCreated) unlink(target_.path.c_str());
+  if (state_ == State::kSetAside) rename(old_path_.c_str(), target_.path.c_str());
+  if (state_ == State::kExchanged && !Exchange()) file_.GiveUpName();  // better twice than lost
+  state_ = State::kTemporary;
+}
+
+void OutputFile::Keep() {
+  if (state_ == State::kSetAside) unlink(old_path_.c_str());
+  if (state_ != State::kTemporary && file_.has_name()) {
+    unlink(file_.hidden_path().c_str());
+    file_.GiveUpName();
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,126 @@
+#include "core/io/temporary_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <atomic>
+
+namespace dmlop {
+namespace {
+
+std::atomic<size_t> kept_open = 0;
+
+// True where one more file may stay open. Half of those that the process may have are left to all
+// else. The limit is raised as far as it may be when there is need.
+bool KeepOneMoreOpen() {
+  const size_t count = ++kept_open;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+  if (count > limit.rlim_cur / 2 && limit.rlim_cur < limit.rlim_max) {
+    const rlimit raised = {limit.rlim_max, limit.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  if (count <= limit.rlim_cur / 2) return true;
+  --kept_open;
+  return false;
+}
+
+std::string LinkOf(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
+
+// What has no name is given one through /proc, which may be missing in a container.
+bool CanNameLater() {
+  static const bool can = access("/proc/self/fd", X_OK) == 0;
+  return can;
+}
+
+}  // namespace
+
+std::string MakeHiddenFile(const std::string& folder,
+                           const std::function<bool(const std::string&)>& try_path) {
+  // Unpredictable enough for two runs side by side; what is there already is not taken.
+  static std::atomic<unsigned> next = 0;
+  while (true) {
+    std::string path = fmt::format("{}/.dmlop-{}-{}.tmp", folder, getpid(), next++);
+    if (try_path(path)) return path;
+    if (errno != EEXIST) return "";
+  }
+}
+
+TemporaryFile::TemporaryFile(std::string folder, mode_t mode, std::string name)
+    : folder_(std::move(folder)), name_(std::move(name)), is_counted_(KeepOneMoreOpen()) {
+  try {
+    if (!is_counted_ || !CanNameLater() || !CreateUnnamed(mode)) CreateHidden(mode);
+  } catch (...) {
+    ReleaseDescriptor();
+    throw;
+  }
+}
+
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      name_(std::move(other.name_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      is_counted_(std::exchange(other.is_counted_, false)),
+      hidden_(std::move(other.hidden_)) {}
+
+TemporaryFile::~TemporaryFile() {
+  ReleaseDescriptor();
+  if (!hidden_) return;
+  const SignalsHeld held;
+  unlink(hidden_path().c_str());
+}
+
+bool TemporaryFile::CreateUnnamed(mode_t mode) {
+  descriptor_ = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  return descriptor_ >= 0;
+}
+
+void TemporaryFile::CreateHidden(mode_t mode) {
+  const SignalsHeld held;
+  const std::string path = MakeHiddenFile(folder_, [&](const std::string& hidden) {
+    descriptor_ = open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    return descriptor_ >= 0;
+  });
+  if (path.empty()) FailFile(name_, "cannot be created", errno);
+  hidden_ = std::make_unique<TemporaryPath>(path);
+  if (!is_counted_) close(std::exchange(descriptor_, -1));
+}
+
+OpenFile TemporaryFile::OpenAgain() const {
+  OpenFile file(open(hidden_path().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (file.get() < 0) FailFile(name_, "cannot be written", errno);
+  return file;
+}
+
+void TemporaryFile::ReleaseDescriptor() {
+  if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+  if (std::exchange(is_counted_, false)) --kept_open;
+}
+
+void TemporaryFile::Close() {
+  if (descriptor_ < 0) return;
+  // What has no name would be gone with its descriptor; closing a copy of it reports the same.
+  OpenFile last(has_name() ? std::exchange(descriptor_, -1) : dup(descriptor_));
+  last.Close(name_);
+  if (has_name()) ReleaseDescriptor();
+}
+
+bool TemporaryFile::LinkTo(const std::string& path) const {
+  const std::string from = has_name() ? hidden_path() : LinkOf(descriptor_);
+  return linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool TemporaryFile::GiveName() {
+  if (has_name()) return true;
+  const SignalsHeld held;
+  const std::string path =
+      MakeHiddenFile(folder_, [&](const std::string& hidden) { return LinkTo(hidden); });
+  if (path.empty()) return false;
+  hidden_ = std::make_unique<TemporaryPath>(path);
+  return true;
+}
+
+}  // namespace dmlop
