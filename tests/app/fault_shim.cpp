@@ -38,7 +38,7 @@ struct Fault {
 };
 
 struct FaultList {
-  std::array<Fault, 4> faults;
+  std::array<Fault, 6> faults;
 
   FaultList() {
     const char* text = std::getenv("DMLOP_FAULT");

@@ -104,15 +104,18 @@ class InjectedTest(FaultTest):
     def test_what_was_replaced_is_put_back_by_every_file_system(self):
         """Without an exchange of two files a second name keeps the old one; without hard links another name."""
         outputs = ["-o", "old.npy", "-o", "a.npy", "-o", "c.npy"]
-        for fault in ("renameat2:EINVAL:1:9", "renameat2:EPERM:1:9", OLD_KERNEL, f"{OLD_KERNEL},link:EPERM:1:9",
-                      NAMED, f"{NAMED},linkat:EPERM:1:9"):
-            with self.subTest(fault):
+        for system, fault in [
+            ("renameat2:EINVAL:1:9", "linkat:EIO:3:9"),
+            ("renameat2:EPERM:1:9", "linkat:EIO:3:9"),
+            (OLD_KERNEL, "linkat:EIO:1:9,rename:EIO:3:1"),
+            (f"{OLD_KERNEL},link:EPERM:1:9", "linkat:EIO:1:9,rename:EIO:5:1"),
+            (NAMED, "linkat:EIO:1:9,rename:EIO:1:1"),
+            (f"{NAMED},linkat:EPERM:1:9", "rename:EIO:1:1"),
+        ]:
+            with self.subTest(system):
                 self.save(old=np.zeros(1), a=np.ones(1))
-                c = "linkat:EIO:3:9" if fault.startswith("renameat2") else "linkat:EIO:1:9"
-                faults = fault if "linkat" in fault else f"{fault},{c}"
-                self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", env=injected(
-                    faults + (",rename:EIO:1:9" if fault == f"{NAMED},linkat:EPERM:1:9" else ",rename:EIO:3:1")))
-                self.run_program("run", THIRDS, "-i", "x.npy", *outputs, env=injected(fault))
+                self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", env=injected(f"{system},{fault}"))
+                self.run_program("run", THIRDS, "-i", "x.npy", *outputs, env=injected(system))
                 self.assertEqual(self.files(), ["a.npy", "c.npy", "old.npy", "x.npy"])
                 for name, row in zip(("old", "a", "c"), X):
                     self.assert_same(self.load(name), row[None])
@@ -437,11 +440,11 @@ class WalkTest(ProgramTest):
         names = ["a.npy", "b.npy", "c.npy"]
         self.walk(one, [["a.npy"]])
         self.walk(one, [["a.npy"]], ["a.npy"])
-        self.walk([*one, "--sync"], [["a.npy"]], ["a.npy"], step=2)
-        self.walk(three, [names])
+        self.walk([*one, "--sync"], [["a.npy"]], ["a.npy"], step=3)
+        self.walk(three, [names], step=3)
         self.walk(three, [names], ["a.npy", "c.npy"])
         for system in (NAMED, OLD_KERNEL):
-            self.walk(three, [names], ["a.npy", "c.npy"], step=3, system=system)
+            self.walk(three, [names], ["a.npy", "c.npy"], step=4, system=system)
 
     def test_batch(self):
         self.write("cases.jsonl", "".join(json.dumps(json.loads(case) | {"bindings": bindings}) + "\n" for case, bindings in [
@@ -449,8 +452,8 @@ class WalkTest(ProgramTest):
             (THIRDS, {"InputTensor": "x.npy", "OutputTensors": [f"out/{name}.npy" for name in "abc"]})]))
         groups = [["sum.npy"], ["a.npy", "b.npy", "c.npy"], ["r.jsonl"]]
         arguments = ["batch", "-q", "-t", "1", "--no-times", "cases.jsonl", "--report", "out/r.jsonl"]
-        self.walk(arguments, groups, ["sum.npy", "b.npy"], step=2)
-        self.walk([*arguments, "--sync"], groups, ["sum.npy", "b.npy"], step=4)
+        self.walk(arguments, groups, ["sum.npy", "b.npy"], step=3)
+        self.walk([*arguments, "--sync"], groups, ["sum.npy", "b.npy"], step=5)
 
     def test_a_model(self):
         buffer = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3]}
