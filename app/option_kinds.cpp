@@ -84,7 +84,8 @@ void AddPicture(CLI::App& command, std::string& path) {
 }
 
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
-  AddWhole(command, "-t,--threads", "Threads (default: all cores)", threads, 1, kMostThreads);
+  AddWhole(command, "-t,--threads", "Threads (default: as many as the cores it may use)", threads,
+           1, kMostThreads);
 }
 
 void AddTolerance(CLI::App& command, Tolerance& tolerance) {
