@@ -61,7 +61,7 @@ class CompareFiles {
     if (!common_.quiet) {
       const Json json = {{"equal", false},
                          {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
-      PrintResult((is_json() ? json.dump() : fmt::format("{}", fmt::join(mismatches, "\n"))) +
+      PrintResult((is_json() ? Utf8Text(json) : fmt::format("{}", fmt::join(mismatches, "\n"))) +
                   "\n");
     }
     if (draws()) {
