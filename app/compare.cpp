@@ -5,6 +5,7 @@
 
 #include "app/commands.h"
 #include "app/comparison_text.h"
+#include "app/file_roles.h"
 #include "app/map_text.h"
 #include "app/output.h"
 #include "app/picture.h"
@@ -104,6 +105,11 @@ class CompareFiles {
 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
   if (!options.picture.empty()) CheckPicturePath(options.picture);
+  FileRoles roles;
+  roles.ReadsTensor(options.actual, "the actual tensor");
+  roles.ReadsTensor(options.expected, "the expected tensor");
+  roles.Writes(options.picture, "the picture");
+  roles.RequireSeparate();
   return CompareFiles(options, common).Execute();
 }
 
