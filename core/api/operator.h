@@ -71,8 +71,8 @@ class DMLOP_API Operator {
 };
 
 // Sets how many threads the process computes with, at least 1; at first, as many as the cores that
-// it may use. Throws std::invalid_argument for fewer, and std::runtime_error where the system has not
-// so many. Not to be called while an operator runs.
+// it may use. Throws std::invalid_argument for fewer, and std::runtime_error where the system has
+// not so many. Not to be called while an operator runs.
 DMLOP_API void SetMaximumThreads(int count);
 
 // "0.1.0"
