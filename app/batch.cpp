@@ -4,10 +4,10 @@
 #include <atomic>
 
 #include "app/batch_case.h"
+#include "app/batch_files.h"
 #include "app/batch_report.h"
 #include "app/commands.h"
 #include "app/engine.h"
-#include "app/file_claims.h"
 #include "app/manifest.h"
 #include "app/output.h"
 #include "app/progress.h"

@@ -28,8 +28,7 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
     for (const CaseFault& fault : outcome.faults) error += (error.empty() ? "" : "\n") + fault.text;
     json["error"] = error;
   }
-  // Text that is not UTF-8 may be quoted in a message.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Utf8Text(json) + "\n";
 }
 
 std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, bool details) {

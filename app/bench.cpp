@@ -202,14 +202,13 @@ void PrintWarnings(const BenchReport& report, const std::optional<Baseline>& bas
 }
 
 // Says which rows are slower than they may be.
-ExitStatus Judge(const BenchReport& report, double fail_over, const CommonOptions& common) {
+ExitStatus Judge(const BenchReport& report, double fail_over) {
   ExitStatus status = ExitStatus::kSuccess;
   bool any = false;
   for (const BenchRow& row : report.rows) {
     any |= row.ratio.has_value();
     if (!row.ratio || *row.ratio <= 1 + fail_over) continue;
     status = ExitStatus::kDifferent;
-    if (common.quiet) continue;
     PrintMessage(
         fmt::format("dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is "
                     "allowed\n",
@@ -223,7 +222,6 @@ ExitStatus Judge(const BenchReport& report, double fail_over, const CommonOption
 
 ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common) {
   if (!options.isa.empty()) RequireIsa(options.isa);
-  RequireWritable(options.output);
   BenchReport report;
   report.machine = DescribeMachine();
   std::optional<Baseline> baseline;
@@ -231,16 +229,21 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
     baseline = ReadBaseline(options.baseline, report.machine, common);
     if (!baseline) return ExitStatus::kInvalidDocument;
   }
+  FileRoles roles;
+  roles.Reads(options.baseline, "the baseline");
   std::vector<BenchCase> cases;
-  const ExitStatus status = ReadBenchCases(options, common, cases);
+  const ExitStatus status = ReadBenchCases(options, common, cases, roles);
   if (status != ExitStatus::kSuccess) return status;
+  roles.Writes(options.output, "the results");
+  roles.RequireSeparate();
+  RequireWritable(options.output);
 
   const BenchLibrary& library = LoadBenchLibrary();
   report.rows = Bench(options, common, library, cases).Measure();
   if (baseline) Compare(*baseline, report);
   PrintReport(report, options, common, library);
   if (!common.quiet) PrintWarnings(report, baseline);
-  return options.fail_over ? Judge(report, *options.fail_over, common) : ExitStatus::kSuccess;
+  return options.fail_over ? Judge(report, *options.fail_over) : ExitStatus::kSuccess;
 }
 
 }  // namespace dmlop

@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_run.h"
+#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -40,12 +41,13 @@ LoadedTensor CopyOf(const ConstTensorView& view) {
 class CaseReader {
  public:
   CaseReader(const BenchOptions& options, const CommonOptions& common,
-             std::vector<BenchCase>& cases)
-      : options_(options), common_(common), cases_(cases) {}
+             std::vector<BenchCase>& cases, FileRoles& roles)
+      : options_(options), common_(common), cases_(cases), roles_(roles) {}
 
   // Faults of the document are printed.
   ExitStatus Read(const std::string& argument) {
     const Descriptor descriptor = ReadDescriptor(argument);
+    roles_.Reads(descriptor.path, "the descriptor");
     Diagnostics diagnostics;
     Document document = ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics);
     if (document.model) {
@@ -64,6 +66,9 @@ class CaseReader {
     files.Bind(TensorRole::kOutput, {});
     RequireOneReader(argument, files.InputPaths());
     if (!files.Check(options_.level, diagnostics)) return false;
+    for (const TensorSlot& slot : files.Slots(TensorRole::kInput)) {
+      roles_.ReadsTensor(files.PathOf(slot), DisplayName(slot.path));
+    }
     files.LoadInputs(diagnostics);
     if (diagnostics.has_errors()) return false;
 
@@ -86,6 +91,7 @@ class CaseReader {
     }
     std::optional<ModelInputs> files = BindModelInputs(model, "", descriptor, common_, diagnostics);
     if (!files) return;
+    AddSources(model, files->resources, roles_);
     files->resources.Fill();
     ModelRun run(model, files->resources, std::move(files->bound));
     std::vector<std::vector<LoadedTensor>> inputs(model.dispatchables().size());
@@ -118,6 +124,7 @@ class CaseReader {
   const BenchOptions& options_;
   const CommonOptions& common_;
   std::vector<BenchCase>& cases_;
+  FileRoles& roles_;
   std::set<std::string> names_;
 };
 
@@ -138,9 +145,9 @@ void RequireOneUseOfStandardInput(const BenchOptions& options) {
 }  // namespace
 
 ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
-                          std::vector<BenchCase>& cases) {
+                          std::vector<BenchCase>& cases, FileRoles& roles) {
   RequireOneUseOfStandardInput(options);
-  CaseReader reader(options, common, cases);
+  CaseReader reader(options, common, cases, roles);
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
     status = std::max(status, reader.Read(argument));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/exit_status.h"
+#include "app/file_roles.h"
 #include "app/options.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
@@ -17,8 +18,9 @@ struct BenchCase {
   std::vector<LoadedTensor> inputs;  // without data where values are to be made up
 };
 
-// Appends the operators of all documents, in order. Faults are printed, and the status is theirs.
+// Appends the operators of all documents, in order, and adds the files that are read. Faults are
+// printed, and the status is theirs.
 ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
-                          std::vector<BenchCase>& cases);
+                          std::vector<BenchCase>& cases, FileRoles& roles);
 
 }  // namespace dmlop

@@ -51,8 +51,9 @@ struct BenchLibrary {
   // The largest caches of the machine, all of them together, in bytes; 0 if that is not known.
   int64_t (*LastLevelCacheBytes)();
 
-  // Google Benchmark's JSON. `context` is added to what it says about the machine.
-  std::string (*Json)(std::span<const JsonEntry> entries,
+  // Google Benchmark's JSON. `context` is added to what it says about the machine, of which the
+  // process may use `cpus`.
+  std::string (*Json)(std::span<const JsonEntry> entries, int cpus,
                       const std::map<std::string, std::string>& context);
 };
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/parallel.h"
 #include "core/kernels/isa.h"
 
 namespace dmlop {
@@ -36,7 +36,7 @@ std::string Governor() {
 Machine DescribeMachine() {
   Machine machine;
   machine.cpu_model = CpuModel();
-  machine.cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  machine.cpus = AvailableCores();
   machine.isa = CurrentIsa();
   machine.governor = Governor();
   getloadavg(&machine.load_average, 1);

@@ -7,7 +7,7 @@ namespace dmlop {
 
 struct Machine {
   std::string cpu_model;
-  int cpus = 1;             // that are online
+  int cpus = 1;             // that the process may use
   std::string isa;          // that the kernels use
   std::string governor;     // of the processor's frequency; empty: there is none to be seen
   double load_average = 0;  // of the last minute

@@ -147,9 +147,11 @@ std::vector<Run> RunsOf(const JsonEntry& entry) {
   return runs;
 }
 
-std::string Json(std::span<const JsonEntry> entries,
+std::string Json(std::span<const JsonEntry> entries, int cpus,
                  const std::map<std::string, std::string>& context) {
   Initialize();
+  // The library counts those of the machine, in an object that it keeps for itself.
+  const_cast<benchmark::CPUInfo&>(benchmark::CPUInfo::Get()).num_cpus = cpus;
   for (const auto& [key, value] : context) benchmark::AddCustomContext(key, value);
   std::ostringstream text;
   benchmark::JSONReporter reporter;

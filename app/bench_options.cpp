@@ -67,7 +67,7 @@ void AddRows(CLI::App& command, BenchOptions& options) {
           [&options](const std::vector<std::string>& lists) {
             for (const std::string& list : lists) AddThreadCounts(list, options.threads);
           },
-          "Numbers of threads (default: all cores)")
+          "Numbers of threads (default: of the cores it may use)")
       ->allow_extra_args(false)
       ->type_name("N,...");
   AddChoice(

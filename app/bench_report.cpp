@@ -138,10 +138,11 @@ std::string JsonText(const BenchReport& report, const BenchLibrary& library) {
     entries.push_back(LimitEntryOf(row));
   }
   const Machine& machine = report.machine;
-  return library.Json(entries, {{"dmlop_version", DMLOP_VERSION},
-                                {"cpu_model", machine.cpu_model},
-                                {"isa", machine.isa},
-                                {"governor", GovernorText(machine)}});
+  return library.Json(entries, machine.cpus,
+                      {{"dmlop_version", DMLOP_VERSION},
+                       {"cpu_model", machine.cpu_model},
+                       {"isa", machine.isa},
+                       {"governor", GovernorText(machine)}});
 }
 
 }  // namespace dmlop

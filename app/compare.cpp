@@ -5,6 +5,7 @@
 
 #include "app/commands.h"
 #include "app/comparison_text.h"
+#include "app/file_roles.h"
 #include "app/map_text.h"
 #include "app/output.h"
 #include "app/picture.h"
@@ -58,7 +59,7 @@ class CompareFiles {
     if (!common_.quiet) {
       const Json json = {{"equal", false},
                          {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
-      PrintResult((is_json() ? json.dump() : fmt::format("{}", fmt::join(mismatches, "\n"))) +
+      PrintResult((is_json() ? Utf8Text(json) : fmt::format("{}", fmt::join(mismatches, "\n"))) +
                   "\n");
     }
     if (draws()) {
@@ -101,6 +102,11 @@ class CompareFiles {
 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
   if (!options.picture.empty()) CheckPicturePath(options.picture);
+  FileRoles roles;
+  roles.ReadsTensor(options.actual, "the actual tensor");
+  roles.ReadsTensor(options.expected, "the expected tensor");
+  roles.Writes(options.picture, "the picture");
+  roles.RequireSeparate();
   return CompareFiles(options, common).Execute();
 }
 

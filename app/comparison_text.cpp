@@ -175,7 +175,7 @@ std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& 
   json["worst"] = DifferenceJson(comparison.worst, tensor);
   json["ulpHistogram"] = UlpHistogramJson(comparison);
   if (map != nullptr) json["map"] = MapJson(*map);
-  return json.dump() + "\n";
+  return Utf8Text(json) + "\n";
 }
 
 }  // namespace dmlop

@@ -10,9 +10,10 @@ namespace dmlop {
 Descriptor ReadDescriptor(const std::string& argument) {
   if (argument.starts_with('{')) return {"<command line>", "", argument};
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
-  if (argument == kStandardStream) return {kStandardInputName, "", std::move(text)};
-  if (IsStream(argument)) return {argument, "", std::move(text)};
-  return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text)};
+  if (argument == kStandardStream) return {kStandardInputName, "", std::move(text), argument};
+  if (IsStream(argument)) return {argument, "", std::move(text), argument};
+  return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text),
+          argument};
 }
 
 void RequireOneReader(const std::string& argument, const std::vector<std::string>& files) {

@@ -16,6 +16,7 @@ struct Descriptor {
   std::string name;    // for messages
   std::string folder;  // what its bindings are relative to
   std::string text;
+  std::string path{};  // of the file that it was read from; empty: none
 };
 
 // How messages call the document that standard input is.

@@ -213,7 +213,7 @@ std::string ExplanationJson(const Explanation& explanation) {
   if (explanation.calculation) {
     json["calculation"] = CalculationJson(*explanation.calculation, explanation);
   }
-  return json.dump() + "\n";
+  return Utf8Text(json) + "\n";
 }
 
 }  // namespace dmlop

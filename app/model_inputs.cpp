@@ -1,5 +1,7 @@
 #include "app/model_inputs.h"
 
+#include <fmt/format.h>
+
 #include "app/diagnostic_text.h"
 #include "app/output.h"
 #include "core/model/model_memory.h"
@@ -18,6 +20,16 @@ std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std
   }
   if (diagnostics.has_errors()) return std::nullopt;
   return ModelInputs{std::move(resources), std::move(bound)};
+}
+
+std::string RoleOf(const ModelResource& resource) {
+  return fmt::format("resource '{}'", resource.name);
+}
+
+void AddSources(const ModelDocument& model, const ModelResources& resources, FileRoles& roles) {
+  for (const ModelResources::SourceFile& source : resources.files()) {
+    roles.ReadsTensor(source.path, RoleOf(model.resources()[source.resource]));
+  }
 }
 
 }  // namespace dmlop

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/descriptor.h"
+#include "app/file_roles.h"
 #include "core/model/model_bindings.h"
 
 namespace dmlop {
@@ -19,5 +20,11 @@ struct ModelInputs {
 std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
                                            const Descriptor& descriptor,
                                            const CommonOptions& common, Diagnostics& diagnostics);
+
+// What a resource's file is to the command.
+std::string RoleOf(const ModelResource& resource);
+
+// Adds the files that the resources are filled from.
+void AddSources(const ModelDocument& model, const ModelResources& resources, FileRoles& roles);
 
 }  // namespace dmlop

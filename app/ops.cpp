@@ -143,7 +143,7 @@ ExitStatus OpsCommand(const OpsOptions& options) {
       text += fmt::format("{:<22} {}\n", name, Summary(desc));
       list.push_back(DescriptionJson(desc, options.level));
     }
-    PrintResult(json ? list.dump(2) + "\n" : text);
+    PrintResult(json ? Utf8Text(list, 2) + "\n" : text);
     return ExitStatus::kSuccess;
   }
   const auto desc = MakeOperator(options.name);
@@ -152,7 +152,7 @@ ExitStatus OpsCommand(const OpsOptions& options) {
                 fmt::format("'{}' is not one of dmlop's operators{}", options.name,
                             DidYouMean(options.name, OperatorNames())));
   }
-  PrintResult(json ? DescriptionJson(*desc, options.level).dump(2) + "\n"
+  PrintResult(json ? Utf8Text(DescriptionJson(*desc, options.level), 2) + "\n"
                    : DescriptionText(*desc, options.level));
   return ExitStatus::kSuccess;
 }

@@ -88,7 +88,8 @@ CLI::Option* AddSync(CLI::App& command, bool& sync) {
 }
 
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
-  AddWhole(command, "-t,--threads", "Threads (default: all cores)", threads, 1, kMostThreads);
+  AddWhole(command, "-t,--threads", "Threads (default: as many as the cores it may use)", threads,
+           1, kMostThreads);
 }
 
 void AddTolerance(CLI::App& command, Tolerance& tolerance) {

@@ -64,14 +64,26 @@ class CommandLine {
     command.callback([this, chosen = entry.declare(command, common_)] { command_ = chosen; });
   }
 
-  // From the last to the first, as the library takes them. It would take "[0, 1]" apart as a list,
-  // but not with a space behind.
+  // From the last to the first, as the library takes them.
   static std::vector<std::string> Arguments(int argc, char** argv) {
     std::vector<std::string> arguments;
-    for (int i = argc - 1; i > 0; --i) {
-      arguments.emplace_back(argv[i]);
-      if (arguments.back().starts_with('[')) arguments.back() += ' ';
+    bool are_options = true;
+    for (int i = 1; i < argc; ++i) {
+      const std::string_view text = argv[i];
+      if (text == "--") are_options = false;
+      // A short option's "=" is none of its value, as with a long one's.
+      const bool is_assigned =
+          are_options && text.size() > 2 && text[0] == '-' && text[1] != '-' && text[2] == '=';
+      if (is_assigned && text.size() == 3) {
+        arguments.insert(arguments.end(), {std::string(text.substr(0, 2)), ""});
+      } else if (is_assigned) {
+        arguments.push_back(fmt::format("{}{}", text.substr(0, 2), text.substr(3)));
+      } else {
+        // The library would take "[0, 1]" apart as a list, but not with a space behind.
+        arguments.push_back(fmt::format("{}{}", text, text.starts_with('[') ? " " : ""));
+      }
     }
+    std::reverse(arguments.begin(), arguments.end());
     return arguments;
   }
 

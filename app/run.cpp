@@ -7,6 +7,7 @@
 #include "app/descriptor.h"
 #include "app/diagnostic_text.h"
 #include "app/engine.h"
+#include "app/file_roles.h"
 #include "app/output.h"
 #include "app/run_model.h"
 #include "app/run_report.h"
@@ -93,10 +94,11 @@ class OperatorRun {
     if (case_) RequireOneReader(options_.descriptor, case_->InputPaths());
   }
 
-  // Each file takes one tensor; standard output takes tensors or text, not both, and a terminal
-  // takes no tensors.
+  // Files are used for one thing each; standard output takes tensors or text, not both, and a
+  // terminal takes no tensors.
   void CheckOutputs() {
     expected_ = case_->Assign(TensorRole::kOutput, options_.expected);
+    LeaveComparedFilesAlone();
     std::string streamed;
     std::string printed;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
@@ -105,7 +107,7 @@ class OperatorRun {
       if (path.empty() && ExpectedFor(slot).empty()) printed = DisplayName(slot.path);
       if (!path.empty()) CheckTarget(path, DisplayName(slot.path));
     }
-    if (!options_.report.empty() && !IsDevice(options_.report)) ClaimTarget(options_.report);
+    RequireSeparateFiles();
     const bool report_is_printed =
         options_.report == kStandardStream || options_.report == "/dev/stdout";
     if (report_is_printed && printed.empty()) printed = "the report";
@@ -124,12 +126,33 @@ class OperatorRun {
                   fmt::format("{} is a terminal; {} is binary",
                               path == kStandardStream ? "standard output" : path, tensor));
     }
-    if (!IsDevice(path)) ClaimTarget(path);
   }
 
-  void ClaimTarget(const std::string& path) {
-    if (targets_.insert(IdentityOf(path)).second) return;
-    throw Error(ErrorKind::kUsage, fmt::format("{} cannot take two outputs", path));
+  // What is compared is written where the command line asks for it, not where the document does.
+  void LeaveComparedFilesAlone() {
+    std::set<std::string> asked;
+    for (const FileArgument& file : case_->Assign(TensorRole::kOutput, options_.outputs)) {
+      asked.insert(file.name);
+    }
+    for (const FileArgument& file : expected_) {
+      if (!asked.contains(file.name)) document_->bindings().erase(file.name);
+    }
+  }
+
+  void RequireSeparateFiles() const {
+    FileRoles roles;
+    roles.Reads(descriptor_.path, "the descriptor");
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+      roles.ReadsTensor(case_->PathOf(slot), DisplayName(slot.path));
+    }
+    for (const FileArgument& file : expected_) {
+      roles.Reads(file.path, "the golden file of " + DisplayName(file.name));
+    }
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+      roles.WritesTensor(case_->PathOf(slot), DisplayName(slot.path));
+    }
+    roles.Writes(options_.report, "the report");
+    roles.RequireSeparate();
   }
 
   std::string ExpectedFor(const TensorSlot& slot) const {
@@ -160,8 +183,9 @@ class OperatorRun {
     RunInto(desc, inputs, outputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
-      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} threads with {}\n", Name(desc),
-                               times_.run_seconds * 1e3, ThreadCount(), CurrentIsa()));
+      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} thread{} with {}\n", Name(desc),
+                               times_.run_seconds * 1e3, ThreadCount(),
+                               ThreadCount() == 1 ? "" : "s", CurrentIsa()));
     }
   }
 
@@ -216,7 +240,6 @@ class OperatorRun {
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<FileArgument> expected_;
-  std::set<std::string> targets_;  // identities of the files to be written
   std::vector<Output> outputs_;
   ReportedFiles reported_;
   RunTimes times_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "app/model_inputs.h"
 #include "app/output.h"
@@ -34,7 +35,7 @@ class ModelFiles {
   // Keeps what the resource holds now.
   void Write(const std::string& resource, const std::string& target_path,
              const ModelRun::FileContent& content) {
-    const std::string path = (fs::path(folder_) / target_path).string();
+    const std::string path = PathOf(folder_, target_path);
     if (IsStream(path)) {
       return WriteStream(path, {std::as_bytes(std::span(content.header)), content.data});
     }
@@ -43,6 +44,10 @@ class ModelFiles {
     WriteContent(content, path, file);
     if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
     files_.Add(std::move(file));
+  }
+
+  static std::string PathOf(const std::string& folder, const std::string& target_path) {
+    return (fs::path(folder) / target_path).string();
   }
 
   OutputSet& files() { return files_; }
@@ -77,10 +82,12 @@ class ModelFiles {
 // One run of a model. The steps are members in the order in which they are called.
 class ModelExecution {
  public:
-  ModelExecution(const RunOptions& options, const CommonOptions& common, const ModelDocument& model)
-      : options_(options), common_(common), model_(model) {}
+  ModelExecution(const RunOptions& options, const CommonOptions& common,
+                 const Descriptor& descriptor, const ModelDocument& model)
+      : options_(options), common_(common), descriptor_(descriptor), model_(model) {}
 
   void Execute(ModelResources& resources, BoundModel bound) {
+    RequireSeparateFiles(resources);
     const Clock::time_point start = Clock::now();
     resources.Fill();
     ModelRun run(model_, resources, std::move(bound));
@@ -93,6 +100,22 @@ class ModelExecution {
   }
 
  private:
+  void RequireSeparateFiles(const ModelResources& resources) const {
+    FileRoles roles;
+    roles.Reads(descriptor_.path, "the model");
+    AddSources(model_, resources, roles);
+    std::set<std::pair<size_t, std::string>> written;  // what a resource has last is kept
+    for (const ModelCommand& command : model_.commands()) {
+      const auto* write = std::get_if<WriteFileCommand>(&command.what);
+      if (write == nullptr || !written.emplace(write->resource, write->target_path).second)
+        continue;
+      roles.WritesTensor(ModelFiles::PathOf(options_.output_folder, write->target_path),
+                         RoleOf(model_.resources()[write->resource]));
+    }
+    roles.Writes(options_.report, "the report");
+    roles.RequireSeparate();
+  }
+
   void Carry(size_t number, ModelRun& run) {
     const auto& what = model_.commands()[number].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
@@ -127,6 +150,7 @@ class ModelExecution {
 
   const RunOptions& options_;
   const CommonOptions& common_;
+  const Descriptor& descriptor_;
   const ModelDocument& model_;
   ModelFiles files_{options_.output_folder, !options_.report.empty()};
   RunTimes times_;
@@ -141,7 +165,8 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
   std::optional<ModelInputs> inputs =
       BindModelInputs(model, options.input_folder, descriptor, common, diagnostics);
   if (!inputs) return StatusOf(diagnostics);
-  ModelExecution(options, common, model).Execute(inputs->resources, std::move(inputs->bound));
+  ModelExecution(options, common, descriptor, model)
+      .Execute(inputs->resources, std::move(inputs->bound));
   return ExitStatus::kSuccess;
 }
 

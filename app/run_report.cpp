@@ -16,7 +16,10 @@ namespace dmlop {
 namespace {
 
 Json FileJson(const ReportedFile& file) {
-  return {{"tensor", file.tensor}, {"path", file.path}, {"sha256", file.sha256}};
+  Json json = {{"tensor", file.tensor}};
+  SetPath("path", file.path, json);
+  json["sha256"] = file.sha256;
+  return json;
 }
 
 Json ComparisonsJson(const std::vector<ReportedComparison>& comparisons) {
@@ -73,7 +76,7 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
                  {"tolerance", ToleranceJson(files.tolerance)}});
   }
   json.update({{"threads", ThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
-  return json.dump(2) + "\n";
+  return Utf8Text(json, 2) + "\n";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "app/commands.h"
 #include "app/diagnostic_text.h"
+#include "app/file_roles.h"
 #include "app/histogram_text.h"
 #include "app/map_text.h"
 #include "app/output.h"
@@ -101,9 +102,14 @@ class Show {
  private:
   void CheckPicture(const std::vector<ShownFile>& files) const {
     CheckPicturePath(options_.picture);
-    if (files.size() == 1 && files[0].slices.size() <= 1) return;
-    throw Error(ErrorKind::kUsage,
-                options_.picture + ": a picture shows one tensor; there are several");
+    if (files.size() > 1 || files[0].slices.size() > 1) {
+      throw Error(ErrorKind::kUsage,
+                  options_.picture + ": a picture shows one tensor; there are several");
+    }
+    FileRoles roles;
+    roles.ReadsTensor(files[0].path, "the tensor");
+    roles.Writes(options_.picture, "the picture");
+    roles.RequireSeparate();
   }
 
   // False where a slice does not fit.

@@ -29,7 +29,7 @@ struct Axis {
 // with an x between them.
 std::string NamePart(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return Utf8Text(value);
   std::string text;
   for (const Json& element : value) text += (text.empty() ? "" : "x") + NamePart(element);
   return text;
@@ -67,7 +67,7 @@ class Sweep {
   std::string Describe(int64_t number) const {
     std::string text;
     ForEachAxis(number, [&](const Axis& axis, const Json& value) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis.name, value.dump());
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis.name, Utf8Text(value));
     });
     return text;
   }
@@ -206,7 +206,7 @@ class Expansion {
     ParallelFor(end - begin, 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (int64_t i = first; i < past; ++i) {
         const size_t k = static_cast<size_t>(i);
-        texts[k] = sweep.Case(begin + i).dump();
+        texts[k] = Utf8Text(sweep.Case(begin + i));
         outcomes[k] = Judge({line_number, texts[k]});
       }
     });

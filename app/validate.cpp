@@ -135,7 +135,9 @@ Json DiagnosticJson(const Diagnostic& diagnostic, PositionFinder& positions) {
 }
 
 std::string VerdictJson(const Verdict& verdict) {
-  Json json = {{"document", verdict.descriptor.name}, {"valid", verdict.valid()}};
+  Json json;
+  SetPath("document", verdict.descriptor.name, json);
+  json["valid"] = verdict.valid();
   if (verdict.valid()) {
     json["minimumFeatureLevel"] = ToString(MinimumFeatureLevel(verdict));
     json["bytesRead"] = BytesOf(verdict, TensorRole::kInput);
@@ -150,8 +152,7 @@ std::string VerdictJson(const Verdict& verdict) {
   }
   if (verdict.diagnostics.omitted() > 0) json["omitted"] = verdict.diagnostics.omitted();
   if (verdict.file_error) json["fileError"] = verdict.file_error->what();
-  // Text that is not UTF-8 may be quoted in a message.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Utf8Text(json) + "\n";
 }
 
 void PrintComplete(Verdict& verdict, const CommonOptions& common) {

@@ -85,6 +85,18 @@ class InstallTest(unittest.TestCase):
         run(COMPILER, "-std=c++20", CONSUMER / "main.cpp", "-o", self.folder / "by_flags", *flags)
         self.assertEqual(run(self.folder / "by_flags", env={"LD_LIBRARY_PATH": str(self.prefix / "lib")}), SUMS)
 
+    def test_the_example_of_the_header_runs(self):
+        header = (ROOT / "core/api/operator.h").read_text()
+        example = "".join(line.removeprefix("//") + "\n" for line in header.split("#pragma once")[0].splitlines()
+                          if line.startswith("//   "))
+        name, values = re.search(r"// (\w+) is \{(.*)\}", example).groups()
+        source = self.folder / "example.cpp"
+        source.write_text(f"#include <dmlop/operator.h>\n#include <cstdio>\nint main() {{\n{example}"
+                          f'for (const float x : {name}) std::printf("%g, ", x);\n}}\n')
+        program = self.folder / "example"
+        run(COMPILER, "-std=c++20", source, "-o", program, f"-I{self.prefix}/include", f"-L{self.prefix}/lib", "-ldmlop")
+        self.assertEqual(run(program, env={"LD_LIBRARY_PATH": str(self.prefix / "lib")}), values + ", ")
+
     def test_the_library_refuses_what_is_wrong(self):
         source = self.folder / "wrong.cpp"
         source.write_text(r'''

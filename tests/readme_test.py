@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
-"""Every row of README.md's tables names tests, and they exist."""
+"""Every row of this folder's README.md names tests, and they exist; every command of the project's runs."""
 
 import pathlib
 import re
+import shutil
+import subprocess
+import sys
 import unittest
 
+import numpy as np
+
+sys.dont_write_bytecode = True
 TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS / "app"))
+from program import DMLOP, ROOT, ProgramTest
+
 ROW = re.compile(r"\|(.+)\|(.+)\|(.+)\|")
 
 
@@ -23,6 +32,54 @@ class ReadmeTest(unittest.TestCase):
                 for path, name in names:
                     text = (TESTS / path).read_text()
                     self.assertTrue(re.search(rf"\b{re.escape(name)}\b", text), name)
+
+
+# Commands that say with their status that files differ, or that a document is not valid.
+STATUS = {"dmlop compare gpu.npy cpu.npy": 1, "dmlop validate broken.json": 3}
+
+# Blocks that are not run: they install packages and build the project, within which this test runs.
+NOT_RUN = {"./dev demo", "./dev test"}
+
+
+class ExamplesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / "testdata/demo/x.npy", self.folder)
+        sums = self.load("x").sum(0, keepdims=True)
+        self.save(gpu=sums, cpu=np.nextafter(sums, np.float32(0)))
+        case = {"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]},
+                "bindings": {"InputTensor": "x.npy", "OutputTensor": "golden.npy"}}
+        self.write("cases.jsonl", case)
+        broken = '{"type": "REDUCE", "desc": {"Function": "SUM", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}, '
+        self.write("broken.json", (broken + '"Axes": [').ljust(130) + "4]}}")  # the axis is in column 131
+
+    @staticmethod
+    def commands():
+        """Each command of a console with what is shown below it, and those of the shell."""
+        text = (ROOT / "README.md").read_text()
+        found = []
+        for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S):
+            if kind == "console":
+                found += [(c, shown) for c, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
+            else:
+                found += [(line, "") for line in block.splitlines()]
+        return [(re.sub(r"\s+# .*", "", command), shown.strip()) for command, shown in found]
+
+    def test_every_command_runs_and_prints_what_is_shown(self):
+        commands = self.commands()
+        self.assertGreater(len(commands), 10)
+        self.assertLess(NOT_RUN, {command for command, _ in commands})
+        for command, shown in commands:
+            with self.subTest(command):
+                if command in NOT_RUN:
+                    continue
+                if command.startswith("cat "):
+                    self.write(command.removeprefix("cat "), shown + "\n")
+                done = subprocess.run(["bash", "-c", f'dmlop() {{ {DMLOP} "$@"; }}; {command}'], cwd=self.folder,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+                expected = next((s for begin, s in STATUS.items() if command.startswith(begin)), 0)
+                self.assertEqual(done.returncode, expected, done.stdout)
+                self.assertTrue(done.stdout.startswith(shown), done.stdout)
 
 
 if __name__ == "__main__":

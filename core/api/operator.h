@@ -1,8 +1,11 @@
 // DirectML's tensor operators on the CPU: the text of a descriptor and buffers in, the result out.
 //
-//   const dmlop::Operator sum(R"({"type": "REDUCE", "desc": {
-//       "Function": "SUM", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}}})");
-//   sum.Run({std::as_bytes(std::span(x))}, {std::as_writable_bytes(std::span(y))});
+//   const float x[] = {1, 2, 3, 4, 5, 6};
+//   float sums[3];
+//   const dmlop::Operator reduce(R"({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0],
+//       "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}}})");
+//   reduce.Run({std::as_bytes(std::span(x))}, {std::as_writable_bytes(std::span(sums))});
+//   // sums is {5, 7, 9}
 //
 // The descriptor is what dmlop-descriptor(5) describes, without bindings: every input has its
 // DataType and Sizes. The result's bits depend on the descriptor and the inputs' values alone.
@@ -67,8 +70,9 @@ class DMLOP_API Operator {
   std::unique_ptr<const State> state_;
 };
 
-// Bounds the threads that the process computes with, at least 1; at first, the cores that it may
-// use. Not to be called while an operator runs.
+// Sets how many threads the process computes with, at least 1; at first, as many as the cores that
+// it may use. Throws std::invalid_argument for fewer, and std::runtime_error where the system has
+// not so many. Not to be called while an operator runs.
 DMLOP_API void SetMaximumThreads(int count);
 
 // "0.1.0"

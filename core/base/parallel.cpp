@@ -1,27 +1,43 @@
 #include "core/base/parallel.h"
 
+#include <fmt/format.h>
+#include <sched.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #ifdef DMLOP_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
 #include <algorithm>
+#include <latch>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "core/base/error.h"
 #include "core/base/progress.h"
 
 namespace dmlop {
 namespace {
 
+constexpr int kMostCores = 1 << 20;
+
+struct CpuSetFree {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+
 struct Limit {
-  // The cores that the process may use. TBB knows too, but loads a topology library to find out.
-  int count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  int count = AvailableCores();
   std::optional<tbb::global_control> control;
+  // For more threads than TBB would use by itself, which are as many as there are cores. Otherwise
+  // each thread that calls has an arena of its own.
+  std::optional<tbb::task_arena> arena;
 };
 
 Limit& ThreadLimit() {
@@ -48,8 +64,12 @@ class InBody {
 class Order {
  public:
 #ifdef DMLOP_THREAD_SANITIZER
-  void Pass() { __tsan_release(this); }
-  void Await() { __tsan_acquire(this); }
+  void Pass() {
+    __tsan_release(this);
+  }
+  void Await() {
+    __tsan_acquire(this);
+  }
 #else
   void Pass() {}
   void Await() {}
@@ -61,21 +81,60 @@ void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
   Order start;
   Order end;
   start.Pass();
-  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
-                    [&](const tbb::blocked_range<int64_t>& range) {
-                      const InBody in_body;
-                      start.Await();
-                      body(range.begin(), range.end());
-                      end.Pass();
-                    });
+  const auto run = [&] {
+    tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+                      [&](const tbb::blocked_range<int64_t>& range) {
+                        const InBody in_body;
+                        start.Await();
+                        body(range.begin(), range.end());
+                        end.Pass();
+                      });
+  };
+  if (ThreadLimit().arena) {
+    ThreadLimit().arena->execute(run);
+  } else {
+    run();
+  }
   end.Await();
+}
+
+// TBB ends the process where it gets no more threads, so whether there are so many is found before.
+void RequireThreads(int count) {
+  std::latch end(1);
+  std::vector<std::jthread> threads;
+  try {
+    for (int i = 1; i < count; ++i) threads.emplace_back([&] { end.wait(); });
+  } catch (const std::system_error&) {
+    end.count_down();
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("there are no {} threads to be had; the system ends at {}", count,
+                            threads.size() + 1));
+  }
+  end.count_down();
 }
 
 }  // namespace
 
+// The C++ library counts those of the machine. TBB knows too, but loads a topology library for it.
+int AvailableCores() {
+  for (int size = CPU_SETSIZE; size <= kMostCores; size *= 2) {
+    const std::unique_ptr<cpu_set_t, CpuSetFree> set(CPU_ALLOC(static_cast<size_t>(size)));
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(size));
+    if (set && sched_getaffinity(0, bytes, set.get()) == 0) {
+      return std::max(1, CPU_COUNT_S(bytes, set.get()));
+    }
+  }
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 void SetThreadCount(int count) {
   Limit& limit = ThreadLimit();
   limit.count = count;
+  limit.arena.reset();
+  if (count > AvailableCores()) {
+    RequireThreads(count);
+    limit.arena.emplace(count);
+  }
   limit.control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
 }
 

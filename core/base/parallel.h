@@ -6,7 +6,13 @@
 
 namespace dmlop {
 
-// The number of threads that loops may use, at least 1. Results never depend on it.
+// The number of cores that the process may use, by its affinity.
+int AvailableCores();
+
+// The number of threads that loops run on, at least 1, as far as they have ranges for them; at
+// first, the available cores. Throws an Error of kind kFileSystem where the system does not have so
+// many. It may be larger than the number of cores. Results never depend on
+// it.
 void SetThreadCount(int count);
 int ThreadCount();
 

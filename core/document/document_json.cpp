@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/utf8.h"
 #include "core/document/operator_document.h"
 #include "core/ops/field_visitor.h"
 
@@ -97,15 +98,27 @@ Json AsWritten(JsonCursor value) {
   }
 }
 
+std::string Utf8Text(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+void SetPath(std::string_view name, const std::string& path, Json& json) {
+  json[std::string(name)] = path;
+  if (ValidCharacters(path) == path.size()) return;
+  std::string hex;
+  for (const char byte : path) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  json[fmt::format("{}Bytes", name)] = hex;
+}
+
 std::string Pretty(const Json& json, size_t indent) {
-  if (!json.is_structured() || json.empty()) return json.dump();
+  if (!json.is_structured() || json.empty()) return Utf8Text(json);
   const bool one_line = json.is_array() && IsFlat(json);
   const std::string separator =
       one_line ? ", " : fmt::format(",\n{}", std::string(indent + 2, ' '));
   std::string text;
   for (const auto& [key, value] : json.items()) {
     if (!text.empty()) text += separator;
-    if (json.is_object()) text += Json(key).dump() + ": ";
+    if (json.is_object()) text += Utf8Text(Json(key)) + ": ";
     text += Pretty(value, indent + 2);
   }
   if (one_line) return "[" + text + "]";

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/io/json.h"
 #include "core/ops/operator.h"
@@ -17,7 +18,15 @@ Json OperatorJson(const OperatorDesc& op);
 // A value of a document as it was written, without comments.
 Json AsWritten(JsonCursor value);
 
-// Like Json::dump(2), but with arrays of plain values on one line.
+// The text of what people and files are called may have bytes that are not UTF-8. They become
+// U+FFFD; `indent` is that of Json::dump.
+std::string Utf8Text(const Json& json, int indent = -1);
+
+// Sets a member to a path. Where the path is not UTF-8, a member NAMEBytes beside has its bytes in
+// hexadecimal.
+void SetPath(std::string_view name, const std::string& path, Json& json);
+
+// Like Utf8Text(json, 2), but with arrays of plain values on one line.
 std::string Pretty(const Json& json, size_t indent = 0);
 
 }  // namespace dmlop

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+#include <filesystem>
 #include <set>
 
 #include "core/base/error.h"
@@ -17,6 +17,7 @@ namespace {
 
 struct NamedArray {
   std::string_view field;
+  std::string_view count;  // the field that counts it
   bool left_out = false;
   std::optional<uint32_t> stated_count;
 };
@@ -25,17 +26,19 @@ struct NamedArray {
 struct ArrayFinder : FieldVisitor {
   TensorRole role;
   std::optional<NamedArray> found;
+  std::string_view last_name;
   std::optional<uint32_t> last_count;
 
   explicit ArrayFinder(TensorRole r) : role(r) {}
 
   template <typename A>
-  void Count(std::string_view, std::optional<uint32_t>& count, A&) {
+  void Count(std::string_view name, std::optional<uint32_t>& count, A&) {
+    last_name = name;
     last_count = count;
   }
   void Tensors(std::string_view name, TensorRole of,
                std::optional<std::vector<TensorDesc>>& descs) {
-    if (of == role) found = {name, !descs, last_count};
+    if (of == role) found = {name, last_name, !descs, last_count};
   }
 };
 
@@ -81,22 +84,40 @@ void CompleteDesc(const ConstTensorView& view, const std::string& path, TensorDe
   desc.sizes = std::move(sizes);
 }
 
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+
+// The path of the tensor that "Field", "Field/1" or "Field[1]" may name; empty for what is no name
+// of a field.
+std::string TensorPath(std::string_view name) {
+  const size_t end = std::min(name.find_first_of("/["), name.size());
+  const std::string_view field = name.substr(0, end);
+  const size_t letters = field.find_first_not_of(kLetters);
+  if (field.empty() || letters == 0) return "";
+  if (letters != std::string_view::npos &&
+      field.find_first_not_of(kDigits, letters) != std::string_view::npos) {
+    return "";
+  }
+  if (end == name.size()) return std::string(field);
+  std::string_view index = name.substr(end + 1);
+  if (name[end] == '[') {
+    if (!index.ends_with(']')) return "";
+    index.remove_suffix(1);
+  }
+  if (index.empty() || index.find_first_not_of(kDigits) != std::string_view::npos) return "";
+  return fmt::format("{}/{}", field, index);
+}
+
 FileArgument TakeApart(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return {"", text};
-  std::string name = text.substr(0, equals);
-  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '[' || c == ']';
-  });
-  if (!is_name || std::isdigit(static_cast<unsigned char>(name[0])) || name[0] == '/') {
-    return {"", text};
-  }
-  const size_t bracket = name.find('[');
-  if (bracket != std::string::npos && name.ends_with(']')) {
-    name[bracket] = '/';
-    name.pop_back();
-  }
-  return {name, text.substr(equals + 1)};
+  const std::string name = TensorPath(std::string_view(text).substr(0, equals));
+  return name.empty() ? FileArgument{"", text} : FileArgument{name, text.substr(equals + 1)};
+}
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
 }
 
 }  // namespace
@@ -117,27 +138,33 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
     const bool known = array->stated_count || bound > 0;
     if (known && count <= kMaxImpliedTensors) document_.SizeLeftOutTensors(role, count);
   }
-  for (const FileArgument& file : Assign(role, arguments)) {
-    document_.bindings()[file.name] = {file.path, std::nullopt, std::nullopt};
+  try {
+    for (const FileArgument& file : Assign(role, arguments)) {
+      document_.bindings()[file.name] = {file.path, std::nullopt, std::nullopt};
+    }
+  } catch (const Error& error) {
+    if (!usage_fault_) usage_fault_ = error;
   }
 }
 
 std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
                                                const std::vector<std::string>& arguments) const {
   if (arguments.empty()) return {};
-  std::vector<FileArgument> files;
-  for (const std::string& argument : arguments) files.push_back(FileArgument::Parse(argument));
-
   const std::vector<TensorSlot> slots = Slots(role);
   std::set<std::string> known;
   for (const TensorSlot& slot : slots) known.insert(slot.path);
+  std::vector<FileArgument> files;
   std::set<std::string> taken;
-  for (const FileArgument& file : files) {
+  for (const std::string& argument : arguments) {
+    FileArgument& file = files.emplace_back(FileArgument::Parse(argument));
+    const bool is_unknown = !file.name.empty() && !known.contains(file.name);
+    if (is_unknown && Exists(argument)) file = {"", argument};  // whose name has an =
     if (file.name.empty()) continue;
-    if (!known.contains(file.name)) {
+    if (is_unknown) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("{} has no {} '{}'; it has {}", Name(document_.op()), KindOf(role),
-                              DisplayName(file.name), NamesOf(slots)));
+                  fmt::format("{} has no {} '{}'; it has {}; a file of that name is written ./{}",
+                              Name(document_.op()), KindOf(role), DisplayName(file.name),
+                              NamesOf(slots), argument));
     }
     if (!taken.insert(file.name).second) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", DisplayName(file.name)));
@@ -164,14 +191,37 @@ bool OperatorCase::ReadsStandardInput() const {
   return false;
 }
 
+bool OperatorCase::KnowsTensors(FeatureLevel level) const {
+  OperatorDesc op = document_.op();
+  Diagnostics found;
+  Complete(op);
+  Validate(op, level, found);
+  for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
+    const auto array = VisitAllFields(op, ArrayFinder(role)).found;
+    const auto is_wrong = [&](const Diagnostic& fault) {
+      return fault.pointer == array->field || fault.pointer == array->count;
+    };
+    if (array && std::any_of(found.list().begin(), found.list().end(), is_wrong)) return false;
+  }
+  return true;
+}
+
 bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
-  if (!diagnostics.has_errors()) RequireBoundInputs(/*only_incomplete=*/true);
+  if (!diagnostics.has_errors()) {
+    try {
+      if (usage_fault_) throw *usage_fault_;
+      RequireBoundInputs(/*only_incomplete=*/true);
+    } catch (const Error&) {
+      if (KnowsTensors(level)) throw;  // else the document is to blame
+    }
+  }
   try {
     Judge(level, diagnostics);
   } catch (const Error&) {
     if (diagnostics.has_errors()) return false;  // the document's own faults come first
     throw;
   }
+  if (usage_fault_ && !diagnostics.has_errors()) throw *usage_fault_;
   return !diagnostics.has_errors();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
+#include "core/base/error.h"
 #include "core/document/operator_document.h"
 #include "core/io/tensor_file.h"
 
@@ -25,11 +26,12 @@ class OperatorCase {
   explicit OperatorCase(OperatorDocument& document) : document_(document) {}
 
   // Binds files to the tensors of a role, in place of what the document binds: those without a name
-  // take the tensors in order. Throws an Error of kind kUsage for names and numbers of files that
-  // the operator does not have.
+  // take the tensors in order. What Assign throws is left to Check, for it may be the document that
+  // is wrong.
   void Bind(TensorRole role, const std::vector<std::string>& arguments);
 
   // The same assignment without binding: each argument with the path of its tensor as its name.
+  // Throws an Error of kind kUsage for names and numbers of files that the operator does not have.
   std::vector<FileArgument> Assign(TensorRole role,
                                    const std::vector<std::string>& arguments) const;
 
@@ -37,8 +39,8 @@ class OperatorCase {
   // files that the document itself names are reported at their names; those of others are thrown.
   void Judge(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The same, where inputs whose type or sizes are left out must be bound. False when the document
-  // has faults.
+  // The same, where inputs whose type or sizes are left out must be bound, and the files of the
+  // command line must have tensors. False when the document has faults.
   bool Check(FeatureLevel level, Diagnostics& diagnostics);
 
   // The names of inputs that are bound to nothing.
@@ -73,6 +75,8 @@ class OperatorCase {
     LoadedTensor tensor;
   };
 
+  // False where the document does not say how many tensors there are.
+  bool KnowsTensors(FeatureLevel level) const;
   // `only_incomplete`: of those whose type or sizes are needed to judge the document.
   std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;
@@ -85,6 +89,7 @@ class OperatorCase {
   bool ReadsStandardInput() const;
 
   OperatorDocument& document_;
+  std::optional<Error> usage_fault_;  // of the files that were to be bound
   std::vector<LoadedArray> loaded_;   // arrays that TakeFromFiles opened
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };

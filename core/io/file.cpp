@@ -193,9 +193,12 @@ bool IsTerminal(const std::string& path) {
 }
 
 std::string IdentityOf(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0) {
+    return fmt::format("{}:{}", status.st_dev, status.st_ino);
+  }
   const fs::path target = FollowLinks(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  struct stat status;
   if (stat(folder.c_str(), &status) != 0) return Followed(path).string();
   return fmt::format("{}:{}/{}", status.st_dev, status.st_ino, target.filename().string());
 }

@@ -79,8 +79,8 @@ bool IsTerminal(const std::string& path);
 // True for what is, or would be created, in the folder or below it once all links are followed.
 bool LiesIn(const std::string& path, const std::string& folder);
 
-// The same text for two paths that lead to one name of one folder, links followed, whether or not
-// there is a file. What replaces the file by renaming leaves its hard links elsewhere alone.
+// The same text for two paths that lead to one file, by any of its names, or that would: where
+// there is none yet, to one name of one folder. Links are followed.
 std::string IdentityOf(const std::string& path);
 
 // The file that a chain of symbolic links names, whether or not it exists.

@@ -309,7 +309,9 @@ class BaselineTest(BenchProgramTest):
         self.assertIn("times as long as in the baseline",
                       self.bench("--fail-over", "5%", status=1).stderr.decode())
         self.bench(status=0)  # without --fail-over it is only shown
-        self.assertEqual(self.bench("-q", "--fail-over", "5", status=1).stderr, b"")
+        said = self.bench("-q", "--fail-over", "5", "-o", "now.json", status=1)
+        self.assertEqual(said.stdout, b"")
+        self.assertRegex(said.stderr.decode(), r"\Admlop: big.json\S+ takes .* times as long as in the baseline; .*\n\Z")
 
     def test_a_row_that_is_not_slower_is_status_0(self):
         self.baseline(self.scaled(1e3))

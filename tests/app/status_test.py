@@ -1,14 +1,16 @@
 """Every exit status but success, each by all the ways to it that a script can meet."""
 
+import json
 import os
 import pty
+import subprocess
 import sys
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, JOIN, SUM, THIRDS, X, ProgramTest, start
+from program import COPY, DMLOP, JOIN, SUM, THIRDS, X, ProgramTest, start
 
 EXTENSIONS = "known extensions are .npy, .bin, .dat, .raw"
 READ_X = ["run", SUM, "-i", "x.npy"]
@@ -148,6 +150,35 @@ class StatusTest(ProgramTest):
                 self.errors_of("run", "-", stdin=document.encode(), status=3)
         self.errors_of("run", COPY, "-L", "2_0", "-i", "x.npy", status=3)
 
+    def test_3_where_the_document_leaves_open_which_tensors_there_are(self):
+        """Whatever files the command line names: they cannot be too many then, nor their names unknown."""
+        arrays = [("SPLIT", "Output", "-o"), ("JOIN", "Input", "-i")]
+        for operator, role, option in arrays:
+            for fields, message in [
+                ({f"{role}Count": 0}, "at least one tensor is needed"),
+                ({f"{role}Count": 4_000_000_000}, "a count alone may stand for up to 65536 tensors"),
+                ({f"{role}Tensors": []}, "at least one tensor is needed"),
+                ({f"{role}Count": 2, f"{role}Tensors": [{}] * 3}, "2 does not match the array, which has 3"),
+                ({f"{role}Cout": 3}, f"did you mean '{role}Count'?"),
+            ]:
+                document = json.dumps({"type": operator, "Axis": 0} | fields)
+                files = [[], [option, "x.npy"], [option, "x.npy"] * 4, [option, f"{role}Tensors/7=x.npy"],
+                         [option, "Nonsense=x.npy"], ["-i", "x.npy", "-o", "y.npy", "-o", "z.npy", "-o", "w.npy"]]
+                for bound in files:
+                    with self.subTest(document=document, files=bound):
+                        before = self.files()
+                        said = self.errors_of("run", document, *bound, status=3)
+                        self.assertIn(message, said)
+                        self.assertIn("<command line>:1:", said)
+                        self.assertEqual(self.files(), before)
+                if option == "-i":
+                    for command in (["explain", document, "OutputTensor[0,0]"], ["bench", document]):
+                        self.assertIn(message, self.errors_of(*command, *["-i", "x.npy"] * 5, status=3))
+
+    def test_2_where_the_document_says_which_tensors_there_are(self):
+        for document in (THIRDS, '{"type": "SPLIT", "Axis": 7, "OutputCount": 3}'):
+            self.assertIn("one file too many", self.errors_of("run", document, "-i", "x.npy", *["-o", "a.npy"] * 4, status=2))
+
     def test_4_is_for_a_tensor_that_does_not_fit(self):
         self.save(wrong=X.astype("f8"), flat=X.ravel())
         typed = '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
@@ -162,6 +193,26 @@ class StatusTest(ProgramTest):
 
     def test_5_is_for_what_cannot_be_read_or_written(self):
         self.check(UNREADABLE, 5)
+
+    def test_threads_are_those_that_ran(self):
+        core = min(os.sched_getaffinity(0))
+        for bound, available in ((["taskset", "-c", str(core)], 1), ([], len(os.sched_getaffinity(0)))):
+            for options, threads in (([], available), (["-t", "1"], 1), (["-t", "7"], 7)):
+                with self.subTest(bound=bound, options=options):
+                    done = subprocess.run([*bound, DMLOP, *READ_X, *options, "-v", "-o", "y.npy", "--report", "r.json"],
+                                          cwd=self.folder, capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(f" on {threads} thread{'' if threads == 1 else 's'} with ", done.stderr)
+                    self.assertEqual(json.loads((self.folder / "r.json").read_text())["threads"], threads)
+                    timed = subprocess.run([*bound, DMLOP, "bench", SUM, "-i", "x.npy", *options, "--min-time", "1ms",
+                                            "--cache", "hot", "-o", "b.json"], cwd=self.folder, capture_output=True,
+                                           text=True)
+                    self.assertEqual(timed.returncode, 0, timed.stderr)
+                    measured = json.loads((self.folder / "b.json").read_text())
+                    self.assertEqual({entry["threads"] for entry in measured["benchmarks"]}, {threads})
+                    self.assertEqual(measured["context"]["num_cpus"], available)
+                    self.assertIn(f", {available} CPU{'' if available == 1 else 's'}, ", timed.stdout)
+                    self.assertRegex(timed.stdout, rf"REDUCE SUM +{threads} +hot|REDUCE +{threads} +hot")
 
     def test_5_is_for_a_full_standard_output(self):
         commands = [

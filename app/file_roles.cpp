@@ -1,0 +1,90 @@
+#include "app/file_roles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <span>
+
+#include "app/output.h"
+#include "core/base/error.h"
+#include "core/io/file.h"
+
+namespace dmlop {
+namespace {
+
+bool Exclude(const FileUse& a, const FileUse& b) {
+  const bool in_place = a.writes != b.writes && a.is_tensor && b.is_tensor && a.owner == b.owner;
+  return (a.writes || b.writes) && !in_place;
+}
+
+std::array<uint64_t, 2> HashOf(const std::string& path) {
+  const std::string identity = IdentityOf(path);
+  const std::hash<std::string> hash;
+  return {hash(identity), hash(identity + '/')};
+}
+
+}  // namespace
+
+std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use) {
+  const std::string file = path == kStandardStream && !use.writes ? "/dev/stdin" : path;
+  if (file.empty() || IsDevice(file)) return std::nullopt;
+  try {
+    use.file = HashOf(file);
+  } catch (const std::exception&) {  // who opens it says why
+    return std::nullopt;
+  }
+  return NamedUse{use, path == kStandardStream ? "standard input" : path, role};
+}
+
+std::optional<std::pair<FileUse, FileUse>> FindConflict(std::vector<FileUse> uses) {
+  std::sort(uses.begin(), uses.end());
+  std::optional<std::pair<FileUse, FileUse>> conflict;
+  const auto consider = [&](const FileUse& first, const FileUse& second) {
+    if (!conflict || second.owner < conflict->second.owner) conflict = {first, second};
+  };
+  for (size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    while (end < uses.size() && uses[end].file == uses[begin].file) ++end;
+    const std::span<const FileUse> group(&uses[begin], end - begin);
+    // What excludes another use of the group and writes excludes its first writer too.
+    const auto writer =
+        std::find_if(group.begin(), group.end(), [](const FileUse& use) { return use.writes; });
+    if (writer == group.end()) continue;
+    for (const FileUse& other : group) {
+      if (&other == &*writer || !Exclude(*writer, other)) continue;
+      consider(std::min(*writer, other), std::max(*writer, other));
+    }
+  }
+  return conflict;
+}
+
+std::string ConflictText(const NamedUse& first, const NamedUse& second) {
+  if (first.use.writes && !second.use.writes) return ConflictText(second, first);
+  const std::string other = second.path == first.path ? "" : fmt::format(" ({})", second.path);
+  return fmt::format("{} {} as {} and {} as {}{}", first.path,
+                     first.use.writes ? "would be written" : "is read", first.role,
+                     first.use.writes ? "also" : "would be written", second.role, other);
+}
+
+void FileRoles::Add(const std::string& path, const std::string& role, bool writes, bool is_tensor) {
+  auto use = UseOf(path, role, {.file = {}, .writes = writes, .is_tensor = is_tensor});
+  if (use) uses_.push_back(*std::move(use));
+}
+
+void FileRoles::RequireSeparate() const {
+  std::vector<FileUse> uses;
+  for (const NamedUse& named : uses_) uses.push_back(named.use);
+  const auto conflict = FindConflict(std::move(uses));
+  if (!conflict) return;
+  // The two may be the same use by different names.
+  const auto first = std::find_if(uses_.begin(), uses_.end(), [&](const NamedUse& named) {
+    return named.use == conflict->first;
+  });
+  const auto second = std::find_if(uses_.rbegin(), uses_.rend(), [&](const NamedUse& named) {
+    return named.use == conflict->second;
+  });
+  throw Error(ErrorKind::kUsage, ConflictText(*first, *second));
+}
+
+}  // namespace dmlop
