@@ -29,7 +29,9 @@ std::array<uint64_t, 2> HashOf(const std::string& path) {
 
 std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use) {
   const std::string file = path == kStandardStream && !use.writes ? "/dev/stdin" : path;
-  if (file.empty() || IsDevice(file)) return std::nullopt;
+  // A descriptor may lead to a file.
+  const bool is_file = !IsDevice(file) || (file != kStandardStream && IsRegular(file));
+  if (file.empty() || !is_file) return std::nullopt;
   try {
     use.file = HashOf(file);
   } catch (const std::exception&) {  // who opens it says why
