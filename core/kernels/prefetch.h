@@ -1,10 +1,8 @@
 // Memory that will be read soon. What asks for it is no call, which vectors would not survive.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace dmlop {
 
@@ -37,28 +35,5 @@ enum class Asking { kNothing, kStarts, kLines, kNextRows };
   const std::byte* line = static_cast<const std::byte*>(first);
   for (int64_t i = 0; i < bytes; i += kLineBytes) AskForLine(line + i);
 }
-
-// Asks for memory a share at a time, between other work: the processor waits for no more than a few
-// lines at once.
-class PrefetchShares {
- public:
-  PrefetchShares() = default;
-  PrefetchShares(std::span<const std::byte> bytes, int64_t shares)
-      : next_(bytes.data()),
-        left_(std::ssize(bytes)),
-        share_(left_ / shares / kLineBytes * kLineBytes + kLineBytes) {}
-
-  void AskForShare() {
-    const int64_t bytes = std::min(share_, left_);
-    AskForLines(next_, bytes);
-    next_ += bytes;
-    left_ -= bytes;
-  }
-
- private:
-  const std::byte* next_ = nullptr;
-  int64_t left_ = 0;
-  int64_t share_ = 0;
-};
 
 }  // namespace dmlop

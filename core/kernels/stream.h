@@ -42,16 +42,6 @@ class StreamBuffer {
     return bytes_ + end_ - bytes;
   }
 
-  // How many bytes are to be composed before a line begins.
-  int64_t BytesToLine() const { return (kLine - end_ % kLine) % kLine; }
-
-  // Where the next `count` lines are, which the caller streams. One is about to begin.
-  std::byte* Lines(int64_t count) {
-    WriteLines();
-    to_ += count * kLine;
-    return to_ - count * kLine;
-  }
-
  private:
   // Writes the whole lines and keeps the rest.
   void WriteLines();

@@ -54,14 +54,14 @@ void Validate(const JoinDesc& desc, Diagnostics& diagnostics) {
 
 void Run(const JoinDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
-  std::vector<ViewCopy> copies;
+  std::vector<Move> moves;
   int64_t start = 0;
   for (const ConstTensorView& input : inputs) {
     const int64_t size = input.layout.sizes[*desc.axis];
-    copies.push_back({input, outputs[0].Slice(*desc.axis, start, size)});
+    moves.push_back({input, outputs[0].Slice(*desc.axis, start, size)});
     start += size;
   }
-  CopyViews(copies);
+  CopyAll(moves);
 }
 
 }  // namespace dmlop

@@ -81,14 +81,14 @@ void Validate(const SplitDesc& desc, Diagnostics& diagnostics) {
 
 void Run(const SplitDesc& desc, std::span<const ConstTensorView> inputs,
          std::span<const TensorView> outputs) {
-  std::vector<ViewCopy> copies;
+  std::vector<Move> moves;
   int64_t start = 0;
   for (const TensorView& output : outputs) {
     const int64_t size = output.layout.sizes[*desc.axis];
-    copies.push_back({inputs[0].Slice(*desc.axis, start, size), output});
+    moves.push_back({inputs[0].Slice(*desc.axis, start, size), output});
     start += size;
   }
-  CopyViews(copies);
+  CopyAll(moves);
 }
 
 }  // namespace dmlop

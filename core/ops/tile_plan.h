@@ -34,7 +34,9 @@ struct TilePlan {
   const TileShape* ShapeAt(const Walk<4>& place) const;
 };
 
-// `computes`: elements are not only copied.
-TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool computes);
+// `all_bytes` are those of the whole work that this is a part of. `computes`: elements are not only
+// copied.
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
+                   bool computes);
 
 }  // namespace dmlop
