@@ -72,7 +72,7 @@ class ShortRowsLoop {
   }
 
  private:
-  // Each row by itself, or blocks of rows composed first.
+  // Each row by itself, or blocks of rows packed first.
   enum class Streaming { kNone, kRows, kBlocks };
 
   bool CanStreamBlocks() const {
@@ -89,7 +89,7 @@ class ShortRowsLoop {
         if (streaming_ == Streaming::kRows) {
           StreamBlock(group, row, rows);
         } else {
-          group.Compose(row, rows, group.row(row));
+          group.Pack(row, rows, group.row(row));
         }
       }
     }
@@ -101,15 +101,15 @@ class ShortRowsLoop {
     for (const RowGroup& group : groups_) streams.emplace_back(group.row(begin), kBlockBytes);
     for (int64_t row = begin; row < end; row += block_rows_) {
       const int64_t rows = std::min(block_rows_, end - row);
-      AskForRows(row + rows, rows);
+      PrefetchRows(row + rows, rows);
       for (size_t g = 0; g < groups_.size(); ++g) {
-        groups_[g].Compose(row, rows, streams[g].Next(rows * groups_[g].row_bytes()));
+        groups_[g].Pack(row, rows, streams[g].Next(rows * groups_[g].row_bytes()));
       }
     }
   }
 
   // Copies to several places are mostly parts of the same rows, which fill their memory.
-  void AskForRows(int64_t row, int64_t rows) const {
+  void PrefetchRows(int64_t row, int64_t rows) const {
     constexpr int64_t kLine = 64;
     const RowsCopy& copy = groups_.front().copies().front();
     if (groups_.size() == 1 || copy.from_pitch > row_bytes_) return;

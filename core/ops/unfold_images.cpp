@@ -145,12 +145,12 @@ class ImageLoop {
     const int64_t bytes = output_.element_bytes();
     const bool streams = bytes >= kStreamPiecesBytes;
     // Planes that follow one another as they are written.
-    const bool composes = streams && plane_bytes_ <= kShortRun && images_.boxes() == 1 &&
-                          outer_blocks_ == 1 && IsPacked(output_.layout);
+    const bool packs = streams && plane_bytes_ <= kShortRun && images_.boxes() == 1 &&
+                       outer_blocks_ == 1 && IsPacked(output_.layout);
     const int64_t count = Product(loops_);
     ParallelFor(count, count * kGrainBytes / bytes + 1, bytes, [&](int64_t begin, int64_t end) {
       Thread thread(images_.bytes());
-      if (composes) thread.stream.emplace(TargetAt(IndexOf(loops_, begin)), kCapacity);
+      if (packs) thread.stream.emplace(TargetAt(IndexOf(loops_, begin)), kCapacity);
       thread.write = streams ? StreamRowsForIsa() : CopyRuns;
       Dims index = IndexOf(loops_, begin);
       for (int64_t i = begin; i < end; ++i, Advance(loops_, index)) {
