@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dmlop {
+#include "core/base/machine.h"
 
-// Outputs from here on do not fit into the caches and are streamed.
-inline constexpr int64_t kStreamBytes = 1 << 23;
-// The same where short pieces are written here and there: what a cache would have to read for them
-// is not seen coming.
-inline constexpr int64_t kStreamPiecesBytes = kStreamBytes / 2;
+namespace dmlop {
 
 // Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
 // becomes visible to other threads with FlushStreams.
@@ -27,7 +23,7 @@ void FlushStreams();
 class StreamBuffer {
  public:
   static constexpr int64_t kMaxCapacity = 1 << 13;
-  static constexpr int64_t kLine = 64;
+  static constexpr int64_t kLine = kLineBytes;
 
   // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is composed.
   StreamBuffer(std::byte* to, int64_t capacity);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/stream.h"
 #include "core/ops/row_group.h"
@@ -15,7 +16,6 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kBlockBytes = 1 << 11;
-constexpr int64_t kParallelBytes = 1 << 17;    // less than this is not worth a second thread
 constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
 constexpr int64_t kMaxStreams = 16;            // whose buffers the first-level cache can hold
 constexpr int64_t kMaxRowBytes = 1 << 13;      // of all copies; longer ones need no company

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/ops/checks.h"
-#include "core/ops/extreme_tiles.h"
 #include "core/ops/reduce_run.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -94,29 +93,6 @@ void CheckAxes(const ReduceDesc& desc, Diagnostics& diagnostics) {
   }
 }
 
-// --- from a function and a type, both known at run time, to a loop -------------------------------
-
-template <Extreme kExtreme>
-void ReduceToIndex(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
-  VisitDataType(Types(), input.type, [&]<typename T>() {
-    // An index is not negative: its bits are those of either sign's type.
-    if (ByteWidth(output.type) == sizeof(int64_t)) {
-      ReduceWith<ExtremeIndexTile<T, kExtreme, int64_t>>(desc, input, output);
-    } else {
-      ReduceWith<ExtremeIndexTile<T, kExtreme, int32_t>>(desc, input, output);
-    }
-  });
-}
-
-template <Extreme kExtreme>
-void ReduceToExtreme(const ReduceDesc& desc, const ConstTensorView& input,
-                     const TensorView& output) {
-  using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
-  VisitDataType(Types(), input.type,
-                [&]<typename T>() { ReduceWith<ExtremeTile<T, kExtreme>>(desc, input, output); });
-}
-
 }  // namespace
 
 std::span<const SupportTable> SupportTables(const ReduceDesc&) {
@@ -176,13 +152,11 @@ void Run(const ReduceDesc& desc, std::span<const ConstTensorView> inputs,
   const TensorView& output = outputs[0];
   switch (*desc.function) {
     case ReduceFunction::kArgMax:
-      return ReduceToIndex<Extreme::kMax>(desc, input, output);
     case ReduceFunction::kArgMin:
-      return ReduceToIndex<Extreme::kMin>(desc, input, output);
+      return ReduceToIndex(desc, input, output);
     case ReduceFunction::kMax:
-      return ReduceToExtreme<Extreme::kMax>(desc, input, output);
     case ReduceFunction::kMin:
-      return ReduceToExtreme<Extreme::kMin>(desc, input, output);
+      return ReduceToValue(desc, input, output);
     case ReduceFunction::kMultiply:
       return ReduceToProduct(desc, input, output);
     case ReduceFunction::kLogSumExp:

@@ -1,5 +1,6 @@
 #include "core/ops/tiled_loop.h"
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/prefetch.h"
 #include "core/kernels/stream.h"
@@ -9,8 +10,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
-constexpr int64_t kSlicesAhead = 3;          // asked for: enough to wait for none of them
+constexpr int64_t kSlicesAhead = 3;          // prefetched: enough to wait for none of them
 
 using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
@@ -84,7 +84,7 @@ class TiledLoop {
       const TileSlices slices(tile, width_);
       for (int64_t i = 0; i < slices.count(); ++i) {
         const int64_t later = i + kSlicesAhead;
-        slices.Ask(later % slices.count(), later < slices.count() ? from : from + distance);
+        slices.Prefetch(later % slices.count(), later < slices.count() ? from : from + distance);
         in_(slices.Slice(i), to + slices.to_offset(i), from + slices.from_offset(i));
       }
     };

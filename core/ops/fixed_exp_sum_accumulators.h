@@ -1,4 +1,4 @@
-// Tiles of ReduceLoop for LOG_SUM_EXP in two passes, whose results do not depend on any order.
+// Accumulators for LOG_SUM_EXP in two passes, whose results do not depend on any order.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,20 @@
 #include "core/exact/exact_sum.h"
 #include "core/kernels/fixed_exp_sum.h"
 #include "core/kernels/sum_endings.h"
-#include "core/ops/vector_tile.h"
+#include "core/ops/vector_accumulators.h"
 
 namespace dmlop {
 
 // First pass: the maximum of a group, NaN if it has one. It becomes the second pass's shift.
-template <typename T, bool kMany>
-class ExpShiftTile : public SelectedTile<ExpShiftTile<T, kMany>, T, kMany> {
+template <typename T>
+class ExpShiftAccumulators : public VectorAccumulators<ExpShiftAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = double;
 
-  explicit ExpShiftTile(int64_t capacity)
+  static constexpr int64_t kColumns = 256;
+
+  explicit ExpShiftAccumulators(int64_t capacity)
       : kernels_(FixedExpSumKernelsFor<T>()), maxima_(static_cast<size_t>(capacity)) {}
 
   void Start(int64_t count) { std::fill_n(maxima_.begin(), count, -INFINITY); }
@@ -35,7 +37,7 @@ class ExpShiftTile : public SelectedTile<ExpShiftTile<T, kMany>, T, kMany> {
     kernels_.max_columns(x, rows, row_stride, columns, maxima_.data());
   }
 
-  void Merge(int64_t o, const ExpShiftTile& other, int64_t p, int64_t) {
+  void Merge(int64_t o, const ExpShiftAccumulators& other, int64_t p, int64_t) {
     double& max = maxima_[static_cast<size_t>(o)];
     const double of_part = other.maxima_[static_cast<size_t>(p)];
     if (of_part > max || std::isnan(of_part)) max = of_part;
@@ -52,13 +54,15 @@ class ExpShiftTile : public SelectedTile<ExpShiftTile<T, kMany>, T, kMany> {
 };
 
 // Second pass: the sum of e^(x - shift).
-template <typename T, bool kMany>
-class FixedExpSumTile : public SelectedTile<FixedExpSumTile<T, kMany>, T, kMany> {
+template <typename T>
+class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
 
-  explicit FixedExpSumTile(int64_t capacity)
+  static constexpr int64_t kColumns = 256;
+
+  explicit FixedExpSumAccumulators(int64_t capacity)
       : kernels_(FixedExpSumKernelsFor<T>()),
         shifts_(static_cast<size_t>(capacity)),
         high_(static_cast<size_t>(capacity)),
@@ -79,7 +83,7 @@ class FixedExpSumTile : public SelectedTile<FixedExpSumTile<T, kMany>, T, kMany>
     kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
   }
 
-  void Merge(int64_t o, const FixedExpSumTile& other, int64_t p, int64_t) {
+  void Merge(int64_t o, const FixedExpSumAccumulators& other, int64_t p, int64_t) {
     const Merged part = other.Sum(p);
     Merged& whole = merged_[static_cast<size_t>(o)];
     for (size_t i = 0; i < part.size(); ++i) whole[i] += part[i];

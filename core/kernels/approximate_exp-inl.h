@@ -1,10 +1,10 @@
 // Exponentials that are summed up, for kernel sources: included once for each instruction set,
 // hence the unusual guard.
-#if defined(DMLOP_KERNELS_ROUGH_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef DMLOP_KERNELS_ROUGH_EXP_INL_H_
-#undef DMLOP_KERNELS_ROUGH_EXP_INL_H_
+#if defined(DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_
+#undef DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_
 #else
-#define DMLOP_KERNELS_ROUGH_EXP_INL_H_
+#define DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_
 #endif
 
 #include <hwy/highway.h>

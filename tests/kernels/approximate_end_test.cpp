@@ -1,11 +1,11 @@
-// Rough sums end in results as the exact sums do, or in doubt, on every instruction set.
+// approximate sums end in results as the exact sums do, or unresolved, on every instruction set.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/kernels/rough_sum.h"
+#include "core/kernels/approximate_sum.h"
 #include "tests/kernels/kernel_cases.h"
 #include "tests/kernels/sum_forms.h"
 #include "tests/support/group_values.h"
@@ -27,23 +27,23 @@ Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
   }
   std::vector<double> head(groups.size(), -0.0), tail(groups.size()), block(groups.size());
   std::vector<uint32_t> peak(groups.size());
-  const RoughSums sums{head.data(), tail.data(), peak.data(), block.data()};
-  RoughSumKernelsFor<T>(form.term).add_columns(tile.data(), rows, columns, columns, sums);
+  const ApproximateSums sums{head.data(), tail.data(), peak.data(), block.data()};
+  ApproximateSumKernelsFor<T>(form.term).add_columns(tile.data(), rows, columns, columns, sums);
   Results<T> results(columns);
-  std::fill(results.in_doubt.begin(), results.in_doubt.end(), uint8_t{77});
-  RoughSumEndFor<T>(form.term, form.ending)(sums, columns, rows, results.values.data(),
-                                            results.in_doubt.data());
+  std::fill(results.unresolved.begin(), results.unresolved.end(), uint8_t{77});
+  ApproximateSumEndFor<T>(form.term, form.ending)(sums, columns, rows, results.values.data(),
+                                                  results.unresolved.data());
   return results;
 }
 
-// Returns how many are in doubt.
+// Returns how many are unresolved.
 template <typename T>
 int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
   const Results<T> results = EndOf(form, groups);
   int64_t doubts = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (results.in_doubt[i] != 0) {
-      EXPECT_EQ(results.in_doubt[i], 1);
+    if (results.unresolved[i] != 0) {
+      EXPECT_EQ(results.unresolved[i], 1);
       ++doubts;
       continue;
     }
@@ -53,9 +53,9 @@ int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
   return doubts;
 }
 
-class RoughEndOnIsa : public OnIsa {};
+class ApproximateEndOnIsa : public OnIsa {};
 
-TEST_P(RoughEndOnIsa, SumsOfAnyElementsRoundAsTheExactOnes) {
+TEST_P(ApproximateEndOnIsa, SumsOfAnyElementsRoundAsTheExactOnes) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
       if (columns > 65) return;
@@ -67,7 +67,7 @@ TEST_P(RoughEndOnIsa, SumsOfAnyElementsRoundAsTheExactOnes) {
   });
 }
 
-TEST_P(RoughEndOnIsa, HardSumsRoundAsTheExactOnes) {
+TEST_P(ApproximateEndOnIsa, HardSumsRoundAsTheExactOnes) {
   ForFloatAndHalf([]<typename T>() {
     int number = 0;
     for (const GroupFamily& family : GroupFamilies<T>()) {
@@ -87,8 +87,8 @@ TEST_P(RoughEndOnIsa, HardSumsRoundAsTheExactOnes) {
   });
 }
 
-// What is left over is in doubt, but hardly anything else.
-TEST_P(RoughEndOnIsa, OrdinarySumsAreNotInDoubt) {
+// What is left over is unresolved, but hardly anything else.
+TEST_P(ApproximateEndOnIsa, OrdinarySumsAreNotInDoubt) {
   ForFloatAndHalf([]<typename T>() {
     Engine engine = CaseEngine(0);
     SCOPED_TRACE(CaseTrace(0));
@@ -100,7 +100,7 @@ TEST_P(RoughEndOnIsa, OrdinarySumsAreNotInDoubt) {
   });
 }
 
-TEST_P(RoughEndOnIsa, KeepsZerosInfinitiesAndNan) {
+TEST_P(ApproximateEndOnIsa, KeepsZerosInfinitiesAndNan) {
   ForFloatAndHalf([]<typename T>() {
     constexpr double kMost = Format<T>::kMax;
     struct Case {
@@ -125,7 +125,7 @@ TEST_P(RoughEndOnIsa, KeepsZerosInfinitiesAndNan) {
     const auto check = [&](const Form& form, double Case::*expected) {
       const Results<T> results = EndOf(form, groups);
       for (size_t i = 0; i < groups.size(); ++i) {
-        if (results.in_doubt[i] != 0) continue;
+        if (results.unresolved[i] != 0) continue;
         EXPECT_EQ(BitsOf(results.values[i]), BitsOf(FromDouble<T>(cases[i].*expected))) << i;
       }
     };
@@ -135,7 +135,7 @@ TEST_P(RoughEndOnIsa, KeepsZerosInfinitiesAndNan) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, RoughEndOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+INSTANTIATE_TEST_SUITE_P(Isas, ApproximateEndOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
 }  // namespace
 }  // namespace dmlop

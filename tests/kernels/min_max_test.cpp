@@ -1,7 +1,7 @@
 // The best elements of rows and columns on every instruction set, around the widths of their
 // vectors.
 
-#include "core/kernels/extreme.h"
+#include "core/kernels/min_max.h"
 
 #include <gtest/gtest.h>
 
@@ -43,13 +43,13 @@ bool IsLess(T x, T y, bool zeros_differ) {
 
 // The number of the first best element that is not NaN; -1 if there is none.
 template <typename T>
-int64_t BestOf(const std::vector<T>& values, Extreme extreme, bool zeros_differ) {
+int64_t BestOf(const std::vector<T>& values, MinMax wanted, bool zeros_differ) {
   int64_t best = -1;
   for (size_t i = 0; i < values.size(); ++i) {
     if (IsNan(values[i])) continue;
     const T& other = values[best < 0 ? i : static_cast<size_t>(best)];
-    const bool is_better = extreme == Extreme::kMax ? IsLess(other, values[i], zeros_differ)
-                                                    : IsLess(values[i], other, zeros_differ);
+    const bool is_better = wanted == MinMax::kMax ? IsLess(other, values[i], zeros_differ)
+                                                  : IsLess(values[i], other, zeros_differ);
     if (best < 0 || is_better) best = static_cast<int64_t>(i);
   }
   return best;
@@ -69,7 +69,7 @@ std::vector<T> InterestingValues() {
     for (const double x : {-0.0, 0.0, 1.0, -1.0, 0x1p-24, -0x1p-24, kInfinity, -kInfinity, kNan}) {
       values.push_back(FromDouble<T>(x));
     }
-    values.push_back(std::bit_cast<T>(typename KeyOfType<T>::Key{-1}));  // another NaN
+    values.push_back(std::bit_cast<T>(KeyOf<T>{-1}));  // another NaN
     return values;
   }
 }
@@ -88,34 +88,30 @@ std::vector<T> RandomValues(Engine& engine, int64_t count) {
 
 // --- on every instruction set --------------------------------------------------------------------
 
-class ExtremesOnIsa : public OnIsa {};
+class MinMaxOnIsa : public OnIsa {};
 
-// The kernels of one type and extreme, held against BestOf.
-template <typename T, Extreme kExtreme>
+// The kernels for one type, held against BestOf.
+template <typename T, MinMax kWanted>
 class Checks {
  public:
-  explicit Checks(Engine& engine) : engine_(engine) {
-    const ExtremeKernels<T> kernels = ExtremeKernelsFor<T>();
-    value_ = kExtreme == Extreme::kMax ? kernels.max : kernels.min;
-    index_ = kExtreme == Extreme::kMax ? kernels.index_of_max : kernels.index_of_min;
-  }
+  explicit Checks(Engine& engine) : engine_(engine) {}
 
   void Row(int64_t count) {
     const std::vector<T> values = RandomValues<T>(engine_, count);
-    ExpectBest(values, value_.best_of_row(values.data(), count), true);
-    const Key best = index_.best_of_row(values.data(), count);
+    ExpectBest(values, value_.best_of_row(Data(values), count, kFlipped), true);
+    const Key best = index_.best_of_row(Data(values), count, kFlipped);
     ExpectBest(values, best, false);
-    const int64_t first = BestOf(values, kExtreme, false);
+    const int64_t first = BestOf(values, kWanted, false);
     if (first < 0) return;
-    EXPECT_EQ(index_.first_in_row(values.data(), count, best), first);
+    EXPECT_EQ(index_.first_in_row(Data(values), count, kFlipped, best), first);
   }
 
   void Rows(int64_t rows, int64_t count) {
     const int64_t pitch = count + UniformInt(engine_, 0, 3);
     const std::vector<T> values = RandomValues<T>(engine_, (rows - 1) * pitch + count);
-    std::vector<Key> best(static_cast<size_t>(rows), Order::kWorst), index_best = best;
-    value_.best_of_rows(values.data(), count, pitch, rows, best.data());
-    index_.best_of_rows(values.data(), count, pitch, rows, index_best.data());
+    std::vector<Key> best(static_cast<size_t>(rows), Order::kLeast), index_best = best;
+    value_.best_of_rows(Data(values), count, pitch, rows, kFlipped, best.data());
+    index_.best_of_rows(Data(values), count, pitch, rows, kFlipped, index_best.data());
     for (int64_t row = 0; row < rows; ++row) {
       const auto first = values.begin() + row * pitch;
       const std::vector<T> elements(first, first + count);
@@ -128,9 +124,9 @@ class Checks {
     const int64_t stride = columns + UniformInt(engine_, 0, 3);
     const std::vector<T> values = RandomValues<T>(engine_, rows * stride);
     const size_t count = static_cast<size_t>(columns);
-    std::vector<Key> best(count, Order::kWorst), index_best = best, index(count);
-    value_.best_of_columns(values.data(), rows, stride, columns, best.data());
-    index_.index_of_columns(values.data(), rows, stride, columns, 0, index_best.data(),
+    std::vector<Key> best(count, Order::kLeast), index_best = best, index(count);
+    value_.best_of_columns(Data(values), rows, stride, columns, kFlipped, best.data());
+    index_.index_of_columns(Data(values), rows, stride, columns, 0, kFlipped, index_best.data(),
                             index.data());
     for (size_t c = 0; c < count; ++c) {
       std::vector<T> column;
@@ -144,39 +140,47 @@ class Checks {
   }
 
  private:
-  using Order = KeyOrder<T, kExtreme>;
+  using Element = Ordered<T>;
+  using Order = KeyOrder<Element>;
   using Key = typename Order::Key;
 
-  // The kernel leaves the index alone where nothing is better than the worst key.
+  static constexpr Key kFlipped = FlippedBits<T>(kWanted);
+
+  static const Element* Data(const std::vector<T>& values) {
+    return reinterpret_cast<const Element*>(values.data());
+  }
+
+  // The kernel leaves the index alone where nothing is better than the least key.
   static int64_t ExpectedIndex(const std::vector<T>& values) {
-    const int64_t best = BestOf(values, kExtreme, false);
-    return best < 0 || Order::ToIndexKey(values[static_cast<size_t>(best)]) == Order::kWorst ? 0
-                                                                                             : best;
+    const int64_t best = BestOf(values, kWanted, false);
+    if (best < 0) return 0;
+    const auto element = std::bit_cast<Element>(values[static_cast<size_t>(best)]);
+    return Order::ToIndexKey(element, kFlipped) == Order::kLeast ? 0 : best;
   }
 
   static void ExpectBest(const std::vector<T>& values, Key key, bool zeros_differ) {
-    const int64_t best = BestOf(values, kExtreme, zeros_differ);
+    const int64_t best = BestOf(values, kWanted, zeros_differ);
     if (best < 0) {
-      EXPECT_EQ(key, Order::kWorst) << "for " << values.size() << " values";
+      EXPECT_EQ(key, Order::kLeast) << "for " << values.size() << " values";
       return;
     }
     const T expected = values[static_cast<size_t>(best)];
-    const T actual = Order::FromKey(key);
+    const T actual = std::bit_cast<T>(Order::FromKey(key, kFlipped));
     EXPECT_FALSE(IsNan(actual));
     EXPECT_FALSE(IsLess(actual, expected, zeros_differ) || IsLess(expected, actual, zeros_differ))
         << static_cast<int64_t>(key) << " for " << values.size() << " values";
   }
 
   Engine& engine_;
-  ValueKernels<T> value_;
-  IndexKernels<T> index_;
+  MinMaxKernels<Element> value_ = MinMaxKernelsFor<Element>();
+  MinMaxIndexKernels<Element> index_ = MinMaxIndexKernelsFor<Element>();
 };
 
 template <typename Body>
 void ForEachKind(Body&& body) {
   const auto both = [&]<typename T>(T) {
-    body.template operator()<Checks<T, Extreme::kMax>>();
-    body.template operator()<Checks<T, Extreme::kMin>>();
+    body.template operator()<Checks<T, MinMax::kMax>>();
+    body.template operator()<Checks<T, MinMax::kMin>>();
   };
   both(float{});
   both(Half{});
@@ -190,7 +194,7 @@ void ForEachKind(Body&& body) {
   both(uint8_t{});
 }
 
-TEST_P(ExtremesOnIsa, OfRows) {
+TEST_P(MinMaxOnIsa, OfRows) {
   int number = 0;
   ForEachKind([&]<typename Kind>() {
     for (int64_t count = 0; count < 300; ++count) {
@@ -203,7 +207,7 @@ TEST_P(ExtremesOnIsa, OfRows) {
   });
 }
 
-TEST_P(ExtremesOnIsa, OfShortRows) {
+TEST_P(MinMaxOnIsa, OfShortRows) {
   int number = 0;
   ForEachKind([&]<typename Kind>() {
     for (int64_t count = 1; count <= 140; ++count) {
@@ -214,7 +218,7 @@ TEST_P(ExtremesOnIsa, OfShortRows) {
   });
 }
 
-TEST_P(ExtremesOnIsa, OfColumns) {
+TEST_P(MinMaxOnIsa, OfColumns) {
   int number = 0;
   ForEachKind([&]<typename Kind>() {
     for (int64_t columns = 1; columns <= 130; ++columns) {
@@ -224,11 +228,11 @@ TEST_P(ExtremesOnIsa, OfColumns) {
                            columns);
     }
     Engine engine = CaseEngine(number++);
-    Kind(engine).Columns(IndexKernels<int8_t>::kMaxRows, 300);
+    Kind(engine).Columns(MinMaxIndexKernels<int8_t>::kMaxRows, 300);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ExtremesOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+INSTANTIATE_TEST_SUITE_P(Isas, MinMaxOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
 }  // namespace
 }  // namespace dmlop

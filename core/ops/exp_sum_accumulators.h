@@ -1,4 +1,4 @@
-// A tile of ReduceLoop for LOG_SUM_EXP.
+// Accumulators for LOG_SUM_EXP.
 #pragma once
 
 #include <cmath>
@@ -6,20 +6,20 @@
 
 #include "core/kernels/exp_sum.h"
 #include "core/kernels/sum_endings.h"
-#include "core/ops/vector_tile.h"
+#include "core/ops/vector_accumulators.h"
 
 namespace dmlop {
 
-// LOG_SUM_EXP by vectors, in one pass. A group whose rounding is in doubt is left undecided.
+// LOG_SUM_EXP by vectors, in one pass. A group whose rounding is unresolved stays unresolved.
 template <typename T>
-class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
+class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
 
   static constexpr int64_t kColumns = 1024;
 
-  explicit ExpSumTile(int64_t capacity)
+  explicit ExpSumAccumulators(int64_t capacity)
       : kernels_(ExpSumKernelsFor<T>()),
         maxima_(static_cast<size_t>(capacity)),
         sums_(static_cast<size_t>(capacity)) {}
@@ -35,8 +35,8 @@ class ExpSumTile : public VectorTile<ExpSumTile<T>, T> {
     kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
   }
 
-  // Infinite sums and those whose maxima are not finite stay undecided.
-  void Merge(int64_t o, const ExpSumTile& other, int64_t p, int64_t) {
+  // Infinite sums and those whose maxima are not finite stay unresolved.
+  void Merge(int64_t o, const ExpSumAccumulators& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
     const size_t k = static_cast<size_t>(p);
     const double max_here = maxima_[i];

@@ -1,11 +1,11 @@
-#include "core/kernels/rough_product.h"
+#include "core/kernels/approximate_product.h"
 
 #include <algorithm>
 #include <type_traits>
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/rough_product.cpp"
+#define HWY_TARGET_INCLUDE "core/kernels/approximate_product.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -129,7 +129,7 @@ struct Products {
     // As bits, because those of several errors may be a NaN; without the sign.
     const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
     const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
-                                            hn::Set(Wide(), RoughProducts::kInexact), tail);
+                                            hn::Set(Wide(), ApproximateProducts::kInexact), tail);
     return hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
   }
 
@@ -147,14 +147,14 @@ struct Products {
 };
 
 template <bool kTracked>
-HWY_INLINE Products<kTracked> LoadProducts(const RoughProducts& p) {
+HWY_INLINE Products<kTracked> LoadProducts(const ApproximateProducts& p) {
   const WideVec tail = kTracked ? hn::LoadU(Wide(), p.tail) : hn::Zero(Wide());
   return {hn::LoadU(Wide(), p.head), tail,
           hn::LoadU(WideBits(), reinterpret_cast<const uint64_t*>(p.exponent)), tail};
 }
 
 template <bool kTracked>
-HWY_INLINE void StoreProducts(const Products<kTracked>& products, const RoughProducts& p) {
+HWY_INLINE void StoreProducts(const Products<kTracked>& products, const ApproximateProducts& p) {
   hn::StoreU(products.head, Wide(), p.head);
   if constexpr (kTracked) hn::StoreU(products.MarkedTail(), Wide(), p.tail);
   hn::StoreU(products.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
@@ -189,8 +189,8 @@ struct Accumulator {
 // Multiplies groups that fill GroupsAtATime() by rows, `step` elements apart.
 template <bool kTracked, typename T>
 HWY_INLINE void MultiplyGroups(const T* x, int64_t count, int64_t step,
-                               const RoughProducts& products) {
-  const RoughProducts upper = products.From(GroupsAtATime() / 2);
+                               const ApproximateProducts& products) {
+  const ApproximateProducts upper = products.From(GroupsAtATime() / 2);
   Accumulator<kTracked> accumulator{LoadProducts<kTracked>(products),
                                     LoadProducts<kTracked>(upper)};
   accumulator.MultiplyAll(x, count, step);
@@ -208,7 +208,7 @@ constexpr T One() {
 }
 
 template <typename T, bool kTracked>
-void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
+void MultiplyRow(const T* x, int64_t count, const ApproximateProducts& products) {
   const int64_t groups = GroupsAtATime();
   const Products<kTracked> ones{hn::Set(Wide(), 1.0), hn::Zero(Wide()), hn::Zero(WideBits()),
                                 hn::Zero(Wide())};
@@ -226,7 +226,7 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
   accumulator.low.Merge(accumulator.high);
   HWY_ALIGN double heads[hn::MaxLanes(Wide())], tails[hn::MaxLanes(Wide())] = {};
   HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())];
-  const RoughProducts parts{heads, tails, exponents};
+  const ApproximateProducts parts{heads, tails, exponents};
   StoreProducts(accumulator.low, parts);
   if constexpr (kTracked) {
     for (int64_t i = 0; i < groups / 2; ++i) MultiplyGroup(products, parts.From(i), true);
@@ -241,7 +241,7 @@ void MultiplyRow(const T* x, int64_t count, const RoughProducts& products) {
 
 // Fewer columns than vectors hold, in a copy that ones fill up.
 template <bool kTracked, typename T>
-void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& products) {
+void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const ApproximateProducts& products) {
   constexpr size_t kMaxGroups = 2 * hn::MaxLanes(Wide());
   const int64_t groups = GroupsAtATime();
   HWY_ALIGN T rows[kFewRows * kMaxGroups];
@@ -263,13 +263,13 @@ void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const RoughProducts& pr
 // Without references, which would have the compiler load all of this again and again. kCount is the
 // number of rows where that is known, so that loops unroll.
 template <bool kTracked, int64_t kCount, typename T>
-void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
+void MultiplyFewRows(FewRows<T> few, int64_t columns, ApproximateProducts products) {
   const int64_t groups = GroupsAtATime();
   const int64_t count = kCount == 0 ? few.count : kCount;
   NextRows<T> next(few, columns);
   int64_t c = 0;
   for (; c + groups <= columns; c += groups) {
-    next.Ask(groups);
+    next.Prefetch(groups);
     MultiplyGroups<kTracked>(few.first + c, count, few.stride, products.From(c));
   }
   if (c == columns) return;
@@ -279,17 +279,17 @@ void MultiplyFewRows(FewRows<T> few, int64_t columns, RoughProducts products) {
 
 template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                     const RoughProducts& products) {
-  // What is tracked counts where nothing else decides, and must not depend on the machine.
-  constexpr RowOrder kOrder = kTracked ? RowOrder::kAscending : RowOrder::kAny;
-  ForEachFewRows<kOrder>(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+                     const ApproximateProducts& products) {
+  // The order of rows is that of their numbers: what is tracked counts where nothing else decides,
+  // and must not depend on the machine.
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     if (few.count == kFewRows) return MultiplyFewRows<kTracked, kFewRows>(few, columns, products);
     MultiplyFewRows<kTracked, 0>(few, columns, products);
   });
 }
 
 template <typename T>
-void MergeLanes(const RoughProducts& products, int64_t count) {
+void MergeLanes(const ApproximateProducts& products, int64_t count) {
   const int64_t vector = static_cast<int64_t>(hn::Lanes(Wide()));
   for (int64_t half = count / 2; half > 0; half /= 2) {
     for (int64_t i = 0; i < half; i += vector) {
@@ -301,7 +301,7 @@ void MergeLanes(const RoughProducts& products, int64_t count) {
 }
 
 template <typename T>
-RoughProductKernels<T> MakeKernels(bool tracked) {
+ApproximateProductKernels<T> MakeKernels(bool tracked) {
   if (tracked) return {MultiplyRow<T, true>, MultiplyColumns<T, true>, MergeLanes<T>};
   return {MultiplyRow<T, false>, MultiplyColumns<T, false>, nullptr};
 }
@@ -314,13 +314,13 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-RoughProductKernels<T> RoughProductKernelsFor(bool tracked) {
-  constexpr IsaForms<RoughProductKernels<T>(bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+ApproximateProductKernels<T> ApproximateProductKernelsFor(bool tracked) {
+  constexpr IsaForms<ApproximateProductKernels<T>(bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
   return Choose(kForms)(tracked);
 }
 
-template RoughProductKernels<float> RoughProductKernelsFor(bool);
-template RoughProductKernels<Half> RoughProductKernelsFor(bool);
+template ApproximateProductKernels<float> ApproximateProductKernelsFor(bool);
+template ApproximateProductKernels<Half> ApproximateProductKernelsFor(bool);
 
 }  // namespace dmlop
 

@@ -1,28 +1,30 @@
-// A tile of ReduceLoop for sums and products of integers.
+// Accumulators for sums and products of integers.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "core/kernels/integer_fold.h"
-#include "core/ops/vector_tile.h"
+#include "core/ops/vector_accumulators.h"
 
 namespace dmlop {
 
-template <typename T, IntegerFold kFold>
-class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
+template <typename T>
+class IntegerAccumulators : public VectorAccumulators<IntegerAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
+  static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
   static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
-  static constexpr int64_t kBlock = kBytesOfBlock / sizeof(T);
+  static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
-  explicit IntegerTile(int64_t capacity)
-      : kernels_(IntegerFoldKernelsFor<T>(kFold)), states_(static_cast<size_t>(capacity)) {}
+  IntegerAccumulators(int64_t capacity, IntegerFold fold)
+      : fold_(fold),
+        kernels_(IntegerFoldKernelsFor<T>(fold)),
+        states_(static_cast<size_t>(capacity)) {}
 
-  void Start(int64_t count) { std::fill_n(states_.begin(), count, static_cast<T>(StartOf(kFold))); }
+  void Start(int64_t count) { std::fill_n(states_.begin(), count, static_cast<T>(StartOf(fold_))); }
 
   void AddNeighbours(int64_t o, const T* x, int64_t count) {
     kernels_.fold_row(x, count, states_.data() + o);
@@ -32,9 +34,9 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
     kernels_.fold_columns(x, rows, row_stride, columns, states_.data());
   }
 
-  void Merge(int64_t o, const IntegerTile& other, int64_t p, int64_t) {
+  void Merge(int64_t o, const IntegerAccumulators& other, int64_t p, int64_t) {
     T& state = states_[static_cast<size_t>(o)];
-    state = MergeFolds<kFold>(state, other.states_[static_cast<size_t>(p)]);
+    state = MergeFolds(fold_, state, other.states_[static_cast<size_t>(p)]);
   }
 
   bool FinishGroups(int64_t o, int64_t count, T* results) const {
@@ -48,6 +50,7 @@ class IntegerTile : public VectorTile<IntegerTile<T, kFold>, T> {
   }
 
  private:
+  IntegerFold fold_;
   IntegerFoldKernels<T> kernels_;
   std::vector<T> states_;
 };

@@ -14,7 +14,7 @@ namespace dmlop {
 // relative error of n * RelativeBound, n the number of elements; the tail is 0 unless rounding
 // errors are tracked. A product that is zero, infinite or NaN has such a head, and no more than
 // that.
-struct RoughProducts {
+struct ApproximateProducts {
   // Untracked, each of n - 1 multiplications is rounded once, 2^-53.
   //
   // Tracked, that rounding error goes into the tail. k steps leave a tail of k * 2^-53, which each
@@ -29,7 +29,7 @@ struct RoughProducts {
   // Whole vectors on every instruction set.
   static constexpr int64_t kLanes = 16;
 
-  RoughProducts From(int64_t i) const { return {head + i, tail + i, exponent + i}; }
+  ApproximateProducts From(int64_t i) const { return {head + i, tail + i, exponent + i}; }
 
   double* head;       // its magnitude is in [1, 16); starts at 1
   double* tail;       // starts at 0
@@ -37,30 +37,30 @@ struct RoughProducts {
 };
 
 template <typename T>
-struct RoughProductKernels {
+struct ApproximateProductKernels {
   // Multiplies the one group of `products` by `count` neighbours in memory.
-  void (*multiply_row)(const T* x, int64_t count, const RoughProducts& products);
+  void (*multiply_row)(const T* x, int64_t count, const ApproximateProducts& products);
 
   // Multiplies by `rows` rows, `row_stride` elements apart, of `columns` neighbours: each group by
   // one of them. Where `columns` is a multiple of kLanes, finite products other than zero have the
   // same bits on every instruction set, if tracked.
   void (*multiply_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                           const RoughProducts& products);
+                           const ApproximateProducts& products);
 
   // Multiplies the first of `count` groups by the others; `count` is a power of two, at most
   // kLanes, and there is room for kLanes groups, of which the first half is overwritten. For
   // tracked products, whose bits are the same on every instruction set.
-  void (*merge_lanes)(const RoughProducts& products, int64_t count);
+  void (*merge_lanes)(const ApproximateProducts& products, int64_t count);
 };
 
 // T is float or Half. `tracked` is for groups so long that too few roundings would be certain.
 template <typename T>
-RoughProductKernels<T> RoughProductKernelsFor(bool tracked);
+ApproximateProductKernels<T> ApproximateProductKernelsFor(bool tracked);
 
 // Multiplies the one group of `products` by the group of `other`. Inline, because code for vectors
 // would wait at the call of a function that is compiled without.
-[[gnu::always_inline]] inline void MultiplyGroup(const RoughProducts& products,
-                                                 const RoughProducts& other, bool tracked) {
+[[gnu::always_inline]] inline void MultiplyGroup(const ApproximateProducts& products,
+                                                 const ApproximateProducts& other, bool tracked) {
   double head = *products.head * *other.head;
   double tail = 0;
   if (tracked && std::isfinite(head) && head != 0) {
@@ -69,7 +69,7 @@ RoughProductKernels<T> RoughProductKernelsFor(bool tracked);
     const bool exact = error == 0 && *products.tail == 0 && *other.tail == 0;
     const HeadTail product = FastTwoSum(head, error + cross);
     head = product.head;
-    tail = !exact && product.tail == 0 ? RoughProducts::kInexact : product.tail;
+    tail = !exact && product.tail == 0 ? ApproximateProducts::kInexact : product.tail;
   }
   // Takes out 2^(f - 1023), where f is the head's exponent field without the last two bits.
   const uint64_t field = std::bit_cast<uint64_t>(head) & uint64_t{0x7FC} << 52;

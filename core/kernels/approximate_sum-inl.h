@@ -1,10 +1,12 @@
-#include "core/kernels/rough_sum.h"
+// Sums in head and tail, by vectors, for kernel sources: included once for each
+// instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_
+#undef DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_
+#else
+#define DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_
+#endif
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/rough_sum.cpp"
-#include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "core/exact/error_free.h"
 #include "core/kernels/accumulator-inl.h"
 #include "core/kernels/columns-inl.h"
-#include "core/kernels/dispatch.h"
 #include "core/kernels/end_sums-inl.h"
 #include "core/kernels/half_sums-inl.h"
 #include "core/kernels/row_streams-inl.h"
@@ -28,14 +29,14 @@ constexpr int64_t kUnroll = kFewRows;  // terms added pairwise
 static_assert(kUnroll == 8);
 
 // The same as Accumulator for one group and one value.
-HWY_INLINE void AddValue(double value, const RoughSums& sums) {
+HWY_INLINE void AddValue(double value, const ApproximateSums& sums) {
   const HeadTail sum = TwoSum(*sums.head, value);
   sums.head[0] = sum.head;
   sums.tail[0] += sum.tail;
 }
 
 template <SumTerm kTerm, typename T>
-HWY_INLINE void AddElement(T element, const RoughSums& sums) {
+HWY_INLINE void AddElement(T element, const ApproximateSums& sums) {
   const float x = WidenElement(element);
   if constexpr (kNeedsPeak<T, kTerm>) {
     *sums.peak = std::max(*sums.peak, std::bit_cast<uint32_t>(std::fabs(x)));
@@ -45,7 +46,7 @@ HWY_INLINE void AddElement(T element, const RoughSums& sums) {
 
 // The sum of a few terms, `stride` elements apart, goes to the one group at once.
 template <SumTerm kTerm, typename T>
-HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const RoughSums& sums) {
+HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const ApproximateSums& sums) {
   double sum = -0.0;  // changes nothing, not even the sign of zeros
   uint32_t peak = 0;
   for (int64_t row = 0; row < rows; ++row) {
@@ -58,7 +59,7 @@ HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const RoughS
 }
 
 // Hands the lanes over to the one group that they worked for.
-HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
+HWY_INLINE void Collect(const Accumulator& accumulator, const ApproximateSums& sums) {
   HWY_ALIGN double heads[hn::MaxLanes(Wide())];
   HWY_ALIGN double tails[hn::MaxLanes(Wide())];
   hn::Store(accumulator.head, Wide(), heads);
@@ -72,7 +73,7 @@ HWY_INLINE void Collect(const Accumulator& accumulator, const RoughSums& sums) {
   *sums.tail = total.tail;
 }
 
-// The largest magnitudes in the lanes of D, as in RoughSums, where they are needed.
+// The largest magnitudes in the lanes of D, as in ApproximateSums, where they are needed.
 template <class D, bool kNeeded>
 struct Peaks {
   using Bits = hn::RebindToUnsigned<D>;
@@ -86,7 +87,7 @@ struct Peaks {
     if constexpr (kNeeded) bits = hn::Max(bits, hn::BitCast(Bits(), hn::Abs(LoadFloats(D(), x))));
   }
 
-  HWY_INLINE void Collect(const RoughSums& sums) const {
+  HWY_INLINE void Collect(const ApproximateSums& sums) const {
     if constexpr (!kNeeded) return;
     HWY_ALIGN uint32_t lanes[hn::MaxLanes(D())];
     hn::Store(bits, Bits(), lanes);
@@ -115,7 +116,7 @@ struct FewBlocks {
 // Returns how many elements it added, all but the last few.
 template <SumTerm kTerm, typename T>
 HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
-                             const RoughSums& sums) {
+                             const ApproximateSums& sums) {
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (kAsIntegers<kTerm, T>) return AddAsIntegers<kTerm>(x, count, accumulator);
 #endif
@@ -134,7 +135,7 @@ HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator
 }
 
 template <SumTerm kTerm, typename T>
-void AddRow(const T* x, int64_t count, const RoughSums& sums) {
+void AddRow(const T* x, int64_t count, const ApproximateSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
   int64_t i = AddBlocks<kTerm>(x, count, accumulator, sums);
@@ -197,7 +198,7 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
 
 // Of columns that fill the lines of the cache which their rows are in.
 template <SumTerm kTerm, BlockPart kPart, typename T>
-HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {
+HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, ApproximateSums sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   for (int64_t k = 0; k < kLine<T>; k += 2 * lanes) {
     const WideFloats sum = SumOfTwo<kTerm, kPart>(x + k, rows, stride);
@@ -213,7 +214,8 @@ HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, RoughSums sums
 #if HWY_TARGET <= HWY_AVX3
 // The same as integers, unless there are infinities or NaN.
 template <SumTerm kTerm, BlockPart kPart>
-HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride, RoughSums sums) {
+HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride,
+                                  ApproximateSums sums) {
   HalfLine line = Begins(kPart) ? HalfLine::OfNothing() : HalfLine::Load(sums);
   if (!AddFiniteRows<kTerm>(x, rows, stride, line)) {
     AddLine<kTerm, BlockPart::kWhole>(x, rows, stride, sums);
@@ -227,7 +229,7 @@ HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride, R
 #endif
 
 template <SumTerm kTerm, BlockPart kPart, typename T>
-HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, RoughSums sums) {
+HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, ApproximateSums sums) {
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (kAsIntegers<kTerm, T>) {
     return AddLineOfIntegers<kTerm, kPart>(x, rows, stride, sums);
@@ -238,7 +240,7 @@ HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, RoughSums s
 
 // Without lambdas and references, which would have the compiler load all of this again and again.
 template <SumTerm kTerm, BlockPart kPart, typename T>
-void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
+void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
   constexpr bool kPeak = kNeedsPeak<T, kTerm>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t rows = kPart == BlockPart::kWhole ? few.count : kFewRows;
@@ -247,7 +249,7 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
   NextRows<T> next(few, columns);
   int64_t c = 0;
   for (; c + kLine<T> <= columns; c += kLine<T>) {
-    next.Ask(kLine<T>);
+    next.Prefetch(kLine<T>);
     AddAnyLine<kTerm, kPart>(x + c, rows, stride, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {
@@ -261,7 +263,7 @@ void AddFewRows(FewRows<T> few, int64_t columns, RoughSums sums) {
 
 template <SumTerm kTerm, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                const RoughSums& sums) {
+                const ApproximateSums& sums) {
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart part) HWY_ATTR {
     switch (part) {
       case BlockPart::kFirst:
@@ -278,7 +280,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
 
 // The sums of a vector of groups, and how far off they may be.
 template <SumTerm kTerm, typename T>
-HWY_INLINE SumAndError<Wide> SumsAndErrors(const RoughSums& sums, int64_t count) {
+HWY_INLINE SumAndError<Wide> SumsAndErrors(const ApproximateSums& sums, int64_t count) {
   const Wide d;
   const WideVec head = hn::LoadU(d, sums.head);
   const WideVec tail = hn::LoadU(d, sums.tail);
@@ -297,32 +299,33 @@ HWY_INLINE SumAndError<Wide> SumsAndErrors(const RoughSums& sums, int64_t count)
 }
 
 template <SumTerm kTerm, SumEnding kEnding, typename T>
-void EndGroups(const RoughSums& sums, int64_t groups, int64_t count, T* results,
-               uint8_t* in_doubt) {
+void EndGroups(const ApproximateSums& sums, int64_t groups, int64_t count, T* results,
+               uint8_t* unresolved) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t whole = groups / lanes * lanes;
-  std::fill_n(in_doubt, whole, uint8_t{0});
+  std::fill_n(unresolved, whole, uint8_t{0});
   for (int64_t g = 0; g < whole; g += lanes) {
     const auto of_terms = SumsAndErrors<kTerm, T>(sums.From(g), count);
-    StoreRounded(Wide(), EndVector<kEnding, T>(Wide(), of_terms, count), results + g, in_doubt + g);
+    StoreRounded(Wide(), EndVector<kEnding, T>(Wide(), of_terms, count), results + g,
+                 unresolved + g);
   }
-  std::fill(in_doubt + whole, in_doubt + groups, uint8_t{1});
+  std::fill(unresolved + whole, unresolved + groups, uint8_t{1});
 }
 
 template <typename T>
-RoughSumEnd<T> MakeEnd(SumTerm term, SumEnding ending) {
+ApproximateSumEnd<T> MakeEnd(SumTerm term, SumEnding ending) {
   if (ending == SumEnding::kSquareRoot) {
     return EndGroups<SumTerm::kSquare, SumEnding::kSquareRoot, T>;
   }
   if (ending == SumEnding::kAverage) return EndGroups<SumTerm::kItself, SumEnding::kAverage, T>;
-  return VisitSumTerm(term, []<SumTerm kTerm>() -> RoughSumEnd<T> {
+  return VisitSumTerm(term, []<SumTerm kTerm>() -> ApproximateSumEnd<T> {
     return EndGroups<kTerm, SumEnding::kItself, T>;
   });
 }
 
 template <typename T>
-RoughSumKernels<T> MakeKernels(SumTerm term) {
-  return VisitSumTerm(term, []<SumTerm kTerm>() -> RoughSumKernels<T> {
+ApproximateSumKernels<T> MakeKernels(SumTerm term) {
+  return VisitSumTerm(term, []<SumTerm kTerm>() -> ApproximateSumKernels<T> {
     return {AddRow<kTerm, T>, AddColumns<kTerm, T>};
   });
 }
@@ -330,28 +333,4 @@ RoughSumKernels<T> MakeKernels(SumTerm term) {
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-
-namespace dmlop {
-
-template <typename T>
-RoughSumKernels<T> RoughSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<RoughSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(term);
-}
-
-template RoughSumKernels<float> RoughSumKernelsFor(SumTerm term);
-template RoughSumKernels<Half> RoughSumKernelsFor(SumTerm term);
-
-template <typename T>
-RoughSumEnd<T> RoughSumEndFor(SumTerm term, SumEnding ending) {
-  constexpr IsaForms<RoughSumEnd<T>(SumTerm, SumEnding)> kForms = DMLOP_ISA_FORMS(MakeEnd<T>);
-  return Choose(kForms)(term, ending);
-}
-
-template RoughSumEnd<float> RoughSumEndFor(SumTerm term, SumEnding ending);
-template RoughSumEnd<Half> RoughSumEndFor(SumTerm term, SumEnding ending);
-
-}  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

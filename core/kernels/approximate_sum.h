@@ -1,5 +1,5 @@
 // Sums in binary64 that know how far off they may be. Where the bound leaves no doubt about the
-// rounding to the result's type, a rough sum is as good as an exact one, in any order of addition.
+// rounding to the result's type, this is as good as an exact sum, in any order of addition.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace dmlop {
 // Sums of groups side by side. The exact sum of n terms of group i is within
 // kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
 // |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
-struct RoughSums {
+struct ApproximateSums {
   double* head;             // starts at -0, so that a sum of only -0 is -0
   double* tail;             // starts at 0
   uint32_t* peak;           // bits of the largest |x| as binary32, where needed, else room for
@@ -20,7 +20,7 @@ struct RoughSums {
   double* block = nullptr;  // room for add_columns
 
   // The same from group i on.
-  RoughSums From(int64_t i) const { return {head + i, tail + i, peak + i, block + i}; }
+  ApproximateSums From(int64_t i) const { return {head + i, tail + i, peak + i, block + i}; }
 };
 
 // At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
@@ -46,26 +46,27 @@ template <typename T, SumTerm kTerm>
 inline constexpr bool kNeedsPeak = kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0;
 
 template <typename T>
-struct RoughSumKernels {
+struct ApproximateSumKernels {
   // Adds `count` neighbours in memory to the one group of `sums`.
-  void (*add_row)(const T* x, int64_t count, const RoughSums& sums);
+  void (*add_row)(const T* x, int64_t count, const ApproximateSums& sums);
 
   // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
   void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
-                      const RoughSums& sums);
+                      const ApproximateSums& sums);
 };
 
 // T is float or Half.
 template <typename T>
-RoughSumKernels<T> RoughSumKernelsFor(SumTerm term);
+ApproximateSumKernels<T> ApproximateSumKernelsFor(SumTerm term);
 
-// Stores the results of `groups` groups of `count` terms each, and sets their `in_doubt` to 0. It is
-// 1 instead where the bound leaves the result open, and for the last groups, which fill no vector.
+// Stores the results of `groups` groups of `count` terms each, and sets their `unresolved` to 0. It
+// is 1 instead where the bound leaves the result open, and for the last groups, which fill no
+// vector.
 template <typename T>
-using RoughSumEnd = void (*)(const RoughSums& sums, int64_t groups, int64_t count, T* results,
-                             uint8_t* in_doubt);
+using ApproximateSumEnd = void (*)(const ApproximateSums& sums, int64_t groups, int64_t count,
+                                   T* results, uint8_t* unresolved);
 
 template <typename T>
-RoughSumEnd<T> RoughSumEndFor(SumTerm term, SumEnding ending);
+ApproximateSumEnd<T> ApproximateSumEndFor(SumTerm term, SumEnding ending);
 
 }  // namespace dmlop

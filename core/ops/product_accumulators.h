@@ -1,4 +1,4 @@
-// Tiles of ReduceLoop for MULTIPLY of floats.
+// Accumulators for MULTIPLY of floats.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/kernels/approximate_product.h"
 #include "core/kernels/copy.h"
-#include "core/kernels/rough_product.h"
 #include "core/kernels/sum_endings.h"
-#include "core/ops/vector_tile.h"
+#include "core/ops/vector_accumulators.h"
 
 namespace dmlop {
 
-// The states of a tile, for RoughProducts.
+// The states of a batch, for ApproximateProducts.
 class ProductStates {
  public:
   explicit ProductStates(int64_t capacity)
@@ -26,7 +26,9 @@ class ProductStates {
     std::fill_n(exponent_.begin(), count, 0);
   }
 
-  RoughProducts At(int64_t o) { return {head_.data() + o, tail_.data() + o, exponent_.data() + o}; }
+  ApproximateProducts At(int64_t o) {
+    return {head_.data() + o, tail_.data() + o, exponent_.data() + o};
+  }
 
  private:
   std::vector<double> head_, tail_;
@@ -35,7 +37,7 @@ class ProductStates {
 
 // A finite product other than zero: head and tail, scaled into the range of a double. What is
 // beyond any float stays so.
-inline HeadTail Scaled(const RoughProducts& product) {
+inline HeadTail Scaled(const ApproximateProducts& product) {
   constexpr int64_t kFarExponent = 400;
   const int64_t exponent = std::clamp(*product.exponent, -kFarExponent, kFarExponent);
   const double power = std::bit_cast<double>(static_cast<uint64_t>(1023 + exponent) << 52);
@@ -50,18 +52,20 @@ bool IsSpecial(double head, T& result) {
   return true;
 }
 
-// MULTIPLY of floats by vectors. A group whose rounding is in doubt is left undecided.
-template <typename T, bool kTracked>
-class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
+// MULTIPLY of floats by vectors. A group whose rounding is unresolved stays unresolved.
+// Rounding errors are tracked or not.
+template <typename T>
+class ApproximateProductAccumulators
+    : public VectorAccumulators<ApproximateProductAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
 
   // Rows long enough to be read ahead; the states fit the second-level cache.
-  static constexpr int64_t kColumns = (1 << 14) / sizeof(T);
+  static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
 
-  explicit RoughProductTile(int64_t capacity)
-      : kernels_(RoughProductKernelsFor<T>(kTracked)), states_(capacity) {}
+  ApproximateProductAccumulators(int64_t capacity, bool tracked)
+      : tracked_(tracked), kernels_(ApproximateProductKernelsFor<T>(tracked)), states_(capacity) {}
 
   void Start(int64_t count) { states_.Start(count); }
 
@@ -73,31 +77,32 @@ class RoughProductTile : public VectorTile<RoughProductTile<T, kTracked>, T> {
     kernels_.multiply_columns(x, rows, row_stride, columns, states_.At(0));
   }
 
-  void Merge(int64_t o, RoughProductTile& other, int64_t p, int64_t) {
-    MultiplyGroup(states_.At(o), other.states_.At(p), kTracked);
+  void Merge(int64_t o, ApproximateProductAccumulators& other, int64_t p, int64_t) {
+    MultiplyGroup(states_.At(o), other.states_.At(p), tracked_);
   }
 
   // Halfway between two numbers of T, a product has 25 bits at most; then every product of some of
   // its factors has no more, so that tracking finds it exact in any order.
   bool Finish(int64_t o, int64_t n, T& result) {
-    const RoughProducts product = states_.At(o);
+    const ApproximateProducts product = states_.At(o);
     if (IsSpecial(*product.head, result)) return true;
     const HeadTail scaled = Scaled(product);
-    const bool exact = kTracked && *product.tail == 0;
+    const bool exact = tracked_ && *product.tail == 0;
     const double bound = exact ? 0
                                : std::fabs(scaled.head) * static_cast<double>(n) * 2 *
-                                     RoughProducts::RelativeBound(kTracked);
+                                     ApproximateProducts::RelativeBound(tracked_);
     return reduce::DecideRounding(scaled.head, scaled.tail, bound, result);
   }
 
  private:
-  RoughProductKernels<T> kernels_;
+  bool tracked_;
+  ApproximateProductKernels<T> kernels_;
   ProductStates states_;
 };
 
 // What a product becomes whose factors were taken in an order of their own.
 template <typename T>
-T RoundedProduct(const RoughProducts& product) {
+T RoundedProduct(const ApproximateProducts& product) {
   T result;
   if (IsSpecial(*product.head, result)) return result;
   const HeadTail scaled = Scaled(product);
@@ -106,9 +111,9 @@ T RoundedProduct(const RoughProducts& product) {
 }
 
 // MULTIPLY of floats in the order of their numbers, for groups of at most kMaxElements that
-// RoughProductTile leaves undecided.
+// ApproximateProductAccumulators leaves unresolved.
 template <typename T>
-class ShortProductTile {
+class ShortProductAccumulators {
  public:
   using Input = T;
   using Output = T;
@@ -117,7 +122,7 @@ class ShortProductTile {
   static constexpr int64_t kColumns = 256;
   static constexpr int64_t kMaxElements = 64;
 
-  explicit ShortProductTile(int64_t capacity)
+  explicit ShortProductAccumulators(int64_t capacity)
       : groups_((capacity + kLanes - 1) / kLanes * kLanes),
         gathered_(static_cast<size_t>(kMaxElements * groups_)),
         states_(groups_) {}
@@ -131,7 +136,7 @@ class ShortProductTile {
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) { Gather(0, columns, run); }
 
   // All of a group's elements are together.
-  void Merge(int64_t, const ShortProductTile&, int64_t, int64_t) {}
+  void Merge(int64_t, const ShortProductAccumulators&, int64_t, int64_t) {}
 
   bool Finish(int64_t o, int64_t n, T& result) {
     if (!std::exchange(is_closed_, true)) {
@@ -142,7 +147,7 @@ class ShortProductTile {
   }
 
  private:
-  static constexpr int64_t kLanes = RoughProducts::kLanes;
+  static constexpr int64_t kLanes = ApproximateProducts::kLanes;
 
   // Every group has a column.
   void Gather(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
@@ -151,7 +156,7 @@ class ShortProductTile {
             reinterpret_cast<const std::byte*>(run.first));
   }
 
-  RoughProductKernels<T> kernels_ = RoughProductKernelsFor<T>(/*tracked=*/true);
+  ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
   CopyTileFunction gather_ = CopyTileFor(sizeof(T));
   int64_t groups_;
   std::vector<T> gathered_;  // groups_ elements of each number
@@ -160,18 +165,18 @@ class ShortProductTile {
 };
 
 // MULTIPLY of floats in an order that depends on the group's size alone, for longer groups that
-// RoughProductTile leaves undecided. Elements are multiplied as rows of kLanes lanes, the lanes
-// pairwise in the end.
+// ApproximateProductAccumulators leaves unresolved. Elements are multiplied as rows of kLanes
+// lanes, the lanes pairwise in the end.
 template <typename T>
-class OrderedProductTile {
+class OrderedProductAccumulators {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr bool kByVectors = false;            // so that rows come one by one
-  static constexpr int64_t kColumns = 64 / sizeof(T);  // a cache line
+  static constexpr bool kByVectors = false;                    // so that rows come one by one
+  static constexpr int64_t kColumns = kLineBytes / sizeof(T);  // a cache line
 
-  explicit OrderedProductTile(int64_t capacity)
+  explicit OrderedProductAccumulators(int64_t capacity)
       : states_(capacity * kLanes), gathered_(static_cast<size_t>(capacity * kPitch)) {}
 
   void Start(int64_t count) {
@@ -196,7 +201,7 @@ class OrderedProductTile {
     }
   }
 
-  void Merge(int64_t o, OrderedProductTile& other, int64_t p, int64_t) {
+  void Merge(int64_t o, OrderedProductAccumulators& other, int64_t p, int64_t) {
     MultiplyGroup(Product(o), other.Product(p), /*tracked=*/true);
   }
 
@@ -206,9 +211,9 @@ class OrderedProductTile {
   }
 
  private:
-  static constexpr int64_t kLanes = RoughProducts::kLanes;
+  static constexpr int64_t kLanes = ApproximateProducts::kLanes;
   static constexpr int64_t kPiece = 64 * kLanes;
-  static constexpr int64_t kPitch = kPiece + 64 / sizeof(T);  // not a power of two
+  static constexpr int64_t kPitch = kPiece + kLineBytes / sizeof(T);  // not a power of two
 
   // Multiplies by what was gathered. Fills up the last row with ones.
   void MultiplyRows() {
@@ -223,7 +228,7 @@ class OrderedProductTile {
   }
 
   // The product of all that was shown of a group.
-  RoughProducts Product(int64_t o) {
+  ApproximateProducts Product(int64_t o) {
     if (!std::exchange(is_closed_, true)) Close();
     return states_.At(o * kLanes);
   }
@@ -235,7 +240,7 @@ class OrderedProductTile {
     for (int64_t o = 0; o < groups_; ++o) kernels_.merge_lanes(states_.At(o * kLanes), count);
   }
 
-  RoughProductKernels<T> kernels_ = RoughProductKernelsFor<T>(/*tracked=*/true);
+  ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
   CopyTileFunction gather_ = CopyTileFor(sizeof(T));
   ProductStates states_;     // of kLanes lanes for each group
   std::vector<T> gathered_;  // elements that are still to be multiplied
