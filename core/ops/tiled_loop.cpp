@@ -10,7 +10,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kSlicesAhead = 3;          // prefetched: enough to wait for none of them
+constexpr int64_t kSlicesAhead = 3;  // prefetched: enough to wait for none of them
 
 using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
 
