@@ -64,7 +64,7 @@ int64_t FirstInRow(const typename K::Element* x, int64_t count, typename K::Key 
 
 // The best keys of a row in as many lanes. Reads a whole vector where the row is shorter.
 template <class K>
-HWY_INLINE typename K::V BestLanesOf(const K& keys, const typename K::Element* x, int64_t count) {
+HWY_INLINE typename K::V BestLanesOf(K keys, const typename K::Element* x, int64_t count) {
   const int64_t lanes = K::Lanes();
   const typename K::V first = keys.Load(x);
   if (count < lanes) {
@@ -81,8 +81,8 @@ HWY_INLINE typename K::V BestLanesOf(const K& keys, const typename K::Element* x
 // Raises the keys of as many rows as a vector has lanes. Each step halves what is left of a row,
 // and puts what is left of two rows side by side.
 template <class K>
-HWY_INLINE void BestOfLaneRows(const K& keys, const typename K::Element* x, int64_t count,
-                               int64_t pitch, typename K::Key* best_keys) {
+HWY_INLINE void BestOfLaneRows(K keys, const typename K::Element* x, int64_t count, int64_t pitch,
+                               typename K::Key* best_keys) {
   const typename K::D d;
   typename K::V best[hn::MaxLanes(typename K::D())];
   const int64_t lanes = K::Lanes();
@@ -128,8 +128,9 @@ HWY_INLINE void PrefetchBetweenRows(NextRows<T>& next, int64_t r, int64_t column
   if (r % kRows == 0) next.Prefetch(columns / kVectorsAtATime);
 }
 
+// Takes keys as a copy, so that they stay in registers while rows change what memory holds.
 template <int64_t kVectors, class K, typename T>
-HWY_INLINE void BestOfVectors(const K& keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
+HWY_INLINE void BestOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
                               typename K::Key* best_keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
@@ -144,7 +145,7 @@ HWY_INLINE void BestOfVectors(const K& keys, const FewRows<T>& rows, int64_t c, 
 }
 
 template <int64_t kVectors, class K, typename T>
-HWY_INLINE void IndexOfVectors(const K& keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
+HWY_INLINE void IndexOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
                                typename K::Key* best_keys, typename K::Key* rows_of_keys) {
   const typename K::D d;
   const int64_t lanes = K::Lanes();
