@@ -195,7 +195,7 @@ void RowPipeline::Resolve(int64_t unresolved_count, const Inputs& inputs, std::b
   for (int64_t i = 0; i < unresolved_count; ++i) {
     const int32_t at = scratch.unresolved[i];
     std::array<double, kMaxElementInputs> elements;
-    for (size_t k = 0; k < input_count_; ++k) {
+    for (size_t k = 0; k < std::min(input_count_, kMaxElementInputs); ++k) {
       std::memcpy(&elements[k], inputs[k] + at * int64_t{sizeof(double)}, sizeof(double));
     }
     const HeadTail exact = ExactElement(call_.function, {elements.data(), input_count_},

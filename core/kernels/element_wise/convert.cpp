@@ -97,7 +97,9 @@ struct Truncation {
 struct Clamping {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    return hn::DemoteTo(d, x);
+    // On the way to 8 bits, Highway takes what has no place in 16 signed ones for negative.
+    constexpr int32_t kMax = std::numeric_limits<hn::TFromD<D> >::max();
+    return hn::DemoteTo(d, hn::Min(x, hn::Set(hn::DFromV<V>(), kMax)));
   }
 };
 
@@ -125,7 +127,7 @@ HWY_INLINE Sum<hn::Vec<D> > HalvesOf(D d, hn::Vec<hn::RebindToUnsigned<D> > x) {
   const auto low = hn::Or(hn::And(x, hn::Set(du, 0xFFFFFFFF)), hn::Set(du, 0x4330ull << 48));
   const auto flipped = hn::Xor(hn::ShiftRight<32>(x), hn::Set(du, kSigned ? 1u << 31 : 0));
   const auto high = hn::Or(flipped, hn::Set(du, 0x4530ull << 48));
-  return {hn::Sub(hn::BitCast(d, high), hn::Set(d, kSigned ? 0x1.00000008p84 : 0x1p84)),
+  return {hn::Sub(hn::BitCast(d, high), hn::Set(d, kSigned ? 0x1.000008p84 : 0x1p84)),
           hn::Sub(hn::BitCast(d, low), hn::Set(d, 0x1p52))};
 }
 
@@ -214,7 +216,17 @@ struct FloatsToHalves {
   }
 };
 
-// Of the type D, from floats as wide or wider.
+// Truncated. Highway's portable form takes some numbers above -2^31 for less.
+template <class D, class V>
+HWY_INLINE hn::Vec<D> DoublesInsideInt32(D d, V x) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(d, static_cast<int32_t>(x.raw));
+#else
+  return hn::DemoteTo(d, x);
+#endif
+}
+
+// From floats as wide or wider.
 struct ClampedIntegers {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
@@ -222,7 +234,7 @@ struct ClampedIntegers {
     const V number = hn::IfThenElseZero(hn::Eq(x, x), x);
     const V inside = hn::Max(number, hn::Set(df, -0x1p31f));
     if constexpr (sizeof(hn::TFromD<decltype(df)>) == 8) {
-      return hn::DemoteTo(d, hn::Min(inside, hn::Set(df, 2147483647.0)));
+      return DoublesInsideInt32(d, hn::Min(inside, hn::Set(df, 2147483647.0)));
     } else {
       const auto is_large = hn::Ge(inside, hn::Set(df, 0x1p31f));
       const auto integer = hn::ConvertTo(d, hn::IfThenZeroElse(is_large, inside));
@@ -238,7 +250,8 @@ struct ClampedUnsigned32 {
     const hn::Rebind<int32_t, D> d32;
     const V number = hn::IfThenElseZero(hn::Eq(x, x), x);
     const V inside = hn::Min(hn::Max(number, hn::Zero(dd)), hn::Set(dd, 4294967295.0));
-    const auto less = hn::DemoteTo(d32, hn::Sub(hn::Trunc(inside), hn::Set(dd, 0x1p31)));
+    const auto less =
+        DoublesInsideInt32(d32, hn::Sub(hn::Trunc(inside), hn::Set(dd, 0x1p31)));
     return hn::BitCast(d, hn::Xor(less, hn::Set(d32, INT32_MIN)));
   }
 };

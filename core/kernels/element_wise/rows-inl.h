@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -63,7 +64,10 @@ HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::by
   const T* a = reinterpret_cast<const T*>(from[0]);
   const T* b = reinterpret_cast<const T*>(from[1]);
   T* result = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < count; ++i) result[i] = F()(a[i], b[i]);
+  for (int64_t i = 0; i < count; ++i) {
+    const T y = F()(a[i], b[i]);
+    result[i] = y == y ? y : std::numeric_limits<T>::quiet_NaN();
+  }
 }
 
 // A row that computes with T and returns T; `types` are T where they are not given.
