@@ -70,15 +70,17 @@ void Element(benchmark::State& state, const Row& row, int64_t bytes, int64_t col
 
 constexpr int64_t kLarge = 1 << 28;
 
-#define DMLOP_ELEMENT(name, ...) \
-  BENCHMARK_CAPTURE(Element, name, Row{__VA_ARGS__}, kLarge, 1 << 12)->UseRealTime()
+#define DMLOP_ELEMENT(name, ...)                                      \
+  BENCHMARK_CAPTURE(Element, name, Row{__VA_ARGS__}, kLarge, 1 << 12) \
+      ->MeasureProcessCPUTime()                                       \
+      ->UseRealTime()
 
 void CopyLimit(benchmark::State& state) {
   LimitWorkload workload(kLimitWays[0]);
   for (auto _ : state) workload.Run();
   state.SetBytesProcessed(state.iterations() * workload.bytes());
 }
-BENCHMARK(CopyLimit)->UseRealTime();
+BENCHMARK(CopyLimit)->MeasureProcessCPUTime()->UseRealTime();
 
 DMLOP_ELEMENT(ABS, kAbs, {kFloat32}, kFloat32);
 DMLOP_ELEMENT(ADD, kAdd, {kFloat32, kFloat32}, kFloat32);
@@ -106,8 +108,10 @@ DMLOP_ELEMENT(ADD_INT8, kAdd, {kInt8, kInt8}, kInt8);
 DMLOP_ELEMENT(ADD_INT8_Row, kAdd, {kInt8, kInt8}, kInt8, Form::kRow);
 BENCHMARK_CAPTURE(Element, ADD_NarrowRow, Row{kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow},
                   kLarge, 64)
+    ->MeasureProcessCPUTime()
     ->UseRealTime();
 BENCHMARK_CAPTURE(Element, ADD_Nine, Row{kAdd, {kFloat32, kFloat32}, kFloat32}, 36, 9)
+    ->MeasureProcessCPUTime()
     ->UseRealTime();
 BENCHMARK_CAPTURE(Element, LINEAR_Nine, Row{kLinear, {kFloat16}, kFloat16}, 18, 9)->UseRealTime();
 

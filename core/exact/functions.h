@@ -79,7 +79,8 @@ enum class ElementWiseFunction : uint8_t {
 };
 
 // Of a function that vectors approximate, the value for elements where the approximation leaves
-// its rounding open. The tail is right as far as roundings of the sum to FLOAT32 or FLOAT16 need it.
+// its rounding open. The tail is right as far as roundings of the sum to FLOAT32 or FLOAT16 need
+// it.
 HeadTail ExactElement(ElementWiseFunction function, std::span<const double> elements,
                       std::span<const double> numbers);
 

@@ -256,10 +256,13 @@ class Table {
   }
   void Bounded(ElementWiseFunction function, size_t inputs, const Types& types) {
     for (const DataType type : types) {
-      for (const auto& [min, max] : {std::pair{-2.5f, 7.9f}, {0.1f, 100.3f}, {2.0f, 1.0f},
-                                     {kNan, 3.0f}, {-0.0f, 0.0f}, {-kInfinity, kNan}}) {
-        cases_.push_back(
-            {function, Types(inputs, type), type, FloatBounds(type, min, max), {}});
+      for (const auto& [min, max] : {std::pair{-2.5f, 7.9f},
+                                     {0.1f, 100.3f},
+                                     {2.0f, 1.0f},
+                                     {kNan, 3.0f},
+                                     {-0.0f, 0.0f},
+                                     {-kInfinity, kNan}}) {
+        cases_.push_back({function, Types(inputs, type), type, FloatBounds(type, min, max), {}});
       }
     }
   }
@@ -282,13 +285,12 @@ void AddUnary(Table& table) {
   table.Same(kAbs, 1, kFloats + kSigned64);
   table.Same(kNegate, 1, kFloats + kSigned64);
   table.Same(kSign, 1, kFloats + kInts64);
-  for (const auto function : {kCeil, kFloor, kRoundHalvesToEven, kRoundTowardZero,
-                              kRoundHalvesAway, kSqrt, kRecip, kSoftsign}) {
+  for (const auto function : {kCeil, kFloor, kRoundHalvesToEven, kRoundTowardZero, kRoundHalvesAway,
+                              kSqrt, kRecip, kSoftsign}) {
     table.Same(function, 1, kFloats);
   }
   table.Same(kRelu, 1, kFloats + kSigned);
-  for (const auto function :
-       {kIsNan, kIsInfinity, kIsPositiveInfinity, kIsNegativeInfinity}) {
+  for (const auto function : {kIsNan, kIsInfinity, kIsPositiveInfinity, kIsNegativeInfinity}) {
     table.Predicate(function, 1, kFloats, {kUint8, kUint32});
   }
   for (const auto function : {kCeil, kFloor, kSqrt, kRecip}) table.Scaled(function, kFloats);
@@ -299,8 +301,8 @@ void AddUnary(Table& table) {
 }
 
 void AddBinary(Table& table) {
-  for (const auto function : {kAdd, kSubtract, kMultiply, kDivide, kMax, kMin, kModulusTruncate,
-                              kModulusFloor}) {
+  for (const auto function :
+       {kAdd, kSubtract, kMultiply, kDivide, kMax, kMin, kModulusTruncate, kModulusFloor}) {
     table.Same(function, 2, kFloats + kInts64);
   }
   table.Same(kMean, 2, kFloats + k32);
@@ -329,10 +331,11 @@ void AddActivations(Table& table) {
   table.Same(kParameterizedRelu, 2, kFloats + kSigned);
   table.Same(kThresholdedRelu, 1, kFloats, {Numbers(1), Numbers(-0.1f), Numbers(kNan)});
   const std::vector<ElementParameters> affine = {
-      Numbers(0.3f, -0.7f),       Numbers(0.2f, 0.5f), Numbers(0x1.555556p-3f, 0.5f),
-      Numbers(-0x1p-100f, 1.0f),  Numbers(1e30f, 1e-30f), Numbers(0, -0.0f),
-      Numbers(kInfinity, 1.0f),   Numbers(1.0f, kNan), Numbers(0x1p-149f, 0x1p-149f),
-      Numbers(0x1.fffffep127f, 0x1.fffffep127f)};
+      Numbers(0.3f, -0.7f),          Numbers(0.2f, 0.5f),
+      Numbers(0x1.555556p-3f, 0.5f), Numbers(-0x1p-100f, 1.0f),
+      Numbers(1e30f, 1e-30f),        Numbers(0, -0.0f),
+      Numbers(kInfinity, 1.0f),      Numbers(1.0f, kNan),
+      Numbers(0x1p-149f, 0x1p-149f), Numbers(0x1.fffffep127f, 0x1.fffffep127f)};
   for (const auto function : {kLinear, kHardSigmoid, kHardSwish}) {
     table.Same(function, 1, kFloats, affine);
   }
@@ -349,8 +352,7 @@ void AddOthers(Table& table) {
     for (const DataType to : kAll) table.Add({kCast, {from}, to, {}, {}});
   }
   for (const DataType to : {kInt8, kUint8}) {
-    const ElementParameters range =
-        to == kInt8 ? Numbers(-128, 127) : Numbers(0, 255);
+    const ElementParameters range = to == kInt8 ? Numbers(-128, 127) : Numbers(0, 255);
     for (const DataType from : {kFloat16, kFloat32}) {
       table.Add({kQuantize, {from, from, to}, to, range, {}});
     }

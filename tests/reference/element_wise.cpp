@@ -126,8 +126,8 @@ uint64_t Rounded(const Exact& exact, double plain, DataType type) {
     return Clamped(std::isfinite(plain) ? exact.real() : Real(plain), type);
   }
   if (!std::isfinite(plain) || mpfr_zero_p(exact.real().get())) return BitsOfDouble(plain, type);
-  return OfFloatType(
-      type, [&]<typename T>(T) { return uint64_t{BitsOf(RoundReal<T>(exact.real()))}; });
+  return OfFloatType(type,
+                     [&]<typename T>(T) { return uint64_t{BitsOf(RoundReal<T>(exact.real()))}; });
 }
 
 // RED-16, RED-17.
@@ -417,8 +417,7 @@ uint64_t Quantized(const ElementParameters& parameters, std::span<const StoredEl
                    DataType type) {
   const double x = Quantity(inputs[0]);
   const double scale = FloatOf(inputs[1]);
-  const float quotient =
-      FromBits<float>(Rounded(Exact(x) / Exact(scale), x / scale, kFloat32));
+  const float quotient = FromBits<float>(Rounded(Exact(x) / Exact(scale), x / scale, kFloat32));
   const double integer = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
   const double result = integer + static_cast<double>(IntegerOf(inputs[2]));
   return Clamped(Real(std::min(std::max(result, parameters.numbers[0]), parameters.numbers[1])),
@@ -439,8 +438,8 @@ uint64_t ElementOf(const ElementWiseCall& call, std::span<const StoredElement> i
   const ElementWiseFunction function = call.function;
   StoredElement first = inputs[0];
   if (call.scale_bias) {
-    const bool keeps_type = function == kAbs || function == kClip || function == kThreshold ||
-                            function == kCast;
+    const bool keeps_type =
+        function == kAbs || function == kClip || function == kThreshold || function == kCast;
     first = Scaled(first, *call.scale_bias, keeps_type || first.type == kFloat32);
   }
   if (const auto bits = ElementOfBits(function, inputs)) return *bits;

@@ -161,8 +161,7 @@ class ElementLoop {
 
 bool MovesBits(const ElementWiseCall& call, DataType from, DataType to) {
   return call.function == ElementWiseFunction::kCast && !call.scale_bias &&
-         (from == to ||
-          (!IsFloat(from) && !IsFloat(to) && BitWidth(from) == BitWidth(to)));
+         (from == to || (!IsFloat(from) && !IsFloat(to) && BitWidth(from) == BitWidth(to)));
 }
 
 }  // namespace

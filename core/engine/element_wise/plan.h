@@ -23,7 +23,7 @@ enum class RowKind {
 struct ElementPlan {
   static constexpr int64_t kBoxBytes = 1 << 14;  // of the operand with the widest elements
 
-  ElementNest nest;  // with falling strides of the output
+  ElementNest nest;                               // with falling strides of the output
   std::array<int64_t, kElementOperands> first{};  // offsets of the elements where the loops begin
   Dims box;                                       // sizes
   size_t row_loop;                                // a row is this loop and those inside it

@@ -198,8 +198,8 @@ void RowPipeline::Resolve(int64_t unresolved_count, const Inputs& inputs, std::b
     for (size_t k = 0; k < std::min(input_count_, kMaxElementInputs); ++k) {
       std::memcpy(&elements[k], inputs[k] + at * int64_t{sizeof(double)}, sizeof(double));
     }
-    const HeadTail exact = ExactElement(call_.function, {elements.data(), input_count_},
-                                        call_.parameters.numbers);
+    const HeadTail exact =
+        ExactElement(call_.function, {elements.data(), input_count_}, call_.parameters.numbers);
     if (output_type_ == DataType::kFloat32) {
       reinterpret_cast<float*>(to)[at] = RoundOnce<float>(exact.head, exact.tail);
     } else {

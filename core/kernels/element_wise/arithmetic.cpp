@@ -50,7 +50,8 @@ struct MultiplyOf {
       const auto product = [=](V x, V y) HWY_ATTR {
         return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, y));
       };
-      const V crossed = hn::Add(product(hn::ShiftRight<32>(a), b), product(a, hn::ShiftRight<32>(b)));
+      const V crossed =
+          hn::Add(product(hn::ShiftRight<32>(a), b), product(a, hn::ShiftRight<32>(b)));
       return hn::Add(product(a, b), hn::ShiftLeft<32>(crossed));
     }
 #endif

@@ -166,9 +166,9 @@ struct DoublesToOddFloats {
     const auto bits = hn::BitCast(di, rounded);
     // What rounding added, in the direction away from zero. FLOAT32 has room for its sign.
     const V difference = hn::Sub(hn::Abs(x), hn::Abs(back));
-    const auto sign = ToFloats(dd, hn::CopySign(hn::IfThenElseZero(hn::Ne(difference, hn::Zero(dd)),
-                                                                   hn::Set(dd, 1.0)),
-                                                difference));
+    const auto sign = ToFloats(
+        dd, hn::CopySign(hn::IfThenElseZero(hn::Ne(difference, hn::Zero(dd)), hn::Set(dd, 1.0)),
+                         difference));
     const auto is_even = hn::Eq(hn::And(bits, hn::Set(di, 1)), hn::Zero(di));
     const auto step = hn::IfThenElseZero(is_even, hn::ConvertTo(di, sign));
     const auto odd = hn::BitCast(d, hn::Add(bits, step));
@@ -196,8 +196,8 @@ struct FloatsToHalves {
     const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000));
     const V magnitude = hn::Abs(x);
     // A subnormal result is in the last bits of 0.5 and it.
-    const auto subnormal = hn::Sub(hn::BitCast(du, hn::Add(magnitude, hn::Set(df, 0.5f))),
-                                   hn::Set(du, 0x3F000000));
+    const auto subnormal =
+        hn::Sub(hn::BitCast(du, hn::Add(magnitude, hn::Set(df, 0.5f))), hn::Set(du, 0x3F000000));
     // Any other is rounded in place, and a carry moves on into the exponent.
     const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(du, 1));
     const auto rounded = hn::Add(hn::Add(hn::BitCast(du, magnitude), odd), hn::Set(du, 0xC8000FFF));
@@ -250,8 +250,7 @@ struct ClampedUnsigned32 {
     const hn::Rebind<int32_t, D> d32;
     const V number = hn::IfThenElseZero(hn::Eq(x, x), x);
     const V inside = hn::Min(hn::Max(number, hn::Zero(dd)), hn::Set(dd, 4294967295.0));
-    const auto less =
-        DoublesInsideInt32(d32, hn::Sub(hn::Trunc(inside), hn::Set(dd, 0x1p31)));
+    const auto less = DoublesInsideInt32(d32, hn::Sub(hn::Trunc(inside), hn::Set(dd, 0x1p31)));
     return hn::BitCast(d, hn::Xor(less, hn::Set(d32, INT32_MIN)));
   }
 };

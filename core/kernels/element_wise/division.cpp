@@ -49,9 +49,7 @@ struct TruncatedRemainderOf {
   HWY_INLINE T operator()(T a, T b) const {
     return Guarded<TruncatedRemainderOf>(a, b, T{0});
   }
-  HWY_INLINE float operator()(float a, float b) const {
-    return std::fmod(a, b);
-  }
+  HWY_INLINE float operator()(float a, float b) const { return std::fmod(a, b); }
 };
 
 // With the sign of the divisor, as Python has it.

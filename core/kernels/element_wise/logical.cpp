@@ -131,11 +131,11 @@ constexpr DataTypeSet kBits64 = k64 | DataTypeSet{kFloat64};
 
 std::span<const ElementWiseRow> LogicalTable() {
   static constexpr ElementWiseRow kRows[] = {
-#define DMLOP_COMPARISON(F, function)                                                          \
-  Comparison<F, float>(function, kFloats), Comparison<F, int8_t>(function),                    \
-      Comparison<F, uint8_t>(function), Comparison<F, int16_t>(function),                      \
-      Comparison<F, uint16_t>(function), Comparison<F, int32_t>(function),                     \
-      Comparison<F, uint32_t>(function), Comparison<F, int64_t>(function),                     \
+#define DMLOP_COMPARISON(F, function)                                       \
+  Comparison<F, float>(function, kFloats), Comparison<F, int8_t>(function), \
+      Comparison<F, uint8_t>(function), Comparison<F, int16_t>(function),   \
+      Comparison<F, uint16_t>(function), Comparison<F, int32_t>(function),  \
+      Comparison<F, uint32_t>(function), Comparison<F, int64_t>(function),  \
       Comparison<F, uint64_t>(function)
       Comparison<WhetherEqual, float>(kEquals, kFloats),
       Comparison<WhetherEqual, uint8_t>(kEquals, k8),
@@ -155,8 +155,8 @@ std::span<const ElementWiseRow> LogicalTable() {
       Row<Logical<XorOf>, uint32_t, 2>(kLogicalXor),
       Row<Logical<NotOf>, uint8_t, 1>(kLogicalNot),
       Row<Logical<NotOf>, uint32_t, 1>(kLogicalNot),
-#define DMLOP_BITS(F, function, inputs)                                                         \
-  Row<F, uint8_t, inputs>(function, k8), Row<F, uint16_t, inputs>(function, kBits16),           \
+#define DMLOP_BITS(F, function, inputs)                                               \
+  Row<F, uint8_t, inputs>(function, k8), Row<F, uint16_t, inputs>(function, kBits16), \
       Row<F, uint32_t, inputs>(function, kBits32), Row<F, uint64_t, inputs>(function, kBits64)
       DMLOP_BITS(AndOf, kBitAnd, 2),
       DMLOP_BITS(OrOf, kBitOr, 2),

@@ -40,13 +40,13 @@ HWY_INLINE V ToOdd(D d, Sum<V> sum) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, sum.head);
   const V zero = hn::Zero(d);
-  const auto is_inexact = hn::RebindMask(di, hn::Or(hn::Lt(sum.tail, zero), hn::Gt(sum.tail, zero)));
+  const auto is_inexact =
+      hn::RebindMask(di, hn::Or(hn::Lt(sum.tail, zero), hn::Gt(sum.tail, zero)));
   const auto is_even = hn::Eq(hn::And(bits, hn::Set(di, 1)), hn::Zero(di));
   const auto signs_differ = hn::Xor(bits, hn::BitCast(di, sum.tail));
   // Toward zero where the signs differ.
   const auto step = hn::Or(hn::BroadcastSignBit(signs_differ), hn::Set(di, 1));
-  return hn::BitCast(
-      d, hn::Add(bits, hn::IfThenElseZero(hn::And(is_inexact, is_even), step)));
+  return hn::BitCast(d, hn::Add(bits, hn::IfThenElseZero(hn::And(is_inexact, is_even), step)));
 }
 
 // a + b + c.

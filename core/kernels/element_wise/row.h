@@ -27,8 +27,8 @@ ElementParameters FloatBounds(DataType type, float min, float max);
 // The same for bounds of the elements' type: floats in double, integers by their bits.
 ElementParameters IntegerBounds(int64_t min, int64_t max);
 
-// Computes `count` elements, a multiple of kRowBlock. `to` may be one of `from`, where elements have
-// the same width.
+// Computes `count` elements, a multiple of kRowBlock. `to` may be one of `from`, where elements
+// have the same width.
 using RowFunction = void(const ElementParameters& parameters, int64_t count, std::byte* to,
                          const std::byte* const* from);
 

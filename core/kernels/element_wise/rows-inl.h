@@ -30,8 +30,9 @@ HWY_INLINE void StoreElements(V v, std::byte* to) {
   using T = hn::TFromD<decltype(d)>;
   if constexpr (std::is_floating_point_v<T>) {
     const hn::RebindToUnsigned<decltype(d)> du;
-    const auto nan = hn::BitCast(d, hn::ShiftLeft<sizeof(T) == 4 ? 22 : 51>(
-                                        hn::Set(du, sizeof(T) == 4 ? 0x1FF : 0xFFF)));
+    const auto nan = hn::BitCast(d, hn::ShiftLeft < sizeof(T) == 4
+                                        ? 22
+                                        : 51 > (hn::Set(du, sizeof(T) == 4 ? 0x1FF : 0xFFF)));
     v = hn::IfThenElse(hn::IsNaN(v), nan, v);
   }
   hn::StoreU(v, d, reinterpret_cast<T*>(to));
@@ -46,8 +47,8 @@ HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementPara
   const ElementParameters own = parameters;  // which nothing that is stored can change
   const std::byte* const own_from[] = {from[kInput]...};
   for (int64_t i = 0; i < count * kWidth; i += static_cast<int64_t>(hn::Lanes(d)) * kWidth) {
-    StoreElements(
-        F()(d, own, hn::LoadU(d, reinterpret_cast<const T*>(own_from[kInput] + i))...), to + i);
+    StoreElements(F()(d, own, hn::LoadU(d, reinterpret_cast<const T*>(own_from[kInput] + i))...),
+                  to + i);
   }
 }
 
@@ -101,7 +102,8 @@ HWY_INLINE V MaxOf(D, V a, V b) {
     return hn::Max(a, b);
   } else {
     // Zeros of both signs are equal, and +0 has none of their bits.
-    const V larger = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), hn::IfThenElse(hn::Gt(a, b), a, b));
+    const V larger =
+        hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), hn::IfThenElse(hn::Gt(a, b), a, b));
     return hn::IfThenElse(hn::IsNaN(b), a, larger);
   }
 }
@@ -110,7 +112,8 @@ HWY_INLINE V MinOf(D, V a, V b) {
   if constexpr (std::is_integral_v<hn::TFromD<D> >) {
     return hn::Min(a, b);
   } else {
-    const V smaller = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), hn::IfThenElse(hn::Lt(a, b), a, b));
+    const V smaller =
+        hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), hn::IfThenElse(hn::Lt(a, b), a, b));
     return hn::IfThenElse(hn::IsNaN(b), a, smaller);
   }
 }

@@ -53,7 +53,8 @@ struct ClippedBelowOf {
 struct GradientInsideBounds {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V gradient) const {
-    const auto outside = hn::Or(IsAtLeast(Bound(d, parameters, 0), x), IsAtLeast(x, Bound(d, parameters, 1)));
+    const auto outside =
+        hn::Or(IsAtLeast(Bound(d, parameters, 0), x), IsAtLeast(x, Bound(d, parameters, 1)));
     const hn::RebindToUnsigned<D> du;
     return hn::IfThenZeroElse(hn::RebindMask(du, outside), hn::BitCast(du, gradient));
   }
@@ -63,7 +64,8 @@ struct GradientOfPositive {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters&, V x, V gradient) const {
     const hn::RebindToUnsigned<D> du;
-    return hn::IfThenElseZero(hn::RebindMask(du, hn::Gt(x, hn::Zero(d))), hn::BitCast(du, gradient));
+    return hn::IfThenElseZero(hn::RebindMask(du, hn::Gt(x, hn::Zero(d))),
+                              hn::BitCast(du, gradient));
   }
 };
 
