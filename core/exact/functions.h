@@ -64,6 +64,9 @@ enum class ElementWiseFunction : uint8_t {
   kMultiplyAdd,  // p * x + y
   kQuantize,     // x by scale y and zero point z, inside [p, q]
   kDequantize,   // x by scale y and zero point z
+  // (x - a) * b + (y - c) * d by scale e and zero point f, inside [p, q]; numbers p, q, a to f.
+  kQuantizedLinearAdd,
+  kSequence,  // p + x * q, or of integers; x is the place of the element
   // Activations.
   kRelu,
   kLeakyRelu,          // p: Alpha

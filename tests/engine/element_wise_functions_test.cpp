@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -182,6 +184,11 @@ struct Sample {
   explicit Sample(const Case& c, int number) {
     Engine engine = CaseEngine(number);
     columns = ColumnsFor(engine, c.inputs);
+    if (c.function == kSequence && c.inputs[0] == kFloat64) {
+      for (uint64_t& place : columns[0]) {  // as far as there may be elements
+        place = std::bit_cast<uint64_t>(static_cast<double>(place >> (14 + place % 50)));
+      }
+    }
     for (size_t i = 0; i < columns[0].size(); ++i) {
       std::vector<reference::StoredElement> elements;
       for (size_t k = 0; k < c.inputs.size(); ++k) {
@@ -363,8 +370,50 @@ void AddOthers(Table& table) {
   }
 }
 
+void AddSums(Table& table) {
+  using Numbers8 = std::array<double, 8>;
+  for (const Numbers8& numbers :
+       {Numbers8{0, 255, 0.5, 128, 0.25, 128, 0.5, 10},
+        {-128, 127, double{0.1f}, 3, double{0.3f}, -7, double{0.02f}, -1},
+        {0, 255, double{1e-30f}, 0, double{1e30f}, 0, double{0.7e30f}, 100},
+        {0, 255, double{0x1.fffffep-1f}, 1, double{0x1p-40f}, 200, double{-0.07f}, 100},
+        {0, 255, 1, 0, 1, 0, 0, 7},
+        {-128, 127, INFINITY, 0, 1, 0, 1, 7}}) {
+    for (const DataType a : {kInt8, kUint8}) {
+      for (const DataType b : {kInt8, kUint8}) {
+        for (const DataType output : {kInt8, kUint8}) {
+          ElementParameters parameters{numbers, {}};
+          parameters.numbers[0] = output == kInt8 ? -128 : 0;
+          parameters.numbers[1] = output == kInt8 ? 127 : 255;
+          table.Add({kQuantizedLinearAdd, {a, b}, output, parameters, {}});
+        }
+      }
+    }
+  }
+}
+
+void AddSequences(Table& table) {
+  for (const auto& [start, delta] : {std::pair{3.2f, 1.5f},
+                                     {0.0f, 0.1f},
+                                     {-1e30f, 1e20f},
+                                     {-0.0f, -1e-40f},
+                                     {-3e9f, 0x1.fffffep8f},
+                                     {kInfinity, 1.0f},
+                                     {1.0f, kNan}}) {
+    for (const DataType type : kFloats) {
+      table.Add({kSequence, {kFloat64}, type, Numbers(start, delta), {}});
+    }
+  }
+  for (const DataType type : kInts64) {
+    table.Add({kSequence, {kUint64}, type, IntegerBounds(10, -2), {}});
+    table.Add({kSequence, {kUint64}, type, IntegerBounds(-5, int64_t{1} << 40 | 77), {}});
+  }
+}
+
 std::vector<Case> Cases() {
   Table table;
+  AddSums(table);
+  AddSequences(table);
   AddUnary(table);
   AddBinary(table);
   AddActivations(table);

@@ -1,6 +1,7 @@
 #include "tests/reference/element_wise.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -413,15 +414,45 @@ double Quantity(const StoredElement& element) {
 }
 
 // QNT-1, QNT-2.
+uint64_t Quantized(const ElementParameters& parameters, const Exact& exact, double plain,
+                   double zero_point, DataType type) {
+  const float quotient = FromBits<float>(Rounded(exact, plain, kFloat32));
+  const double integer = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
+  const double result = integer + zero_point;
+  return Clamped(Real(std::min(std::max(result, parameters.numbers[0]), parameters.numbers[1])),
+                 type);
+}
+
 uint64_t Quantized(const ElementParameters& parameters, std::span<const StoredElement> inputs,
                    DataType type) {
   const double x = Quantity(inputs[0]);
   const double scale = FloatOf(inputs[1]);
-  const float quotient = FromBits<float>(Rounded(Exact(x) / Exact(scale), x / scale, kFloat32));
-  const double integer = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
-  const double result = integer + static_cast<double>(IntegerOf(inputs[2]));
-  return Clamped(Real(std::min(std::max(result, parameters.numbers[0]), parameters.numbers[1])),
-                 type);
+  return Quantized(parameters, Exact(x) / Exact(scale), x / scale,
+                   static_cast<double>(IntegerOf(inputs[2])), type);
+}
+
+template <typename N>
+N SumOfQuantized(const N& a, const N& b, const std::array<double, 8>& numbers) {
+  return ((a - N(numbers[3])) * N(numbers[2]) + (b - N(numbers[5])) * N(numbers[4])) /
+         N(numbers[6]);
+}
+
+uint64_t QuantizedSum(const ElementParameters& parameters, std::span<const StoredElement> inputs,
+                      DataType type) {
+  const double a = Quantity(inputs[0]);
+  const double b = Quantity(inputs[1]);
+  return Quantized(parameters, SumOfQuantized(Exact(a), Exact(b), parameters.numbers),
+                   SumOfQuantized(a, b, parameters.numbers), parameters.numbers[7], type);
+}
+
+uint64_t InSequence(const ElementParameters& parameters, const StoredElement& place,
+                    DataType type) {
+  const auto& [start, delta] = parameters.integers;
+  if (!IsFloat(type)) return Wrapped(Integer{start} + IntegerOf(place) * delta, type);
+  const double p = parameters.numbers[0];
+  const double q = parameters.numbers[1];
+  const double k = FloatOf(place);
+  return Rounded(Exact(p) + Exact(k) * Exact(q), p + k * q, type);
 }
 
 // QNT-3.
@@ -445,6 +476,8 @@ uint64_t ElementOf(const ElementWiseCall& call, std::span<const StoredElement> i
   if (const auto bits = ElementOfBits(function, inputs)) return *bits;
   if (function == kCast) return Converted(first, output);
   if (function == kQuantize) return Quantized(call.parameters, inputs, output);
+  if (function == kQuantizedLinearAdd) return QuantizedSum(call.parameters, inputs, output);
+  if (function == kSequence) return InSequence(call.parameters, first, output);
   if (function == kDequantize) return Dequantized(inputs, output);
   if (!IsFloat(first.type) && function != kShrink) {
     const Integer a = IntegerOf(first);

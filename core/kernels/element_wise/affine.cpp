@@ -122,16 +122,23 @@ struct SoftsignOf {
   }
 };
 
-// The quotient has at most 32 and 24 bits to be told from what FLOAT32 is rounded at, so that the
-// rounding to FLOAT64 before does not matter.
+// Rounds a quotient to FLOAT32 and to an integer, adds the zero point, and clamps to the range of
+// numbers 0 and 1.
+template <class D, class V>
+HWY_INLINE V Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
+  const V rounded = hn::PromoteTo(d, ToFloats(d, quotient));
+  const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(rounded, rounded), rounded));
+  const V result = hn::Add(integer, zero_point);
+  return hn::Min(hn::Max(result, Number(d, parameters, 0)), Number(d, parameters, 1));
+}
+
+// The quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the rounding to
+// FLOAT64 before mattered.
 struct QuantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V scale,
                           V zero_point) const {
-    const V quotient = hn::PromoteTo(d, ToFloats(d, hn::Div(x, scale)));
-    const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient));
-    const V result = hn::Add(integer, zero_point);
-    return hn::Min(hn::Max(result, Number(d, parameters, 0)), Number(d, parameters, 1));
+    return Quantize(d, parameters, hn::Div(x, scale), zero_point);
   }
 };
 
@@ -143,6 +150,40 @@ struct DequantizedOf {
     const Sum<V> parts = Halves<26>(d, difference);
     const V exact = ToOdd(d, ExactSumOf(hn::Mul(parts.head, scale), hn::Mul(parts.tail, scale)));
     return UnlessSpecial(d, exact, hn::Mul(difference, scale));
+  }
+};
+
+// The quotient of an exact sum, rounded to odd.
+template <class D, class V = hn::Vec<D> >
+HWY_INLINE V OddQuotient(D d, Sum<V> dividend, V divisor) {
+  const V quotient = hn::Div(dividend.head, divisor);
+  const Sum<V> parts = Halves<26>(d, quotient);
+  const V rest =
+      hn::Sub(hn::Sub(dividend.head, hn::Mul(parts.head, divisor)), hn::Mul(parts.tail, divisor));
+  const V correction = hn::Div(hn::Add(rest, dividend.tail), divisor);
+  return UnlessSpecial(d, ToOdd(d, ExactSumOf(quotient, correction)), quotient);
+}
+
+struct QuantizedSumOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V a, V b) const {
+    const V a_value = hn::Mul(hn::Sub(a, Number(d, parameters, 3)), Number(d, parameters, 2));
+    const V b_value = hn::Mul(hn::Sub(b, Number(d, parameters, 5)), Number(d, parameters, 4));
+    const V quotient = OddQuotient(d, ExactSumOf(a_value, b_value), Number(d, parameters, 6));
+    return Quantize(d, parameters, quotient, Number(d, parameters, 7));
+  }
+};
+
+// Places have up to 50 bits.
+struct FloatSequenceOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V place) const {
+    const V start = Number(d, parameters, 0);
+    const V delta = Number(d, parameters, 1);
+    const Sum<V> parts = Halves<26>(d, place);
+    const V exact = OddSumOf(d, hn::Mul(parts.head, delta), hn::Mul(parts.tail, delta), start);
+    const V plain = hn::Add(hn::Mul(place, delta), start);
+    return hn::IfThenElse(hn::IsFinite(plain), exact, plain);
   }
 };
 
@@ -175,6 +216,8 @@ std::span<const ElementWiseRow> AffineTable() {
       Approximate<SoftsignOf, 1>(kSoftsign),
       Wide<QuantizedOf, 3>(kQuantize, {kFloat32, kFloat16, kInt32}),
       Wide<DequantizedOf, 3>(kDequantize, {kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
+      Wide<QuantizedSumOf, 2>(kQuantizedLinearAdd, {kInt8, kUint8}),
+      Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
   };
   return kRows;
 }

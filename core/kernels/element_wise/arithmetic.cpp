@@ -99,6 +99,16 @@ struct SmallerOf {
   }
 };
 
+// Modulo 2^64.
+struct IntegerSequenceOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V place) const {
+    const V start = hn::Set(d, static_cast<uint64_t>(parameters.integers[0]));
+    const V delta = hn::Set(d, static_cast<uint64_t>(parameters.integers[1]));
+    return hn::Add(start, MultiplyOf()(d, parameters, place, delta));
+  }
+};
+
 std::span<const ElementWiseRow> ArithmeticTable() {
   static constexpr ElementWiseRow kRows[] = {
       Row<AddOf, float, 2>(kAdd, kFloats),
@@ -136,6 +146,7 @@ std::span<const ElementWiseRow> ArithmeticTable() {
       Row<SmallerOf, uint32_t, 2>(kMin),
       Row<SmallerOf, int64_t, 2>(kMin),
       Row<SmallerOf, uint64_t, 2>(kMin),
+      Row<IntegerSequenceOf, uint64_t, 1>(kSequence),
   };
   return kRows;
 }

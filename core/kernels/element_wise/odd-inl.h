@@ -58,7 +58,8 @@ HWY_INLINE V OddSumOf(D d, V a, V b, V c) {
   const Sum<V> sum = ExactSumOf(abc.head, tails.head);
   // What is left of the tails is less than a last place of what came of them before.
   const auto is_exact = hn::Eq(sum.tail, hn::Zero(d));
-  return ToOdd(d, Sum<V>{sum.head, hn::IfThenElse(is_exact, tails.tail, sum.tail)});
+  const V odd = ToOdd(d, Sum<V>{sum.head, hn::IfThenElse(is_exact, tails.tail, sum.tail)});
+  return hn::IfThenElse(hn::Eq(odd, hn::Zero(d)), abc.head, odd);  // a zero of the right sign
 }
 
 // x with `kBits` bits of its 53 less; the rest is exact, too.

@@ -17,8 +17,8 @@ inline constexpr int64_t kRowBlock = 64;
 
 // What a function takes besides elements.
 struct ElementParameters {
-  std::array<double, 3> numbers{};    // FLOAT attributes
-  std::array<int64_t, 2> integers{};  // bounds of integers; UINT64 by its bits
+  std::array<double, 8> numbers{};    // FLOAT attributes
+  std::array<int64_t, 2> integers{};  // bounds, or a sequence, of integers; UINT64 by its bits
 };
 
 // The bounds of CLIP, THRESHOLD and CLIP_GRAD as their FLOAT attributes limit elements of `type`.
