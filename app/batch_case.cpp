@@ -12,8 +12,6 @@
 #include "core/base/error.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
-#include "core/ops/checks.h"
-#include "core/ops/hardware_tolerance.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {

@@ -15,7 +15,6 @@
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_run.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -24,7 +23,7 @@ namespace {
 std::vector<LoadedTensor> EmptyInputs(const OperatorDesc& desc) {
   std::vector<LoadedTensor> inputs;
   for (const TensorSlot& slot : TensorSlots(desc)) {
-    if (slot.role == TensorRole::kOutput) continue;
+    if (slot.role() == TensorRole::kOutput) continue;
     inputs.push_back({{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)}, nullptr, {}});
   }
   return inputs;
@@ -77,7 +76,7 @@ class CaseReader {
       if (files.inputs()[i].view.data != nullptr) inputs[i] = files.inputs()[i];
     }
     const bool is_path = argument != kStandardStream && !argument.starts_with('{');
-    Add(is_path ? argument : std::string(Name(document.op())), document.op(), std::move(inputs));
+    Add(is_path ? argument : std::string(document.op().name()), document.op(), std::move(inputs));
     return true;
   }
 

@@ -68,7 +68,7 @@ OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
     input_slots_.push_back({std::move(buffer), pitch});
   }
   for (const TensorSlot& tensor : TensorSlots(of.desc)) {
-    if (tensor.role == TensorRole::kInput) continue;
+    if (tensor.role() == TensorRole::kInput) continue;
     const Layout layout = LayoutOf(*tensor.desc);
     const DataType type = *tensor.desc->data_type;
     const size_t pitch = RoundedUpToLines(dmlop::BytesOf(layout, type));
@@ -81,7 +81,7 @@ OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
 int64_t OperatorRing::BytesOf(const BenchCase& of) {
   size_t output_bytes = 0;
   for (const TensorSlot& slot : TensorSlots(of.desc)) {
-    if (slot.role == TensorRole::kInput) continue;
+    if (slot.role() == TensorRole::kInput) continue;
     output_bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
   }
   return InputBytesOf(of) + static_cast<int64_t>(output_bytes);

@@ -12,7 +12,6 @@
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"
 #include "core/io/file.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -41,7 +40,7 @@ class ElementExplanation {
     if (!element) return RefuseElement();
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return RefuseDocument();
-    Print(element->slot.role == TensorRole::kOutput ? OfOutput(*element) : OfInput(*element));
+    Print(element->slot.role() == TensorRole::kOutput ? OfOutput(*element) : OfInput(*element));
     return ExitStatus::kSuccess;
   }
 
@@ -82,7 +81,10 @@ class ElementExplanation {
                                {},
                                {}};
     if (role == TensorRole::kOutput) {
-      described.window = PlaceInWindow(document_->op(), element.index);
+      const auto* movement = std::get_if<Movement>(&document_->op().info().family);
+      if (movement != nullptr && movement->window != nullptr) {
+        described.window = movement->window(document_->op(), element.index);
+      }
     }
     return described;
   }
@@ -101,29 +103,39 @@ class ElementExplanation {
   Explanation OfOutput(const NamedElement& named) const {
     const OperatorDesc& desc = document_->op();
     const Element output{named.number, named.index};
-    const ElementBox sources = SourcesOf(desc, output);
-    Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, sources.count(), {},
-                            {}};
-    explanation.related = List(sources.count(), [&](int64_t k) {
-      return DescribeInput({sources.tensor, sources.IndexAt(k)});
+    Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, 0, {}, {}, {}};
+    explanation.sources = SourcesOf(desc, output);
+    for (const Region& region : explanation.sources) explanation.count += region.count();
+    explanation.related = List(explanation.count, [&](int64_t k) {
+      return DescribeInput(SourceAt(explanation.sources, k));
     });
-    const ConstTensorView& input = case_->inputs()[sources.tensor].view;
-    if (input.data == nullptr && sources.count() > 0) return explanation;
-    Outcome outcome =
-        Calculate(desc, sources, sources.count() > 0 ? Narrowed(input, sources) : ConstTensorView(),
-                  explanation.element.type);
+    const std::vector<ConstTensorView> inputs = case_->InputViews();
+    const auto& sources = explanation.sources;
+    const bool all_bound = std::all_of(sources.begin(), sources.end(), [&](const Region& source) {
+      return inputs[source.tensor].data != nullptr;
+    });
+    if (!all_bound) return explanation;
+    Outcome outcome = Calculate(desc, inputs, output, explanation.sources);
     explanation.element.value = outcome.value;
     explanation.calculation = std::move(outcome.calculation);
     return explanation;
   }
 
+  static Element SourceAt(const std::vector<Region>& sources, int64_t k) {
+    auto region = sources.begin();
+    for (; k >= region->count(); ++region) k -= region->count();
+    return {region->tensor, region->IndexAt(k)};
+  }
+
   Explanation OfInput(const NamedElement& named) const {
     const OperatorDesc& desc = document_->op();
     const Element input{named.number, named.index};
-    const Targets targets(desc, input);
-    Explanation explanation{desc, DescribeInput(input), false, targets.count(), {}, {}};
-    explanation.related = List(
-        targets.count(), [&](int64_t k) { return Describe(TensorRole::kOutput, targets.At(k)); });
+    const std::vector<Element> targets = TargetsOf(desc, input);
+    const int64_t count = static_cast<int64_t>(targets.size());
+    Explanation explanation{desc, DescribeInput(input), false, count, {}, {}, {}};
+    explanation.related = List(count, [&](int64_t k) {
+      return Describe(TensorRole::kOutput, targets[static_cast<size_t>(k)]);
+    });
     return explanation;
   }
 

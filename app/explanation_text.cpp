@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "app/tensor_text.h"
@@ -20,19 +21,25 @@ std::string NameOf(const ExplainedElement& element) {
   return element.tensor + DimsText(element.index);
 }
 
-std::string OperationText(const OperatorDesc& desc) {
-  std::string text(Name(desc));
-  if (const auto* reduce = std::get_if<ReduceDesc>(&desc)) {
-    text += fmt::format(" {} over axes {}", Name(*reduce->function), ToString(*reduce->axes));
-  } else if (const auto* join = std::get_if<JoinDesc>(&desc)) {
-    text += fmt::format(" along axis {}", *join->axis);
-  } else if (const auto* split = std::get_if<SplitDesc>(&desc)) {
-    text += fmt::format(" along axis {}", *split->axis);
-  } else if (const auto* identity = std::get_if<IdentityDesc>(&desc)) {
-    if (identity->scale_bias) {
-      text += fmt::format(" with Scale {} and Bias {}", identity->scale_bias->scale,
-                          identity->scale_bias->bias);
-    }
+// What is told of a field's value beside the operator's name.
+std::string AttributeText(const Field& field, const FieldValue& value) {
+  if (const auto* number = std::get_if<uint32_t>(&value)) {
+    if (field.kind == FieldKind::kEnum) return fmt::format(" {}", field.names.names[*number]);
+    if (&field == &kAxis) return fmt::format(" along axis {}", *number);
+  } else if (const auto* numbers = std::get_if<std::vector<uint32_t>>(&value)) {
+    if (field.name == "Axes") return fmt::format(" over axes {}", ToString(*numbers));
+  } else if (const auto* factors = std::get_if<ScaleBias>(&value)) {
+    return fmt::format(" with Scale {} and Bias {}", factors->scale, factors->bias);
+  } else if (const auto* scalar = std::get_if<Scalar>(&value)) {
+    return fmt::format(" with {}", ElementText(scalar->type, scalar->bytes.data()));
+  }
+  return "";
+}
+
+std::string OperationText(const OperatorDesc& op) {
+  std::string text(op.name());
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    text += AttributeText(*op.fields()[i], op.values()[i]);
   }
   return text;
 }
@@ -169,8 +176,7 @@ Json CalculationJson(const Calculation& calculation, const Explanation& explanat
   if (calculation.above) json["above"] = NeighbourJson(*calculation.above, type);
   if (!calculation.wraps.empty()) json["wraps"] = calculation.wraps;
   if (calculation.deciding.empty()) return json;
-  const ElementBox group = SourcesOf(
-      explanation.desc, {0, explanation.element.index});  // of REDUCE, which has one input
+  const Region& group = explanation.sources.front();
   json["decidedBy"] = Json::array();
   for (const int64_t k : calculation.deciding) {
     json["decidedBy"].push_back(DimsJson(group.IndexAt(k)));
@@ -199,9 +205,14 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
 }
 
 std::string ExplanationJson(const Explanation& explanation) {
-  Json json = {{"operator", Name(explanation.desc)}};
-  if (const auto* reduce = std::get_if<ReduceDesc>(&explanation.desc)) {
-    json["function"] = Name(*reduce->function);
+  const OperatorDesc& op = explanation.desc;
+  Json json = {{"operator", op.name()}};
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    if (field.kind != FieldKind::kEnum) continue;
+    std::string key(field.name);
+    key[0] = static_cast<char>(std::tolower(key[0]));
+    json[key] = field.names.names[std::get<uint32_t>(op.values()[i])];
   }
   json["element"] = DescriptionJson(explanation.element);
   json["relation"] = explanation.is_output ? "fedBy" : "reaches";

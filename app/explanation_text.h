@@ -17,7 +17,7 @@ struct ExplainedElement {
   Dims index;
   int64_t byte_offset;  // in the tensor's buffer
   std::optional<ElementBytes> value;
-  std::optional<WindowPlace> window;  // of UNFOLD's outputs
+  std::optional<WindowPlace> window;  // of outputs that show windows
 };
 
 struct Explanation {
@@ -27,6 +27,7 @@ struct Explanation {
   int64_t count;                          // of what feeds the element, or what it reaches
   std::vector<ExplainedElement> related;  // those, or of a long list both ends
   std::optional<Calculation> calculation;
+  std::vector<Region> sources;  // of an output element
 };
 
 // Entries at each end of a list that is abridged.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
@@ -9,59 +10,55 @@
 #include "core/base/spelling.h"
 #include "core/document/document_json.h"
 #include "core/model/schema_text.h"
-#include "core/ops/field_visitor.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {
 
-struct Field {
-  std::string name;
-  std::string type;
-};
+// What a field is, in words.
+std::string KindOf(const Field& field) {
+  const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
+  switch (field.kind) {
+    case FieldKind::kTensor:
+      return fmt::format("{} tensor", direction);
+    case FieldKind::kTensors:
+      return fmt::format("array of {} tensors", direction);
+    case FieldKind::kCount:
+      return "UINT, may be left out";
+    case FieldKind::kUint:
+      return "UINT";
+    case FieldKind::kInt:
+      return "INT";
+    case FieldKind::kFloat:
+      return "FLOAT";
+    case FieldKind::kBool:
+      return "BOOL";
+    case FieldKind::kEnum:
+      return fmt::format("one of {}", fmt::join(field.names.names, ", "));
+    case FieldKind::kDataType:
+      return "data type, may be left out";
+    case FieldKind::kUints:
+      return "array of UINT";
+    case FieldKind::kInts:
+      return "array of INT";
+    case FieldKind::kFloats:
+      return "array of FLOAT";
+    case FieldKind::kScaleBias:
+      return "{\"Scale\": FLOAT, \"Bias\": FLOAT}";
+    case FieldKind::kSize2d:
+      return "{\"Width\": UINT, \"Height\": UINT}";
+    case FieldKind::kScalar:
+      return "number of the data type";
+    case FieldKind::kActivation:
+      return "activation operator without tensors";
+    case FieldKind::kActivations:
+      return "array of activation operators without tensors";
+  }
+  return "";
+}
 
-struct FieldLister : FieldVisitor {
-  std::vector<Field> fields;
-
-  void Add(std::string_view name, std::string type) {
-    fields.push_back({std::string(name), std::move(type)});
-  }
-  static std::string_view Direction(TensorRole role) {
-    return role == TensorRole::kInput ? "input" : "output";
-  }
-
-  template <typename E>
-  void Enum(std::string_view name, std::string_view, std::span<const std::string_view> names, E&) {
-    Add(name, fmt::format("one of {}", fmt::join(names, ", ")));
-  }
-  template <typename T>
-  void Tensor(std::string_view name, TensorRole role, T&) {
-    Add(name, fmt::format("{} tensor", Direction(role)));
-  }
-  template <typename T>
-  void Tensors(std::string_view name, TensorRole role, T&) {
-    Add(name, fmt::format("array of {} tensors", Direction(role)));
-  }
-  template <typename C, typename A>
-  void Count(std::string_view name, C&, A&) {
-    Add(name, "UINT, may be left out");
-  }
-  template <typename N>
-  void Number(std::string_view name, N&) {
-    Add(name, "UINT");
-  }
-  template <typename A>
-  void Numbers(std::string_view name, A&) {
-    Add(name, "array of UINT");
-  }
-  template <typename S>
-  void ScaleAndBias(std::string_view name, S&) {
-    Add(name, "{\"Scale\": FLOAT, \"Bias\": FLOAT}, may be left out");
-  }
-};
-
-std::vector<Field> FieldsOf(const OperatorDesc& desc) {
-  return VisitAllFields(desc, FieldLister()).fields;
+std::string TypeOf(const Field& field) {
+  return KindOf(field) + (field.optional ? ", may be left out" : "");
 }
 
 // The rows to list: all, or the one in force at `level`.
@@ -71,29 +68,71 @@ std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureL
   return row == nullptr ? std::vector<SupportRow>() : std::vector{*row};
 }
 
-std::string RanksText(const SupportRow& row) {
-  return row.min_rank == row.max_rank ? fmt::format("rank {}", row.min_rank)
-                                      : fmt::format("ranks {} to {}", row.min_rank, row.max_rank);
+// "ARGMIN, ARGMAX"; empty for the whole operator.
+std::string AppliesTo(const SupportTable& table) {
+  std::vector<std::string_view> names;
+  if (table.of == nullptr) return "";
+  for (uint32_t value = 0; value < table.of->names.names.size(); ++value) {
+    if (table.Holds(value)) names.push_back(table.of->names.names[value]);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string DescriptionText(const OperatorDesc& desc, std::optional<FeatureLevel> level) {
-  std::string text =
-      fmt::format("{}{}: {}\n\nFields\n", kOperatorPrefix, Name(desc), Summary(desc));
-  for (const Field& field : FieldsOf(desc)) {
-    text += fmt::format("  {:<15} {}\n", field.name, field.type);
+std::string RanksText(const SupportRow::Ranks& ranks) {
+  return ranks.min == ranks.max ? fmt::format("rank {}", ranks.min)
+                                : fmt::format("ranks {} to {}", ranks.min, ranks.max);
+}
+
+// The fields that have the same types and ranks at every level, each kind with its first one.
+struct TensorGroup {
+  std::vector<std::string_view> names;
+  const Field* first;
+};
+std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
+  std::vector<TensorGroup> groups;
+  for (const Field* field : TensorFieldsOf(info)) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& group) {
+      return group.first->type == field->type && group.first->ranks == field->ranks;
+    });
+    if (same != groups.end()) {
+      same->names.push_back(field->name);
+    } else {
+      groups.push_back({{field->name}, field});
+    }
+  }
+  return groups;
+}
+
+// One line for each group that the row says something of.
+std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
+  std::string text;
+  for (const TensorGroup& group : groups) {
+    const DataTypeSet types = row.TypesOf(group.first->type);
+    if (types.empty()) continue;
+    const std::string of = groups.size() == 1 || &group == &groups.front()
+                               ? ""
+                               : fmt::format("{}: ", fmt::join(group.names, ", "));
+    text += text.empty() ? fmt::format("  {}  {}: {}\n", ToString(row.since),
+                                       RanksText(row.RanksOf(group.first->ranks)), ToString(types))
+                         : fmt::format("       {}{}\n", of, ToString(types));
+  }
+  return text;
+}
+
+std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
+  std::string text = fmt::format("{}{}: {}\n\nFields\n", kOperatorPrefix, info.name, info.summary);
+  for (const Field* field : info.fields) {
+    text += fmt::format("  {:<15} {}\n", field->name, TypeOf(*field));
   }
   text += "\nRules\n";
-  for (const Rule& rule : Rules(desc)) text += fmt::format("  {:<8} {}\n", rule.code, rule.text);
+  for (const Rule& rule : info.rules) text += fmt::format("  {:<8} {}\n", rule.code, rule.text);
   text += "\nData types by feature level\n";
-  for (const SupportTable& table : SupportTables(desc)) {
-    if (!table.applies_to.empty()) text += fmt::format("  {}\n", table.applies_to);
+  const std::vector<TensorGroup> groups = GroupsOf(info);
+  for (const SupportTable& table : info.support) {
+    if (table.of != nullptr) text += fmt::format("  {}\n", AppliesTo(table));
     const auto rows = RowsOf(table, level);
     if (rows.empty()) text += fmt::format("  not available at {}\n", ToString(*level));
-    for (const SupportRow& row : rows) {
-      text +=
-          fmt::format("  {}  {}: {}\n", ToString(row.since), RanksText(row), ToString(row.input));
-      if (!row.output.empty()) text += fmt::format("       output: {}\n", ToString(row.output));
-    }
+    for (const SupportRow& row : rows) text += RowText(row, groups);
   }
   return text;
 }
@@ -106,26 +145,48 @@ Json TypesJson(DataTypeSet set) {
   return array;
 }
 
-Json DescriptionJson(const OperatorDesc& desc, std::optional<FeatureLevel> level) {
-  Json json = {{"name", Name(desc)}, {"summary", Summary(desc)}};
+// What a row says of each tensor field; those without types of their own have the first one's.
+Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInfo& info) {
+  Json json = {{"appliesTo", AppliesTo(table)},
+               {"since", ToString(row.since)},
+               {"minRank", row.min_rank},
+               {"maxRank", row.max_rank}};
+  const std::vector<const Field*> tensors = TensorFieldsOf(info);
+  const auto types_of = [&](const Field& field) {
+    const DataTypeSet own = row.TypesOf(field.type);
+    return TypesJson(own.empty() ? row.TypesOf(tensors.front()->type) : own);
+  };
+  const Field& first = *tensors.front();
+  const Field& output = **std::find_if(tensors.begin(), tensors.end(), [](const Field* field) {
+    return field->role == TensorRole::kOutput;
+  });
+  json["input"] = first.role == TensorRole::kInput ? types_of(first) : Json::array();
+  json["output"] = types_of(output);
+  json["outputIsInputType"] =
+      first.role == TensorRole::kInput &&
+      (output.type == first.type || row.TypesOf(output.type).empty());
+  for (const Field* field : tensors) {
+    const SupportRow::Ranks ranks = row.RanksOf(field->ranks);
+    json["tensors"][std::string(field->name)] = {
+        {"types", types_of(*field)}, {"minRank", ranks.min}, {"maxRank", ranks.max}};
+  }
+  return json;
+}
+
+Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level) {
+  Json json = {{"name", info.name}, {"summary", info.summary}, {"inPlace", info.in_place}};
   json["fields"] = Json::array();
-  for (const Field& field : FieldsOf(desc)) {
-    json["fields"].push_back({{"name", field.name}, {"type", field.type}});
+  for (const Field* field : info.fields) {
+    json["fields"].push_back({{"name", field->name}, {"type", TypeOf(*field)}});
   }
   json["rules"] = Json::array();
-  for (const Rule& rule : Rules(desc)) {
+  for (const Rule& rule : info.rules) {
     json["rules"].push_back({{"code", rule.code}, {"text", rule.text}});
   }
   json["support"] = Json::array();
-  for (const SupportTable& table : SupportTables(desc)) {
+  for (const SupportTable& table : info.support) {
     for (const SupportRow& row : RowsOf(table, level)) {
-      json["support"].push_back({{"appliesTo", table.applies_to},
-                                 {"since", ToString(row.since)},
-                                 {"minRank", row.min_rank},
-                                 {"maxRank", row.max_rank},
-                                 {"input", TypesJson(row.input)},
-                                 {"output", TypesJson(row.output.empty() ? row.input : row.output)},
-                                 {"outputIsInputType", row.output.empty()}});
+      json["support"].push_back(RowJson(table, row, info));
     }
   }
   return json;
@@ -138,22 +199,21 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   if (options.name.empty()) {
     std::string text;
     Json list = Json::array();
-    for (const std::string_view name : OperatorNames()) {
-      const OperatorDesc desc = *MakeOperator(name);
-      text += fmt::format("{:<22} {}\n", name, Summary(desc));
-      list.push_back(DescriptionJson(desc, options.level));
+    for (const OperatorInfo* info : Operators()) {
+      text += fmt::format("{:<22} {}\n", info->name, info->summary);
+      list.push_back(DescriptionJson(*info, options.level));
     }
     PrintResult(json ? Utf8Text(list, 2) + "\n" : text);
     return ExitStatus::kSuccess;
   }
-  const auto desc = MakeOperator(options.name);
-  if (!desc) {
+  const OperatorInfo* info = FindOperator(options.name);
+  if (info == nullptr) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' is not one of dmlop's operators{}", options.name,
                             DidYouMean(options.name, OperatorNames())));
   }
-  PrintResult(json ? Utf8Text(DescriptionJson(*desc, options.level), 2) + "\n"
-                   : DescriptionText(*desc, options.level));
+  PrintResult(json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
+                   : DescriptionText(*info, options.level));
   return ExitStatus::kSuccess;
 }
 

@@ -19,8 +19,6 @@
 #include "core/document/run_into.h"
 #include "core/io/file.h"
 #include "core/kernels/isa.h"
-#include "core/ops/checks.h"
-#include "core/ops/hardware_tolerance.h"
 
 namespace dmlop {
 namespace {
@@ -183,7 +181,7 @@ class OperatorRun {
     RunInto(desc, inputs, outputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
-      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} thread{} with {}\n", Name(desc),
+      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} thread{} with {}\n", desc.name(),
                                times_.run_seconds * 1e3, ThreadCount(),
                                ThreadCount() == 1 ? "" : "s", CurrentIsa()));
     }

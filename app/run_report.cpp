@@ -10,7 +10,6 @@
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/kernels/isa.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {

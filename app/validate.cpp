@@ -83,7 +83,7 @@ void Judge(const std::string& argument, const ValidateOptions& options, Verdict&
 uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   uint64_t bytes = 0;
   for (const TensorSlot& slot : TensorSlots(desc)) {
-    if (slot.role != role) continue;
+    if (slot.role() != role) continue;
     bytes += static_cast<uint64_t>(LayoutOf(*slot.desc).element_count()) *
              ByteWidth(*slot.desc->data_type);
   }
@@ -117,7 +117,7 @@ std::string ValidText(const Verdict& verdict) {
                        Counted(model->commands().size(), "command"), level);
   }
   return fmt::format("{}: valid: {} runs from feature level {}; it reads {} bytes and writes {}\n",
-                     verdict.descriptor.name, Name(verdict.document.op->op()), level,
+                     verdict.descriptor.name, verdict.document.op->op().name(), level,
                      BytesOf(verdict, TensorRole::kInput), BytesOf(verdict, TensorRole::kOutput));
 }
 

@@ -5,17 +5,17 @@ namespace dmlop {
 namespace {
 
 void Copy(benchmark::State& state) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {static_cast<uint32_t>(state.range(0))});
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, {static_cast<uint32_t>(state.range(0))}));
   RunRepeatedly(state, desc);
 }
 BENCHMARK(Copy)->RangeMultiplier(16)->Range(1 << 8, 1 << 26)->UseRealTime();
 
 void Transpose(benchmark::State& state) {
   const uint32_t side = static_cast<uint32_t>(state.range(1));
-  IdentityDesc desc;
-  desc.input_tensor = Desc(static_cast<DataType>(state.range(0)), {side, side});
-  desc.input_tensor.strides = {{1, side}};
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(static_cast<DataType>(state.range(0)), {side, side}));
+  desc.at(kInputTensor).strides = {{1, side}};
   RunRepeatedly(state, desc);
 }
 BENCHMARK(Transpose)
@@ -36,10 +36,10 @@ void Channels(benchmark::State& state, bool from_last) {
   const uint32_t images = static_cast<uint32_t>(state.range(0));
   const uint32_t channels = static_cast<uint32_t>(state.range(1));
   const uint32_t side = static_cast<uint32_t>(state.range(2));
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {images, channels, side, side});
-  desc.output_tensor = desc.input_tensor;
-  TensorDesc& last = from_last ? desc.input_tensor : desc.output_tensor;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, {images, channels, side, side}));
+  Set(desc, "OutputTensor", desc[kInputTensor]);
+  TensorDesc& last = from_last ? desc.at(kInputTensor) : desc.at(kOutputTensor);
   last.strides = {{channels * side * side, 1, channels * side, channels}};
   RunRepeatedly(state, desc);
 }
@@ -54,11 +54,11 @@ BENCHMARK_CAPTURE(Channels, NchwToNhwc, false)
 
 // Elements at regular distances, in the input or in the output.
 void Strided(benchmark::State& state, uint32_t from_stride, uint32_t to_stride) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {1 << 24});
-  desc.output_tensor = desc.input_tensor;
-  desc.input_tensor.strides = {{from_stride}};
-  desc.output_tensor.strides = {{to_stride}};
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, {1 << 24}));
+  Set(desc, "OutputTensor", desc[kInputTensor]);
+  desc.at(kInputTensor).strides = {{from_stride}};
+  desc.at(kOutputTensor).strides = {{to_stride}};
   RunRepeatedly(state, desc);
 }
 BENCHMARK_CAPTURE(Strided, EveryOther, 2, 1)->UseRealTime();
@@ -67,9 +67,9 @@ BENCHMARK_CAPTURE(Strided, IntoEveryOther, 1, 2)->UseRealTime();
 
 // Repeated rows and columns; compare with LimitWrite.
 void Broadcast(benchmark::State& state, const std::vector<uint32_t>& strides) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, {1 << 12, 1 << 14});
-  desc.input_tensor.strides = strides;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, {1 << 12, 1 << 14}));
+  desc.at(kInputTensor).strides = strides;
   RunRepeatedly(state, desc);
 }
 BENCHMARK_CAPTURE(Broadcast, Rows, {0, 1})->UseRealTime();
@@ -77,11 +77,11 @@ BENCHMARK_CAPTURE(Broadcast, Columns, {1, 0})->UseRealTime();
 
 // Every dimension reversed: the worst pattern of strides.
 void Reversed(benchmark::State& state, const std::vector<uint32_t>& sizes) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, sizes);
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, sizes));
   std::vector<uint32_t> strides(1, 1);
   for (size_t d = 1; d < sizes.size(); ++d) strides.push_back(strides[d - 1] * sizes[d - 1]);
-  desc.input_tensor.strides = strides;
+  desc.at(kInputTensor).strides = strides;
   RunRepeatedly(state, desc);
 }
 BENCHMARK_CAPTURE(Reversed, Eights, {8, 8, 8, 8, 8, 8, 8, 8})->UseRealTime();
@@ -89,9 +89,9 @@ BENCHMARK_CAPTURE(Reversed, Odd, {13, 5, 11, 7, 5, 9, 3, 17})->UseRealTime();
 BENCHMARK_CAPTURE(Reversed, Twos, {1 << 17, 2, 2, 2, 2, 2, 2, 2})->UseRealTime();
 
 void ScaleAndBias(benchmark::State& state) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(static_cast<DataType>(state.range(0)), {1 << 24});
-  desc.scale_bias = ScaleBias{2, 10};
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(static_cast<DataType>(state.range(0)), {1 << 24}));
+  Set(desc, "ScaleBias", ScaleBias{2, 10});
   RunRepeatedly(state, desc);
 }
 BENCHMARK(ScaleAndBias)
@@ -108,9 +108,9 @@ std::vector<TensorDesc> Columns(DataType type, uint32_t rows,
 
 void JoinRows(benchmark::State& state, DataType type, uint32_t rows,
               const std::vector<uint32_t>& columns) {
-  JoinDesc desc;
-  desc.axis = 1;
-  desc.input_tensors = Columns(type, rows, columns);
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "Axis", 1);
+  Set(desc, "InputTensors", Columns(type, rows, columns));
   RunRepeatedly(state, desc);
 }
 BENCHMARK_CAPTURE(JoinRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
@@ -122,12 +122,12 @@ BENCHMARK_CAPTURE(JoinRows, 2_2, DataType::kFloat32, 1 << 24, {2, 2})->UseRealTi
 
 void SplitRows(benchmark::State& state, DataType type, uint32_t rows,
                const std::vector<uint32_t>& columns) {
-  SplitDesc desc;
-  desc.axis = 1;
-  desc.output_tensors = Columns(type, rows, columns);
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "Axis", 1);
+  Set(desc, "OutputTensors", Columns(type, rows, columns));
   uint32_t sum = 0;
   for (const uint32_t count : columns) sum += count;
-  desc.input_tensor = Desc(type, {rows, sum});
+  Set(desc, "InputTensor", Desc(type, {rows, sum}));
   RunRepeatedly(state, desc);
 }
 BENCHMARK_CAPTURE(SplitRows, 256, DataType::kFloat32, 1 << 17, {256, 256})->UseRealTime();
@@ -144,12 +144,12 @@ struct Windows {
 };
 
 void Unfold(benchmark::State& state, const Windows& windows) {
-  UnfoldDesc desc;
-  desc.input_tensor = Desc(windows.type, windows.input);
-  desc.window_sizes = windows.sizes;
-  desc.strides = windows.strides;
-  desc.dilations = windows.dilations;
-  desc.start_padding = desc.end_padding = windows.padding;
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "InputTensor", Desc(windows.type, windows.input));
+  Set(desc, "WindowSizes", windows.sizes);
+  Set(desc, "Strides", windows.strides);
+  Set(desc, "Dilations", windows.dilations);
+  for (const char* field : {"StartPadding", "EndPadding"}) Set(desc, field, windows.padding);
   RunRepeatedly(state, desc);
 }
 

@@ -29,13 +29,12 @@ constexpr Form kForms[] = {{"rows of 7", 7, 1},
                            {"columns of 7", 7, 0},
                            {"columns of 100", 100, 0}};
 
-ReduceDesc DescOf(ReduceFunction function, DataType type, const Form& form) {
-  ReduceDesc desc;
-  desc.function = function;
+OperatorDesc DescOf(ReduceFunction function, DataType type, const Form& form) {
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
   const uint32_t groups = kElements / form.length;
-  desc.input_tensor =
-      form.axis == 1 ? Desc(type, {groups, form.length}) : Desc(type, {form.length, groups});
-  desc.axes = {form.axis};
+  Set(desc, "InputTensor", form.axis == 1 ? Desc(type, {groups, form.length}) : Desc(type, {form.length, groups}));
+  Set(desc, "Axes", {form.axis});
   return desc;
 }
 
@@ -56,7 +55,7 @@ void Fill(const GroupFamily& family, const Form& form, T* elements) {
 }
 
 template <typename T>
-void Compare(benchmark::State& state, const ReduceDesc& desc, const GroupFamily& uniform,
+void Compare(benchmark::State& state, const OperatorDesc& desc, const GroupFamily& uniform,
              const GroupFamily& family, const Form& form) {
   Workload fast(desc), slow(desc);
   Fill(uniform, form, reinterpret_cast<T*>(fast.input(0)));

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "tests/support/desc.h"
 #include "core/tensor/sample_values.h"
 #include "core/tensor/tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 
@@ -33,7 +35,7 @@ class Workload {
       buffers_.emplace_back(SizeInBytes(*slot.desc));
       const TensorView view{buffers_.back().data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
       bytes_ += view.layout.element_count() * static_cast<int64_t>(ByteWidth(view.type));
-      if (slot.role == TensorRole::kInput) {
+      if (slot.role() == TensorRole::kInput) {
         FillWithSampleValues(view.type, {buffers_.back().data(), buffers_.back().size()});
         inputs_.push_back(AsConst(view));
         input_elements_.push_back(buffers_.back().data());

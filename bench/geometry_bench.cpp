@@ -58,11 +58,11 @@ const Geometry kSmall[] = {
 
 void Reduce(benchmark::State& state, ReduceFunction function, DataType type,
             const Geometry& geometry) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.input_tensor = Desc(type, geometry.sizes);
-  if (!geometry.strides.empty()) desc.input_tensor.strides = geometry.strides;
-  desc.axes = geometry.axes;
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "InputTensor", Desc(type, geometry.sizes));
+  if (!geometry.strides.empty()) desc.at(kInputTensor).strides = geometry.strides;
+  Set(desc, "Axes", geometry.axes);
   RunRepeatedly(state, desc);
 }
 

@@ -97,8 +97,8 @@ TensorDesc Input(const Sizes& sizes, Form form) {
 }
 
 OperatorDesc Identity(const Sizes& sizes, Form form) {
-  IdentityDesc desc;
-  desc.input_tensor = Input(sizes, form);
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Input(sizes, form));
   return desc;
 }
 
@@ -106,44 +106,46 @@ OperatorDesc Identity(const Sizes& sizes, Form form) {
 OperatorDesc Join(const Sizes& sizes, Form form) {
   Sizes half = sizes;
   half.back() /= 2;
-  JoinDesc desc;
-  desc.input_tensors = {Input(half, form), Input(half, form)};
-  desc.axis = static_cast<uint32_t>(sizes.size() - 1);
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "InputTensors", {Input(half, form), Input(half, form)});
+  Set(desc, "Axis", static_cast<uint32_t>(sizes.size() - 1));
   return desc;
 }
 
 OperatorDesc Split(const Sizes& sizes, Form form) {
   Sizes half = sizes;
   half.back() /= 2;
-  SplitDesc desc;
-  desc.input_tensor = Input(sizes, form);
-  desc.output_tensors = {Desc(DataType::kFloat32, half), Desc(DataType::kFloat32, half)};
-  desc.axis = static_cast<uint32_t>(sizes.size() - 1);
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "InputTensor", Input(sizes, form));
+  Set(desc, "OutputTensors", {Desc(DataType::kFloat32, half), Desc(DataType::kFloat32, half)});
+  Set(desc, "Axis", static_cast<uint32_t>(sizes.size() - 1));
   return desc;
 }
 
 // Over the last axis and every other one before it.
 template <ReduceFunction function>
 OperatorDesc Reduce(const Sizes& sizes, Form form) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.input_tensor = Input(sizes, form);
-  desc.axes.emplace();
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "InputTensor", Input(sizes, form));
+  std::vector<uint32_t> axes;
   for (size_t i = sizes.size(); i > 0; i -= std::min<size_t>(i, 2)) {
-    desc.axes->push_back(static_cast<uint32_t>(i - 1));
+    axes.push_back(static_cast<uint32_t>(i - 1));
   }
+  Set(desc, "Axes", axes);
   return desc;
 }
 
 // Windows of two along the last axis.
 OperatorDesc Unfold(const Sizes& sizes, Form form) {
   const size_t spatial = sizes.size() - 2;
-  UnfoldDesc desc;
-  desc.input_tensor = Input(sizes, form);
-  desc.window_sizes = Sizes(spatial, 1);
-  desc.window_sizes->back() = 2;
-  desc.strides = desc.dilations = Sizes(spatial, 1);
-  desc.start_padding = desc.end_padding = Sizes(spatial, 0);
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "InputTensor", Input(sizes, form));
+  Sizes windows(spatial, 1);
+  windows.back() = 2;
+  Set(desc, "WindowSizes", windows);
+  for (const char* field : {"Strides", "Dilations"}) Set(desc, field, Sizes(spatial, 1));
+  for (const char* field : {"StartPadding", "EndPadding"}) Set(desc, field, Sizes(spatial, 0));
   return desc;
 }
 

@@ -1,29 +1,32 @@
 // The reduce functions over the last, the middle, the first and all axes of 256 MiB, and a tiny
 // tensor.
 #include "bench/fixture.h"
+#include "core/ops/support_check.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
 
 void Reduce(benchmark::State& state, ReduceFunction function, DataType type,
             std::vector<uint32_t> sizes, std::vector<uint32_t> axes) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.input_tensor = Desc(type, std::move(sizes));
-  desc.axes = std::move(axes);
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "InputTensor", Desc(type, std::move(sizes)));
+  Set(desc, "Axes", std::move(axes));
   RunRepeatedly(state, desc);
 }
 
 void Register(const std::string& what, DataType type, const std::vector<uint32_t>& sizes,
               const std::vector<uint32_t>& axes) {
   for (size_t i = 0; i < kReduceFunctionNames.size(); ++i) {
-    ReduceDesc desc;
-    desc.function = static_cast<ReduceFunction>(i);
-    if (!SupportFor(desc)->rows.back().input.Contains(type)) continue;
+    const auto function = static_cast<ReduceFunction>(i);
+    OperatorDesc desc = OperatorNamed("REDUCE");
+    Set(desc, "Function", function);
+    if (!SupportFor(desc)->rows.back().TypesOf(TypeVariable::kT).Contains(type)) continue;
     const std::string name =
-        std::string(Name(*desc.function)) + "/" + std::string(Name(type)) + "/" + what;
+        std::string(Name(function)) + "/" + std::string(Name(type)) + "/" + what;
     benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-      Reduce(state, *desc.function, type, sizes, axes);
+      Reduce(state, function, type, sizes, axes);
     })->UseRealTime();
   }
 }

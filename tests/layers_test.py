@@ -14,6 +14,7 @@ BELOW = {
     "kernels": {"exact", "tensor", "base"},
     "io": {"tensor", "base"},
     "compare": {"kernels", "exact", "tensor", "base"},
+    "engine": {"ops", "kernels", "exact", "tensor", "base"},  # "ops": the tiled loop
     "ops": {"kernels", "exact", "tensor", "base"},
     "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},

@@ -7,7 +7,6 @@
 
 #include "core/base/parallel.h"
 #include "core/document/operator_document.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -100,7 +99,7 @@ struct Operator::State {
 
   explicit State(OperatorDesc operator_desc) : desc(std::move(operator_desc)) {
     for (const TensorSlot& slot : TensorSlots(std::as_const(desc))) {
-      const bool is_input = slot.role == TensorRole::kInput;
+      const bool is_input = slot.role() == TensorRole::kInput;
       (is_input ? inputs : outputs).push_back(InfoOf(slot));
       (is_input ? input_types : output_types).push_back(*slot.desc->data_type);
     }

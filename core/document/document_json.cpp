@@ -6,7 +6,7 @@
 
 #include "core/base/utf8.h"
 #include "core/document/operator_document.h"
-#include "core/ops/field_visitor.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
@@ -22,46 +22,89 @@ Json TensorJson(const TensorDesc& desc) {
           {"GuaranteedBaseOffsetAlignment", desc.guaranteed_base_offset_alignment}};
 }
 
-struct FieldWriter : FieldVisitor {
-  Json json = Json::object();
+Json NumberJson(double value) {
+  if (value != value) return "nan";
+  if (value == INFINITY) return "inf";
+  if (value == -INFINITY) return "-inf";
+  return value;
+}
 
-  template <typename E>
-  void Enum(std::string_view name, std::string_view prefix, std::span<const std::string_view> names,
-            const std::optional<E>& field) {
-    json[std::string(name)] = fmt::format("{}{}", prefix, names[static_cast<size_t>(*field)]);
+Json ScalarJson(const Scalar& scalar) {
+  Json json;
+  VisitDataType(AllTypes(), scalar.type, [&]<typename T>() {
+    const T value = ElementOf<T>(scalar.bytes);
+    if constexpr (std::is_integral_v<T>) {
+      json = value;
+    } else {
+      json = NumberJson(AsDouble(value));
+    }
+  });
+  return json;
+}
+
+Json FieldsJson(const OperatorDesc& op);
+
+Json ActivationJson(const OperatorDesc& activation) {
+  return {{"type", fmt::format("{}{}", kOperatorPrefix, activation.name())},
+          {"desc", FieldsJson(activation)}};
+}
+
+// A value that is there.
+class ValueWriter {
+ public:
+  explicit ValueWriter(const Field& field) : field_(field) {}
+
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(const TensorDesc& desc) const { return TensorJson(desc); }
+  Json operator()(const std::vector<TensorDesc>& descs) const {
+    Json array = Json::array();
+    for (const TensorDesc& desc : descs) array.push_back(TensorJson(desc));
+    return array;
   }
-  void Tensor(std::string_view name, TensorRole, const TensorDesc& desc) {
-    json[std::string(name)] = TensorJson(desc);
+  Json operator()(uint32_t number) const {
+    if (field_.kind != FieldKind::kEnum) return number;
+    return fmt::format("{}{}", field_.names.prefix, field_.names.names[number]);
   }
-  void Tensors(std::string_view name, TensorRole,
-               const std::optional<std::vector<TensorDesc>>& descs) {
-    Json& array = json[std::string(name)] = Json::array();
-    for (const TensorDesc& desc : *descs) array.push_back(TensorJson(desc));
+  Json operator()(int32_t number) const { return number; }
+  Json operator()(float number) const { return NumberJson(number); }
+  Json operator()(bool value) const { return value; }
+  Json operator()(DataType type) const {
+    return fmt::format("{}{}", kDataTypePrefix, Name(type));
   }
-  template <typename A>
-  void Count(std::string_view name, const std::optional<uint32_t>& count, A&) {
-    json[std::string(name)] = *count;
+  Json operator()(const std::vector<uint32_t>& numbers) const { return numbers; }
+  Json operator()(const std::vector<int32_t>& numbers) const { return numbers; }
+  Json operator()(const std::vector<float>& numbers) const {
+    Json array = Json::array();
+    for (const float number : numbers) array.push_back(NumberJson(number));
+    return array;
   }
-  void Number(std::string_view name, const std::optional<uint32_t>& number) {
-    json[std::string(name)] = *number;
+  Json operator()(const ScaleBias& factors) const {
+    return {{"Scale", NumberJson(factors.scale)}, {"Bias", NumberJson(factors.bias)}};
   }
-  void Numbers(std::string_view name, const std::optional<std::vector<uint32_t>>& numbers) {
-    json[std::string(name)] = *numbers;
+  Json operator()(const Size2d& size) const {
+    return {{"Width", size.width}, {"Height", size.height}};
   }
-  void ScaleAndBias(std::string_view name, const std::optional<ScaleBias>& field) {
-    if (!field) return;
-    json[std::string(name)] = {{"Scale", NumberJson(field->scale)},
-                               {"Bias", NumberJson(field->bias)}};
+  Json operator()(const Scalar& scalar) const { return ScalarJson(scalar); }
+  Json operator()(const std::vector<OperatorDesc>& activations) const {
+    if (field_.kind == FieldKind::kActivation) return ActivationJson(activations.front());
+    Json array = Json::array();
+    for (const OperatorDesc& activation : activations) array.push_back(ActivationJson(activation));
+    return array;
   }
 
  private:
-  static Json NumberJson(float value) {
-    if (value != value) return "nan";
-    if (value == INFINITY) return "inf";
-    if (value == -INFINITY) return "-inf";
-    return static_cast<double>(value);
-  }
+  const Field& field_;
 };
+
+Json FieldsJson(const OperatorDesc& op) {
+  Json json = Json::object();
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    if (std::holds_alternative<std::monostate>(op.values()[i])) continue;
+    json[std::string(field.name)] = std::visit(ValueWriter(field), op.values()[i]);
+  }
+  return json;
+}
 
 bool IsFlat(const Json& json) {
   return std::none_of(json.begin(), json.end(),
@@ -71,8 +114,7 @@ bool IsFlat(const Json& json) {
 }  // namespace
 
 Json OperatorJson(const OperatorDesc& op) {
-  return {{"type", fmt::format("{}{}", kOperatorPrefix, Name(op))},
-          {"desc", VisitAllFields(op, FieldWriter()).json}};
+  return {{"type", fmt::format("{}{}", kOperatorPrefix, op.name())}, {"desc", FieldsJson(op)}};
 }
 
 Json AsWritten(JsonCursor value) {

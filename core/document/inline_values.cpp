@@ -123,7 +123,7 @@ void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
     const auto binding = bindings_.find(slot.path);
     if (binding == bindings_.end() || !binding->second.values || !slot.desc->complete()) continue;
     Diagnostics of_tensor;
-    ValidateTensorDesc(*slot.desc, slot.role, slot.path, std::nullopt, of_tensor);
+    ValidateTensorDesc(*slot.desc, slot.role(), slot.path, std::nullopt, of_tensor);
     if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) continue;
     const JsonCursor values = *binding->second.values;
     Diagnostics of_values;

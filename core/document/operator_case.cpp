@@ -9,8 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/ops/checks.h"
-#include "core/ops/field_visitor.h"
 
 namespace dmlop {
 namespace {
@@ -23,24 +21,16 @@ struct NamedArray {
 };
 
 // The one field of a role that is an array of tensors, where the operator has one.
-struct ArrayFinder : FieldVisitor {
-  TensorRole role;
-  std::optional<NamedArray> found;
-  std::string_view last_name;
-  std::optional<uint32_t> last_count;
-
-  explicit ArrayFinder(TensorRole r) : role(r) {}
-
-  template <typename A>
-  void Count(std::string_view name, std::optional<uint32_t>& count, A&) {
-    last_name = name;
-    last_count = count;
+std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    if (field.kind != FieldKind::kTensors || field.role != role) continue;
+    NamedArray array{field.name, op.fields()[i - 1]->name, !op.Has(field), std::nullopt};
+    if (const auto* count = std::get_if<uint32_t>(&op.values()[i - 1])) array.stated_count = *count;
+    return array;
   }
-  void Tensors(std::string_view name, TensorRole of,
-               std::optional<std::vector<TensorDesc>>& descs) {
-    if (of == role) found = {name, last_name, !descs, last_count};
-  }
-};
+  return std::nullopt;
+}
 
 size_t CountBound(const std::map<std::string, Binding>& bindings, std::string_view field) {
   return static_cast<size_t>(std::count_if(
@@ -131,7 +121,8 @@ FileArgument FileArgument::Parse(const std::string& text) {
 }
 
 void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& arguments) {
-  const auto array = VisitAllFields(document_.op(), ArrayFinder(role)).found;
+  for (const std::string& argument : arguments) AddOptionalTensor(role, argument);
+  const auto array = ArrayOf(role, document_.op());
   if (array && array->left_out) {
     const size_t bound = std::max(CountBound(document_.bindings(), array->field), arguments.size());
     const size_t count = array->stated_count ? *array->stated_count : bound;
@@ -144,6 +135,15 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
     }
   } catch (const Error& error) {
     if (!usage_fault_) usage_fault_ = error;
+  }
+}
+
+// A file that is bound by name to a tensor that may be left out says that it is there.
+void OperatorCase::AddOptionalTensor(TensorRole role, const std::string& argument) {
+  const std::string name = FileArgument::Parse(argument).name;
+  for (const Field* field : TensorFieldsOf(document_.op().info())) {
+    const bool is_named = field->kind == FieldKind::kTensor && field->role == role;
+    if (is_named && field->name == name) document_.op().AddTensor(*field);
   }
 }
 
@@ -163,7 +163,7 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     if (is_unknown) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("{} has no {} '{}'; it has {}; a file of that name is written ./{}",
-                              Name(document_.op()), KindOf(role), DisplayName(file.name),
+                              document_.op().name(), KindOf(role), DisplayName(file.name),
                               NamesOf(slots), argument));
     }
     if (!taken.insert(file.name).second) {
@@ -176,7 +176,7 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     while (slot != slots.end() && taken.contains(slot->path)) ++slot;
     if (slot == slots.end()) {
       throw Error(ErrorKind::kUsage, fmt::format("{}: one file too many; {} has {} {}{}", file.path,
-                                                 Name(document_.op()), slots.size(), KindOf(role),
+                                                 document_.op().name(), slots.size(), KindOf(role),
                                                  slots.size() == 1 ? "" : "s"));
     }
     file.name = (slot++)->path;
@@ -194,10 +194,9 @@ bool OperatorCase::ReadsStandardInput() const {
 bool OperatorCase::KnowsTensors(FeatureLevel level) const {
   OperatorDesc op = document_.op();
   Diagnostics found;
-  Complete(op);
-  Validate(op, level, found);
+  dmlop::Check(op, level, found);
   for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
-    const auto array = VisitAllFields(op, ArrayFinder(role)).found;
+    const auto array = ArrayOf(role, op);
     const auto is_wrong = [&](const Diagnostic& fault) {
       return fault.pointer == array->field || fault.pointer == array->count;
     };
@@ -252,8 +251,8 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
   // Arrays of standard input come in the order of the tensors, so if one is opened, all are.
   const bool reads_standard_input = ReadsStandardInput();
   for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
-    if (slot.role == TensorRole::kOutput) continue;
-    const std::string path = PathOf({slot.path, slot.role, slot.desc});
+    if (slot.role() == TensorRole::kOutput) continue;
+    const std::string path = PathOf({slot.path, slot.field, slot.desc});
     if (path.empty()) continue;
     WithFile(slot.path, diagnostics, [&] {
       if (FormatOf(path) == FileFormat::kRaw) return;
@@ -307,9 +306,7 @@ void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
 }
 
 std::vector<TensorSlot> OperatorCase::Slots(TensorRole role) const {
-  std::vector<TensorSlot> slots = TensorSlots(static_cast<const OperatorDocument&>(document_).op());
-  std::erase_if(slots, [&](const TensorSlot& slot) { return slot.role != role; });
-  return slots;
+  return TensorSlots(static_cast<const OperatorDocument&>(document_).op(), role);
 }
 
 std::string OperatorCase::PathOf(const TensorSlot& slot) const {
@@ -317,7 +314,7 @@ std::string OperatorCase::PathOf(const TensorSlot& slot) const {
   if (binding == document_.bindings().end()) return "";
   const std::string& path = binding->second.path;
   const bool is_standard_stream =
-      path == (slot.role == TensorRole::kInput ? "/dev/stdin" : "/dev/stdout");
+      path == (slot.role() == TensorRole::kInput ? "/dev/stdin" : "/dev/stdout");
   return is_standard_stream ? std::string(kStandardStream) : path;
 }
 

@@ -75,8 +75,11 @@ class OperatorCase {
     LoadedTensor tensor;
   };
 
+  void AddOptionalTensor(TensorRole role, const std::string& argument);
+
   // False where the document does not say how many tensors there are.
   bool KnowsTensors(FeatureLevel level) const;
+
   // `only_incomplete`: of those whose type or sizes are needed to judge the document.
   std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;

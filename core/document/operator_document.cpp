@@ -9,24 +9,11 @@
 
 #include "core/document/value_reader.h"
 #include "core/io/file.h"
-#include "core/ops/checks.h"
-#include "core/ops/field_visitor.h"
 
 namespace dmlop {
 namespace {
 
 constexpr std::array<std::string_view, 2> kOtherKeys = {"bindings", "$schema"};
-
-struct TensorsSizer : FieldVisitor {
-  TensorRole role;
-  size_t count;
-
-  TensorsSizer(TensorRole r, size_t n) : role(r), count(n) {}
-
-  void Tensors(std::string_view, TensorRole of, std::optional<std::vector<TensorDesc>>& field) {
-    if (of == role && !field) field.emplace(count);
-  }
-};
 
 }  // namespace
 
@@ -47,9 +34,9 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
 void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics) {
   const ValueReader values(diagnostics);
   if (!values.Expect(object, JsonKind::kObject)) return;
-  const auto fields = TensorFieldsOf(op());
+  const std::vector<const Field*> fields = TensorFieldsOf(op().info());
   std::vector<std::string_view> names;
-  for (const auto& field : fields) names.push_back(field.name);
+  for (const Field* field : fields) names.push_back(field->name);
   values.CheckKeys(object, names);
 
   const auto read = [&](JsonCursor value, TensorRole role, const std::string& path) {
@@ -69,23 +56,28 @@ void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics)
                                Describe(value.kind())));
     }
   };
-  for (const auto& field : fields) {
-    const auto value = values.Find(object, field.name);
+  for (const Field* field : fields) {
+    const auto value = values.Find(object, field->name);
     if (!value) continue;
-    if (!field.is_array) {
-      read(*value, field.role, std::string(field.name));
+    if (field->kind == FieldKind::kTensor) {
+      op().AddTensor(*field);
+      read(*value, field->role, std::string(field->name));
       continue;
     }
     if (!values.Expect(*value, JsonKind::kArray)) continue;
     size_t i = 0;
     for (const JsonCursor child : value->children()) {
-      read(child, field.role, fmt::format("{}/{}", field.name, i++));
+      read(child, field->role, fmt::format("{}/{}", field->name, i++));
     }
   }
 }
 
 void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {
-  VisitAllFields(op(), TensorsSizer(role, count));
+  for (size_t i = 0; i < op().fields().size(); ++i) {
+    const Field& field = *op().fields()[i];
+    if (field.kind != FieldKind::kTensors || field.role != role || op().Has(field)) continue;
+    op().values()[i].emplace<std::vector<TensorDesc>>(count);
+  }
 }
 
 void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {

@@ -30,8 +30,7 @@ class OperatorObject {
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
  private:
-  std::optional<OperatorDesc> ReadType(const ValueReader& values) const;
-  Diagnostics Judge(FeatureLevel level, bool may_be_unreadable) const;
+  Diagnostics Judge(FeatureLevel level, bool may_be_unreadable);
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
 

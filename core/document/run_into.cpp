@@ -17,16 +17,13 @@ constexpr int64_t kPieceBytes = 1 << 20;
 
 void RunInPieces(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                  std::span<OutputTensor* const> outputs) {
-  std::vector<Dims> sizes;
-  for (const OutputTensor* output : outputs) sizes.push_back(output->layout().sizes);
-  const Pieces pieces(desc, inputs, sizes, outputs[0]->type(), kPieceBytes);
+  const Pieces pieces(desc, inputs, kPieceBytes);
   std::atomic<int64_t> next = 0;  // in order, because file systems like it
   const auto work = [&](int64_t, int64_t) {
     Buffer buffer(pieces.buffer_size());
     for (int64_t i; (i = next.fetch_add(1)) < pieces.count();) {
-      for (const Pieces::Part& part : pieces.Run(i, {buffer.data(), buffer.size()})) {
-        outputs[part.output]->Write(part.begin, part.bytes);
-      }
+      const Pieces::Part part = pieces.Run(i, {buffer.data(), buffer.size()});
+      outputs[part.output]->Write(part.begin, part.bytes);
     }
   };
   ParallelFor(std::min<int64_t>(ThreadCount(), pieces.count()), 1, /*bytes=*/0, work);
@@ -36,7 +33,7 @@ void RunInPieces(const OperatorDesc& desc, std::span<const ConstTensorView> inpu
 
 void RunInto(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
              std::span<OutputTensor* const> outputs) {
-  const Work work(std::string(Name(desc)), WorkBytes(desc));
+  const Work work(std::string(desc.name()), WorkBytes(desc));
   const bool all_packed = std::all_of(outputs.begin(), outputs.end(),
                                       [](const OutputTensor* o) { return IsPacked(o->layout()); });
   const bool any_large = std::any_of(outputs.begin(), outputs.end(),

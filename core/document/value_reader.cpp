@@ -30,6 +30,25 @@ constexpr std::string_view kTensorKeys[] = {"Type",
 constexpr auto kTensorLevelKeys = std::span(kTensorKeys).first<2>();
 constexpr auto kTensorFieldKeys = std::span(kTensorKeys).subspan<2>();
 
+// DML_SCALAR_UNION
+struct UnionMember {
+  std::string_view name;
+  DataType type;
+};
+constexpr UnionMember kUnionMembers[] = {
+    {"Float32", DataType::kFloat32}, {"Float64", DataType::kFloat64}, {"UInt8", DataType::kUint8},
+    {"UInt16", DataType::kUint16},   {"UInt32", DataType::kUint32},   {"UInt64", DataType::kUint64},
+    {"Int8", DataType::kInt8},       {"Int16", DataType::kInt16},     {"Int32", DataType::kInt32},
+    {"Int64", DataType::kInt64},
+};
+
+// The member that has elements of the type: of FLOAT16, their bits.
+const UnionMember& MemberFor(DataType type) {
+  if (type == DataType::kFloat16) type = DataType::kUint16;
+  return *std::find_if(std::begin(kUnionMembers), std::end(kUnionMembers),
+                       [&](const UnionMember& member) { return member.type == type; });
+}
+
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
@@ -86,6 +105,10 @@ std::optional<uint32_t> ValueReader::Uint32(JsonCursor value) const {
   return Integer<uint32_t>(value, Name(DataType::kUint32));
 }
 
+std::optional<int32_t> ValueReader::Int32(JsonCursor value) const {
+  return Integer<int32_t>(value, Name(DataType::kInt32));
+}
+
 std::optional<uint64_t> ValueReader::Uint64(JsonCursor value) const {
   return Integer<uint64_t>(value, Name(DataType::kUint64));
 }
@@ -126,17 +149,30 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
   return std::nullopt;
 }
 
-std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) const {
+template <typename T, typename Read>
+std::optional<std::vector<T>> ValueReader::Array(JsonCursor value, Read&& read) const {
   if (!Expect(value, JsonKind::kArray)) return std::nullopt;
-  std::vector<uint32_t> numbers;
+  std::vector<T> numbers;
   bool all_read = true;
   for (auto child = value.first_child(); child; child = child->next()) {
-    const std::optional<uint32_t> number = Uint32(*child);
+    const std::optional<T> number = read(*child);
     all_read &= number || placeholder_;
-    numbers.push_back(number.value_or(placeholder_.value_or(0)));
+    numbers.push_back(number.value_or(static_cast<T>(placeholder_.value_or(0))));
   }
   if (!all_read) return std::nullopt;
   return numbers;
+}
+
+std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) const {
+  return Array<uint32_t>(value, [&](JsonCursor child) { return Uint32(child); });
+}
+
+std::optional<std::vector<int32_t>> ValueReader::Int32Array(JsonCursor value) const {
+  return Array<int32_t>(value, [&](JsonCursor child) { return Int32(child); });
+}
+
+std::optional<std::vector<float>> ValueReader::Float32Array(JsonCursor value) const {
+  return Array<float>(value, [&](JsonCursor child) { return Float32(child); });
 }
 
 std::optional<std::string> ValueReader::String(JsonCursor value) const {
@@ -159,14 +195,18 @@ std::optional<bool> ValueReader::Boolean(JsonCursor value) const {
 
 std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefix,
                                         std::span<const std::string_view> names,
-                                        std::string_view code) const {
+                                        std::string_view code,
+                                        std::string_view where_they_are) const {
   if (!Expect(value, JsonKind::kString)) return std::nullopt;
   std::string_view name = value.string();
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
   std::string hint = DidYouMean(name, names);
-  if (hint.empty()) hint = fmt::format("; expected one of {}", fmt::join(names, ", "));
+  if (hint.empty()) {
+    hint = where_they_are.empty() ? fmt::format("; expected one of {}", fmt::join(names, ", "))
+                                  : fmt::format("; {}", where_they_are);
+  }
   Error(value, code, fmt::format("'{}' is not a known name{}", value.string(), hint));
   return std::nullopt;
 }
@@ -208,6 +248,30 @@ bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const 
   bool stored = false;
   VisitDataType(AllTypes(), type, [&]<typename T>() { stored = StoreElement<T>(value, to); });
   return stored;
+}
+
+std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type) const {
+  Scalar scalar{type, {}};
+  const auto read = [&](JsonCursor number, DataType as) {
+    Diagnostics faults;
+    ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
+    for (const Diagnostic& fault : faults.list()) Error(number, "UNI-1", fault.message);
+    return !faults.has_errors();
+  };
+  if (!value.is_object()) return read(value, type) ? std::optional(scalar) : std::nullopt;
+  const auto member = value.first_child();
+  if (!member || member->next()) {
+    Error(value, "UNI-2", "expected an object with one member of DML_SCALAR_UNION");
+    return std::nullopt;
+  }
+  const UnionMember& known = MemberFor(type);
+  if (member->key() != known.name) {
+    Error(*member, "UNI-2",
+          fmt::format("'{}' is not the member for {}, which is '{}'", member->key(), Name(type),
+                      known.name));
+    return std::nullopt;
+  }
+  return read(*member, known.type) ? std::optional(scalar) : std::nullopt;
 }
 
 TensorDesc ValueReader::Tensor(JsonCursor value) const {

@@ -16,6 +16,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/io/json.h"
+#include "core/ops/field.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/tensor_desc.h"
 
@@ -56,23 +57,32 @@ class ValueReader {
                                        std::string_view lower) const;
 
   std::optional<uint32_t> Uint32(JsonCursor value) const;
+  std::optional<int32_t> Int32(JsonCursor value) const;
   std::optional<uint64_t> Uint64(JsonCursor value) const;
   std::optional<float> Float32(JsonCursor value) const;
   std::optional<std::vector<uint32_t>> Uint32Array(JsonCursor value) const;
+  std::optional<std::vector<int32_t>> Int32Array(JsonCursor value) const;
+  std::optional<std::vector<float>> Float32Array(JsonCursor value) const;
   std::optional<std::string> String(JsonCursor value) const;
   std::optional<bool> Boolean(JsonCursor value) const;
 
   // Text that can name a file.
   std::optional<std::string> FileName(JsonCursor value) const;
 
-  // The index of a name in `names`, written with or without `prefix`.
+  // The index of a name in `names`, written with or without `prefix`. A message lists the names, or
+  // says where they are listed.
   std::optional<size_t> Enum(JsonCursor value, std::string_view prefix,
                              std::span<const std::string_view> names,
-                             std::string_view code = "JSON-3") const;
+                             std::string_view code = "JSON-3",
+                             std::string_view where_they_are = "") const;
 
   // One element of a tensor, stored at `to`. Numbers are rounded once; "nan", "inf" and "-inf" are
   // numbers of the float types.
   bool Element(JsonCursor value, DataType type, std::byte* to) const;
+
+  // A DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that goes with the type
+  // (UNI-1, UNI-2; FLOAT16 is told by its bits, {"UInt16": 15360}).
+  std::optional<Scalar> ScalarOf(JsonCursor value, DataType type) const;
 
   // Fields that cannot be read are left out of the desc.
   TensorDesc Tensor(JsonCursor value) const;
@@ -110,6 +120,8 @@ class ValueReader {
   template <typename T>
   std::optional<T> Integer(JsonCursor value, std::string_view type_name) const;
   std::optional<double> Number(JsonCursor value) const;
+  template <typename T, typename Read>
+  std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
   template <typename T>
   bool StoreElement(JsonCursor value, std::byte* to) const;
 

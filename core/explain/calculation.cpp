@@ -24,12 +24,19 @@ T ValueOf(const ElementBytes& bytes) {
 }
 
 // The engine's own result.
-ElementBytes RunOn(const OperatorDesc& desc, const ConstTensorView& view, DataType output_type) {
+ElementBytes ValueAt(const OperatorDesc& op, InputViews inputs, const Element& output) {
   alignas(8) ElementBytes value{};
-  const Dims ones = Dims::Filled(view.layout.rank(), 1);
-  const TensorView output{value.data(), output_type, PackedLayout(ones)};
-  Run(desc, {&view, 1}, {&output, 1});
+  const Dims ones = Dims::Filled(output.index.size(), 1);
+  const DataType type = *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc->data_type;
+  RunPart(op, inputs, {output.tensor, output.index, ones}, {value.data(), type, PackedLayout(ones)});
   return value;
+}
+
+ConstTensorView Narrowed(ConstTensorView tensor, const Region& region) {
+  for (size_t d = 0; d < region.sizes.size(); ++d) {
+    tensor = tensor.Slice(d, region.begin[d], region.sizes[d]);
+  }
+  return tensor;
 }
 
 // --- ScaleBias -----------------------------------------------------------------------------------
@@ -117,6 +124,26 @@ Calculation ExplainReduce(ReduceFunction function, const Group& group, const Ele
   }
 }
 
+// How the value came about; none where bits are only moved.
+std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputViews,
+                                   const std::vector<Region>&, const ElementBytes&) {
+  return std::nullopt;
+}
+
+std::optional<Calculation> Explain(const ElementWise&, const OperatorDesc& op, InputViews inputs,
+                                   const std::vector<Region>& sources, const ElementBytes& value) {
+  const ScaleBias* factors = op.find(kScaleBias);
+  if (factors == nullptr) return std::nullopt;
+  return ExplainScaleBias(*factors, Narrowed(inputs[0], sources[0]), value);
+}
+
+std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,
+                                   InputViews inputs, const std::vector<Region>& sources,
+                                   const ElementBytes& value) {
+  const ConstTensorView view = Narrowed(inputs[0], sources[0]);
+  return ExplainReduce(reduction.call(op).function, {sources[0], view}, value);
+}
+
 }  // namespace
 
 std::string_view Name(ValueRule rule) {
@@ -136,30 +163,14 @@ std::string RoundingReason(ValueRule rule, DataType type) {
   }
 }
 
-Outcome Calculate(const OperatorDesc& desc, const ElementBox& sources, const ConstTensorView& view,
-                  DataType output_type) {
-  Outcome outcome;
-  if (const auto* reduce = std::get_if<ReduceDesc>(&desc)) {
-    const Work work("explaining");  // how often elements are looked at depends on them
-    outcome.value = RunOn(desc, view, output_type);
-    outcome.calculation = ExplainReduce(*reduce->function, {sources, view}, outcome.value);
-    return outcome;
-  }
-  const auto* identity = std::get_if<IdentityDesc>(&desc);
-  if (identity != nullptr && identity->scale_bias) {
-    outcome.value = RunOn(desc, view, output_type);
-    outcome.calculation = ExplainScaleBias(*identity->scale_bias, view, outcome.value);
-  } else if (sources.count() > 0) {
-    std::memcpy(outcome.value.data(), view.data, ByteWidth(output_type));
-  }
+Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
+                  const std::vector<Region>& sources) {
+  const Work work("explaining");  // how often elements are looked at depends on them
+  Outcome outcome{ValueAt(op, inputs, output), std::nullopt};
+  outcome.calculation = std::visit(
+      [&](const auto& family) { return Explain(family, op, inputs, sources, outcome.value); },
+      op.info().family);
   return outcome;
-}
-
-ConstTensorView Narrowed(ConstTensorView tensor, const ElementBox& box) {
-  for (size_t d = 0; d < box.sizes.size(); ++d) {
-    tensor = tensor.Slice(d, box.begin[d], box.sizes[d]);
-  }
-  return tensor;
 }
 
 }  // namespace dmlop

@@ -1,5 +1,4 @@
-// How an output element got its value, where operators calculate: REDUCE, and IDENTITY with
-// ScaleBias. The exact quantity, the numbers of the output's type beside it, and which was taken.
+// How an output element got its value, where operators calculate. The exact quantity, the numbers of the output's type beside it, and which was taken.
 #pragma once
 
 #include <cstddef>
@@ -59,12 +58,9 @@ struct Outcome {
   std::optional<Calculation> calculation;  // none where bits are only moved
 };
 
-// The value of an output element of a valid desc. `sources` has what SourcesOf gives, and `view`
-// those elements; it has no data where there are none. Only the elements of the view are read.
-Outcome Calculate(const OperatorDesc& desc, const ElementBox& sources, const ConstTensorView& view,
-                  DataType output_type);
-
-// The part of a tensor that is in the box.
-ConstTensorView Narrowed(ConstTensorView tensor, const ElementBox& box);
+// The value of an output element of a valid descriptor, and how it came about. `sources` has what
+// SourcesOf gives. Every input has data.
+Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
+                  const std::vector<Region>& sources);
 
 }  // namespace dmlop

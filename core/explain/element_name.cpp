@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "core/base/spelling.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -104,22 +103,25 @@ class Parser {
 };
 
 // The tensors of one field: an array, or one tensor.
-struct Field {
+struct NamedTensors {
   std::string name;
-  TensorRole role;
   bool is_array;
-  std::vector<const TensorDesc*> tensors;
+  size_t first;  // its number among the tensors of its role
+  std::vector<TensorSlot> tensors;
 };
 
-std::vector<Field> FieldsOf(const OperatorDesc& desc) {
-  std::vector<Field> fields;
+std::vector<NamedTensors> FieldsOf(const OperatorDesc& desc) {
+  std::vector<NamedTensors> fields;
+  size_t inputs = 0;
+  size_t outputs = 0;
   for (const TensorSlot& slot : TensorSlots(desc)) {
-    const size_t slash = slot.path.find('/');
-    const std::string name = slot.path.substr(0, slash);
-    if (fields.empty() || fields.back().name != name) {
-      fields.push_back({name, slot.role, slash != std::string::npos, {}});
+    size_t& number = slot.role() == TensorRole::kInput ? inputs : outputs;
+    if (fields.empty() || fields.back().name != slot.field->name) {
+      const bool is_array = slot.field->kind == FieldKind::kTensors;
+      fields.push_back({std::string(slot.field->name), is_array, number, {}});
     }
-    fields.back().tensors.push_back(slot.desc);
+    fields.back().tensors.push_back(slot);
+    ++number;
   }
   return fields;
 }
@@ -131,12 +133,11 @@ class Finder {
 
   std::optional<NamedElement> Find() {
     const auto field = std::find_if(fields_.begin(), fields_.end(),
-                                    [&](const Field& f) { return f.name == name_.field; });
+                                    [&](const NamedTensors& f) { return f.name == name_.field; });
     if (field == fields_.end()) return FailUnknown();
     const auto number = field->is_array ? NumberInArray(*field) : NumberOfOne(*field);
     if (!number) return std::nullopt;
-    NamedElement element{{field->name, field->role, field->tensors[*number]}, *number, {}};
-    if (field->is_array) element.slot.path += fmt::format("/{}", *number);
+    NamedElement element{field->tensors[*number], field->first + *number, {}};
     if (!TakeIndex(element)) return std::nullopt;
     return element;
   }
@@ -149,21 +150,21 @@ class Finder {
 
   std::nullopt_t FailUnknown() {
     std::vector<std::string_view> names;
-    for (const Field& field : fields_) names.push_back(field.name);
+    for (const NamedTensors& field : fields_) names.push_back(field.name);
     return Fail("ELEM-2",
-                fmt::format("{} has no tensor '{}'{}; it has {}", Name(desc_), name_.field,
+                fmt::format("{} has no tensor '{}'{}; it has {}", desc_.name(), name_.field,
                             DidYouMean(name_.field, names), fmt::join(names, ", ")),
                 0);
   }
 
-  std::optional<size_t> NumberOfOne(const Field& field) {
+  std::optional<size_t> NumberOfOne(const NamedTensors& field) {
     const std::string message = fmt::format("{} is one tensor, not an array", field.name);
     if (name_.number) return Fail("ELEM-2", message, name_.number->offset);
     if (name_.groups.size() > 1) return Fail("ELEM-2", message, name_.groups[1].begin);
     return 0;
   }
 
-  std::optional<size_t> NumberInArray(const Field& field) {
+  std::optional<size_t> NumberInArray(const NamedTensors& field) {
     if (!name_.number && name_.groups.size() == 1) {
       return Fail(
           "ELEM-2",
@@ -216,7 +217,7 @@ class Finder {
 
   const ElementName& name_;
   const OperatorDesc& desc_;
-  std::vector<Field> fields_;
+  std::vector<NamedTensors> fields_;
   Diagnostics& diagnostics_;
 };
 

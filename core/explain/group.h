@@ -15,7 +15,7 @@
 namespace dmlop {
 
 struct Group {
-  const ElementBox& box;
+  const Region& box;
   const ConstTensorView& view;  // of the box alone
 
   int64_t count() const { return box.count(); }

@@ -119,7 +119,7 @@ void AddFewRows(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums)
   NextRows<T> next(rows, columns);
   int64_t c = 0;
   for (; c + kLine<T> <= columns; c += kLine<T>) {
-    next.Ask(kLine<T>);
+    next.Prefetch(kLine<T>);
     AddSomeColumns<kTerm>(Floats(), rows.From(c), kLine<T>, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {

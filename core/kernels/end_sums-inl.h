@@ -1,4 +1,4 @@
-// From sums to results where a bound tells whether the rounding is in doubt, for kernel sources:
+// From sums to results where a bound tells whether the rounding is unresolved, for kernel sources:
 // included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_END_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_END_SUMS_INL_H_
@@ -74,19 +74,20 @@ HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
   const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
   const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
-  // Zeros are not told apart here: where anything is in doubt about them, so is their sign.
+  // Zeros are not told apart here: where anything is unresolved about them, so is their sign.
   const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
   return {value, hn::Or(hn::Eq(off, zero), is_same)};
 }
 
-// Stores the values, and whether they are in doubt where any of them is.
+// Stores the values, and whether they are unresolved where any of them is.
 template <class D, typename T>
-HWY_INLINE void StoreRounded(D d, const RoundedVector<D>& rounded, T* results, uint8_t* in_doubt) {
+HWY_INLINE void StoreRounded(D d, const RoundedVector<D>& rounded, T* results,
+                             uint8_t* unresolved) {
   StoreResults(d, rounded.value, results);
   if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) return;
   HWY_ALIGN double lanes[hn::MaxLanes(D())];
   hn::Store(hn::IfThenZeroElse(rounded.certain, hn::Set(d, 1.0)), d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) in_doubt[i] = lanes[i] != 0;
+  for (size_t i = 0; i < hn::Lanes(d); ++i) unresolved[i] = lanes[i] != 0;
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -13,9 +13,9 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "core/kernels/approximate_exp-inl.h"
 #include "core/kernels/columns-inl.h"
 #include "core/kernels/dispatch.h"
-#include "core/kernels/rough_exp-inl.h"
 #include "core/kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -50,8 +50,8 @@ HWY_INLINE float MaxOf(const T* x, int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(d, most));
 }
 
-// How far ahead memory is asked: what is computed takes longer than the processor looks ahead by
-// itself.
+// How far ahead memory is prefetched: what is computed takes longer than the processor looks ahead
+// by itself.
 template <typename T>
 constexpr int64_t kAhead = (1 << 12) / static_cast<int64_t>(sizeof(T));
 
@@ -238,7 +238,7 @@ HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float*
   auto room = HasRoom(hn::Zero(d));
   const auto sum_vectors = [&](auto vectors, int64_t c) HWY_ATTR {
     constexpr int64_t kVectors = decltype(vectors)::value;
-    next.Ask(kVectors * lanes);
+    next.Prefetch(kVectors * lanes);
     WideVec sums[kVectors * ColumnsOf<T>::kSums];
     SumRows<kVectors>(rows.first + c, rows.count, rows.stride, max + c, sums);
     for (const WideVec sum : sums) {

@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "core/kernels/accumulator-inl.h"
+#include "core/kernels/approximate_sum.h"
 #include "core/kernels/half_integers-inl.h"
-#include "core/kernels/rough_sum.h"
 #include "core/kernels/sum_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -125,12 +125,12 @@ struct HalfLine {
   static HWY_INLINE HalfLine OfNothing() {
     return {HalfColumns::OfNothing(), HalfColumns::OfNothing()};
   }
-  static HWY_INLINE HalfLine Load(const RoughSums& sums) {
+  static HWY_INLINE HalfLine Load(const ApproximateSums& sums) {
     const size_t columns = hn::Lanes(Ints());
     return {HalfColumns::Load(sums.block, sums.peak),
             HalfColumns::Load(sums.block + columns, sums.peak + columns)};
   }
-  HWY_INLINE void Store(const RoughSums& sums) const {
+  HWY_INLINE void Store(const ApproximateSums& sums) const {
     const size_t columns = hn::Lanes(Ints());
     lower.Store(sums.block, sums.peak);
     upper.Store(sums.block + columns, sums.peak + columns);
@@ -153,7 +153,7 @@ struct HalfLine {
   }
 
   template <SumTerm kTerm>
-  HWY_INLINE void AddTo(const RoughSums& sums) const {
+  HWY_INLINE void AddTo(const ApproximateSums& sums) const {
     const Wide d;
     const size_t lanes = hn::Lanes(d);
     const WideFloats a = lower.Total<kTerm>();

@@ -49,7 +49,7 @@ struct Fold {
   static HWY_INLINE V Combine(V a, V b) {
     return kFold == IntegerFold::kProduct ? hn::Mul(a, b) : hn::Add(a, b);
   }
-  static HWY_INLINE void Add(T x, T* state) { *state = MergeFolds<kFold>(*state, x); }
+  static HWY_INLINE void Add(T x, T* state) { *state = MergeFolds(kFold, *state, x); }
 };
 
 template <typename T, IntegerFold kFold>

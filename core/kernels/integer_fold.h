@@ -14,12 +14,12 @@ constexpr int StartOf(IntegerFold fold) {
 }
 
 // The fold of two parts, from the folds of each.
-template <IntegerFold kFold, typename T>
-constexpr T MergeFolds(T a, T b) {
+template <typename T>
+constexpr T MergeFolds(IntegerFold fold, T a, T b) {
   using Number = std::make_unsigned_t<T>;  // wraps, with the bits that T would have
   const Number x = static_cast<Number>(a);
   const Number y = static_cast<Number>(b);
-  return static_cast<T>(kFold == IntegerFold::kProduct ? x * y : x + y);
+  return static_cast<T>(fold == IntegerFold::kProduct ? x * y : x + y);
 }
 
 template <typename T>

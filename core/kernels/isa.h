@@ -21,12 +21,8 @@ size_t CurrentIsaIndex();
 // Makes kernels use `name`; false when this machine cannot run it.
 bool SelectIsa(std::string_view name);
 
-// Whether the processor reads memory quickest at several places by turns, if each has `bytes` to
-// read: it looks ahead at every one. Others are as quick at one place, if they are told what comes
-// next.
-bool ReadsByTurns(int64_t bytes);
-
-// Whether one that reads by turns is quicker still if all that comes next is asked for.
-bool ReadsQuickestWhenAsked();
+// Whether the processor reads memory quickest as several streams with prefetches. Others are as
+// quick in one.
+bool ReadsSeveralStreams();
 
 }  // namespace dmlop

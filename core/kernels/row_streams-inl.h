@@ -18,34 +18,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How a row is read: at `streams` places by turns.
+// How a row is read: as `streams` side by side, each with prefetches `ahead_bytes` ahead, if any.
 struct RowReading {
   int64_t streams;
-  Asking asking;
   int64_t ahead_bytes;
 
   static RowReading For(int64_t bytes) {
-    constexpr int64_t kFewStreams = 4;
-    if (ReadsQuickestWhenAsked() && bytes / kFewStreams >= 1 << 11) {
-      return {kFewStreams, Asking::kLines, 1 << 10};
-    }
-    for (int64_t streams = 8; streams > 0; streams /= 2) {
-      if (ReadsByTurns(bytes / streams)) return {streams, Asking::kStarts, kStartAhead};
-    }
+    constexpr int64_t kMostStreams = 4;
+    if (ReadsSeveralStreams() && bytes >= kMostStreams << 11) return {kMostStreams, 1 << 10};
     // Others with AVX-512, AMD's, read one stream ahead as fast as memory can.
-    if (HWY_TARGET <= HWY_AVX3) return {1, Asking::kNothing, 0};
+    if (HWY_TARGET <= HWY_AVX3) return {1, 0};
     // Older ones are quicker at a few places (Zen 3: a quarter), if none ends before it is read
-    // ahead, and if what the two threads of a core ask for leaves room for the rest in the
+    // ahead, and if what the two threads of a core prefetch leaves room for the rest in the
     // first-level cache.
-    constexpr int64_t kStreamBytes = 1 << 13;
-    constexpr int64_t kAskedBytes = 1 << 11;
-    const int64_t streams = HWY_MIN(HWY_MAX(bytes / kStreamBytes, 1), kFewStreams);
-    return {streams, Asking::kLines, kAskedBytes / streams};
+    constexpr int64_t kLeastBytes = 1 << 13;  // of a stream
+    constexpr int64_t kAllAhead = 1 << 11;
+    const int64_t streams = HWY_MIN(HWY_MAX(bytes / kLeastBytes, 1), kMostStreams);
+    return {streams, kAllAhead / streams};
   }
 };
 
 // Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
-// elements that were, all but the last few. What a stream asks for near its end is where the next
+// elements that were, all but the last few. What a stream prefetches near its end is where the next
 // row has its stream, if rows follow each other.
 template <typename T, typename Body>
 HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
@@ -55,16 +49,11 @@ HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&&
   const int64_t length = count / (streams * block) * block;
   const int64_t ahead = reading.ahead_bytes / kSize;
   for (int64_t i = 0; i < length; i += block) {
-    const int64_t beyond = i + ahead - length;
+    const int64_t later = i + ahead < length ? ahead : ahead + count - length;
     for (int64_t s = 0; s < streams; ++s) {
       const T* from = x + s * length + i;
-      const T* later = from + ahead + (beyond < 0 ? 0 : count - length);
-      if (reading.asking == Asking::kLines) {
-        for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(later + k);
-      }
-      if (reading.asking == Asking::kStarts) {
-        const int64_t begun = beyond < 0 ? BytesIntoPage(later) : beyond * kSize;
-        if (begun < kStartBytes) AskForLines(later, block * kSize);
+      if (ahead > 0) {
+        for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(from + later + k);
       }
       body(from);
     }

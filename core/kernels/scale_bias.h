@@ -8,15 +8,9 @@
 #include <cstdint>
 
 #include "core/tensor/data_type.h"
+#include "core/tensor/scale_bias.h"
 
 namespace dmlop {
-
-struct ScaleBias {  // DML_SCALE_BIAS
-  float scale;
-  float bias;
-
-  friend bool operator==(const ScaleBias&, const ScaleBias&) = default;
-};
 
 // Adjacent elements. `to` and `from` may be the same. Where `streams`, whole lines are written past
 // the caches, and become visible to other threads with FlushStreams.

@@ -98,28 +98,29 @@ HWY_INLINE ThreeVectorSum<D> SumExactly(D d, const Terms<D>& terms, const FewRow
   }
 }
 
-// Stores the results of columns, some of which are in doubt, as far as they can be told by vectors.
+// Stores the results of columns, some of which are unresolved, as far as they can be told by
+// vectors.
 template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
-HWY_NOINLINE void SettleDoubts(D d, Terms<D> terms, const FewRows<T>& rows,
-                               RoundedVector<D> rounded, T* results, uint8_t* in_doubt) {
+HWY_NOINLINE void ResolveExactly(D d, Terms<D> terms, const FewRows<T>& rows,
+                                 RoundedVector<D> rounded, T* results, uint8_t* unresolved) {
   const auto sum = SumExactly<kTerm>(d, terms, rows);
   const auto exact = EndExactly<kEnding, T>(d, sum, rows.count);
   const auto value = hn::IfThenElse(rounded.certain, rounded.value, exact.value);
   const auto certain = hn::Or(rounded.certain, exact.certain);
-  StoreRounded(d, RoundedVector<D>{value, certain}, results, in_doubt);
+  StoreRounded(d, RoundedVector<D>{value, certain}, results, unresolved);
 }
 
 // Stores the results of columns from what is known of their terms.
 template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
 HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows, T* results,
-                              uint8_t* in_doubt) {
+                              uint8_t* unresolved) {
   const int64_t count = rows.count;
   const auto of_terms =
       WithError<kTerm, T>(d, terms.sum, hn::PromoteTo(d, terms.range.Most()),
                           hn::PromoteTo(d, terms.range.LeastPower()), count, count);
   const auto rounded = EndShort<kTerm, kEnding, T>(d, of_terms, count);
   if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) return StoreResults(d, rounded.value, results);
-  SettleDoubts<kTerm, kEnding>(d, terms, rows, rounded, results, in_doubt);
+  ResolveExactly<kTerm, kEnding>(d, terms, rows, rounded, results, unresolved);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

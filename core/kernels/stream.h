@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dmlop {
+#include "core/base/machine.h"
 
-// Outputs from here on do not fit into the caches and are streamed.
-inline constexpr int64_t kStreamBytes = 1 << 23;
-// The same where short pieces are written here and there: what a cache would have to read for them
-// is not seen coming.
-inline constexpr int64_t kStreamPiecesBytes = kStreamBytes / 2;
+namespace dmlop {
 
 // Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
 // becomes visible to other threads with FlushStreams.
@@ -27,7 +23,7 @@ void FlushStreams();
 class StreamBuffer {
  public:
   static constexpr int64_t kMaxCapacity = 1 << 13;
-  static constexpr int64_t kLine = 64;
+  static constexpr int64_t kLine = kLineBytes;
 
   // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is composed.
   StreamBuffer(std::byte* to, int64_t capacity);
@@ -40,16 +36,6 @@ class StreamBuffer {
     if (end_ + bytes > capacity_ + kLine) WriteLines();
     end_ += bytes;
     return bytes_ + end_ - bytes;
-  }
-
-  // How many bytes are to be composed before a line begins.
-  int64_t BytesToLine() const { return (kLine - end_ % kLine) % kLine; }
-
-  // Where the next `count` lines are, which the caller streams. One is about to begin.
-  std::byte* Lines(int64_t count) {
-    WriteLines();
-    to_ += count * kLine;
-    return to_ - count * kLine;
   }
 
  private:

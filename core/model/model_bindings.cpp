@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/checked_math.h"
-#include "core/ops/checks.h"
 
 namespace dmlop {
 namespace {
@@ -30,10 +29,6 @@ bool Intersect(const PlacedTensor& a, const PlacedTensor& b) {
          b.bound.offset < a.end();
 }
 
-// The operator may read and write the same memory, and these two tensors are alike.
-bool MayBeInPlace(const OperatorDesc& op) {
-  return std::holds_alternative<IdentityDesc>(op);
-}
 // The names of the fields in which two tensors differ.
 std::vector<std::string_view> Differences(const TensorDesc& a, const TensorDesc& b) {
   std::vector<std::string_view> fields;
@@ -140,7 +135,7 @@ class Binder {
     const PlacedTensor* furthest = nullptr;
     const PlacedTensor* furthest_output = nullptr;
     for (const PlacedTensor& tensor : placed_) {
-      const bool writes = tensor.slot.role == TensorRole::kOutput;
+      const bool writes = tensor.slot.role() == TensorRole::kOutput;
       const PlacedTensor* other = writes ? furthest : furthest_output;
       if (other != nullptr && Intersect(*other, tensor)) ReportHazard(*other, tensor);
       Extend(furthest, tensor);
@@ -156,10 +151,10 @@ class Binder {
   }
 
   void ReportHazard(const PlacedTensor& first, const PlacedTensor& second) const {
-    if (first.slot.role == second.slot.role) {
+    if (first.slot.role() == second.slot.role()) {
       values_.Error(second.place, "BIND-5",
                     fmt::format("{} overlaps {}", Area(second), Area(first)));
-    } else if (first.slot.role == TensorRole::kOutput) {
+    } else if (first.slot.role() == TensorRole::kOutput) {
       CheckInPlace(first, second);
     } else {
       CheckInPlace(second, first);
@@ -173,11 +168,11 @@ class Binder {
 
   void CheckInPlace(const PlacedTensor& output, const PlacedTensor& input) const {
     const bool identical = output.bound.offset == input.bound.offset && output.end() == input.end();
-    if (!identical || !MayBeInPlace(op_)) {
+    if (!identical || !op_.info().in_place) {
       return values_.Error(
           output.place, "BIND-7",
           fmt::format("{} overlaps {}{}", Area(output), Area(input),
-                      identical ? fmt::format("; {} does not run in place", Name(op_)) : ""));
+                      identical ? fmt::format("; {} does not run in place", op_.name()) : ""));
     }
     const auto different = Differences(*output.slot.desc, *input.slot.desc);
     if (different.empty()) return;

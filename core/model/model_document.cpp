@@ -27,7 +27,7 @@ std::string WhatElse(std::string_view type) {
   if (lower == "hlsl") return "an HLSL shader";
   if (lower == "onnx") return "an ONNX model";
   if (lower == "dmlserializedgraph") return "a serialized graph";
-  return MakeOperator(type) ? "" : fmt::format("the operator {}", type);
+  return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
 }
 
 }  // namespace
@@ -143,8 +143,8 @@ class ModelReader {
     if (what.empty()) return true;
     values_.Error(
         *type, "DISP-1",
-        fmt::format("'{}' is {}, which dmlop does not run; it runs {}{}", value.key(), what,
-                    fmt::join(OperatorNames(), ", "), DidYouMean(type->string(), OperatorNames())));
+        fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
+                    DidYouMean(type->string(), OperatorNames())));
     return false;
   }
 
@@ -167,12 +167,12 @@ class ModelReader {
     ModelBindings bindings{value, {}};
     if (!values_.Expect(value, JsonKind::kObject)) return bindings;
     std::vector<std::string_view> known;
-    for (const TensorField& bind_point : TensorFieldsOf(op)) known.push_back(bind_point.name);
+    for (const Field* bind_point : TensorFieldsOf(op.info())) known.push_back(bind_point->name);
     for (auto member = value.first_child(); member; member = member->next()) {
       const std::string& field = member->key();
       if (std::find(known.begin(), known.end(), field) == known.end()) {
         values_.Warning(*member, "MB-3",
-                        fmt::format("{} has no bind point '{}'{}; it is ignored", Name(op), field,
+                        fmt::format("{} has no bind point '{}'{}; it is ignored", op.name(), field,
                                     DidYouMean(field, known)));
       } else if (bindings.by_field.contains(field)) {
         values_.Warning(*member, "JSON-5", fmt::format("'{}' stands twice; it is ignored", field));

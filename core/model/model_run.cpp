@@ -69,7 +69,7 @@ ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
     std::byte* data = bound ? resources_.bytes(bound->resource).data() + bound->offset
                             : owned_[dispatchable][i].data();
     const TensorView view{data, *slots[i].desc->data_type, LayoutOf(*slots[i].desc)};
-    if (slots[i].role == TensorRole::kInput) {
+    if (slots[i].role() == TensorRole::kInput) {
       tensors.inputs.push_back(AsConst(view));
     } else {
       tensors.outputs.push_back(view);

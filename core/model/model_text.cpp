@@ -10,7 +10,6 @@
 
 #include "core/document/document_json.h"
 #include "core/io/npy.h"
-#include "core/ops/checks.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -221,13 +220,11 @@ class ModelWriter {
 
   std::string AddPackedCopy(const std::string& name, const TensorDesc& desc) {
     const std::string packed_name = name + " packed";
-    IdentityDesc copy;
-    copy.input_tensor = desc;
-    copy.output_tensor.data_type = desc.data_type;
-    copy.output_tensor.sizes = desc.sizes;
-    OperatorDesc op = copy;
-    Complete(op);
-    AddBuffer(packed_name, std::get<IdentityDesc>(op).output_tensor);
+    OperatorDesc op(*FindOperator("ELEMENT_WISE_IDENTITY"));
+    op.set(kInputTensor, desc);
+    op.at(kOutputTensor).data_type = desc.data_type;
+    op.at(kOutputTensor).sizes = desc.sizes;
+    AddBuffer(packed_name, op[kOutputTensor]);
     Add(packed_name, OperatorJson(op), dispatchables_);
     AddDispatch(packed_name, {{"InputTensor", name}, {"OutputTensor", packed_name}});
     return packed_name;
@@ -284,7 +281,7 @@ class DescriptorsWriter {
     Json bindings = Json::object();
     std::set<std::string> left_out;
     std::vector<TensorSlot> slots = TensorSlots(OpOf(dispatchable));
-    std::erase_if(slots, [](const TensorSlot& slot) { return slot.role == TensorRole::kOutput; });
+    std::erase_if(slots, [](const TensorSlot& slot) { return slot.role() == TensorRole::kOutput; });
     const std::vector<ConstTensorView> tensors = run_.TensorsOf(command).inputs;
     int64_t room = kMostValues;
     for (size_t i = 0; i < slots.size(); ++i) {

@@ -12,9 +12,9 @@ namespace dmlop {
 void DefineBindings(Json& definitions);
 
 // The value of "bindings".
-Json BindingsSchema(const SchemaDialect& dialect, const std::vector<TensorField>& fields);
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
 // What must hold between the inputs of a descriptor and their bindings.
-Json BindingRules(const std::vector<TensorField>& fields);
+Json BindingRules(const std::vector<const Field*>& fields);
 
 }  // namespace dmlop

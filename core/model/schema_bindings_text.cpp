@@ -57,9 +57,10 @@ Json HasField(std::string_view name, const Json& schema) {
 
 // What is bound to the inputs must go with their types: values in the document are of the type,
 // and only .npy files tell it. The inputs of an array are all of one type.
-Json RulesOf(const TensorField& input) {
+Json RulesOf(const Field& input) {
+  const bool is_array = input.kind == FieldKind::kTensors;
   const auto one_of = [&](const Json& schema) {
-    return input.is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
+    return is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
   };
   const auto binding = [&](const Json& schema) -> Json {
     return {{"properties", {{"bindings", {{"properties", {{std::string(input.name), schema}}}}}}}};
@@ -71,7 +72,7 @@ Json RulesOf(const TensorField& input) {
     if (IsFloat(type)) continue;
     const Json typed = Ref(ValueDefinition(type) + "-binding");
     rules.push_back(IfThen(HasField(input.name, one_of(Ref(fmt::format("{}-tensor", Name(type))))),
-                           binding(input.is_array ? Json{{"items", typed}} : typed)));
+                           binding(is_array ? Json{{"items", typed}} : typed)));
   }
   return rules;
 }
@@ -97,20 +98,21 @@ void DefineBindings(Json& definitions) {
   definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
 }
 
-Json BindingsSchema(const SchemaDialect& dialect, const std::vector<TensorField>& fields) {
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {
   Json properties = Json::object();
-  for (const TensorField& field : fields) {
-    const Json one = Ref(field.role == TensorRole::kInput ? "input-binding" : "output-binding");
-    properties[std::string(field.name)] = field.is_array ? dialect.Optional(ArrayOf(one)) : one;
+  for (const Field* field : fields) {
+    const bool is_array = field->kind == FieldKind::kTensors;
+    const Json one = Ref(field->role == TensorRole::kInput ? "input-binding" : "output-binding");
+    properties[std::string(field->name)] = is_array ? dialect.Optional(ArrayOf(one)) : one;
   }
   return dialect.Optional(dialect.Object(properties, Json::array()));
 }
 
-Json BindingRules(const std::vector<TensorField>& fields) {
+Json BindingRules(const std::vector<const Field*>& fields) {
   Json rules = Json::array();
-  for (const TensorField& field : fields) {
-    if (field.role != TensorRole::kInput) continue;
-    for (const Json& rule : RulesOf(field)) rules.push_back(rule);
+  for (const Field* field : fields) {
+    if (field->role != TensorRole::kInput) continue;
+    for (const Json& rule : RulesOf(*field)) rules.push_back(rule);
   }
   return rules;
 }

@@ -122,9 +122,9 @@ void DefineBindPoint(Json& definitions) {
 // it dispatches cannot be told here, but where all dispatchables have the bind point, so has that.
 Json BindPointRules() {
   std::map<std::string, std::vector<std::string_view>> operators;
-  for (const std::string_view name : OperatorNames()) {
-    for (const TensorField& field : TensorFieldsOf(*MakeOperator(name))) {
-      operators[std::string(field.name)].push_back(name);
+  for (const OperatorInfo* info : Operators()) {
+    for (const Field* field : TensorFieldsOf(*info)) {
+      operators[std::string(field->name)].push_back(info->name);
     }
   }
   Json rules = Json::array();

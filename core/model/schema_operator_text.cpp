@@ -7,16 +7,15 @@
 #include "core/model/schema_bindings.h"
 #include "core/model/schema_operator.h"
 #include "core/model/schema_tensor.h"
-#include "core/ops/field_visitor.h"
 
 namespace dmlop {
 namespace {
 
-Json NumberWithin(const FieldLimits& limits) {
+Json NumberWithin(const Limits& limits) {
   return Integer(limits.min, limits.max);
 }
 
-Json ArrayWithin(const FieldLimits& limits, const Json& items) {
+Json ArrayWithin(const Limits& limits, const Json& items) {
   Json array = ArrayOf(items);
   if (limits.min_count > 0) array["minItems"] = limits.min_count;
   if (limits.max_count < std::numeric_limits<uint32_t>::max()) array["maxItems"] = limits.max_count;
@@ -26,52 +25,10 @@ Json ArrayWithin(const FieldLimits& limits, const Json& items) {
 
 // The fields of an operator as properties, which of them must be there, and what must hold between
 // them.
-class FieldSchemas : public FieldVisitor {
+class FieldSchemas {
  public:
-  FieldSchemas(const SchemaDialect& dialect, std::span<const FieldLimits> limits)
-      : dialect_(dialect), limits_(limits) {}
-
-  template <typename E>
-  void Enum(std::string_view name, std::string_view prefix, std::span<const std::string_view> names,
-            E&) {
-    Require(name, Names(prefix, names));
-  }
-  template <typename T>
-  void Tensor(std::string_view name, TensorRole role, T&) {
-    Imply(name, Ref(TensorDefinition(dialect_, role)));
-  }
-  template <typename T>
-  void Tensors(std::string_view name, TensorRole role, T&) {
-    const FieldLimits limits = LimitsOf(name, limits_);
-    Imply(name, ArrayWithin(limits, dialect_.Optional(Ref(TensorDefinition(dialect_, role)))));
-    Imply(count_, Integer(limits.min_count, limits.max_count));
-    if (dialect_.is_model()) return;
-    const Json few = dialect_.Optional(Integer(limits.min_count, kMaxImpliedTensors));
-    rules_.push_back({{"anyOf", {dialect_.Present(name), {{"properties", {{count_, few}}}}}}});
-  }
-  template <typename C, typename A>
-  void Count(std::string_view name, C&, A&) {
-    count_ = name;
-    properties_[count_] = {};  // its array, which comes next, has the limits
-  }
-  template <typename N>
-  void Number(std::string_view name, N&) {
-    Require(name, NumberWithin(LimitsOf(name, limits_)));
-  }
-  // All arrays of numbers of an operator have the same count.
-  template <typename A>
-  void Numbers(std::string_view name, A&) {
-    const FieldLimits limits = LimitsOf(name, limits_);
-    const Json array = ArrayWithin(limits, NumberWithin(limits));
-    limits.min_count == 0 ? ImplyByCount(name, array) : Require(name, array);
-    if (counted_.empty()) Imply(count_, Integer(limits.min_count, limits.max_count));
-    counted_.push_back(limits);
-  }
-  template <typename S>
-  void ScaleAndBias(std::string_view name, S&) {
-    const Json number = Ref(dialect_.is_model() ? "number" : "float32");
-    properties_[std::string(name)] = dialect_.Optional(
-        dialect_.Object({{"Scale", number}, {"Bias", number}}, {"Scale", "Bias"}));
+  FieldSchemas(const SchemaDialect& dialect, const OperatorInfo& info) : dialect_(dialect) {
+    for (const Field* field : info.fields) Add(*field);
   }
 
   // An object with the fields and other members.
@@ -85,54 +42,139 @@ class FieldSchemas : public FieldVisitor {
   }
 
  private:
-  void Require(std::string_view name, const Json& schema) {
-    properties_[std::string(name)] = schema;
-    required_.push_back(name);
+  void Add(const Field& field) {
+    switch (field.kind) {
+      case FieldKind::kTensor:
+        return Imply(field, Ref(TensorDefinition(dialect_, field.role)));
+      case FieldKind::kTensors:
+        return AddTensors(field);
+      case FieldKind::kCount:  // its array, which comes next, has the limits
+        count_ = field.name;
+        properties_[count_] = {};
+        counted_.clear();
+        return;
+      case FieldKind::kUints:
+      case FieldKind::kInts:
+      case FieldKind::kFloats:
+        return AddNumbers(field);
+      case FieldKind::kDataType:
+        return Imply(field, Ref("data-type"));
+      case FieldKind::kActivations:
+        Imply(field, ArrayOf(ValueSchema(field)));
+        return Imply(count_, Integer(0, std::numeric_limits<uint32_t>::max()));
+      default:
+        return Require(field, ValueSchema(field));
+    }
+  }
+
+  Json ValueSchema(const Field& field) const {
+    switch (field.kind) {
+      case FieldKind::kUint:
+      case FieldKind::kUints:
+        return NumberWithin(field.limits);
+      case FieldKind::kInt:
+      case FieldKind::kInts:
+        return {{"type", "integer"},
+                {"minimum", std::numeric_limits<int32_t>::min()},
+                {"maximum", std::numeric_limits<int32_t>::max()}};
+      case FieldKind::kFloat:
+      case FieldKind::kFloats:
+        return Float();
+      case FieldKind::kBool:
+        return {{"type", "boolean"}};
+      case FieldKind::kEnum:
+        return Names(field.names.prefix, field.names.names);
+      case FieldKind::kScaleBias:
+        return dialect_.Object({{"Scale", Float()}, {"Bias", Float()}}, {"Scale", "Bias"});
+      case FieldKind::kSize2d:
+        return dialect_.Object(
+            {{"Width", NumberWithin(field.limits)}, {"Height", NumberWithin(field.limits)}},
+            {"Width", "Height"});
+      case FieldKind::kScalar:
+        return {{"anyOf", {Ref("number"), {{"type", "object"}, {"maxProperties", 1}}}}};
+      default:  // activations
+        return {{"type", "object"}};
+    }
+  }
+
+  Json Float() const { return Ref(dialect_.is_model() ? "number" : "float32"); }
+
+  void AddTensors(const Field& field) {
+    const Limits& limits = field.limits;
+    const Json tensor = dialect_.Optional(Ref(TensorDefinition(dialect_, field.role)));
+    Imply(field, ArrayWithin(limits, tensor));
+    Imply(count_, Integer(limits.min_count, limits.max_count));
+    if (dialect_.is_model()) return;
+    const Json few = dialect_.Optional(Integer(limits.min_count, kMaxImpliedTensors));
+    rules_.push_back(
+        {{"anyOf", {dialect_.Present(field.name), {{"properties", {{count_, few}}}}}}});
+  }
+
+  // All arrays of numbers after a count have that many.
+  void AddNumbers(const Field& field) {
+    const Json array = ArrayWithin(field.limits, ValueSchema(field));
+    const bool may_be_empty = field.limits.min_count == 0;
+    may_be_empty ? ImplyByCount(field, array) : Require(field, array);
+    if (counted_.empty()) Imply(count_, Integer(field.limits.min_count, field.limits.max_count));
+    counted_.push_back(&field);
+  }
+
+  void Require(const Field& field, const Json& schema) {
+    properties_[std::string(field.name)] = field.optional ? dialect_.Optional(schema) : schema;
+    if (!field.optional) required_.push_back(field.name);
   }
   // What a bound file or the other fields may tell a descriptor.
-  void Imply(std::string_view name, const Json& schema) {
-    if (dialect_.is_model()) return Require(name, schema);
-    properties_[std::string(name)] = dialect_.Optional(schema);
+  void Imply(const Field& field, const Json& schema) {
+    if (field.optional || !dialect_.is_model()) return Imply(std::string(field.name), schema);
+    Require(field, schema);
+  }
+  void Imply(const std::string& name, const Json& schema) {
+    if (dialect_.is_model() && name == count_) {
+      properties_[name] = schema;
+      required_.push_back(name);
+    } else {
+      properties_[name] = dialect_.Optional(schema);
+    }
   }
   // An array that a count of 0 may stand for.
-  void ImplyByCount(std::string_view name, const Json& schema) {
-    Imply(name, schema);
+  void ImplyByCount(const Field& field, const Json& schema) {
+    Imply(field, schema);
     if (dialect_.is_model()) return;
-    rules_.push_back({{"anyOf", {dialect_.Present(name), Has(count_, {{"const", 0}})}}});
+    rules_.push_back({{"anyOf", {dialect_.Present(field.name), Has(count_, {{"const", 0}})}}});
   }
   void AddCountRules(Json& rules) const {
-    if (counted_.empty()) return;
-    const FieldLimits& first = counted_.front();
-    for (uint32_t count = first.min_count; count <= first.max_count; ++count) {
+    constexpr uint32_t kMostRules = 16;
+    if (counted_.empty() || counted_.front()->limits.max_count > kMostRules) return;
+    const Field& first = *counted_.front();
+    for (uint32_t count = first.limits.min_count; count <= first.limits.max_count; ++count) {
       const Json of_count = {{"type", "array"}, {"minItems", count}, {"maxItems", count}};
       Json others = {{count_, dialect_.Optional({{"const", count}})}};
-      for (const FieldLimits& array : std::span(counted_).subspan(1)) {
-        others[std::string(array.field)] = of_count;
+      for (const Field* array : std::span(counted_).subspan(1)) {
+        others[std::string(array->name)] = of_count;
       }
-      rules.push_back(IfThen(Has(first.field, of_count), {{"properties", others}}));
+      rules.push_back(IfThen(Has(first.name, of_count), {{"properties", others}}));
     }
   }
 
   const SchemaDialect& dialect_;
-  std::span<const FieldLimits> limits_;
   Json properties_ = Json::object();
   Json required_ = Json::array();
   Json rules_ = Json::array();
   std::string count_;
-  std::vector<FieldLimits> counted_;  // arrays of numbers
+  std::vector<const Field*> counted_;  // arrays of numbers after it
 };
 
 // --- what stands around the fields ---------------------------------------------------------------
 
-void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<TensorField>& fields,
-                          Json& around) {
+void AddDescriptorMembers(const SchemaDialect& dialect,
+                          const std::vector<const Field*>& fields, Json& around) {
   around["$schema"] = Json::object();
   around["bindings"] = BindingsSchema(dialect, fields);
 }
 
-void AddDispatchableMembers(const std::vector<TensorField>& fields, Json& around) {
+void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& around) {
   Json bind_points = Json::object();
-  for (const TensorField& field : fields) bind_points[std::string(field.name)] = Ref("bind-point");
+  for (const Field* field : fields) bind_points[std::string(field->name)] = Ref("bind-point");
   around["bindings"] = {{"type", "object"}, {"properties", bind_points}};
   around["dmlCompileType"] = Names("", kDmlCompileTypes);
   around["executionFlags"] = ItemOrArray(Names(kExecutionFlagPrefix, kExecutionFlags));
@@ -141,11 +183,10 @@ void AddDispatchableMembers(const std::vector<TensorField>& fields, Json& around
 // --- operators -----------------------------------------------------------------------------------
 
 // The fields stand in "Desc", in "desc", or beside the type.
-void DefineOperator(const SchemaDialect& dialect, std::string_view name, Json& definitions) {
-  const OperatorDesc desc = *MakeOperator(name);
-  const auto fields = VisitAllFields(desc, FieldSchemas(dialect, Limits(desc)));
-  const auto tensors = TensorFieldsOf(desc);
-  const std::string inner = dialect.Definition(fmt::format("{}-fields", name));
+void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
+  const FieldSchemas fields(dialect, info);
+  const std::vector<const Field*> tensors = TensorFieldsOf(info);
+  const std::string inner = dialect.Definition(fmt::format("{}-fields", info.name));
   definitions[inner] = fields.Object(Json::object());
 
   Json around = {{"type", true}, {"Type", true}};
@@ -169,8 +210,9 @@ void DefineOperator(const SchemaDialect& dialect, std::string_view name, Json& d
         {"then", dialect.Object(with_fields_in(other, Ref(inner)), Json::array())},
         {"else", fields.Object(with_fields_in(other, other))}}},
   };
-  if (!dialect.is_model()) schema["allOf"] = BindingRules(tensors);
-  definitions[dialect.Definition(name)] = schema;
+  const Json rules = BindingRules(tensors);
+  if (!dialect.is_model() && !rules.empty()) schema["allOf"] = rules;
+  definitions[dialect.Definition(info.name)] = schema;
 }
 
 // An operator whose type is under `key`.
@@ -190,7 +232,7 @@ Json OperatorByType(const SchemaDialect& dialect, const char* key, const char* o
 
 void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
   DefineTensors(dialect, definitions);
-  for (const std::string_view name : OperatorNames()) DefineOperator(dialect, name, definitions);
+  for (const OperatorInfo* info : Operators()) DefineOperator(dialect, *info, definitions);
   definitions[dialect.Definition("operator")] = {{"type", "object"},
                                                  {"if", dialect.Present("Type")},
                                                  {"then", OperatorByType(dialect, "Type", "type")},

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/integer_fold.h"
 #include "core/kernels/stream.h"
@@ -13,8 +14,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kChunk = 1 << 16;
-constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
-constexpr int64_t kRow = 1 << 12;
+constexpr int64_t kRow = kPageBytes;
 
 // Calls body(begin, size) on parts that cover `bytes` bytes.
 template <typename Body>

@@ -1,4 +1,5 @@
-// Several copies as one: JOIN writes one tensor from many, SPLIT reads one into many.
+// Copies as one: JOIN writes one tensor from many, SPLIT reads one into many, UNFOLD reads it for
+// each tap of its window.
 #pragma once
 
 #include <span>
@@ -7,13 +8,13 @@
 
 namespace dmlop {
 
-struct ViewCopy {
+struct Move {
   ConstTensorView from;
   TensorView to;
 };
 
-// Copies every element's bits. All views have one type, the two of a copy equal sizes, and no
+// Copies every element's bits. All views have one type, the two of a move equal sizes, and no
 // destination overlaps anything.
-void CopyViews(std::span<const ViewCopy> copies);
+void CopyAll(std::span<const Move> moves);
 
 }  // namespace dmlop

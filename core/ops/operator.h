@@ -1,78 +1,148 @@
-// The operators, as a closed set: everything that can be asked of any one of them. To add one,
-// write its two files beside these and name its desc in the variant.
+// An operator is a row of a table, and a descriptor is a row with the values of its fields.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "core/ops/identity.h"
-#include "core/ops/join.h"
-#include "core/ops/reduce.h"
-#include "core/ops/split.h"
+#include "core/ops/family.h"
+#include "core/ops/field.h"
 #include "core/ops/support.h"
-#include "core/ops/unfold.h"
 
 namespace dmlop {
 
-using OperatorDesc = std::variant<IdentityDesc, JoinDesc, SplitDesc, ReduceDesc, UnfoldDesc>;
+class Inference;
 
 inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 
-std::span<const std::string_view> OperatorNames();  // "ELEMENT_WISE_IDENTITY", ...
-std::string_view Name(const OperatorDesc& desc);
-std::string_view Summary(const OperatorDesc& desc);
-std::span<const Rule> Rules(const OperatorDesc& desc);  // besides those of tensors alone
-std::span<const FieldLimits> Limits(const OperatorDesc& desc);
-
-// An operator with nothing filled in, by a name with or without its prefix.
-std::optional<OperatorDesc> MakeOperator(std::string_view name);
-
-// A field that is a tensor, or an array of them.
-struct TensorField {
-  std::string_view name;
-  TensorRole role;
-  bool is_array;
+// A row of the table of operators.
+struct OperatorInfo {
+  std::string_view name;  // without its prefix
+  std::string_view summary;
+  std::span<const Field* const> fields;  // in DirectML's order
+  std::span<const SupportTable> support;
+  std::string_view type_rule;   // tensors and data types of one type variable agree
+  std::span<const Rule> rules;  // besides those of tensors alone
+  // Says what the outputs must be and checks what the fields must be to one another. Called when
+  // every field is there and keeps to its limits; only outputs may be incomplete.
+  void (*infer)(const OperatorDesc& op, Inference& infer);
+  Family family;
+  bool in_place = false;  // an output may take the place of an input
+  bool fusable = false;   // it may be a fused activation
+  // Units in the last place of the output type that the WebNN conformance suite grants every
+  // backend for float results (RED-26, ID-8). Null: elements must be equal.
+  uint64_t (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
 };
-std::vector<TensorField> TensorFieldsOf(const OperatorDesc& desc);
+
+std::span<const OperatorInfo* const> Operators();
+std::span<const std::string_view> OperatorNames();  // in the same order
+
+// By a name with or without its prefix; null where there is none.
+const OperatorInfo* FindOperator(std::string_view name);
+
+// Asking for a field that the operator does not have is a bug.
+class OperatorDesc {
+ public:
+  // With nothing filled in. Tensors that must be there are there, without type and sizes.
+  explicit OperatorDesc(const OperatorInfo& info);
+
+  const OperatorInfo& info() const { return *info_; }
+  std::string_view name() const { return info_->name; }
+
+  // A value that is there, as all are that must be once a descriptor is checked.
+  template <typename T>
+  const T& operator[](const FieldOf<T>& field) const {
+    return std::get<T>(values_[IndexOf(field)]);
+  }
+  // Null where it is left out.
+  template <typename T>
+  const T* find(const FieldOf<T>& field) const {
+    return std::get_if<T>(&values_[IndexOf(field)]);
+  }
+  template <typename T>
+  void set(const FieldOf<T>& field, T value) {
+    values_[IndexOf(field)] = std::move(value);
+  }
+  template <typename T>
+  T& at(const FieldOf<T>& field) {
+    return std::get<T>(values_[IndexOf(field)]);
+  }
+  bool Has(const Field& field) const;
+
+  // Null also where the operator has no such field.
+  template <typename T>
+  const T* find_if_known(const FieldOf<T>& field) const {
+    return std::find(info_->fields.begin(), info_->fields.end(), &field) == info_->fields.end()
+               ? nullptr
+               : find(field);
+  }
+
+  // Puts a tensor that is left out in its place, without type and sizes: a file is bound to it.
+  void AddTensor(const Field& field);
+
+  void Remove(const Field& field) { values_[IndexOf(field)] = std::monostate(); }
+
+  // The sizes of a tensor that has them.
+  const std::vector<uint32_t>& sizes(const FieldOf<TensorDesc>& tensor) const {
+    return *(*this)[tensor].sizes;
+  }
+
+  // In the order of the row's fields.
+  std::span<const Field* const> fields() const { return info_->fields; }
+  std::span<const FieldValue> values() const { return values_; }
+  std::span<FieldValue> values() { return values_; }
+
+ private:
+  size_t IndexOf(const Field& field) const;
+
+  const OperatorInfo* info_;
+  std::vector<FieldValue> values_;
+};
+
+// The fields that are tensors, or arrays of them.
+std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info);
 
 // A tensor of an operator, by its path: "InputTensor", "OutputTensors/1".
 template <typename Desc>
 struct BasicTensorSlot {
   std::string path;
-  TensorRole role;
+  const Field* field;
   Desc* desc;
+
+  TensorRole role() const { return field->role; }
 };
 using TensorSlot = BasicTensorSlot<const TensorDesc>;
 using MutableTensorSlot = BasicTensorSlot<TensorDesc>;
 
-// Inputs and outputs in the order of the fields.
-std::vector<TensorSlot> TensorSlots(const OperatorDesc& desc);
-std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& desc);
+// "InputTensors[1]" for "InputTensors/1".
+std::string DisplayName(std::string_view path);
+
+// Inputs and outputs that are there, in the order of the fields.
+std::vector<TensorSlot> TensorSlots(const OperatorDesc& op);
+std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op);
+std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
 
 // More tensors than this of an array that was left out are not made up from a count alone.
 inline constexpr size_t kMaxImpliedTensors = 1 << 16;
 
-// Fills in what was left out as far as the rest implies it: counts, and the outputs' types and
-// sizes.
-void Complete(OperatorDesc& desc);
+// Fills in what was left out as far as the rest implies it, counts, data types, and what the outputs
+// must be, and reports every rule that the descriptor breaks at `level`, into a list that has no
+// errors yet. Pointers are relative to the descriptor. Scalars that have no type yet are not judged.
+void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 
-// Reports every rule that a completed desc breaks at `level`, into a list that has no errors yet.
-// Pointers are relative to the desc.
-void Validate(const OperatorDesc& desc, FeatureLevel level, Diagnostics& diagnostics);
+// The first part of that alone: counts, and the data types that type variables and fields tell.
+void FillInTypes(OperatorDesc& op);
 
-// The lowest level at which a valid desc runs.
-FeatureLevel MinimumFeatureLevel(const OperatorDesc& desc);
+// What tensors and fields say of a type variable; empty where none of them does.
+std::optional<DataType> StatedType(const OperatorDesc& op, TypeVariable variable);
 
-std::span<const SupportTable> SupportTables(const OperatorDesc& desc);
+// The lowest level at which a valid descriptor runs.
+FeatureLevel MinimumFeatureLevel(const OperatorDesc& op);
 
-// Runs a valid desc. The views have the sizes and types of the slots of their role, in order; their
-// strides are their own and need not be those of the desc. Outputs overlap nothing.
-void Run(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
-         std::span<const TensorView> outputs);
+uint64_t WebnnUlp(const OperatorDesc& op);
 
 }  // namespace dmlop

@@ -2,8 +2,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/ops/exp_sum_tile.h"
-#include "core/ops/fixed_exp_sum_tile.h"
+#include "core/ops/exp_sum_accumulators.h"
+#include "core/ops/fixed_exp_sum_accumulators.h"
 #include "core/ops/reduce_run.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -36,35 +36,30 @@ std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<in
 }
 
 // In a pass for the maxima, and one for sums that come to the same in any order.
-template <typename T, bool kMany>
-void ReduceInTwoPasses(const ReduceDesc& desc, const ConstTensorView& input,
+template <typename T>
+void ReduceInTwoPasses(const ReductionCall& call, const ConstTensorView& input,
                        const TensorView& output, const std::vector<int64_t>& outputs) {
-  using Shift = ExpShiftTile<T, kMany>;
-  using Fixed = FixedExpSumTile<T, kMany>;
   Buffer shift(static_cast<size_t>(output.layout.element_count()) * sizeof(double));
   const TensorView shift_view{shift.data(), DataType::kFloat64, PackedLayout(output.layout.sizes)};
-  const ReducePlan plan = PlanFor<Fixed>(desc, input, output, /*any_order=*/true);
+  using Fixed = FixedExpSumAccumulators<T>;
+  const ReducePlan plan =
+      PlanFor(call, input, output, TraitsForLeft(TraitsOf<Fixed>(), outputs, output));
   ReducePlan shift_plan = plan;
   shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
-  ReduceLoop<Shift>(shift_plan, input, nullptr, shift_view).RunOutputs(outputs);
+  RunReduction(shift_plan, {input, shift_view}, MakerOf<ExpShiftAccumulators<T>>(), &outputs);
   const double* maxima = shift_view.elements<double>();
   const auto others = SettleByMaxima(plan, outputs, maxima, output.elements<T>());
-  ReduceLoop<Fixed>(plan, input, maxima, output).RunOutputs(others);
+  RunReduction(plan, {input, output, maxima}, MakerOf<Fixed>(), &others);
 }
 
 }  // namespace
 
 // In one pass that minds no order; where that does not decide the rounding, in two.
-void ReduceToLogSumExp(const ReduceDesc& desc, const ConstTensorView& input,
+void ReduceToLogSumExp(const ReductionCall& call, const ConstTensorView& input,
                        const TensorView& output) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto undecided = ReduceWith<ExpSumTile<T>>(desc, input, output);
-    if (undecided.empty()) return;
-    if (AreFew(undecided, output)) {
-      ReduceInTwoPasses<T, false>(desc, input, output, undecided);
-    } else {
-      ReduceInTwoPasses<T, true>(desc, input, output, undecided);
-    }
+    const auto unresolved = ReduceWith<ExpSumAccumulators<T>>(call, input, output);
+    if (!unresolved.empty()) ReduceInTwoPasses<T>(call, input, output, unresolved);
   });
 }
 

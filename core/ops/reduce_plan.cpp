@@ -6,21 +6,22 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kWork = 1 << 18;        // elements that are worth a piece of work
-constexpr int64_t kEnoughPieces = 32;     // of work, for the threads to share
-constexpr int64_t kTurnsPerMerge = 1024;  // that make up for merging the states of a block
-constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
-constexpr int64_t kTileOfRows = 64;       // outputs
-constexpr int64_t kScaleOfRows = 4;       // of tiles of whole groups that need not be gathered
-constexpr int64_t kLanes = 8;             // groups in a vector, at most
-constexpr int64_t kTileOfGathered = 512;  // columns that are copied to lie side by side
-constexpr int64_t kEnoughColumns = 256;   // not worth being copied to become more
-constexpr int64_t kNarrow = 16;           // columns, fewer of which are worth being copied
-constexpr int64_t kFewElements = 512;     // of a tile, which are worth being copied to become more
+constexpr int64_t kWork = 1 << 18;     // elements that are worth a piece of work
+constexpr int64_t kEnoughPieces = 32;  // of work, for the threads to share
+// Iterations that make up for merging the accumulators of a block, and of a fold.
+constexpr int64_t kIterationsPerMerge = 1024;
+constexpr int64_t kFoldIterations = 64;
+constexpr int64_t kFewBlocks = 8;          // of a group that are always worth merging
+constexpr int64_t kBatchOfRows = 64;       // outputs
+constexpr int64_t kScaleOfRows = 4;        // of batches of whole groups that need not be gathered
+constexpr int64_t kLanes = 8;              // groups in a vector, at most
+constexpr int64_t kBatchOfGathered = 512;  // columns that are copied to lie side by side
+constexpr int64_t kEnoughColumns = 256;    // not worth being copied to become more
+constexpr int64_t kNarrow = 16;            // columns, fewer of which are worth being copied
+constexpr int64_t kFewElements = 512;     // of a batch, which are worth being copied to become more
 constexpr int64_t kFoldedColumns = 1024;  // at most
 constexpr int64_t kFoldedRows = 16;       // at least, unless all rows are folded
 constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
-constexpr int64_t kFoldTurns = 64;        // that make up for merging the states of a fold
 
 template <size_t kOperands>
 LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
@@ -74,7 +75,7 @@ bool OutputsLieCloser(const ReducePlan& plan) {
   return ReducedStride(plan) == 0 || KeptStride(plan) < ReducedStride(plan);
 }
 
-// The column loops of a tile, found from the innermost one on.
+// The column loops of a batch, found from the innermost one on.
 class ColumnBox {
  public:
   explicit ColumnBox(ReducePlan& plan)
@@ -91,16 +92,16 @@ class ColumnBox {
 
   // Takes kept loops only, for `limit` outputs at most.
   void TakeOutputs(int64_t limit) {
-    while (kept_ > 0 && limit / tile_ > 0) {
+    while (kept_ > 0 && limit / batch_ > 0) {
       const int64_t size = plan_.kept.sizes[kept_ - 1];
-      TakeKept(std::min(size, limit / tile_));
+      TakeKept(std::min(size, limit / batch_));
       if (taken_.sizes.back() < size) return;
     }
   }
 
   // Makes columns of the loops that were taken, the last thing to do.
   void Apply() {
-    plan_.tile = tile_;
+    plan_.batch = batch_;
     plan_.cut = std::min(kept_, plan_.kept.rank() - 1);
     int64_t column = 1;
     for (size_t i = 0; i < taken_.rank(); ++i) {
@@ -142,7 +143,7 @@ class ColumnBox {
     const int64_t stride = is_reduced ? NextReducedStride() : NextKeptStride();
     is_packed_ = is_packed_ && stride == columns_;
     if (stride == 0 || (!is_packed_ && columns_ >= kEnoughColumns)) return false;
-    const int64_t room = (is_packed_ ? kFoldedColumns : kTileOfGathered) / columns_;
+    const int64_t room = (is_packed_ ? kFoldedColumns : kBatchOfGathered) / columns_;
     return is_reduced ? TakeReducedWithin(room) : TakeKeptWithin(room);
   }
 
@@ -154,7 +155,7 @@ class ColumnBox {
 
   bool TakeReducedWithin(int64_t room) {
     const int64_t size = plan_.reduced.sizes[reduced_ - 1];
-    room = std::min(room, plan_.turns() / folded_ / kFoldTurns);
+    room = std::min(room, plan_.iterations() / folded_ / kFoldIterations);
     if (size <= room) {
       TakeReduced(size);
       return true;
@@ -169,7 +170,7 @@ class ColumnBox {
 
   void TakeKept(int64_t count) {
     taken_.Push(count, {static_cast<int64_t>(--kept_), 0});
-    tile_ *= count;
+    batch_ *= count;
     columns_ *= count;
   }
 
@@ -203,9 +204,9 @@ class ColumnBox {
         plan_.reduced = Without(plan_.reduced, loop);
         continue;
       }
-      const int64_t turns = (size + count - 1) / count;
+      const int64_t iterations = (size + count - 1) / count;
       if (size % count != 0) plan_.last_fold = size % count;
-      plan_.reduced.sizes[loop] = turns;
+      plan_.reduced.sizes[loop] = iterations;
       for (Dims& strides : plan_.reduced.strides) strides[loop] *= count;
     }
     plan_.reduced = AtLeastOneLoop(plan_.reduced);
@@ -214,7 +215,7 @@ class ColumnBox {
   ReducePlan& plan_;
   size_t kept_, reduced_;           // loops that are not taken
   LoopNest<kTakenOperands> taken_;  // from the innermost one on
-  int64_t columns_ = 1, tile_ = 1, folded_ = 1;
+  int64_t columns_ = 1, batch_ = 1, folded_ = 1;
   bool is_packed_ = true;
 };
 
@@ -226,47 +227,47 @@ bool HasShortRows(const ReducePlan& plan, const ReduceTraits& traits) {
 }
 
 // How many outputs are worked on together, if nothing is folded.
-int64_t TileFor(const ReducePlan& plan, const ReduceTraits& traits) {
+int64_t BatchFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t row = plan.kept.sizes.back();
   const bool is_direct =
       KeptStride(plan) == 1 && row >= kNarrow && row * plan.group_size >= kFewElements;
-  if (traits.tile_of_elements > 0 && !is_direct) {
+  if (traits.batch_of_elements > 0 && !is_direct) {
     const int64_t scale = ReducedStride(plan) == 1 ? kScaleOfRows : 1;
-    int64_t tile = traits.tile_of_elements * scale / plan.group_size;
-    if (tile > kLanes) tile -= tile % kLanes;
-    return std::clamp(tile, int64_t{1}, traits.tile_of_columns);
+    int64_t batch = traits.batch_of_elements * scale / plan.group_size;
+    if (batch > kLanes) batch -= batch % kLanes;
+    return std::clamp(batch, int64_t{1}, traits.batch_of_columns);
   }
-  // Without vectors it is single outputs that are wanted, those that were left undecided.
-  if (!plan.by_columns) return traits.by_vectors ? kTileOfRows : 1;
+  // Without vectors it is single outputs that are wanted, those that were left unresolved.
+  if (!plan.by_columns) return traits.by_vectors ? kBatchOfRows : 1;
   const bool is_gathered = traits.by_vectors && !is_direct;
-  const int64_t tile =
-      std::min(traits.tile_of_columns, is_gathered ? kTileOfGathered : traits.tile_of_columns);
+  const int64_t batch =
+      std::min(traits.batch_of_columns, is_gathered ? kBatchOfGathered : traits.batch_of_columns);
   // Columns lie at regular distances, unless they are gathered in any order.
-  return is_gathered && traits.any_order ? tile : std::min(tile, row);
+  return is_gathered && traits.any_order ? batch : std::min(batch, row);
 }
 
-// Cuts the outputs into tiles, and the elements into columns.
-void SetTiles(ReducePlan& plan, const ReduceTraits& traits) {
+// Cuts the outputs into batches, and the elements into columns.
+void SetBatches(ReducePlan& plan, const ReduceTraits& traits) {
   ColumnBox folded(plan);
-  if (traits.any_order && traits.by_vectors && traits.tile_of_elements == 0 && folded.Fold()) {
+  if (traits.any_order && traits.by_vectors && traits.batch_of_elements == 0 && folded.Fold()) {
     plan.by_columns = true;
     return folded.Apply();
   }
   ColumnBox box(plan);
-  box.TakeOutputs(TileFor(plan, traits));
+  box.TakeOutputs(BatchFor(plan, traits));
   box.Apply();
 }
 
-// Long groups are cut, and so are shorter ones where there are too few tiles to share.
+// Long groups are cut, and so are shorter ones where there are too few batches to share.
 int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
-  const int64_t turns = plan.turns();
-  if (traits.tile_of_elements > 0) return turns;
-  int64_t block = std::min(turns, traits.block);
+  const int64_t iterations = plan.iterations();
+  if (traits.batch_of_elements > 0) return iterations;
+  int64_t block = std::min(iterations, traits.block);
   // Where their order matters, the parts of a group depend on its size alone.
   if (!traits.any_order) return block;
-  const int64_t merged = std::max(turns / kTurnsPerMerge, kFewBlocks);
-  const int64_t blocks = std::clamp(kEnoughPieces / plan.tile_count(), int64_t{1}, merged);
-  const int64_t for_pieces = (turns + blocks - 1) / blocks;
+  const int64_t merged = std::max(iterations / kIterationsPerMerge, kFewBlocks);
+  const int64_t blocks = std::clamp(kEnoughPieces / plan.batch_count(), int64_t{1}, merged);
+  const int64_t for_pieces = (iterations + blocks - 1) / blocks;
   const int64_t for_work = kWork / plan.column_count() + 1;
   return std::min(block, std::max(for_pieces, for_work));
 }
@@ -294,9 +295,9 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   plan.kept = AtLeastOneLoop(InOrderOfMemory(Merged(kept), ReducePlan::kInput));
   if (traits.any_order) plan.reduced = InOrderOfMemory(plan.reduced, ReducePlan::kElement);
   plan.reduced = AtLeastOneLoop(plan.reduced);
-  plan.by_columns = traits.tile_of_elements > 0 || OutputsLieCloser(plan);
+  plan.by_columns = traits.batch_of_elements > 0 || OutputsLieCloser(plan);
   if (traits.by_vectors && HasShortRows(plan, traits)) plan.by_columns = true;
-  SetTiles(plan, traits);
+  SetBatches(plan, traits);
   plan.block = BlockFor(plan, traits);
   return plan;
 }

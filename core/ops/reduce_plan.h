@@ -12,12 +12,13 @@
 namespace dmlop {
 
 struct ReducePlan {
-  // Loops over the output elements; never empty. Loop `cut` is cut into tiles, and what is inside
-  // it belongs to one tile as a whole. The last operand is the column of a tile that an output has.
+  // Loops over the output elements; never empty. Loop `cut` is cut into batches, and what is inside
+  // it belongs to one batch as a whole. The last operand is the column of a batch that an output
+  // has.
   enum KeptOperand : size_t { kInput, kOutput, kShift, kColumn, kKeptOperands };
   LoopNest<kKeptOperands> kept;
   size_t cut;
-  int64_t tile;  // outputs that are worked on together
+  int64_t batch;  // outputs that are worked on together
 
   // Loops over the elements of a group, but for folded ones; never empty. They run in row-major
   // order, or in the order of memory where the function does not mind. The second operand is the
@@ -27,46 +28,47 @@ struct ReducePlan {
 
   bool by_columns;  // neighbours in a row of elements belong to different groups
 
-  // The loops through a row of columns of a whole tile, merged. Of a tile that is not whole only
+  // The loops through a row of columns of a whole batch, merged. Of a batch that is not whole only
   // the outermost loop is shorter.
   enum ColumnOperand : size_t { kPlace, kInMemory, kColumnOperands };
   LoopNest<kColumnOperands> columns;
 
   // Short rows of columns become long ones: they lead through reduced loops too, the folded ones.
-  // Every group so has several columns, with states of their own, which are merged in the end.
-  // Columns after the first one of a group, and the numbers of their elements after its elements'.
+  // Every group so has several columns, with accumulators of their own, which are merged in the
+  // end. Columns after the first one of a group, and the numbers of their elements after its
+  // elements'.
   enum FoldOperand : size_t { kColumnAfter, kNumberAfter, kFoldOperands };
   LoopNest<kFoldOperands> folded;
-  // Turns of the outermost folded loop in the last turn of the innermost reduced one, if these are
-  // fewer.
+  // Iterations of the outermost folded loop in the last iteration of the innermost reduced one, if
+  // these are fewer.
   std::optional<int64_t> last_fold;
 
   int64_t group_size;  // N
   int64_t output_count;
-  int64_t block;  // turns of the reduced loops in one piece of work; fixed, so that no result
+  int64_t block;  // iterations of the reduced loops in one piece of work; fixed, so that no result
                   // depends on the number of threads
 
-  int64_t turns() const { return Product(reduced.sizes); }
-  int64_t block_count() const { return (turns() + block - 1) / block; }
-  int64_t column_count() const { return tile * Product(folded.sizes); }
+  int64_t iterations() const { return Product(reduced.sizes); }
+  int64_t block_count() const { return (iterations() + block - 1) / block; }
+  int64_t column_count() const { return batch * Product(folded.sizes); }
   // Of outputs that follow each other, as far as loop `cut` leads.
   int64_t outputs_per_cut() const {
     int64_t count = 1;
     for (size_t d = cut; d < kept.rank(); ++d) count *= kept.sizes[d];
     return count;
   }
-  int64_t tiles_per_cut() const { return (outputs_per_cut() + tile - 1) / tile; }
-  int64_t tile_count() const { return output_count / outputs_per_cut() * tiles_per_cut(); }
+  int64_t batches_per_cut() const { return (outputs_per_cut() + batch - 1) / batch; }
+  int64_t batch_count() const { return output_count / outputs_per_cut() * batches_per_cut(); }
 };
 
 // How a function wants its elements.
 struct ReduceTraits {
-  bool any_order;           // within a group
-  bool by_vectors;          // neighbours in memory are cheaper than elements that lie apart
-  int64_t tile_of_columns;  // outputs whose states are worked on together
+  bool any_order;            // within a group
+  bool by_vectors;           // neighbours in memory are cheaper than elements that lie apart
+  int64_t batch_of_columns;  // outputs whose accumulators are worked on together
   // Where all elements of a group are wanted at once: elements that are gathered together, unless
   // neighbours in memory are.
-  int64_t tile_of_elements = 0;
+  int64_t batch_of_elements = 0;
   int64_t short_row = 64;   // elements, beyond which a row is as cheap alone as in columns
   int64_t block = 1 << 16;  // elements of a group that are worked on as one, at most
 };

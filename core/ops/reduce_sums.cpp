@@ -1,71 +1,71 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/ops/integer_tile.h"
+#include "core/ops/integer_accumulators.h"
 #include "core/ops/reduce_run.h"
-#include "core/ops/sum_tiles.h"
+#include "core/ops/sum_accumulators.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
 
-bool AreShort(const ReduceDesc& desc, const Layout& input, const Layout& output) {
-  const std::optional<int64_t> stride = RunStride(input, *desc.axes);
+bool AreShort(const ReductionCall& call, const Layout& input, const Layout& output) {
+  const std::optional<int64_t> stride = RunStride(input, call.axes);
   const int64_t most = stride == 1 ? kMaxShortRow : kMaxShortColumn;
   return stride && input.element_count() <= most * output.element_count();
 }
 
 // By vectors, where that is enough to decide the rounding. Returns the outputs that it leaves.
-template <typename T, SumTerm kTerm, typename Ending>
-std::vector<int64_t> ReduceByVectors(const ReduceDesc& desc, const ConstTensorView& input,
-                                     const TensorView& output) {
+template <typename T, typename Ending>
+std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTensorView& input,
+                                     const TensorView& output, SumTerm term) {
   if constexpr (requires { Ending::kByVectors; }) {
-    if (AreShort(desc, input.layout, output.layout)) {
-      return ReduceWith<ShortSumTile<T, kTerm, Ending::kByVectors>>(desc, input, output);
+    if (AreShort(call, input.layout, output.layout)) {
+      return ReduceWith<ShortSumAccumulators<T>>(call, input, output, term, Ending::kByVectors);
     }
   }
-  return ReduceWith<RoughSumTile<T, kTerm, Ending>>(desc, input, output);
+  return ReduceWith<ApproximateSumAccumulators<T, Ending>>(call, input, output, term);
 }
 
 // By vectors, and once more exactly where that does not decide the rounding.
-template <SumTerm kTerm, typename Ending>
-void ReduceFloats(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
+template <typename Ending>
+void ReduceFloats(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
+                  SumTerm term) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto undecided = ReduceByVectors<T, kTerm, Ending>(desc, input, output);
-    if (undecided.empty()) return;
-    if (AreFew(undecided, output)) {
-      ReduceAgainWith<ExactSumTile<T, kTerm, Ending, false>>(desc, input, output, undecided);
-    } else {
-      ReduceAgainWith<ExactSumTile<T, kTerm, Ending, true>>(desc, input, output, undecided);
-    }
+    const auto unresolved = ReduceByVectors<T, Ending>(call, input, output, term);
+    if (unresolved.empty()) return;
+    using Exact = ExactSumAccumulators<T, Ending>;
+    ReduceAgainWith<Exact>(call, input, output, unresolved,
+                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), term);
   });
 }
 
-template <SumTerm kTerm, IntegerFold kFold>
-void ReduceAny(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  if (types::kFloats.Contains(input.type)) {
-    return ReduceFloats<kTerm, reduce::Rounded>(desc, input, output);
+void ReduceAny(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
+               SumTerm term, IntegerFold fold) {
+  if (IsFloat(input.type)) {
+    return ReduceFloats<reduce::Rounded>(call, input, output, term);
   }
-  VisitDataType(Join<Integers64, Integers32>(), input.type,
-                [&]<typename T>() { ReduceWith<IntegerTile<T, kFold>>(desc, input, output); });
+  VisitDataType(Join<Integers64, Integers32>(), input.type, [&]<typename T>() {
+    ReduceWith<IntegerAccumulators<T>>(call, input, output, fold);
+  });
 }
 
 }  // namespace
 
-void ReduceToSum(const ReduceDesc& desc, const ConstTensorView& input, const TensorView& output) {
-  switch (*desc.function) {
+void ReduceToSum(const ReductionCall& call, const ConstTensorView& input, const TensorView& output) {
+  switch (call.function) {
     case ReduceFunction::kAverage:
-      return ReduceFloats<SumTerm::kItself, reduce::Averaged>(desc, input, output);
+      return ReduceFloats<reduce::Averaged>(call, input, output, SumTerm::kItself);
     case ReduceFunction::kL1:
-      return ReduceAny<SumTerm::kMagnitude, IntegerFold::kSumOfMagnitudes>(desc, input, output);
+      return ReduceAny(call, input, output, SumTerm::kMagnitude, IntegerFold::kSumOfMagnitudes);
     case ReduceFunction::kL2:
-      return ReduceFloats<SumTerm::kSquare, reduce::SquareRooted>(desc, input, output);
+      return ReduceFloats<reduce::SquareRooted>(call, input, output, SumTerm::kSquare);
     case ReduceFunction::kLogSum:
-      return ReduceFloats<SumTerm::kItself, reduce::Logged>(desc, input, output);
+      return ReduceFloats<reduce::Logged>(call, input, output, SumTerm::kItself);
     case ReduceFunction::kSumSquare:
-      return ReduceAny<SumTerm::kSquare, IntegerFold::kSumOfSquares>(desc, input, output);
+      return ReduceAny(call, input, output, SumTerm::kSquare, IntegerFold::kSumOfSquares);
     default:
-      return ReduceAny<SumTerm::kItself, IntegerFold::kSum>(desc, input, output);
+      return ReduceAny(call, input, output, SumTerm::kItself, IntegerFold::kSum);
   }
 }
 

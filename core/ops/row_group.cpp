@@ -72,7 +72,7 @@ bool RowGroup::TryPlanShuffles(int64_t width, int64_t block_rows) {
   return true;
 }
 
-void RowGroup::Compose(int64_t row, int64_t rows, std::byte* to) const {
+void RowGroup::Pack(int64_t row, int64_t rows, std::byte* to) const {
   if (goes_by_rows_) return CopyByRows(row, rows, to);
   if (!program_ || rows < block_rows_) return Copy(row, rows, to);
   Shuffle(row, rows / block_rows_, to);

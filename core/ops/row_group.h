@@ -1,4 +1,4 @@
-// Rows that lie side by side in one destination, and how to compose them.
+// Rows that lie side by side in one destination, and how to pack them.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ class RowGroup {
   bool is_packed() const { return pitch() == row_bytes_; }
   std::span<const RowsCopy> copies() const { return copies_; }
 
-  // Composes `rows` rows from number `row` on as they are to lie in memory from `to` on.
-  void Compose(int64_t row, int64_t rows, std::byte* to) const;
+  // Packs `rows` rows from number `row` on as they are to lie in memory from `to` on.
+  void Pack(int64_t row, int64_t rows, std::byte* to) const;
 
  private:
   int64_t pitch() const { return copies_.front().to_pitch; }
@@ -40,7 +40,7 @@ class RowGroup {
   bool goes_by_rows_;  // one of each copy by turns
   ShortRowsFunction copy_short_ = ShortRowsForIsa();
   std::optional<ShuffleProgram> program_;  // where vectors hold pieces of several rows
-  int64_t block_rows_ = 1;                 // that the program composes at once
+  int64_t block_rows_ = 1;                 // that the program packs at once
 };
 
 // The copies, in their order, in groups that are as long as possible.

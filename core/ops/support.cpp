@@ -10,11 +10,4 @@ const SupportRow* RowAt(const SupportTable& table, FeatureLevel level) {
   return in_force;
 }
 
-FieldLimits LimitsOf(std::string_view field, std::span<const FieldLimits> limits) {
-  for (const FieldLimits& entry : limits) {
-    if (entry.field == field) return entry;
-  }
-  return {field};
-}
-
 }  // namespace dmlop

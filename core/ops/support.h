@@ -1,12 +1,13 @@
 // Which data types and ranks an operator takes at which feature level: the tables of the reference
-// pages as data, shared by the validator, the listings and the tests.
+// pages as data, shared by the checks, the listings and the tests.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
+#include "core/ops/field.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/feature_level.h"
 
@@ -18,31 +19,35 @@ struct Rule {
   std::string_view text;
 };
 
-// What a field may hold whatever the others say; where there is nothing to say, there is no entry.
-struct FieldLimits {
-  std::string_view field;
-  uint32_t min_count = 0;  // entries of an array
-  uint32_t max_count = UINT32_MAX;
-  uint32_t min = 0;  // of each number
-  uint32_t max = UINT32_MAX;
-  bool distinct = false;  // no number stands twice
-};
-
-// The entry of a field, or one without limits.
-FieldLimits LimitsOf(std::string_view field, std::span<const FieldLimits> limits);
-
 // Holds from its level until the next row of the same table.
 struct SupportRow {
   FeatureLevel since;
   size_t min_rank;
   size_t max_rank;
-  DataTypeSet input;
-  DataTypeSet output;  // empty: the output has the input's type
+  std::array<DataTypeSet, kTypeVariables> types;  // by type variable
+  struct Ranks {
+    size_t min = 0, max = 0;
+  };
+  std::array<Ranks, kRankGroups - 1> other_ranks = {};  // 0: those above
+
+  Ranks RanksOf(RankGroup group) const {
+    const Ranks main{min_rank, max_rank};
+    if (group == RankGroup::kMain) return main;
+    const Ranks& own = other_ranks[static_cast<size_t>(group) - 1];
+    return own.max == 0 ? main : own;
+  }
+  DataTypeSet TypesOf(TypeVariable variable) const {
+    return types[static_cast<size_t>(variable)];
+  }
 };
 
+// The rows of an operator, or of some enumerators of one of its fields.
 struct SupportTable {
-  std::string_view applies_to;  // "" for the whole operator, else the functions, "ARGMIN, ARGMAX"
-  std::span<const SupportRow> rows;  // oldest first
+  std::span<const SupportRow> rows;       // oldest first
+  const FieldOf<uint32_t>* of = nullptr;  // null: for the whole operator
+  uint32_t enumerators = 0;               // a bit for each value
+
+  constexpr bool Holds(uint32_t value) const { return (enumerators >> value & 1) != 0; }
 };
 
 // The row in force at `level`, or null where the operator does not exist yet.

@@ -155,7 +155,8 @@ const TileShape* TilePlan::ShapeAt(const Walk<4>& place) const {
   return &shapes[shortened];
 }
 
-TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool computes) {
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
+                   bool computes) {
   const LoopNest<2> nest = CommonLoops(from, to);
   const int64_t width = static_cast<int64_t>(ByteWidth(to.type));
   const Dims box = GrowBox(nest, TilePlan::kTileBytes / width);
@@ -165,7 +166,7 @@ TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool compu
   plan.has_rows =
       nest.rank() == 0 || (nest.strides[kTo].back() == 1 && nest.strides[kFrom].back() == 1 &&
                            box.back() * width >= kRowBytes);
-  plan.streams = Product(nest.sizes) * width >= kStreamPiecesBytes && run * width >= 2 * kLine;
+  plan.streams = all_bytes >= kStreamPiecesBytes && run * width >= 2 * kLine;
   plan.buffered = !plan.has_rows && (plan.streams || transposed || computes);
   if (!(box == nest.sizes)) {
     const size_t strip_loop = transposed ? SourceOrder(nest).Next(box, nest.sizes) : nest.rank();

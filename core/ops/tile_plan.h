@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/base/machine.h"
 #include "core/ops/tile_shape.h"
 #include "core/tensor/tensor.h"
 
@@ -21,7 +22,7 @@ struct TileCut {
 struct TilePlan {
   static constexpr size_t kFirstCut = 2;  // operand of grid; the other cut follows
 
-  static constexpr int64_t kTileBytes = 1 << 14;  // the largest tile; it stays in the first cache
+  static constexpr int64_t kTileBytes = kNearestBytes;  // the largest tile
 
   LoopNest<4> grid;  // over the first elements of tiles, and where these are along the cuts
   TileCut cuts[2];
@@ -34,7 +35,9 @@ struct TilePlan {
   const TileShape* ShapeAt(const Walk<4>& place) const;
 };
 
-// `computes`: elements are not only copied.
-TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, bool computes);
+// `all_bytes` are those of the whole work that this is a part of. `computes`: elements are not only
+// copied.
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
+                   bool computes);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// A tile of the kernel in slices, between which memory is asked for.
+// A tile of the kernel in slices, between which memory is prefetched.
 #pragma once
 
 #include <algorithm>
@@ -41,13 +41,13 @@ class TileSlices {
     return tile;
   }
 
-  // Asks for what a slice reads where the tile begins at `from`. GCC takes a call that does nothing
-  // but ask for one that does nothing.
-  [[gnu::always_inline]] void Ask(int64_t slice, const std::byte* from) const {
+  // Prefetches what a slice reads where the tile begins at `from`. GCC takes a call that does
+  // nothing but prefetch for one that does nothing.
+  [[gnu::always_inline]] void Prefetch(int64_t slice, const std::byte* from) const {
     const CopyTile tile = Slice(slice);
     from += from_offset(slice);
     for (int64_t i = 0; i < tile.inner_count; ++i) {
-      AskForLines(from + i * tile.from_inner_stride * width_, tile.outer_count * width_);
+      PrefetchLines(from + i * tile.from_inner_stride * width_, tile.outer_count * width_);
     }
   }
 

@@ -1,138 +1,32 @@
 #include "core/ops/tiled_loop.h"
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
-#include "core/kernels/prefetch.h"
 #include "core/kernels/stream.h"
-#include "core/ops/tile_plan.h"
-#include "core/ops/tile_slices.h"
+#include "core/ops/tiled_move.h"
 
 namespace dmlop {
 namespace {
 
-constexpr int64_t kParallelBytes = 1 << 17;  // less than this is not worth a second thread
-constexpr int64_t kSlicesAhead = 3;          // asked for: enough to wait for none of them
-
-using TileWork = std::function<void(const CopyTile& tile, std::byte* to, const std::byte* from)>;
-
-class TiledLoop {
- public:
-  // `row` is null where elements are only copied.
-  TiledLoop(const ConstTensorView& from, const TensorView& to, const RowWork* row)
-      : plan_(PlanTiles(from, to, row != nullptr)),
-        from_(from.data),
-        to_(to.data),
-        width_(static_cast<int64_t>(ByteWidth(to.type))),
-        bytes_(to.element_bytes()),
-        row_(row) {
-    const TileWork copy = CopyTileFor(ByteWidth(to.type));
-    const TileWork write = plan_.streams ? StreamRows() : copy;
-    const TileWork compute = row != nullptr && plan_.has_rows ? ComputeRows() : copy;
-    in_ = plan_.buffered || row != nullptr ? compute : write;
-    out_ = write;
-  }
-
-  void Run() const {
-    if (plan_.grid.rank() == 0) return WorkOnTile(plan_.shapes.front(), to_, from_, from_);
-    const int64_t tile_bytes = plan_.shapes.front().elements * width_;
-    ParallelFor(Product(plan_.grid.sizes), kParallelBytes / tile_bytes + 1, bytes_,
-                [&](int64_t begin, int64_t end) {
-                  Walk<4> place(plan_.grid, begin);
-                  Walk<4> next = place;
-                  for (int64_t i = begin; i < end; ++i, place.Next()) {
-                    next.Next();
-                    if (const TileShape* shape = plan_.ShapeAt(place)) {
-                      WorkOnTile(*shape, to_ + place.offset(kTo) * width_, Source(place),
-                                 Source(i + 1 < end ? next : place));
-                    }
-                  }
-                  if (plan_.streams) FlushStreams();
-                });
-  }
-
- private:
-  TileWork StreamRows() const {
-    return [stream = StreamRowsForIsa(), width = width_](const CopyTile& tile, std::byte* to,
-                                                         const std::byte* from) {
-      stream(tile.outer_count, tile.inner_count * width, to, tile.to_outer_stride * width, from,
-             tile.from_outer_stride * width);
-    };
-  }
-
-  TileWork ComputeRows() const {
-    return [row = row_, width = width_, streams = plan_.streams](
-               const CopyTile& tile, std::byte* to, const std::byte* from) {
-      for (int64_t i = 0; i < tile.outer_count; ++i) {
-        (*row)(tile.inner_count, to + i * tile.to_outer_stride * width,
-               from + i * tile.from_outer_stride * width, streams);
-      }
-    };
-  }
-
-  // Whether the loop that is not along the lines of the destination leads through lines of the
-  // source.
-  bool HasLines(const CopyTile& tile) const {
-    return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLineBytes;
-  }
-
-  // The first move, slice by slice, which asks for the slice that comes kSlicesAhead later: of this
-  // tile of the kernel, or of the one `distance` bytes after it. So memory is read while elements
-  // are moved. The lines of a tile are in so many places that the processor does not guess where
-  // the next ones are; where they are a power of two apart they share so few places of the caches
-  // that most would be gone if many were asked for early.
-  TileWork AskingFor(int64_t distance) const {
-    return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
-      const TileSlices slices(tile, width_);
-      for (int64_t i = 0; i < slices.count(); ++i) {
-        const int64_t later = i + kSlicesAhead;
-        slices.Ask(later % slices.count(), later < slices.count() ? from : from + distance);
-        in_(slices.Slice(i), to + slices.to_offset(i), from + slices.from_offset(i));
-      }
-    };
-  }
-
-  const std::byte* Source(const Walk<4>& place) const {
-    return from_ + place.offset(kFrom) * width_;
-  }
-
-  // `next` is where the next tile's elements are; of the last tile, its own.
-  void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
-                  const std::byte* next) const {
-    if (!plan_.buffered) return Move(shape.in, in_, to, from);
-    alignas(kLineBytes) std::byte buffer[TilePlan::kTileBytes];
-    if (HasLines(shape.in.tile)) {
-      Move(shape.in, AskingFor(next - from), buffer, from);
-    } else {
-      Move(shape.in, in_, buffer, from);
-    }
-    if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer, false);
-    Move(shape.out, out_, to, buffer);
-  }
-
-  void Move(const TileMove& move, const TileWork& work, std::byte* to,
-            const std::byte* from) const {
-    ForEachTile(move, [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
-      work(tile, to + to_offset * width_, from + from_offset * width_);
-    });
-  }
-
-  TilePlan plan_;
-  const std::byte* from_;
-  std::byte* to_;
-  int64_t width_;  // bytes of an element
-  int64_t bytes_;  // of all elements
-  const RowWork* row_;
-  TileWork in_;   // the first move of a tile
-  TileWork out_;  // the second, from the buffer
-};
+void RunTiles(const ConstTensorView& from, const TensorView& to, const RowWork* row) {
+  const int64_t bytes = to.element_bytes();
+  const TiledMove move(from, to, bytes, row);
+  if (move.tiles() == 1) return move.Run(0, 1, 0, 0);
+  ParallelFor(move.tiles(), kParallelBytes / move.tile_bytes() + 1, bytes,
+              [&](int64_t begin, int64_t end) {
+                move.Run(begin, end, 0, 0);
+                if (move.streams()) FlushStreams();
+              });
+}
 
 }  // namespace
 
 void CopyView(const ConstTensorView& from, const TensorView& to) {
-  TiledLoop(from, to, nullptr).Run();
+  RunTiles(from, to, nullptr);
 }
 
 void ComputeView(const ConstTensorView& from, const TensorView& to, const RowWork& row) {
-  TiledLoop(from, to, &row).Run();
+  RunTiles(from, to, &row);
 }
 
 }  // namespace dmlop

@@ -1,7 +1,6 @@
 #include "core/ops/traffic.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace dmlop {
 namespace {
@@ -15,47 +14,43 @@ int64_t DistinctElements(const Layout& layout) {
   return count == 0 ? 0 : std::min(count, Extent(layout));
 }
 
-// Input positions along one dimension that at least one window reaches.
-int64_t ReachedPositions(const UnfoldDim& dim) {
-  std::vector<bool> reached(static_cast<size_t>(dim.size));
-  for (int64_t block = 0; block < dim.blocks; ++block) {
-    for (int64_t tap = 0; tap < dim.window; ++tap) {
-      const int64_t position = block * dim.stride - dim.padding + tap * dim.dilation;
-      if (position >= 0 && position < dim.size) reached[static_cast<size_t>(position)] = true;
+// Elements that moves need of an input: all, or fewer where they leave some out.
+int64_t MovedElements(const std::vector<TensorMove>& moves, size_t input) {
+  int64_t count = 0;
+  for (const TensorMove& move : moves) {
+    if (move.input != input) continue;
+    int64_t of_move = 1;
+    for (size_t d = 0; d < move.from.layout.rank(); ++d) {
+      if (move.from.layout.strides[d] != 0) of_move *= move.from.layout.sizes[d];
     }
+    count += of_move;
   }
-  return std::count(reached.begin(), reached.end(), true);
-}
-
-// The part of the input that any window reaches.
-Layout ReachedInput(const UnfoldDesc& desc, const ConstTensorView& input) {
-  Layout layout = input.layout;
-  const std::vector<UnfoldDim> dims = UnfoldDims(desc, input);
-  for (size_t d = 0; d < dims.size(); ++d) layout.sizes[d + 2] = ReachedPositions(dims[d]);
-  return layout;
+  return count;
 }
 
 }  // namespace
 
-Traffic TrafficOf(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
-                  std::span<const TensorView> outputs) {
-  const auto* unfold = std::get_if<UnfoldDesc>(&desc);
+Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const auto* movement = std::get_if<Movement>(&op.info().family);
+  std::vector<TensorMove> moves;
+  if (movement != nullptr && movement->moves != nullptr) {
+    moves = movement->moves(op, inputs, outputs);
+  }
   Traffic traffic;
-  for (const ConstTensorView& input : inputs) {
-    const Layout& layout = unfold != nullptr ? ReachedInput(*unfold, input) : input.layout;
-    traffic.read_bytes += DistinctElements(layout) * static_cast<int64_t>(ByteWidth(input.type));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    int64_t elements = DistinctElements(inputs[i].layout);
+    if (movement != nullptr) elements = std::min(elements, MovedElements(moves, i));
+    traffic.read_bytes += elements * static_cast<int64_t>(ByteWidth(inputs[i].type));
   }
-  for (const TensorView& output : outputs) {
-    traffic.written_bytes += output.element_bytes();
-  }
+  for (const TensorView& output : outputs) traffic.written_bytes += output.element_bytes();
   return traffic;
 }
 
-int64_t WorkBytes(const OperatorDesc& desc) {
-  const bool is_reduce = std::holds_alternative<ReduceDesc>(desc);
+int64_t WorkBytes(const OperatorDesc& op) {
+  const bool is_reduction = std::holds_alternative<Reduction>(op.info().family);
+  const TensorRole role = is_reduction ? TensorRole::kInput : TensorRole::kOutput;
   int64_t bytes = 0;
-  for (const TensorSlot& slot : TensorSlots(desc)) {
-    if ((slot.role == TensorRole::kInput) != is_reduce) continue;
+  for (const TensorSlot& slot : TensorSlots(op, role)) {
     bytes += ConstTensorView{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)}.element_bytes();
   }
   return bytes;

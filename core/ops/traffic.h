@@ -19,12 +19,11 @@ struct Traffic {
 };
 
 // Of a valid desc on views as Run takes them.
-Traffic TrafficOf(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
-                  std::span<const TensorView> outputs);
+Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// Bytes that the loops of a valid desc go through at least: elements of the input of REDUCE, of the
+// Bytes that the loops of a valid desc go through at least: elements of the inputs of reductions, of the
 // outputs of the others.
-int64_t WorkBytes(const OperatorDesc& desc);
+int64_t WorkBytes(const OperatorDesc& op);
 
 // Copy, unless one direction has at least three times the bytes of the other.
 Limit LimitOf(const Traffic& traffic);

@@ -18,7 +18,7 @@ struct UnfoldDim {
 };
 
 // The output's last three dimensions are (N, C * prod(window), prod(blocks)).
-void UnfoldWindows(std::vector<UnfoldDim> dims, const ConstTensorView& input,
+void UnfoldWindows(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
                    const TensorView& output);
 
 }  // namespace dmlop

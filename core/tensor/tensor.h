@@ -41,6 +41,13 @@ struct BasicTensorView {
     slice.layout.sizes[axis] = size;
     return slice;
   }
+
+  // Every step-th element along `axis` from `start` on, `size` of them. A negative step goes back.
+  BasicTensorView Stepped(size_t axis, int64_t start, int64_t size, int64_t step) const {
+    BasicTensorView stepped = Slice(axis, start, size);
+    stepped.layout.strides[axis] *= size == 1 ? 1 : step;
+    return stepped;
+  }
 };
 
 using ConstTensorView = BasicTensorView<const std::byte>;

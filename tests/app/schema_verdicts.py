@@ -104,7 +104,7 @@ BEYOND_A_SCHEMA = [
     ("BUF-13", "", has_no_sizes, "Sizes are implied"),
     ("ID-1|JOIN-[34]|SPLIT-[23]|RED-[123]|UNF-[245]|UNF-10", "", always,
      "compares tensors with one another and with Axis or Axes"),
-    ("ID-6|FL-1|UNF-14", "", always, "depends on the type, the function and the feature level"),
+    ("ID-6|FL-1|FL-2", "", always, "depends on the type, the function and the feature level"),
     (".*", "", may_be_ignored, "the operator that a command names may not have the bind point"),
 ]
 

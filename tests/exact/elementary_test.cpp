@@ -158,7 +158,7 @@ double LogOfSumError(const std::vector<double>& terms) {
 
 TYPED_TEST(LogarithmTest, OfRandomSums) {
   double worst = 0.0;
-  for (const Family& family : kFamilies) {
+  for (const FloatFamily& family : kFamilies) {
     for (int round = 0; round < 500; ++round) {
       std::vector<double> terms;
       const int count = UniformInt(this->engine_, 1, 20);

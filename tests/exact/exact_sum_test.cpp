@@ -32,7 +32,7 @@ ExactSum Doubled(double term, int times) {
 std::vector<double> RandomTerms(Engine& engine, size_t count) {
   std::vector<double> terms;
   for (size_t i = 0; i < count; ++i) {
-    const Family& family = kFamilies[i % std::size(kFamilies)];
+    const FloatFamily& family = kFamilies[i % std::size(kFamilies)];
     terms.push_back(Draw<float>(family, engine));
   }
   return terms;

@@ -63,7 +63,7 @@ using NarrowTypes = testing::Types<Half, float>;
 TYPED_TEST_SUITE(RoundingTest, NarrowTypes);
 
 TYPED_TEST(RoundingTest, RandomSumsAndAverages) {
-  for (const Family& family : kFamilies) {
+  for (const FloatFamily& family : kFamilies) {
     SCOPED_TRACE(family.name);
     for (int round = 0; round < 1000; ++round) {
       SumPair sum;
@@ -78,7 +78,7 @@ TYPED_TEST(RoundingTest, RandomSumsAndAverages) {
 }
 
 TYPED_TEST(RoundingTest, RandomSquareRoots) {
-  for (const Family& family : kFamilies) {
+  for (const FloatFamily& family : kFamilies) {
     SCOPED_TRACE(family.name);
     for (int round = 0; round < 1000; ++round) {
       SumPair sum;

@@ -32,7 +32,7 @@ OperatorCall RandomIntegerSum(Engine& engine) {
 
 const FlowCase kFlowCases[] = {
     {"IDENTITY", RandomIdentity}, {"JOIN", RandomJoin},         {"SPLIT", RandomSplit},
-    {"UNFOLD", RandomUnfold},     {"REDUCE", RandomIntegerSum},
+    {"UNFOLD", RandomUnfold},     {"REDUCE", RandomIntegerSum}, {"SLICE1", RandomSlice},
 };
 
 using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;
@@ -66,8 +66,7 @@ ElementSet Reached(const OperatorCall& call, size_t input, int64_t offset) {
   const Layout& layout = call.inputs[input].layout();
   reference::ForEachIndex(layout.sizes, [&](const Dims& index) {
     if (OffsetOf(layout, index) != offset) return;
-    const Targets targets(call.desc, {input, index});
-    for (int64_t k = 0; k < targets.count(); ++k) Insert(reached, targets.At(k));
+    for (const Element& target : TargetsOf(call.desc, {input, index})) Insert(reached, target);
   });
   return reached;
 }
@@ -77,10 +76,11 @@ ElementSet FedBy(const OperatorCall& call, size_t input, int64_t offset) {
   const Layout& layout = call.inputs[input].layout();
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     reference::ForEachIndex(call.outputs[i].layout().sizes, [&](const Dims& index) {
-      const ElementBox sources = SourcesOf(call.desc, {i, index});
-      if (sources.tensor != input) return;
-      for (int64_t k = 0; k < sources.count(); ++k) {
-        if (OffsetOf(layout, sources.IndexAt(k)) == offset) Insert(fed, {i, index});
+      for (const Region& sources : SourcesOf(call.desc, Element{i, index})) {
+        if (sources.tensor != input) continue;
+        for (int64_t k = 0; k < sources.count(); ++k) {
+          if (OffsetOf(layout, sources.IndexAt(k)) == offset) Insert(fed, {i, index});
+        }
       }
     });
   }
@@ -119,11 +119,10 @@ TEST_P(DataFlow, ListsTargetsInRowMajorOrder) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
     const OperatorCall call = GetParam().draw(engine);
-    const Targets targets(call.desc, {0, Dims::Filled(call.inputs[0].layout().rank(), 0)});
+    const Element first{0, Dims::Filled(call.inputs[0].layout().rank(), 0)};
     ElementSet sorted;
     std::vector<ElementSet::value_type> listed;
-    for (int64_t k = 0; k < targets.count(); ++k) {
-      const Element target = targets.At(k);
+    for (const Element& target : TargetsOf(call.desc, first)) {
       Insert(sorted, target);
       listed.push_back({target.tensor, {target.index.begin(), target.index.end()}});
     }

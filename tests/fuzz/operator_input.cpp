@@ -1,9 +1,11 @@
 #include "tests/fuzz/operator_input.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "tests/reference/element.h"
+#include "tests/support/desc.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {
@@ -15,13 +17,13 @@ class DescReader {
   explicit DescReader(FuzzedDataProvider& data) : data_(data) {}
 
   OperatorDesc Read() {
-    const auto names = OperatorNames();
-    OperatorDesc desc =
-        *MakeOperator(names[data_.ConsumeIntegralInRange<size_t>(0, names.size() - 1)]);
-    std::visit([&](auto& of) { ReadFields(of); }, desc);
+    const auto operators = Operators();
+    const size_t number = data_.ConsumeIntegralInRange<size_t>(0, operators.size() - 1);
+    OperatorDesc desc(*operators[number]);
+    ReadFields(desc);
     Complete(desc);
     for (const MutableTensorSlot& slot : TensorSlots(desc)) {
-      if (slot.desc->complete()) Decorate(*slot.desc, slot.role);
+      if (slot.desc->complete()) Decorate(*slot.desc, slot.role());
     }
     return desc;
   }
@@ -68,52 +70,82 @@ class DescReader {
         type, Sizes(data_.ConsumeIntegralInRange<size_t>(min_rank, IsUnusual() ? 9 : kMaxRank)));
   }
 
-  // --- the fields of each operator; outputs are completed where they follow from the inputs
-  // -------
+  // --- the fields; outputs are completed where they follow from the inputs ----------------------
 
-  void ReadFields(IdentityDesc& desc) {
-    desc.input_tensor = AnyTensor();
-    if (!data_.ConsumeBool()) return;
-    desc.scale_bias = ScaleBias{Factor(), Factor()};
-  }
-
-  void ReadFields(JoinDesc& desc) {
-    const TensorDesc whole = AnyTensor();
-    desc.input_tensors = Parts(whole, desc.axis.emplace(Axis(whole)));
-    if (IsUnusual()) desc.input_count = Number(0, 5);
-  }
-
-  void ReadFields(SplitDesc& desc) {
-    desc.input_tensor = AnyTensor();
-    const uint32_t axis = desc.axis.emplace(Axis(desc.input_tensor));
-    desc.output_tensors = Parts(desc.input_tensor, axis);
-    if (IsUnusual() || axis >= desc.input_tensor.rank()) return;
-    uint32_t sum = 0;
-    for (const TensorDesc& part : *desc.output_tensors) sum += (*part.sizes)[axis];
-    (*desc.input_tensor.sizes)[axis] = sum;
-  }
-
-  void ReadFields(ReduceDesc& desc) {
-    desc.function = static_cast<ReduceFunction>(
-        data_.ConsumeIntegralInRange<size_t>(0, kReduceFunctionNames.size() - 1));
-    desc.input_tensor = AnyTensor();
-    desc.axes.emplace();
-    for (uint32_t axis = 0; axis < desc.input_tensor.rank(); ++axis) {
-      if (data_.ConsumeBool()) desc.axes->push_back(IsUnusual() ? Number(0, 9) : axis);
+  // All inputs have the sizes of the first one but along the axis, if there is one.
+  void ReadFields(OperatorDesc& desc) {
+    const bool has_windows = data_.ConsumeBool();
+    first_ = AnyTensor(has_windows ? 3 : 1);
+    const size_t rank = std::max<size_t>(first_.rank(), 1);
+    count_ = has_windows ? std::max<size_t>(rank, 3) - 2 : data_.ConsumeIntegralInRange<size_t>(0, rank);
+    axis_ = Axis(first_);
+    for (size_t i = 0; i < desc.fields().size(); ++i) {
+      desc.values()[i] = ReadField(*desc.fields()[i], desc.values()[i]);
     }
-    if (data_.ConsumeBool()) std::reverse(desc.axes->begin(), desc.axes->end());
-    if (data_.ConsumeBool()) desc.output_tensor.data_type = Type();
   }
 
-  void ReadFields(UnfoldDesc& desc) {
-    desc.input_tensor = AnyTensor(3);
-    const size_t count = std::max<size_t>(desc.input_tensor.rank(), 2) - 2;
-    desc.window_sizes = Numbers(count, 1, 4);
-    desc.strides = Numbers(count, 1, 3);
-    desc.dilations = Numbers(count, 1, 3);
-    desc.start_padding = Numbers(count, 0, 6);
-    desc.end_padding = Numbers(count, 0, 6);
-    if (IsUnusual()) desc.dimension_count = Number(0, 7);
+  FieldValue ReadField(const Field& field, FieldValue value) {
+    if (field.optional && data_.ConsumeBool()) return {};
+    switch (field.kind) {
+      case FieldKind::kTensor:
+        if (field.role == TensorRole::kInput) return first_;
+        if (data_.ConsumeBool()) std::get<TensorDesc>(value).data_type = Type();
+        if (!std::get<TensorDesc>(value).data_type && data_.ConsumeBool()) {
+          std::get<TensorDesc>(value).sizes = first_.sizes;
+        }
+        return value;
+      case FieldKind::kTensors:
+        return Parts(first_, axis_);
+      case FieldKind::kCount:
+        return IsUnusual() ? FieldValue(Number(0, 7)) : FieldValue();
+      case FieldKind::kUint:
+        return axis_;
+      case FieldKind::kInt:
+        return data_.ConsumeIntegral<int32_t>();
+      case FieldKind::kFloat:
+        return Factor();
+      case FieldKind::kBool:
+        return data_.ConsumeBool();
+      case FieldKind::kEnum:
+        return data_.ConsumeIntegralInRange<uint32_t>(
+            0, static_cast<uint32_t>(field.names.names.size() - 1));
+      case FieldKind::kDataType:
+        return data_.ConsumeBool() ? FieldValue(Type()) : FieldValue();
+      case FieldKind::kUints:
+        return Uints(field.limits);
+      case FieldKind::kInts:
+        return Ints();
+      case FieldKind::kScaleBias:
+        return ScaleBias{Factor(), Factor()};
+      case FieldKind::kScalar:
+        return Value();
+      default:
+        return {};
+    }
+  }
+
+  std::vector<uint32_t> Uints(const Limits& limits) {
+    const size_t count = limits.per_dimension ? first_.rank() : count_;
+    if (!limits.distinct) return Numbers(count, limits.min, 4);
+    std::vector<uint32_t> numbers;
+    for (uint32_t axis = 0; axis < first_.rank(); ++axis) {
+      if (data_.ConsumeBool()) numbers.push_back(IsUnusual() ? Number(0, 9) : axis);
+    }
+    if (data_.ConsumeBool()) std::reverse(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
+  std::vector<int32_t> Ints() {
+    std::vector<int32_t> numbers(first_.rank());
+    for (int32_t& number : numbers) number = data_.ConsumeIntegralInRange<int32_t>(-3, 3);
+    return numbers;
+  }
+
+  Scalar Value() {
+    Scalar scalar{first_.data_type.value_or(DataType::kFloat32), {}};
+    const uint64_t bits = data_.ConsumeIntegral<uint64_t>();
+    std::memcpy(scalar.bytes.data(), &bits, sizeof bits);
+    return scalar;
   }
 
   float Factor() {
@@ -135,8 +167,7 @@ class DescReader {
     return parts;
   }
 
-  // --- what may differ in any tensor
-  // ---------------------------------------------------------------
+  // --- what may differ in any tensor --------------------------------------------------------------
 
   void Decorate(TensorDesc& desc, TensorRole role) {
     ReadStrides(desc, role);
@@ -203,6 +234,9 @@ class DescReader {
   }
 
   FuzzedDataProvider& data_;
+  TensorDesc first_;
+  size_t count_ = 0;
+  uint32_t axis_ = 0;
 };
 
 void FillFromBytes(FuzzedDataProvider& data, const TensorView& view) {
@@ -222,7 +256,7 @@ OperatorCall ReadCall(OperatorDesc desc, FuzzedDataProvider& data) {
   for (const MutableTensorSlot& slot : TensorSlots(desc)) {
     const int64_t offset = data.ConsumeIntegralInRange<int64_t>(0, 9);
     TestTensor tensor(*slot.desc->data_type, LayoutOf(*slot.desc), offset);
-    if (slot.role == TensorRole::kOutput) {
+    if (slot.role() == TensorRole::kOutput) {
       call.outputs.push_back(std::move(tensor));
       continue;
     }

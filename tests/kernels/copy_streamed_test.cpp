@@ -7,6 +7,7 @@
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/unfold_case.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -65,7 +66,7 @@ TEST_P(StreamedCopies, AgreeWithReference) {
   const TestTensor output(copy.type, {copy.sizes, copy.to}, 3);
   ASSERT_GE(Product(copy.sizes) * static_cast<int64_t>(ByteWidth(copy.type)), kStreamBytes);
   OperatorCall call =
-      MakeCall(IdentityDesc{}, {RandomInput(copy.type, {copy.sizes, copy.from})}, {output});
+      MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {RandomInput(copy.type, {copy.sizes, copy.from})}, {output});
   ASSERT_TRUE(RunsLikeReference(call));
 }
 
@@ -87,16 +88,16 @@ void ExpectJoinsAndSplits(DataType type, int64_t rows, const std::vector<int64_t
   int64_t sum = 0;
   for (const int64_t count : columns) sum += count;
   const Layout whole = PackedLayout({rows, sum});
-  JoinDesc join;
-  join.axis = 1;
-  join.input_tensors.emplace(columns.size());
+  OperatorDesc join = OperatorNamed("JOIN");
+  Set(join, "Axis", 1);
+  Set(join, "InputTensors", std::vector<TensorDesc>(columns.size()));
   OperatorCall joined =
       MakeCall(join, Columns(type, rows, columns, true), {TestTensor(type, whole, 3)});
   ASSERT_TRUE(RunsLikeReference(joined));
 
-  SplitDesc split;
-  split.axis = 1;
-  split.output_tensors.emplace(columns.size());
+  OperatorDesc split = OperatorNamed("SPLIT");
+  Set(split, "Axis", 1);
+  Set(split, "OutputTensors", std::vector<TensorDesc>(columns.size()));
   OperatorCall parts =
       MakeCall(split, {RandomInput(type, whole)}, Columns(type, rows, columns, false));
   ASSERT_TRUE(RunsLikeReference(parts));

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/gapped_rows.h"
-#include "core/kernels/kept_bytes.h"
 #include "core/kernels/stream.h"
 #include "tests/support/on_isa.h"
 
@@ -155,119 +153,6 @@ TEST_P(CopyOnIsa, StreamBufferKeepsTheOrder) {
       }
     }
     ASSERT_EQ(to, expected) << "pieces of " << piece;
-  }
-}
-
-struct GappedCase {
-  int64_t first, rows, row_bytes, pitch, rest;
-  int64_t from_pitch = pitch;
-
-  GappedRows From(int64_t from) const { return {first, rows, row_bytes, pitch, from, from_pitch}; }
-
-  // From the first row's begin to the last one's end.
-  int64_t Extent(int64_t row_pitch) const {
-    return rows == 0 ? 0 : (rows - 1) * row_pitch + row_bytes;
-  }
-};
-
-// Written row by row.
-std::vector<std::byte> Gapped(const GappedCase& c, const std::vector<std::byte>& from) {
-  std::vector<std::byte> to(static_cast<size_t>(c.first + c.Extent(c.pitch) + c.rest));
-  for (int64_t row = 0; row < c.rows; ++row) {
-    std::copy_n(from.begin() + row * c.from_pitch, c.row_bytes,
-                to.begin() + c.first + row * c.pitch);
-  }
-  return to;
-}
-
-constexpr GappedCase kGappedCases[] = {
-    {0, 1, 1000, 1000, 0},    {0, 9, 220, 224, 0},       {4, 9, 220, 224, 0},
-    {228, 9, 216, 224, 8},    {300, 40, 3, 5, 200},      {1, 70, 1, 2, 1},
-    {65, 3, 70, 300, 700},    {200, 1, 20, 20, 200},     {10, 1, 20, 20, 10},
-    {500, 0, 0, 500, 0},      {7, 0, 0, 7, 0},           {0, 5, 64, 64, 64},
-    {64, 5, 64, 128, 64},     {63, 4, 65, 127, 1},       {0, 9, 216, 216, 0, 224},
-    {4, 9, 70, 72, 3, 100},   {65, 3, 70, 300, 700, 64}, {3, 40, 5, 6, 20, 64},
-    {0, 200, 1, 1, 9, 65},    {0, 5, 500, 500, 1, 1000}, {1, 7, 64, 200, 0, 64},
-    {0, 6, 300, 310, 0, 100}, {9, 20, 30, 150, 9, 70}};
-
-TEST_P(CopyOnIsa, GappedRowsHaveZerosAroundThem) {
-  for (const GappedCase& c : kGappedCases) {
-    for (const int64_t start : {0, 1, 37, 63}) {
-      // No more than the rows may be read.
-      const std::vector<std::byte> from = Numbered(c.Extent(c.from_pitch));
-      const std::vector<std::byte> part = Gapped(c, from);
-      const auto bytes = std::ssize(part);
-      std::vector<std::byte> to(static_cast<size_t>(start + 2 * bytes + 100), kGuard);
-      std::vector<std::byte> expected = to;
-      std::copy(part.begin(), part.end(), expected.begin() + start);
-      std::copy(part.begin(), part.end(), expected.begin() + start + bytes);
-      {
-        StreamBuffer stream(to.data() + start, kCapacity);
-        StreamGappedRows(c.From(0), from.data(), bytes, stream);
-        StreamGappedRows(c.From(0), from.data(), bytes, stream);
-      }
-      ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start;
-    }
-  }
-}
-
-// Planes that see a source from different places, some bytes between them.
-void ExpectStrips(const GappedCase& c, int64_t start, int64_t strip, bool streams) {
-  constexpr int64_t kShift = 5;  // of what the second plane sees
-  constexpr int64_t kBetween = 70;
-  const std::vector<std::byte> from = Numbered(c.Extent(c.from_pitch) + kShift);
-  const std::vector<std::byte> part = Gapped(c, from);
-  const std::vector<std::byte> shifted = Gapped(c, {from.begin() + kShift, from.end()});
-  const auto bytes = std::ssize(part);
-  std::vector<std::byte> to(static_cast<size_t>(start + 2 * (bytes + kBetween) + 100), kGuard);
-  std::vector<std::byte> expected = to;
-  std::copy(part.begin(), part.end(), expected.begin() + start);
-  std::copy(shifted.begin(), shifted.end(), expected.begin() + start + bytes + kBetween);
-  const GappedRows planes[] = {c.From(0), c.From(kShift)};
-  for (int64_t begin = 0; begin < bytes; begin += strip) {
-    WriteStrip({planes, from.data(), bytes, to.data() + start, bytes + kBetween},
-               {begin, begin + strip, from}, streams);
-  }
-  if (streams) FlushStreams();
-  ASSERT_EQ(to, expected) << c.rows << " rows of " << c.row_bytes << " bytes at " << start
-                          << ", strips of " << strip;
-}
-
-TEST_P(CopyOnIsa, StripsOfPlanesMeet) {
-  for (const GappedCase& c : kGappedCases) {
-    for (const int64_t start : {0, 1, 37, 63}) {
-      for (const int64_t strip : {64, 256, 4096}) {
-        ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, false));
-        ASSERT_NO_FATAL_FAILURE(ExpectStrips(c, start, strip, true));
-      }
-    }
-  }
-}
-
-TEST_P(CopyOnIsa, PlanesWithoutASourceAreZeros) {
-  const GappedRows planes[] = {{4, 9, 220, 224, 0, 224}, {0, 1, 2000, 2000, 0, 2000}};
-  for (const bool streams : {false, true}) {
-    std::vector<std::byte> to(2 * 2100 + 3, kGuard);
-    std::vector<std::byte> expected = to;
-    for (const int64_t at : {3, 2103}) std::fill_n(expected.begin() + at, 2050, std::byte{0});
-    WriteStrip({planes, nullptr, 2050, to.data() + 3, 2100}, {0, 2050}, streams);
-    if (streams) FlushStreams();
-    ASSERT_EQ(to, expected);
-  }
-}
-
-TEST_P(CopyOnIsa, KeptBytes) {
-  const std::vector<std::byte> from = Numbered(300);
-  for (int64_t bytes = 0; bytes < std::ssize(from); ++bytes) {
-    std::vector<std::byte> kept = Numbered(bytes);
-    std::vector<std::byte> to(from.size(), kGuard);
-    std::vector<std::byte> expected = to;
-    for (size_t i = 0; i < kept.size(); ++i) {
-      if ((kept[i] & std::byte{1}) != std::byte{}) kept[i] = std::byte{0xff};
-      expected[i] = from[i] & kept[i];
-    }
-    CopyKeptForIsa()(bytes, to.data(), from.data(), kept.data());
-    ASSERT_EQ(to, expected) << bytes << " bytes";
   }
 }
 

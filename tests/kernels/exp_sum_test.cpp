@@ -29,7 +29,7 @@ class ExpSumOnIsa : public OnIsa {};
 
 TEST_P(ExpSumOnIsa, RowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
       float max = ExpSums::kStartMax;
       double sum = 0;
@@ -41,7 +41,7 @@ TEST_P(ExpSumOnIsa, RowsKeepTheirBound) {
 
 TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
       const int64_t rows = UniformInt(engine, 1, 50);
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * columns);

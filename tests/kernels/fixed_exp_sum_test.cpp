@@ -54,7 +54,7 @@ class FixedExpSumOnIsa : public OnIsa {};
 
 TEST_P(FixedExpSumOnIsa, RowsKeepTheirBoundAndBits) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       std::vector<T> row = DrawRow<T>(family, engine, count);
       const double max = MaxOf(row);
       const auto less = [](T a, T b) { return ToDouble(a) < ToDouble(b); };
@@ -72,7 +72,7 @@ TEST_P(FixedExpSumOnIsa, RowsKeepTheirBoundAndBits) {
 
 TEST_P(FixedExpSumOnIsa, ColumnsAreAsRows) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
       const int64_t rows = UniformInt(engine, 1, 50);
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * columns);

@@ -18,7 +18,7 @@ inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16
                                       32, 33, 63, 64, 65, 127, 128, 129, 300, 1024, 1025, 2048};
 
 template <typename T>
-std::vector<T> DrawRow(const Family& family, Engine& engine, int64_t count) {
+std::vector<T> DrawRow(const FloatFamily& family, Engine& engine, int64_t count) {
   std::vector<T> row;
   for (int64_t i = 0; i < count; ++i) row.push_back(FromDouble<T>(Draw<T>(family, engine)));
   return row;
@@ -41,7 +41,7 @@ Real SumOfExponentials(const std::vector<T>& row, double max) {
 template <typename Body>
 void ForEachRow(Body&& body) {
   int number = 0;
-  for (const Family& family : kFamilies) {
+  for (const FloatFamily& family : kFamilies) {
     for (const int64_t count : kCounts) {
       SCOPED_TRACE(CaseTrace(number) + ", " + family.name + ", " + std::to_string(count));
       Engine engine = CaseEngine(number++);

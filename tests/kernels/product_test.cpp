@@ -1,10 +1,10 @@
-// Rough products keep their bound on every instruction set.
+// Approximate products keep their bound on every instruction set.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/kernels/rough_product.h"
+#include "core/kernels/approximate_product.h"
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {
@@ -14,7 +14,7 @@ struct Product {
   double head = 1, tail = 0;
   int64_t exponent = 0;
 
-  RoughProducts products() { return {&head, &tail, &exponent}; }
+  ApproximateProducts products() { return {&head, &tail, &exponent}; }
 };
 
 template <typename T>
@@ -37,7 +37,8 @@ void ExpectWithinBound(const Product& product, const std::vector<T>& row, bool t
     EXPECT_TRUE(mpfr_zero_p(difference.get()));
   }
   mpfr_mul_d(expected.get(), expected.get(),
-             static_cast<double>(row.size()) * RoughProducts::RelativeBound(tracked), MPFR_RNDN);
+             static_cast<double>(row.size()) * ApproximateProducts::RelativeBound(tracked),
+             MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), expected.get()), 0);
 }
 
@@ -48,8 +49,8 @@ std::vector<Product> MultiplyColumns(const std::vector<T>& tile, size_t columns,
   std::vector<int64_t> exponent(columns, 0);
   const int64_t width = static_cast<int64_t>(columns);
   const int64_t rows = static_cast<int64_t>(tile.size()) / width;
-  RoughProductKernelsFor<T>(tracked).multiply_columns(tile.data(), rows, width, width,
-                                                      {head.data(), tail.data(), exponent.data()});
+  ApproximateProductKernelsFor<T>(tracked).multiply_columns(
+      tile.data(), rows, width, width, {head.data(), tail.data(), exponent.data()});
   std::vector<Product> products;
   for (size_t c = 0; c < columns; ++c) products.push_back({head[c], tail[c], exponent[c]});
   return products;
@@ -58,8 +59,8 @@ std::vector<Product> MultiplyColumns(const std::vector<T>& tile, size_t columns,
 template <typename T>
 Product MultiplyRow(const std::vector<T>& row, bool tracked) {
   Product product;
-  RoughProductKernelsFor<T>(tracked).multiply_row(row.data(), static_cast<int64_t>(row.size()),
-                                                  product.products());
+  ApproximateProductKernelsFor<T>(tracked).multiply_row(
+      row.data(), static_cast<int64_t>(row.size()), product.products());
   return product;
 }
 
@@ -74,7 +75,7 @@ class ProductOnIsa : public OnIsa {};
 
 TEST_P(ProductOnIsa, RowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
       for (const bool tracked : {false, true}) {
         ExpectWithinBound(MultiplyRow(row, tracked), row, tracked);
@@ -85,7 +86,7 @@ TEST_P(ProductOnIsa, RowsKeepTheirBound) {
 
 TEST_P(ProductOnIsa, ColumnsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
       const size_t n = static_cast<size_t>(columns);
       const std::vector<T> tile = DrawRow<T>(family, engine, UniformInt(engine, 1, 50) * columns);
@@ -144,7 +145,7 @@ TEST_P(ProductOnIsa, LongTrackedProductsKeepTheirBound) {
     mpfr_sub_d(difference.get(), difference.get(), product.head, MPFR_RNDN);
     mpfr_sub_d(difference.get(), difference.get(), product.tail, MPFR_RNDN);
     EXPECT_LE(std::fabs(mpfr_get_d(difference.get(), MPFR_RNDN)),
-              static_cast<double>(column.size()) * RoughProducts::RelativeBound(true));
+              static_cast<double>(column.size()) * ApproximateProducts::RelativeBound(true));
   }
 }
 
@@ -158,9 +159,9 @@ void ExpectSameBits(const Product& product, const Product& expected) {
 // What is not decided by bounds rests on these.
 TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t rows) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t rows) {
       if (rows > 300) return;
-      constexpr int64_t kLanes = RoughProducts::kLanes;
+      constexpr int64_t kLanes = ApproximateProducts::kLanes;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * kLanes);
       const std::vector<Product> products = MultiplyColumns(tile, kLanes, true);
       const SettingsGuard guard;
@@ -193,11 +194,11 @@ TEST_P(ProductOnIsa, TrackedColumnsHaveTheSameBitsAlone) {
 
 template <typename T>
 Product MergeLanes(const std::vector<T>& tile, int64_t count) {
-  constexpr int64_t kLanes = RoughProducts::kLanes;
+  constexpr int64_t kLanes = ApproximateProducts::kLanes;
   std::vector<double> head(kLanes, 1.0), tail(kLanes, 0.0);
   std::vector<int64_t> exponent(kLanes, 0);
-  const RoughProducts products{head.data(), tail.data(), exponent.data()};
-  const auto kernels = RoughProductKernelsFor<T>(/*tracked=*/true);
+  const ApproximateProducts products{head.data(), tail.data(), exponent.data()};
+  const auto kernels = ApproximateProductKernelsFor<T>(/*tracked=*/true);
   kernels.multiply_columns(tile.data(), std::ssize(tile) / count, count, count, products);
   kernels.merge_lanes(products, count);
   return {head[0], tail[0], exponent[0]};
@@ -205,14 +206,14 @@ Product MergeLanes(const std::vector<T>& tile, int64_t count) {
 
 TEST_P(ProductOnIsa, MergedLanesKeepTheirBoundAndBits) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t rows) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t rows) {
       if (rows > 60) return;
       const int64_t count = int64_t{1} << UniformInt(engine, 0, 4);
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * count);
       const Product product = MergeLanes(tile, count);
       if (!std::isfinite(product.head) || product.head == 0) return;
       ExpectWithinBound(product, tile, true);
-      if (count != RoughProducts::kLanes) return;  // vectors of all sizes are whole
+      if (count != ApproximateProducts::kLanes) return;  // vectors of all sizes are whole
       const SettingsGuard guard;
       ASSERT_TRUE(SelectIsa("portable"));
       const Product expected = MergeLanes(tile, count);

@@ -2,20 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/support_check.h"
 #include "tests/kernels/kernel_cases.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
 
 OperatorCall CallFor(ReduceFunction function, uint32_t axis, const TestTensor& input) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.axes = {axis};
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "Axes", {axis});
   Dims sizes = input.layout().sizes;
   sizes[axis] = 1;
   const DataType type = GivesIndex(function) ? DataType::kInt64 : input.type();
@@ -44,10 +46,10 @@ class ReduceOnIsas : public testing::TestWithParam<ReduceFunction> {
 };
 
 TEST_P(ReduceOnIsas, GivesTheSameBits) {
-  ReduceDesc desc;
-  desc.function = GetParam();
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", GetParam());
   int number = 0;
-  for (const DataType type : TypesOf(SupportFor(desc)->rows.back().input)) {
+  for (const DataType type : TypesOf(SupportFor(desc)->rows.back().TypesOf(TypeVariable::kT))) {
     for (int i = 0; i < 10; ++i) {
       SCOPED_TRACE(CaseTrace(number));
       Engine engine = CaseEngine(number++);

@@ -15,6 +15,7 @@
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -25,8 +26,8 @@ const ScaleBias kFactors[] = {{1.0f, 0.0f},           {-1.0f, 0.0f},         {3.
 OperatorCall CallFor(Engine& engine, DataType type, const ScaleBias& factors, int64_t length) {
   TestTensor input(type, PackedLayout({length}), length % 3);
   FillRandomly(engine, input);
-  IdentityDesc desc;
-  desc.scale_bias = factors;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "ScaleBias", factors);
   return MakeCall(desc, {input}, {TestTensor(type, PackedLayout({length}), length % 5)});
 }
 
@@ -81,8 +82,8 @@ TEST_P(ScaleBiasOnIsa, EveryHalfAgreesWithReference) {
     reference::SetBitsAt(input.mutable_view(), {i}, static_cast<uint64_t>(i));
   }
   for (const ScaleBias& factors : kHalfFactors) {
-    IdentityDesc desc;
-    desc.scale_bias = factors;
+    OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+    Set(desc, "ScaleBias", factors);
     OperatorCall call =
         MakeCall(desc, {input}, {TestTensor(DataType::kFloat16, PackedLayout({1 << 16}))});
     ASSERT_TRUE(RunsLikeReference(call)) << factors.scale << ", " << factors.bias;

@@ -20,7 +20,7 @@ template <typename T>
 struct Tile {
   static constexpr int64_t kGap = 3;
 
-  Tile(Engine& engine, const Family& family, int64_t rows, int64_t columns)
+  Tile(Engine& engine, const FloatFamily& family, int64_t rows, int64_t columns)
       : width(columns), pitch(columns + kGap), elements(DrawRow<T>(family, engine, rows * pitch)) {
     elements.resize(static_cast<size_t>((rows - 1) * pitch + width));  // nothing after the last
   }
@@ -49,7 +49,7 @@ Results<T> SumRows(const Form& form, const Tile<T>& tile, int64_t rows) {
   Results<T> results(rows);
   ShortSumKernelsFor<T>(form.term, form.ending)
       .sum_rows(tile.elements.data(), tile.width, tile.pitch, rows, results.values.data(),
-                results.in_doubt.data());
+                results.unresolved.data());
   return results;
 }
 
@@ -58,14 +58,14 @@ Results<T> SumColumns(const Form& form, const Tile<T>& tile, int64_t rows) {
   Results<T> results(tile.width);
   ShortSumKernelsFor<T>(form.term, form.ending)
       .sum_columns(tile.elements.data(), rows, tile.pitch, tile.width, results.values.data(),
-                   results.in_doubt.data());
+                   results.unresolved.data());
   return results;
 }
 
 template <typename T>
 void ExpectRightUnlessInDoubt(const Form& form, const Results<T>& results, size_t i,
                               const std::vector<T>& group) {
-  if (results.in_doubt[i]) {
+  if (results.unresolved[i]) {
     // Terms that may cancel each other are added up in bins, which leaves nothing open.
     EXPECT_NE(form.term, SumTerm::kItself);
     return;
@@ -78,7 +78,7 @@ class ShortSumOnIsa : public OnIsa {};
 
 TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       if (count > kMaxShortRow) return;
       const int64_t rows = UniformInt(engine, 1, 20);
       const Tile<T> tile(engine, family, rows, count);
@@ -93,7 +93,7 @@ TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
 }
 
 template <typename T>
-void CheckColumns(Engine& engine, const Family& family, int64_t rows, int64_t columns) {
+void CheckColumns(Engine& engine, const FloatFamily& family, int64_t rows, int64_t columns) {
   const Tile<T> tile(engine, family, rows, columns);
   for (const Form& form : kForms) {
     const Results<T> results = SumColumns(form, tile, rows);
@@ -105,7 +105,7 @@ void CheckColumns(Engine& engine, const Family& family, int64_t rows, int64_t co
 
 TEST_P(ShortSumOnIsa, ColumnsRoundAsTheExactSum) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 300 && family.name != kFamilies[0].name) return;
       CheckColumns<T>(engine, family, UniformInt(engine, 1, kMaxShortColumn), columns);
     });
@@ -151,8 +151,8 @@ void CheckManyHardColumns(Engine& engine, const std::vector<std::vector<T>>& gro
     for (int64_t c = 0; c < kColumns; ++c) {
       const size_t i = static_cast<size_t>(c);
       const T sum = is_special(c) ? SumWith<T>(special_of(c), form) : sums[group_of(c)];
-      EXPECT_TRUE(results.in_doubt[i] || BitsOf(results.values[i]) == BitsOf(sum)) << c;
-      EXPECT_FALSE(results.in_doubt[i] && is_special(c)) << c;
+      EXPECT_TRUE(results.unresolved[i] || BitsOf(results.values[i]) == BitsOf(sum)) << c;
+      EXPECT_FALSE(results.unresolved[i] && is_special(c)) << c;
     }
   }
 }
@@ -222,7 +222,7 @@ T SumOf(double first, double others, int64_t count, SumEnding ending) {
   tile.elements[0] = FromDouble<T>(first);
   const SumTerm term = ending == SumEnding::kSquareRoot ? SumTerm::kSquare : SumTerm::kItself;
   const Results<T> results = SumRows(Form{term, ending}, tile, 1);
-  EXPECT_FALSE(results.in_doubt[0]);
+  EXPECT_FALSE(results.unresolved[0]);
   return results.values[0];
 }
 

@@ -41,10 +41,10 @@ Real Exact(const Form& form, const std::vector<T>& group) {
 template <typename T>
 struct Results {
   explicit Results(int64_t count)
-      : values(static_cast<size_t>(count)), in_doubt(static_cast<size_t>(count)) {}
+      : values(static_cast<size_t>(count)), unresolved(static_cast<size_t>(count)) {}
 
   std::vector<T> values;
-  std::vector<uint8_t> in_doubt;
+  std::vector<uint8_t> unresolved;
 };
 
 }  // namespace dmlop

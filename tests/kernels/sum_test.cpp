@@ -1,4 +1,4 @@
-// Rough sums keep their bound and binned sums are exact, on every instruction set.
+// approximate sums keep their bound and binned sums are exact, on every instruction set.
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/exact/exact_sum.h"
+#include "core/kernels/approximate_sum.h"
 #include "core/kernels/binned_sum.h"
-#include "core/kernels/rough_sum.h"
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {
@@ -43,7 +43,7 @@ struct Groups {
   explicit Groups(size_t count)
       : head(count, -0.0), tail(count, 0.0), peak(count, 0), block(count) {}
 
-  RoughSums sums() { return {head.data(), tail.data(), peak.data(), block.data()}; }
+  ApproximateSums sums() { return {head.data(), tail.data(), peak.data(), block.data()}; }
 
   std::vector<double> head, tail;
   std::vector<uint32_t> peak;
@@ -71,13 +71,13 @@ void ExpectWithinBound(SumTerm term, const Groups& groups, size_t i, const std::
 
 class SumOnIsa : public OnIsa {};
 
-TEST_P(SumOnIsa, RoughRowsKeepTheirBound) {
+TEST_P(SumOnIsa, ApproximateRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
       for (const SumTerm term : kTerms) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term).add_row(row.data(), count, groups.sums());
+        ApproximateSumKernelsFor<T>(term).add_row(row.data(), count, groups.sums());
         ExpectWithinBound(term, groups, 0, row);
       }
     });
@@ -85,27 +85,27 @@ TEST_P(SumOnIsa, RoughRowsKeepTheirBound) {
 }
 
 // Long enough to be read as several streams, with something left over.
-TEST_P(SumOnIsa, LongRoughRowsKeepTheirBound) {
+TEST_P(SumOnIsa, LongApproximateRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     int number = 0;
-    for (const Family& family : kFamilies) {
+    for (const FloatFamily& family : kFamilies) {
       SCOPED_TRACE(CaseTrace(number) + ", " + family.name);
       Engine engine = CaseEngine(number++);
       const int64_t count = (1 << 15) / static_cast<int64_t>(sizeof(T));
       const std::vector<T> row = DrawRow<T>(family, engine, count + UniformInt(engine, 0, 999));
       for (const SumTerm term : kTerms) {
         Groups groups(1);
-        RoughSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
+        ApproximateSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
         ExpectWithinBound(term, groups, 0, row);
       }
     }
   });
 }
 
-TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
+TEST_P(SumOnIsa, ApproximateColumnsKeepTheirBound) {
   constexpr int64_t kGap = 3;
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
       // Less than a block of 64 rows, and a few of them.
       const int64_t rows =
@@ -114,7 +114,8 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
       for (const SumTerm term : kTerms) {
         Groups groups(static_cast<size_t>(columns));
-        RoughSumKernelsFor<T>(term).add_columns(tile.data(), rows, stride, columns, groups.sums());
+        ApproximateSumKernelsFor<T>(term).add_columns(tile.data(), rows, stride, columns,
+                                                      groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
           std::vector<T> column;
           for (int64_t r = 0; r < rows; ++r) {
@@ -127,12 +128,12 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheirBound) {
   });
 }
 
-TEST_P(SumOnIsa, RoughSumsKeepTheSignOfZeros) {
+TEST_P(SumOnIsa, ApproximateSumsKeepTheSignOfZeros) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(-0.0));
       Groups negative(1), mixed(1);
-      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself);
+      const auto kernels = ApproximateSumKernelsFor<T>(SumTerm::kItself);
       kernels.add_row(row.data(), count, negative.sums());
       EXPECT_EQ(BitsOf(negative.head[0]), BitsOf(-0.0));
       row[static_cast<size_t>(count / 2)] = FromDouble<T>(0.0);
@@ -143,7 +144,7 @@ TEST_P(SumOnIsa, RoughSumsKeepTheSignOfZeros) {
 }
 
 // Every second column has one +0, in another row each, so in any part of a block of rows.
-TEST_P(SumOnIsa, RoughColumnsKeepTheSignOfZeros) {
+TEST_P(SumOnIsa, ApproximateColumnsKeepTheSignOfZeros) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t columns : {1, 7, 33, 200}) {
       std::vector<T> tile(static_cast<size_t>(100 * columns), FromDouble<T>(-0.0));
@@ -152,7 +153,8 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheSignOfZeros) {
       }
       for (const SumTerm term : kTerms) {
         Groups groups(static_cast<size_t>(columns));
-        RoughSumKernelsFor<T>(term).add_columns(tile.data(), 100, columns, columns, groups.sums());
+        ApproximateSumKernelsFor<T>(term).add_columns(tile.data(), 100, columns, columns,
+                                                      groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
           const bool has_positive = term != SumTerm::kItself || (c % 2 == 1 && c < 100);
           EXPECT_EQ(BitsOf(groups.head[static_cast<size_t>(c)]), BitsOf(has_positive ? 0.0 : -0.0));
@@ -163,12 +165,12 @@ TEST_P(SumOnIsa, RoughColumnsKeepTheSignOfZeros) {
 }
 
 // Terms that cancel each other leave +0, as IEEE 754 has it.
-TEST_P(SumOnIsa, RoughSumsThatCancelArePositiveZeros) {
+TEST_P(SumOnIsa, ApproximateSumsThatCancelArePositiveZeros) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(2 * count), FromDouble<T>(1.5));
       std::fill(row.begin(), row.begin() + count, FromDouble<T>(-1.5));
-      const auto kernels = RoughSumKernelsFor<T>(SumTerm::kItself);
+      const auto kernels = ApproximateSumKernelsFor<T>(SumTerm::kItself);
       Groups of_row(1), of_columns(static_cast<size_t>(count));
       kernels.add_row(row.data(), 2 * count, of_row.sums());
       kernels.add_columns(row.data(), 2, count, count, of_columns.sums());
@@ -179,14 +181,14 @@ TEST_P(SumOnIsa, RoughSumsThatCancelArePositiveZeros) {
 }
 
 // As much as there is room for where FLOAT16 is added up in integers.
-TEST_P(SumOnIsa, RoughSumsOfTheLargestHalvesKeepTheirBound) {
+TEST_P(SumOnIsa, ApproximateSumsOfTheLargestHalvesKeepTheirBound) {
   constexpr int64_t kRows = 130, kColumns = 70;
   for (const double sign : {1.0, -1.0}) {
     for (const double value : {65504.0, 0x1.FFCp0, 0x1.FFCp1, 0x1p-14, 0x1.FF8p-15, 0x1p-24}) {
       const std::vector<Half> tile(kRows * kColumns, FromDouble<Half>(sign * value));
       const std::vector<Half> column(kRows, tile[0]);
       for (const SumTerm term : kTerms) {
-        const auto kernels = RoughSumKernelsFor<Half>(term);
+        const auto kernels = ApproximateSumKernelsFor<Half>(term);
         Groups of_row(1), of_columns(kColumns);
         kernels.add_row(tile.data(), std::ssize(tile), of_row.sums());
         kernels.add_columns(tile.data(), kRows, kColumns, kColumns, of_columns.sums());
@@ -197,7 +199,7 @@ TEST_P(SumOnIsa, RoughSumsOfTheLargestHalvesKeepTheirBound) {
   }
 }
 
-TEST_P(SumOnIsa, RoughColumnsMeetInfinitiesAndNan) {
+TEST_P(SumOnIsa, ApproximateColumnsMeetInfinitiesAndNan) {
   static constexpr int64_t kRows = 75;
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t columns : {5, 32, 45, 100}) {
@@ -211,7 +213,7 @@ TEST_P(SumOnIsa, RoughColumnsMeetInfinitiesAndNan) {
       at(9, 3) = FromDouble<T>(INFINITY);
       at(71, 3) = FromDouble<T>(-INFINITY);
       Groups groups(static_cast<size_t>(columns));
-      RoughSumKernelsFor<T>(SumTerm::kItself)
+      ApproximateSumKernelsFor<T>(SumTerm::kItself)
           .add_columns(tile.data(), kRows, columns, columns, groups.sums());
       EXPECT_EQ(groups.head[0], INFINITY);
       EXPECT_EQ(groups.head[1], -INFINITY);
@@ -222,7 +224,7 @@ TEST_P(SumOnIsa, RoughColumnsMeetInfinitiesAndNan) {
   });
 }
 
-TEST_P(SumOnIsa, RoughSumsMeetInfinitiesAndNan) {
+TEST_P(SumOnIsa, ApproximateSumsMeetInfinitiesAndNan) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : kCounts) {
       const std::vector<T> ones(static_cast<size_t>(count), FromDouble<T>(1.0));
@@ -231,7 +233,7 @@ TEST_P(SumOnIsa, RoughSumsMeetInfinitiesAndNan) {
         row.push_back(FromDouble<T>(last));
         row.front() = FromDouble<T>(first);
         Groups groups(1);
-        RoughSumKernelsFor<T>(SumTerm::kItself).add_row(row.data(), count + 1, groups.sums());
+        ApproximateSumKernelsFor<T>(SumTerm::kItself).add_row(row.data(), count + 1, groups.sums());
         return groups.head[0];
       };
       EXPECT_EQ(head_with(INFINITY, 1), INFINITY);
@@ -281,7 +283,7 @@ class Binned {
 
 TEST_P(SumOnIsa, BinnedRowsAreExactAndMerge) {
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t count) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       std::vector<T> row = DrawRow<T>(family, engine, count);
       const std::vector<T> more = DrawRow<T>(kFamilies[0], engine, UniformInt(engine, 1, 20));
       for (const SumTerm term : kTerms) {
@@ -302,7 +304,7 @@ TEST_P(SumOnIsa, BinnedRowsAreExactAndMerge) {
 TEST_P(SumOnIsa, BinnedColumnsAreExact) {
   constexpr int64_t kGap = 3;
   ForFloatAndHalf([]<typename T>() {
-    ForEachRow([](Engine& engine, const Family& family, int64_t columns) {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
       const int64_t rows = UniformInt(engine, 1, 40);
       const int64_t stride = columns + kGap;

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/ops/unfold_phases.h"
+#include "core/ops/unfold_images.h"
+#include "core/ops/unfold_moves.h"
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/unfold_case.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -66,8 +68,8 @@ TEST_P(CopyBlocks, AgreeWithReference) {
       TestTensor input(type, {GetParam().sizes, GetParam().from}, 1);
       FillRandomly(engine, input);
       const TestTensor output(type, {GetParam().sizes, GetParam().to}, 3);
-      IdentityDesc desc;
-      if (scaled) desc.scale_bias = ScaleBias{-1.5f, 3.25f};
+      OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+      if (scaled) Set(desc, "ScaleBias", ScaleBias{-1.5f, 3.25f});
       OperatorCall call = MakeCall(desc, {input}, {output});
       ASSERT_TRUE(RunsLikeReference(call));
     }
@@ -76,8 +78,7 @@ TEST_P(CopyBlocks, AgreeWithReference) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CopyBlocks, testing::ValuesIn(kCopyCases), CaseName<CopyCase>);
 
-// Windows that move by several elements read them from images of each phase, where rows of blocks
-// are as long as these.
+// Windows that move by several rows or columns, images that are cut, and small planes.
 const UnfoldCase kUnfoldCases[] = {
     {"EveryOtherColumn",
      DataType::kUint16,
@@ -142,6 +143,24 @@ const UnfoldCase kUnfoldCases[] = {
      {35, 1},
      {0, 1},
      {3, 90}},
+    {"WideRows",
+     DataType::kFloat32,
+     {2, 2, 9, 3001},
+     {3, 5},
+     {1, 2},
+     {1, 1},
+     {1, 2},
+     {1, 2},
+     {9, 1501}},
+    {"MoreTapsThanBlocks",
+     DataType::kFloat32,
+     {2, 3, 40, 30},
+     {38, 29},
+     {1, 2},
+     {1, 1},
+     {1, 3},
+     {0, 1},
+     {4, 3}},
     {"Dilated", DataType::kInt64, {2, 2, 45, 46}, {3, 3}, {2, 2}, {3, 2}, {3, 2}, {3, 2}, {23, 23}},
     {"MorePhasesThanRows",
      DataType::kFloat32,
@@ -152,8 +171,8 @@ const UnfoldCase kUnfoldCases[] = {
      {9, 1},
      {9, 1},
      {4, 129}},
-    // Planes that do not stay near, strip by strip.
-    {"Strips",
+    // Planes whose images are cut into boxes.
+    {"Boxes",
      DataType::kFloat32,
      {2, 2, 101, 131},
      {3, 5},
@@ -162,8 +181,8 @@ const UnfoldCase kUnfoldCases[] = {
      {2, 2},
      {2, 2},
      {101, 131}},
-    {"StripsOfALine", DataType::kUint16, {3, 2, 30001}, {5}, {1}, {1}, {2}, {2}, {30001}},
-    {"StripsInPadding",
+    {"BoxesOfALine", DataType::kUint16, {3, 2, 30001}, {5}, {1}, {1}, {2}, {2}, {30001}},
+    {"BoxesInPadding",
      DataType::kUint8,
      {2, 2, 60, 600},
      {9, 3},
@@ -172,7 +191,6 @@ const UnfoldCase kUnfoldCases[] = {
      {200, 1},
      {200, 1},
      {60, 600}},
-    // What taps see of small planes is told by masks.
     {"Small", DataType::kFloat32, {3, 5, 7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {7, 7}},
     {"SmallAndStrided",
      DataType::kFloat16,
@@ -216,11 +234,39 @@ TEST_P(UnfoldBlocks, AgreeWithReference) {
 INSTANTIATE_TEST_SUITE_P(Shapes, UnfoldBlocks, testing::ValuesIn(kUnfoldCases),
                          CaseName<UnfoldCase>);
 
+std::vector<UnfoldDim> DimsOf(const UnfoldCase& c, const Layout& input) {
+  std::vector<UnfoldDim> dims;
+  for (size_t d = 0; d < c.windows.size(); ++d) {
+    dims.push_back({input.sizes[d + 2], c.windows[d], c.blocks[d], c.strides[d], c.dilations[d],
+                    c.start_padding[d], input.strides[d + 2]});
+  }
+  return dims;
+}
+
+// Images where they pay, moves everywhere.
+TEST_P(UnfoldBlocks, BothWaysAgree) {
+  Engine engine = CaseEngine(1);
+  OperatorCall by_images = UnfoldCall(GetParam(), 3, engine);
+  OperatorCall by_moves = by_images;
+  const ConstTensorView input = by_images.inputs[0].view();
+  const std::vector<UnfoldDim> dims = DimsOf(GetParam(), input.layout);
+  TestTensor& images = by_images.outputs[0];
+  TestTensor& moves = by_moves.outputs[0];
+  if (UnfoldByImages(dims, input, images.mutable_view())) {
+    UnfoldByMoves(dims, input, moves.mutable_view());
+  }
+  ASSERT_EQ(images.bytes(), moves.bytes());
+}
+
 // Their bytes would be 2^64.
-TEST(UnfoldPhases, HugeImagesAreNotMade) {
-  const UnfoldDim row{int64_t{1} << 31, 2, 1, 1, (int64_t{1} << 31) - 1, 0, 0};
+TEST(UnfoldImages, HugeOnesAreNotMade) {
+  const int64_t far = (int64_t{1} << 31) - 1;
+  const UnfoldDim row{far + 1, 2, 1, 1, far, 0, 0};
   const UnfoldDim column{1, 1, 1 << 30, 1, 1, 1 << 30, 0};
-  EXPECT_FALSE(UnfoldPhases::For(row, column, 8).has_value());
+  std::byte element[8]{};
+  const ConstTensorView input{element, DataType::kFloat64, {{1, 1, far + 1, 1}, {0, 0, 0, 0}}};
+  const TensorView output{element, DataType::kFloat64, PackedLayout({1, 2, 1 << 30})};
+  EXPECT_FALSE(UnfoldByImages({row, column}, input, output));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// IDENTITY may write where it reads (BIND-7, BIND-8).
+// Some operators may write where they read (BIND-7, BIND-8).
 
 #include <gtest/gtest.h>
 
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -18,6 +19,16 @@ TEST(InPlace, IdentityGivesTheSameAsApart) {
   }
 }
 
+TEST(InPlace, ElementWiseFunctionsGiveTheSameAsApart) {
+  for (const std::string_view name : {"ELEMENT_WISE_ABS", "ELEMENT_WISE_ADD"}) {
+    for (int i = 0; i < 200; ++i) {
+      SCOPED_TRACE(CaseTrace(i));
+      Engine engine = CaseEngine(i);
+      ASSERT_TRUE(RunsLikeReferenceInPlace(RandomElementWise(engine, name)));
+    }
+  }
+}
+
 TEST(InPlace, LargeIdentityGivesTheSameAsApart) {
   const Dims sizes = {130, 517};
   for (const Dims& strides : {Dims{517, 1}, Dims{1, 130}, Dims{1040, 2}}) {
@@ -25,8 +36,8 @@ TEST(InPlace, LargeIdentityGivesTheSameAsApart) {
     Engine engine = CaseEngine(0);
     TestTensor input(DataType::kFloat32, {sizes, strides});
     FillRandomly(engine, input);
-    IdentityDesc desc;
-    desc.scale_bias = ScaleBias{3.0f, -0.7f};
+    OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+    Set(desc, "ScaleBias", ScaleBias{3.0f, -0.7f});
     const TestTensor output(input.type(), input.layout());
     ASSERT_TRUE(RunsLikeReferenceInPlace(MakeCall(desc, {input}, {output})));
   }

@@ -10,6 +10,7 @@
 #include "tests/support/literal.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -97,8 +98,8 @@ const IdentityExample kIdentityExamples[] = {
 class IdentityExamples : public testing::TestWithParam<IdentityExample> {};
 
 TEST_P(IdentityExamples, Hold) {
-  IdentityDesc desc;
-  desc.scale_bias = GetParam().scale_bias;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "ScaleBias", GetParam().scale_bias);
   ExpectMoves(desc, {GetParam().input}, {GetParam().output});
 }
 
@@ -138,9 +139,9 @@ const JoinExample kJoinExamples[] = {
 class JoinExamples : public testing::TestWithParam<JoinExample> {};
 
 TEST_P(JoinExamples, Hold) {
-  JoinDesc desc;
-  desc.axis = GetParam().axis;
-  desc.input_tensors.emplace(GetParam().inputs.size());
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "Axis", GetParam().axis);
+  Set(desc, "InputTensors", std::vector<TensorDesc>(GetParam().inputs.size()));
   ExpectMoves(desc, GetParam().inputs, {GetParam().output});
 }
 
@@ -179,9 +180,9 @@ const SplitExample kSplitExamples[] = {
 class SplitExamples : public testing::TestWithParam<SplitExample> {};
 
 TEST_P(SplitExamples, Hold) {
-  SplitDesc desc;
-  desc.axis = GetParam().axis;
-  desc.output_tensors.emplace(GetParam().outputs.size());
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "Axis", GetParam().axis);
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(GetParam().outputs.size()));
   ExpectMoves(desc, {GetParam().input}, GetParam().outputs);
 }
 
@@ -262,12 +263,12 @@ const UnfoldExample kUnfoldExamples[] = {
 class UnfoldExamples : public testing::TestWithParam<UnfoldExample> {};
 
 TEST_P(UnfoldExamples, Hold) {
-  UnfoldDesc desc;
-  desc.window_sizes = GetParam().windows;
-  desc.strides = GetParam().strides;
-  desc.dilations = GetParam().dilations;
-  desc.start_padding = GetParam().start_padding;
-  desc.end_padding = GetParam().end_padding;
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "WindowSizes", GetParam().windows);
+  Set(desc, "Strides", GetParam().strides);
+  Set(desc, "Dilations", GetParam().dilations);
+  Set(desc, "StartPadding", GetParam().start_padding);
+  Set(desc, "EndPadding", GetParam().end_padding);
   ExpectMoves(desc, {GetParam().input}, {GetParam().output});
 }
 

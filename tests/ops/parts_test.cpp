@@ -6,6 +6,7 @@
 #include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -48,9 +49,9 @@ void ExpectJoins(const Parts& parts) {
   for (const int64_t columns : parts.columns) {
     inputs.push_back(Filled(parts.type, Rows(parts.rows, columns, parts.part_gap)));
   }
-  JoinDesc desc;
-  desc.axis = 1;
-  desc.input_tensors.emplace(parts.columns.size());
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "Axis", 1);
+  Set(desc, "InputTensors", std::vector<TensorDesc>(parts.columns.size()));
   const Layout whole = Rows(parts.rows, Sum(parts.columns), parts.whole_gap);
   OperatorCall call = MakeCall(desc, inputs, {TestTensor(parts.type, whole, 3)});
   ASSERT_TRUE(RunsLikeReference(call));
@@ -61,9 +62,9 @@ void ExpectSplits(const Parts& parts) {
   for (const int64_t columns : parts.columns) {
     outputs.emplace_back(parts.type, Rows(parts.rows, columns, parts.part_gap), columns);
   }
-  SplitDesc desc;
-  desc.axis = 1;
-  desc.output_tensors.emplace(parts.columns.size());
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "Axis", 1);
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(parts.columns.size()));
   const Layout whole = Rows(parts.rows, Sum(parts.columns), parts.whole_gap);
   OperatorCall call = MakeCall(desc, {Filled(parts.type, whole)}, outputs);
   ASSERT_TRUE(RunsLikeReference(call));
@@ -146,11 +147,11 @@ int64_t Blocks(const Windows& windows, size_t d) {
 // `gap` elements lie behind each row of the output.
 void ExpectUnfolds(const Windows& windows, DataType type, const Layout& from, int64_t output_stride,
                    int64_t gap) {
-  UnfoldDesc desc;
-  desc.window_sizes = windows.sizes;
-  desc.strides = windows.strides;
-  desc.dilations = windows.dilations;
-  desc.start_padding = desc.end_padding = windows.padding;
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "WindowSizes", windows.sizes);
+  Set(desc, "Strides", windows.strides);
+  Set(desc, "Dilations", windows.dilations);
+  for (const char* field : {"StartPadding", "EndPadding"}) Set(desc, field, windows.padding);
   Dims sizes = {windows.input[0], windows.input[1], 1};
   for (size_t d = 0; d < windows.sizes.size(); ++d) {
     sizes[1] *= windows.sizes[d];

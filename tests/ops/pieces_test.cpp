@@ -28,6 +28,9 @@ std::vector<PiecesCase> PiecesCases() {
       {"JOIN", RandomJoin},
       {"SPLIT", RandomSplit},
       {"UNFOLD", RandomUnfold},
+      {"SLICE1", RandomSlice},
+      {"FILL_VALUE_CONSTANT", RandomFill},
+      {"ADD", [](Engine& engine) { return RandomElementWise(engine, "ELEMENT_WISE_ADD"); }},
       {"REDUCE_SUM", reduce(ReduceFunction::kSum)},
       {"REDUCE_ARGMAX", reduce(ReduceFunction::kArgMax)},
   };
@@ -37,9 +40,7 @@ std::vector<PiecesCase> PiecesCases() {
 void RunInPieces(OperatorCall& call, int64_t max_bytes) {
   std::vector<ConstTensorView> inputs;
   for (const TestTensor& input : call.inputs) inputs.push_back(input.view());
-  std::vector<Dims> sizes;
-  for (const TestTensor& output : call.outputs) sizes.push_back(output.layout().sizes);
-  const Pieces pieces(call.desc, inputs, sizes, call.outputs[0].type(), max_bytes);
+  const Pieces pieces(call.desc, inputs, max_bytes);
 
   std::vector<TestTensor> packed;
   std::vector<std::vector<int>> writes;  // of each byte
@@ -50,14 +51,13 @@ void RunInPieces(OperatorCall& call, int64_t max_bytes) {
   }
   Buffer buffer(pieces.buffer_size());
   for (int64_t i = 0; i < pieces.count(); ++i) {
-    for (const Pieces::Part& part : pieces.Run(i, {buffer.data(), buffer.size()})) {
-      std::vector<int>& written = writes[part.output];
-      const size_t begin = static_cast<size_t>(part.begin);
-      ASSERT_LE(begin + part.bytes.size(), written.size());
-      for (size_t b = 0; b < part.bytes.size(); ++b) ++written[begin + b];
-      std::memcpy(packed[part.output].mutable_view().data + begin, part.bytes.data(),
-                  part.bytes.size());
-    }
+    const Pieces::Part part = pieces.Run(i, {buffer.data(), buffer.size()});
+    std::vector<int>& written = writes[part.output];
+    const size_t begin = static_cast<size_t>(part.begin);
+    ASSERT_LE(begin + part.bytes.size(), written.size());
+    for (size_t b = 0; b < part.bytes.size(); ++b) ++written[begin + b];
+    std::memcpy(packed[part.output].mutable_view().data + begin, part.bytes.data(),
+                part.bytes.size());
   }
   for (size_t i = 0; i < packed.size(); ++i) {
     ASSERT_EQ(writes[i], std::vector<int>(writes[i].size(), 1));

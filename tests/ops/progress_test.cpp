@@ -11,6 +11,7 @@
 #include "core/ops/traffic.h"
 #include "tests/support/case_name.h"
 #include "tests/support/operator_call.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -30,30 +31,30 @@ TestTensor Empty(const Dims& sizes) {
 }
 
 OperatorCall Reduce(ReduceFunction function, std::vector<uint32_t> axes) {
-  ReduceDesc desc;
-  desc.function = function;
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
   Dims sizes{kRows, kColumns};
   for (const uint32_t axis : axes) sizes[axis] = 1;
-  desc.axes = std::move(axes);
+  Set(desc, "Axes", std::move(axes));
   return MakeCall(desc, {Filled({kRows, kColumns})}, {Empty(sizes)});
 }
 
 OperatorCall Join(uint32_t axis, Dims part, Dims whole) {
-  JoinDesc desc;
-  desc.axis = axis;
-  desc.input_tensors.emplace(2);
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "Axis", axis);
+  Set(desc, "InputTensors", std::vector<TensorDesc>(2));
   return MakeCall(desc, {Filled(part), Filled(part)}, {Empty(whole)});
 }
 
 OperatorCall Split(uint32_t axis, Dims part) {
-  SplitDesc desc;
-  desc.axis = axis;
-  desc.output_tensors.emplace(2);
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "Axis", axis);
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(2));
   return MakeCall(desc, {Filled({kRows, kColumns})}, {Empty(part), Empty(part)});
 }
 
 OperatorCall Identity() {
-  return MakeCall(IdentityDesc{}, {Filled({kRows, kColumns})}, {Empty({kRows, kColumns})});
+  return MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {Filled({kRows, kColumns})}, {Empty({kRows, kColumns})});
 }
 
 OperatorCall Transposition() {
@@ -62,16 +63,16 @@ OperatorCall Transposition() {
   const TestTensor turned(DataType::kFloat32, {{kRows, kColumns}, {1, kRows}});
   TestTensor copy = turned;
   CopyElements(input, copy);
-  return MakeCall(IdentityDesc{}, {copy}, {Empty({kRows, kColumns})});
+  return MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {copy}, {Empty({kRows, kColumns})});
 }
 
 OperatorCall Unfold() {
-  UnfoldDesc desc;
-  desc.window_sizes = {2, 2};
-  desc.strides = {1, 1};
-  desc.dilations = {1, 1};
-  desc.start_padding = {0, 0};
-  desc.end_padding = {0, 0};
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "WindowSizes", {2, 2});
+  Set(desc, "Strides", {1, 1});
+  Set(desc, "Dilations", {1, 1});
+  Set(desc, "StartPadding", {0, 0});
+  Set(desc, "EndPadding", {0, 0});
   return MakeCall(desc, {Filled({1, 1, 1025, 1025})}, {Empty({1, 4, 1 << 20})});
 }
 

@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "core/tensor/visit_data_type.h"
+#include "core/ops/support_check.h"
 #include "tests/support/case_name.h"
 #include "tests/support/group_values.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -113,9 +115,9 @@ constexpr int kOneThread[] = {1};
 void CheckAllFunctions(Engine& engine, const std::vector<uint32_t>& axes, const TestTensor& packed,
                        const std::vector<Form>& forms) {
   for (const ReduceFunction function : AllReduceFunctions()) {
-    ReduceDesc desc;
-    desc.function = function;
-    if (!SupportFor(desc)->rows.back().input.Contains(packed.type())) continue;
+    OperatorDesc desc = OperatorNamed("REDUCE");
+    Set(desc, "Function", function);
+    if (!SupportFor(desc)->rows.back().TypesOf(TypeVariable::kT).Contains(packed.type())) continue;
     const DataType index_type = OneOf(engine, TypesOf(types::kInt64s | types::kInt32s));
     OperatorCall call = ReduceCall(function, axes, packed, index_type);
     ASSERT_TRUE(RunsLikeReference(call));

@@ -8,6 +8,7 @@
 #include "tests/support/literal.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -148,9 +149,9 @@ TEST(ReduceExamples, IndexIsFlattenedOverTheReducedAxesOnly) {
       input.memory[static_cast<size_t>(((i0 * 3 + 2) * 4 + i2) * 5 + 4)] = 1;
     }
   }
-  ReduceDesc desc;
-  desc.function = kArgMax;
-  desc.axes = {1, 3};
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", kArgMax);
+  Set(desc, "Axes", {1, 3});
   const Literal output = {kIndex, {2, 1, 4, 1}, std::vector<double>(8, 14)};
   OperatorCall call =
       MakeCall(desc, {ToTensor(input)}, {TestTensor(kIndex, PackedLayout({2, 1, 4, 1}))});
@@ -161,9 +162,9 @@ TEST(ReduceExamples, IndexIsFlattenedOverTheReducedAxesOnly) {
 class ReduceExamples : public testing::TestWithParam<ReduceExample> {};
 
 TEST_P(ReduceExamples, Hold) {
-  ReduceDesc desc;
-  desc.function = GetParam().function;
-  desc.axes = GetParam().axes;
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", GetParam().function);
+  Set(desc, "Axes", GetParam().axes);
   const Literal& output = GetParam().output;
   OperatorCall call = MakeCall(desc, {ToTensor(GetParam().input)},
                                {TestTensor(output.type, PackedLayout(output.sizes))});

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/support_check.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -36,9 +38,9 @@ Dims Reduced(Dims sizes, const std::vector<uint32_t>& axes) {
 class ReduceSweep : public testing::TestWithParam<ReduceFunction> {
  protected:
   void Check(DataType type, const Dims& sizes, const std::vector<uint32_t>& axes) {
-    ReduceDesc desc;
-    desc.function = GetParam();
-    desc.axes = axes;
+    OperatorDesc desc = OperatorNamed("REDUCE");
+    Set(desc, "Function", GetParam());
+    Set(desc, "Axes", axes);
     const DataType output_type = GivesIndex(GetParam()) ? DataType::kUint32 : type;
     for (const Dims& strides : {PackedStrides(sizes), FortranStrides(sizes), Dims{1, 0, 1}}) {
       SCOPED_TRACE(CaseTrace(number_));
@@ -55,10 +57,10 @@ class ReduceSweep : public testing::TestWithParam<ReduceFunction> {
 };
 
 TEST_P(ReduceSweep, AgreesWithReference) {
-  ReduceDesc desc;
-  desc.function = GetParam();
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", GetParam());
   for (const DataType type : {DataType::kFloat32, DataType::kInt32}) {
-    if (!SupportFor(desc)->rows.back().input.Contains(type)) continue;
+    if (!SupportFor(desc)->rows.back().TypesOf(TypeVariable::kT).Contains(type)) continue;
     for (const Dims& sizes : SmallShapes()) {
       for (unsigned set = 0; set < 8; ++set) Check(type, sizes, AxesOf(set));
     }

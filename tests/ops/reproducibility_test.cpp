@@ -14,6 +14,7 @@
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -137,41 +138,41 @@ struct LargeCase {
   friend void PrintTo(const LargeCase& large, std::ostream* out) { *out << large.name; }
 };
 
-IdentityDesc ScaledBy(float scale, float bias) {
-  IdentityDesc desc;
-  desc.scale_bias = ScaleBias{scale, bias};
+OperatorDesc ScaledBy(float scale, float bias) {
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "ScaleBias", ScaleBias{scale, bias});
   return desc;
 }
 
-JoinDesc JoinAlong(uint32_t axis) {
-  JoinDesc desc;
-  desc.axis = axis;
-  desc.input_tensors.emplace(3);
+OperatorDesc JoinAlong(uint32_t axis) {
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "Axis", axis);
+  Set(desc, "InputTensors", std::vector<TensorDesc>(3));
   return desc;
 }
 
-SplitDesc SplitAlong(uint32_t axis) {
-  SplitDesc desc;
-  desc.axis = axis;
-  desc.output_tensors.emplace(3);
+OperatorDesc SplitAlong(uint32_t axis) {
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "Axis", axis);
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(3));
   return desc;
 }
 
-ReduceDesc ReduceAlong(ReduceFunction function, uint32_t axis) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.axes = {axis};
+OperatorDesc ReduceAlong(ReduceFunction function, uint32_t axis) {
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "Axes", {axis});
   return desc;
 }
 
-UnfoldDesc Windows(const std::vector<uint32_t>& sizes) {
-  UnfoldDesc desc;
+OperatorDesc Windows(const std::vector<uint32_t>& sizes) {
+  OperatorDesc desc = OperatorNamed("UNFOLD");
   const std::vector<uint32_t> ones(sizes.size(), 1);
-  desc.window_sizes = sizes;
-  desc.strides = ones;
-  desc.dilations = ones;
-  desc.start_padding = ones;
-  desc.end_padding = ones;
+  Set(desc, "WindowSizes", sizes);
+  Set(desc, "Strides", ones);
+  Set(desc, "Dilations", ones);
+  Set(desc, "StartPadding", ones);
+  Set(desc, "EndPadding", ones);
   return desc;
 }
 
@@ -179,10 +180,10 @@ std::vector<LargeCase> LargeCases() {
   using enum DataType;
   using enum ReduceFunction;
   return {
-      {"CopyOfRows", IdentityDesc(), {{kInt64, {4001, 527}, {530, 1}}}, {{kInt64, {4001, 527}}}},
-      {"Transpose1", IdentityDesc(), {{kUint8, {4099, 4100}, {1, 4099}}}, {{kUint8, {4099, 4100}}}},
+      {"CopyOfRows", OperatorNamed("ELEMENT_WISE_IDENTITY"), {{kInt64, {4001, 527}, {530, 1}}}, {{kInt64, {4001, 527}}}},
+      {"Transpose1", OperatorNamed("ELEMENT_WISE_IDENTITY"), {{kUint8, {4099, 4100}, {1, 4099}}}, {{kUint8, {4099, 4100}}}},
       {"Transpose4",
-       IdentityDesc(),
+       OperatorNamed("ELEMENT_WISE_IDENTITY"),
        {{kFloat32, {2049, 2050}, {1, 2049}}},
        {{kFloat32, {2049, 2050}}}},
       {"ScaleBias4", ScaledBy(-1.5f, 0.3f), {{kFloat32, {4200001}}}, {{kFloat32, {4200001}}}},

@@ -4,6 +4,7 @@
 
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -33,9 +34,9 @@ TEST(RoundTrip, SplitUndoesJoin) {
     OperatorCall join = RandomJoin(engine);
     join.Run();
 
-    SplitDesc desc;
-    desc.axis = std::get<JoinDesc>(join.desc).axis;
-    desc.output_tensors.emplace(join.inputs.size());
+    OperatorDesc desc = OperatorNamed("SPLIT");
+    Set(desc, "Axis", join.desc[kAxis]);
+    Set(desc, "OutputTensors", std::vector<TensorDesc>(join.inputs.size()));
     OperatorCall split = MakeCall(desc, join.outputs, OutputsLike(engine, join.inputs));
     split.Run();
     ExpectSameElements(split.outputs, join.inputs);
@@ -49,9 +50,9 @@ TEST(RoundTrip, JoinUndoesSplit) {
     OperatorCall split = RandomSplit(engine);
     split.Run();
 
-    JoinDesc desc;
-    desc.axis = std::get<SplitDesc>(split.desc).axis;
-    desc.input_tensors.emplace(split.outputs.size());
+    OperatorDesc desc = OperatorNamed("JOIN");
+    Set(desc, "Axis", split.desc[kAxis]);
+    Set(desc, "InputTensors", std::vector<TensorDesc>(split.outputs.size()));
     OperatorCall join = MakeCall(desc, split.outputs, OutputsLike(engine, split.inputs));
     join.Run();
     ExpectSameElements(join.outputs, split.inputs);

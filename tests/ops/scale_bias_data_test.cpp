@@ -8,6 +8,7 @@
 #include "tests/support/float_families.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/settings.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -71,8 +72,8 @@ OperatorCall CallFor(Engine& engine, DataType type, const Trap<T>& trap) {
                          : OneIn(engine, 4) ? engine()
                                             : bits);
   }
-  IdentityDesc desc;
-  desc.scale_bias = trap.factors;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "ScaleBias", trap.factors);
   return MakeCall(desc, {input}, {TestTensor(type, layout, UniformInt(engine, 0, 3))});
 }
 
@@ -114,8 +115,8 @@ TEST(ScaleBiasData, EveryFloat16) {
   }
   for (const ScaleBias& factors :
        {ScaleBias{1.0f, 0x1p-24f}, ScaleBias{1.00048828f, 0x1p-149f}, ScaleBias{3.0f, -1e-7f}}) {
-    IdentityDesc desc;
-    desc.scale_bias = factors;
+    OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+    Set(desc, "ScaleBias", factors);
     ExpectReferenceOnEveryIsa(
         MakeCall(desc, {input}, {TestTensor(DataType::kFloat16, input.layout())}));
   }
@@ -146,8 +147,8 @@ TEST(ScaleBiasData, ProductOfIntegerIsRoundedBeforeTheSum) {
     for (int64_t i = 0; i < 37; ++i) {
       reference::SetBitsAt(input.mutable_view(), {i}, reference::ToBits(x));
     }
-    IdentityDesc desc;
-    desc.scale_bias = ScaleBias{static_cast<float>(scale), static_cast<float>(bias)};
+    OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+    Set(desc, "ScaleBias", ScaleBias{static_cast<float>(scale), static_cast<float>(bias)});
     const TestTensor output(DataType::kInt32, input.layout());
     ASSERT_NO_FATAL_FAILURE(ExpectReferenceOnEveryIsa(MakeCall(desc, {input}, {output})));
   }

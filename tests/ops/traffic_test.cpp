@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -25,7 +26,7 @@ Traffic TrafficFor(OperatorDesc desc) {
   std::vector<TensorView> outputs;
   for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(desc))) {
     const TensorView view{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)};
-    if (slot.role == TensorRole::kInput) {
+    if (slot.role() == TensorRole::kInput) {
       inputs.push_back(AsConst(view));
     } else {
       outputs.push_back(view);
@@ -35,45 +36,45 @@ Traffic TrafficFor(OperatorDesc desc) {
 }
 
 OperatorDesc Identity(Numbers sizes, std::optional<Numbers> strides) {
-  IdentityDesc desc;
-  desc.input_tensor = Desc(DataType::kFloat32, std::move(sizes), std::move(strides));
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, std::move(sizes), std::move(strides)));
   return desc;
 }
 
 OperatorDesc JoinOf(Numbers first, Numbers second, uint32_t axis) {
-  JoinDesc desc;
-  desc.input_tensors = {Desc(DataType::kFloat16, std::move(first)),
-                        Desc(DataType::kFloat16, std::move(second))};
-  desc.axis = axis;
+  OperatorDesc desc = OperatorNamed("JOIN");
+  Set(desc, "InputTensors", {Desc(DataType::kFloat16, std::move(first)),
+                        Desc(DataType::kFloat16, std::move(second))});
+  Set(desc, "Axis", axis);
   return desc;
 }
 
 OperatorDesc SplitOf(Numbers sizes, uint32_t axis, uint32_t parts) {
-  SplitDesc desc;
-  desc.input_tensor = Desc(DataType::kInt64, std::move(sizes));
-  desc.output_tensors.emplace(parts);
-  desc.axis = axis;
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  Set(desc, "InputTensor", Desc(DataType::kInt64, std::move(sizes)));
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(parts));
+  Set(desc, "Axis", axis);
   return desc;
 }
 
 OperatorDesc ReduceOf(ReduceFunction function, Numbers sizes, std::optional<Numbers> strides,
                       Numbers axes) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.input_tensor = Desc(DataType::kFloat16, std::move(sizes), std::move(strides));
-  desc.axes = std::move(axes);
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "InputTensor", Desc(DataType::kFloat16, std::move(sizes), std::move(strides)));
+  Set(desc, "Axes", std::move(axes));
   return desc;
 }
 
 // One channel of 10 positions.
 OperatorDesc UnfoldOf(uint32_t window, uint32_t stride, uint32_t dilation, uint32_t padding) {
-  UnfoldDesc desc;
-  desc.input_tensor = Desc(DataType::kUint8, {1, 1, 10});
-  desc.window_sizes = {window};
-  desc.strides = {stride};
-  desc.dilations = {dilation};
-  desc.start_padding = {padding};
-  desc.end_padding = {padding};
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "InputTensor", Desc(DataType::kUint8, {1, 1, 10}));
+  Set(desc, "WindowSizes", {window});
+  Set(desc, "Strides", {stride});
+  Set(desc, "Dilations", {dilation});
+  Set(desc, "StartPadding", {padding});
+  Set(desc, "EndPadding", {padding});
   return desc;
 }
 

@@ -1,5 +1,5 @@
 // The oracle: what each operator's rules make of one output element. Written from the rules, index
-// by index; shares the descs and core/tensor/ with the engine and nothing else.
+// by index; shares descriptors and core/tensor/ with the engine and nothing else.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace dmlop::reference {
 
-// The element at `index` of output number `output`. The desc is complete and valid; the inputs'
-// layouts are their own.
-Expectation ExpectedAt(const IdentityDesc& desc, std::span<const ConstTensorView> inputs,
-                       size_t output, const Dims& index);
-Expectation ExpectedAt(const JoinDesc& desc, std::span<const ConstTensorView> inputs, size_t output,
-                       const Dims& index);
-Expectation ExpectedAt(const SplitDesc& desc, std::span<const ConstTensorView> inputs,
-                       size_t output, const Dims& index);
-Expectation ExpectedAt(const ReduceDesc& desc, std::span<const ConstTensorView> inputs,
-                       size_t output, const Dims& index);
-Expectation ExpectedAt(const UnfoldDesc& desc, std::span<const ConstTensorView> inputs,
+// The element at `index` of output number `output`. The descriptor is complete and valid; the
+// inputs' layouts are their own.
+Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index);
 
-inline Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
-                              size_t output, const Dims& index) {
-  return std::visit([&](const auto& d) { return ExpectedAt(d, inputs, output, index); }, desc);
-}
+// The oracle of one operator.
+using Oracle = Expectation (*)(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
+                               size_t output, const Dims& index);
+struct NamedOracle {
+  std::string_view name;
+  Oracle oracle;
+};
+
+// As each source of this folder has them.
+std::span<const NamedOracle> ElementWiseOracles();
+std::span<const NamedOracle> MovementOracles();
+std::span<const NamedOracle> ReductionOracles();
 
 }  // namespace dmlop::reference

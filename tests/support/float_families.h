@@ -13,12 +13,12 @@ namespace dmlop {
 using Values = std::vector<double>;
 
 // A kind of operand, drawn in the range of T; the caller rounds it to T.
-struct Family {
+struct FloatFamily {
   const char* name;
   double (*draw)(Engine& engine, double max, double least);
 };
 
-inline constexpr Family kFamilies[] = {
+inline constexpr FloatFamily kFamilies[] = {
     {"uniform", [](Engine& engine, double, double) { return Uniform(engine, -1.0, 1.0); }},
     {"normal", [](Engine& engine, double,
                   double) { return std::normal_distribution<double>(0.0, 1.0)(engine); }},
@@ -42,7 +42,7 @@ inline constexpr Family kFamilies[] = {
 };
 
 template <typename T>
-double Draw(const Family& family, Engine& engine) {
+double Draw(const FloatFamily& family, Engine& engine) {
   const double least = std::ldexp(1.0, Format<T>::kLeastExponent);
   return ToDouble(FromDouble<T>(family.draw(engine, Format<T>::kMax, least)));
 }

@@ -3,36 +3,48 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/ops/field_visitor.h"
+#include <cstring>
+
 #include "tests/reference/element.h"
 #include "tests/reference/operators.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
 
-// Writes the fields that are not tensors.
-struct FieldPrinter : FieldVisitor {
-  std::string text;
+// A field that is not a tensor.
+struct ValuePrinter {
+  const Field& field;
 
-  template <typename E>
-  void Enum(std::string_view, std::string_view, std::span<const std::string_view> names, E& field) {
-    text += fmt::format(" {}", names[static_cast<size_t>(*field)]);
+  template <typename T>
+  std::string operator()(const T& value) const {
+    if constexpr (std::is_same_v<T, ScaleBias>) {
+      return fmt::format(" Scale {:a} Bias {:a}", value.scale, value.bias);
+    } else if constexpr (std::is_same_v<T, Size2d>) {
+      return fmt::format(" {} {} x {}", field.name, value.width, value.height);
+    } else if constexpr (std::is_same_v<T, Scalar>) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, value.bytes.data(), sizeof bits);
+      return fmt::format(" {} {:#x}", field.name, bits);
+    } else if constexpr (std::is_same_v<T, uint32_t>) {
+      if (field.kind == FieldKind::kEnum) return fmt::format(" {}", field.names.names[value]);
+      return fmt::format(" {} {}", field.name, value);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return fmt::format(" {} {}", field.name, value);
+    } else {
+      return "";
+    }
   }
-  template <typename N>
-  void Number(std::string_view name, N& number) {
-    text += fmt::format(" {} {}", name, *number);
-  }
-  template <typename A>
-  void Numbers(std::string_view name, A& array) {
-    text += fmt::format(" {} {}", name, ToString(*array));
-  }
-  template <typename S>
-  void ScaleAndBias(std::string_view, S& field) {
-    if (field) text += fmt::format(" Scale {:a} Bias {:a}", field->scale, field->bias);
+  template <typename T>
+  std::string operator()(const std::vector<T>& values) const {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return fmt::format(" {} {{{}}}", field.name, fmt::join(values, ", "));
+    }
+    return "";
   }
 };
 
-std::vector<ConstTensorView> InputViews(const OperatorCall& call) {
+std::vector<ConstTensorView> ViewsOf(const OperatorCall& call) {
   std::vector<ConstTensorView> views;
   for (const TestTensor& input : call.inputs) views.push_back(input.view());
   return views;
@@ -40,7 +52,8 @@ std::vector<ConstTensorView> InputViews(const OperatorCall& call) {
 
 testing::AssertionResult IsValid(const OperatorCall& call) {
   Diagnostics diagnostics;
-  Validate(call.desc, kHighestFeatureLevel, diagnostics);
+  OperatorDesc desc = call.desc;
+  Check(desc, kHighestFeatureLevel, diagnostics);
   if (!diagnostics.has_errors()) return testing::AssertionSuccess();
   const Diagnostic& first = diagnostics.list().front();
   return testing::AssertionFailure()
@@ -49,7 +62,7 @@ testing::AssertionResult IsValid(const OperatorCall& call) {
 
 // Empty, or what the first wrong element is.
 std::string FirstMismatch(const OperatorCall& call, size_t output) {
-  const std::vector<ConstTensorView> inputs = InputViews(call);
+  const std::vector<ConstTensorView> inputs = ViewsOf(call);
   const ConstTensorView actual = call.outputs[output].view();
   std::string mismatch;
   reference::ForEachIndex(actual.layout.sizes, [&](const Dims& index) {
@@ -71,7 +84,7 @@ OperatorCall MakeCall(OperatorDesc desc, std::vector<TestTensor> inputs,
   size_t output = 0;
   for (const MutableTensorSlot& slot : TensorSlots(desc)) {
     *slot.desc =
-        slot.role == TensorRole::kInput ? inputs[input++].Desc() : outputs[output++].Desc();
+        slot.role() == TensorRole::kInput ? inputs[input++].Desc() : outputs[output++].Desc();
   }
   Complete(desc);
   return {std::move(desc), std::move(inputs), std::move(outputs)};
@@ -80,11 +93,14 @@ OperatorCall MakeCall(OperatorDesc desc, std::vector<TestTensor> inputs,
 void OperatorCall::Run() {
   std::vector<TensorView> output_views;
   for (TestTensor& output : outputs) output_views.push_back(output.mutable_view());
-  dmlop::Run(desc, InputViews(*this), output_views);
+  dmlop::Run(desc, ViewsOf(*this), output_views);
 }
 
 std::string ToString(const OperatorCall& call) {
-  std::string text = std::string(Name(call.desc)) + VisitAllFields(call.desc, FieldPrinter()).text;
+  std::string text(call.desc.name());
+  for (size_t i = 0; i < call.desc.fields().size(); ++i) {
+    text += std::visit(ValuePrinter{*call.desc.fields()[i]}, call.desc.values()[i]);
+  }
   for (const TestTensor& input : call.inputs) text += fmt::format("\n  from {}", ToString(input));
   for (const TestTensor& output : call.outputs) text += fmt::format("\n  to {}", ToString(output));
   return text;
@@ -118,10 +134,14 @@ testing::AssertionResult RunsLikeReference(OperatorCall& call) {
 testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call) {
   TestTensor tensor = call.outputs[0];
   CopyElements(call.inputs[0], tensor);
-  OperatorCall apart = MakeCall(call.desc, {tensor}, call.outputs);
+  OperatorCall apart = call;
+  apart.inputs[0] = tensor;
+  apart = MakeCall(apart.desc, apart.inputs, apart.outputs);
   if (const auto right = RunsLikeReference(apart); !right) return right;
 
-  Run(apart.desc, std::vector{tensor.view()}, std::vector{tensor.mutable_view()});
+  std::vector<ConstTensorView> inputs = ViewsOf(apart);
+  inputs[0] = tensor.view();
+  Run(apart.desc, inputs, std::vector{tensor.mutable_view()});
   if (!HaveSameElements(tensor, apart.outputs[0])) {
     return testing::AssertionFailure() << ToString(apart) << ": differs in place";
   }

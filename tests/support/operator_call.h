@@ -35,8 +35,8 @@ testing::AssertionResult OutputsMatchReference(const OperatorCall& call);
 // neither inputs nor gaps were written.
 testing::AssertionResult RunsLikeReference(OperatorCall& call);
 
-// The same for a call of IDENTITY with one layout, that of its output, once apart and once with the
-// output in the input's place.
+// The same with the first input in the layout of the output, once apart and once with the output in
+// its place.
 testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call);
 
 }  // namespace dmlop

@@ -1,8 +1,11 @@
 #include "tests/support/random_calls.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
+#include "core/ops/support_check.h"
+#include "tests/support/desc.h"
 #include "tests/support/float_families.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
@@ -13,9 +16,15 @@ namespace {
 constexpr int64_t kMaxElements = 2000;
 
 // What the newest row of the operator's table allows.
-template <typename Desc>
-const SupportRow& RowOf(const Desc& desc) {
+const SupportRow& RowOf(const OperatorDesc& desc) {
   return SupportFor(desc)->rows.back();
+}
+
+DataTypeSet InputTypes(const SupportRow& row) {
+  return row.TypesOf(TypeVariable::kT);
+}
+DataTypeSet OutputTypes(const SupportRow& row) {
+  return row.TypesOf(TypeVariable::kU);
 }
 
 DataType RandomType(Engine& engine, DataTypeSet set) {
@@ -41,8 +50,8 @@ float RandomFactor(Engine& engine) {
 
 OperatorCall IdentityWith(Engine& engine, const std::optional<ScaleBias>& scale_bias,
                           DataTypeSet types) {
-  IdentityDesc desc;
-  desc.scale_bias = scale_bias;
+  OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
+  Set(desc, "ScaleBias", scale_bias);
   const DataType type = RandomType(engine, types);
   const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
   TestTensor input = RandomInput(engine, type, sizes);
@@ -82,14 +91,14 @@ std::vector<uint32_t> RandomNumbers(Engine& engine, size_t count, int low, int h
   return numbers;
 }
 
-UnfoldDesc RandomWindows(Engine& engine, size_t count) {
-  UnfoldDesc desc;
-  desc.window_sizes = RandomNumbers(engine, count, 1, count > 3 ? 2 : 4);
-  desc.strides = RandomNumbers(engine, count, 1, 3);
-  desc.dilations = RandomNumbers(engine, count, 1, 3);
+OperatorDesc RandomWindows(Engine& engine, size_t count) {
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "WindowSizes", RandomNumbers(engine, count, 1, count > 3 ? 2 : 4));
+  Set(desc, "Strides", RandomNumbers(engine, count, 1, 3));
+  Set(desc, "Dilations", RandomNumbers(engine, count, 1, 3));
   const int padding = OneIn(engine, 3) ? 0 : OneIn(engine, 4) ? 12 : 3;
-  desc.start_padding = RandomNumbers(engine, count, 0, padding);
-  desc.end_padding = RandomNumbers(engine, count, 0, padding);
+  Set(desc, "StartPadding", RandomNumbers(engine, count, 0, padding));
+  Set(desc, "EndPadding", RandomNumbers(engine, count, 0, padding));
   return desc;
 }
 
@@ -120,7 +129,7 @@ std::vector<DataType> TypesOf(DataTypeSet set) {
 }
 
 OperatorCall RandomIdentity(Engine& engine) {
-  return IdentityWith(engine, std::nullopt, RowOf(IdentityDesc()).input);
+  return IdentityWith(engine, std::nullopt, InputTypes(RowOf(OperatorNamed("ELEMENT_WISE_IDENTITY"))));
 }
 
 OperatorCall RandomScaleBias(Engine& engine) {
@@ -129,59 +138,105 @@ OperatorCall RandomScaleBias(Engine& engine) {
 }
 
 OperatorCall RandomJoin(Engine& engine) {
-  JoinDesc desc;
-  const DataType type = RandomType(engine, RowOf(desc).input);
+  OperatorDesc desc = OperatorNamed("JOIN");
+  const DataType type = RandomType(engine, InputTypes(RowOf(desc)));
   const Parts parts = RandomParts(engine, RandomRank(engine, RowOf(desc)));
-  desc.axis = parts.axis;
-  desc.input_tensors.emplace(parts.sizes.size());
+  Set(desc, "Axis", parts.axis);
+  Set(desc, "InputTensors", std::vector<TensorDesc>(parts.sizes.size()));
   std::vector<TestTensor> inputs;
   for (const Dims& sizes : parts.sizes) inputs.push_back(RandomInput(engine, type, sizes));
   return MakeCall(desc, std::move(inputs), {RandomOutput(engine, type, parts.whole)});
 }
 
 OperatorCall RandomSplit(Engine& engine) {
-  SplitDesc desc;
-  const DataType type = RandomType(engine, RowOf(desc).input);
+  OperatorDesc desc = OperatorNamed("SPLIT");
+  const DataType type = RandomType(engine, InputTypes(RowOf(desc)));
   const Parts parts = RandomParts(engine, RandomRank(engine, RowOf(desc)));
-  desc.axis = parts.axis;
-  desc.output_tensors.emplace(parts.sizes.size());
+  Set(desc, "Axis", parts.axis);
+  Set(desc, "OutputTensors", std::vector<TensorDesc>(parts.sizes.size()));
   std::vector<TestTensor> outputs;
   for (const Dims& sizes : parts.sizes) outputs.push_back(RandomOutput(engine, type, sizes));
   return MakeCall(desc, {RandomInput(engine, type, parts.whole)}, std::move(outputs));
 }
 
 OperatorCall RandomReduce(Engine& engine, ReduceFunction function) {
-  ReduceDesc desc;
-  desc.function = function;
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
   const SupportRow& row = RowOf(desc);
-  const DataType type = RandomType(engine, row.input);
-  const DataType output_type = row.output.empty() ? type : RandomType(engine, row.output);
+  const DataType type = RandomType(engine, InputTypes(row));
+  const DataType output_type = OutputTypes(row).empty() ? type : RandomType(engine, OutputTypes(row));
   const Dims sizes = RandomSizes(engine, RandomRank(engine, row), kMaxElements);
-  desc.axes = RandomAxes(engine, sizes.size());
+  Set(desc, "Axes", RandomAxes(engine, sizes.size()));
   Dims output_sizes = sizes;
-  for (const uint32_t axis : *desc.axes) output_sizes[axis] = 1;
+  for (const uint32_t axis : Get<std::vector<uint32_t>>(desc, "Axes")) output_sizes[axis] = 1;
   TestTensor input = RandomInput(engine, type, sizes);
   return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, output_type, output_sizes)});
 }
 
 OperatorCall RandomUnfold(Engine& engine) {
-  UnfoldDesc desc;
+  OperatorDesc desc = OperatorNamed("UNFOLD");
   const SupportRow& row = RowOf(desc);
-  const DataType type = RandomType(engine, row.input);
+  const DataType type = RandomType(engine, InputTypes(row));
   Dims sizes;
   do {
     sizes = RandomSizes(engine, RandomRank(engine, row), kMaxElements / 4);
     desc = RandomWindows(engine, sizes.size() - 2);
-    desc.input_tensor.data_type = type;
-    desc.input_tensor.sizes = SizesOf(sizes);
+    TensorDesc input;
+    input.data_type = type;
+    input.sizes = SizesOf(sizes);
+    desc.set(kInputTensor, input);
     Complete(desc);
-  } while (!IsSmall(desc.output_tensor));
+  } while (!IsSmall(desc[kOutputTensor]));
 
   Dims output_sizes;
   if (OneIn(engine, 2)) output_sizes = Dims::Filled(sizes.size() - 3, 1);
-  for (const uint32_t size : *desc.output_tensor.sizes) output_sizes.push_back(size);
+  for (const uint32_t size : *desc[kOutputTensor].sizes) output_sizes.push_back(size);
   TestTensor input = RandomInput(engine, type, sizes);
   return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, type, output_sizes)});
+}
+
+OperatorCall RandomElementWise(Engine& engine, std::string_view name) {
+  const OperatorDesc desc = OperatorNamed(name);
+  const DataType type = RandomType(engine, InputTypes(RowOf(desc)));
+  const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
+  std::vector<TestTensor> inputs;
+  for (size_t i = 0; i < TensorSlots(desc, TensorRole::kInput).size(); ++i) {
+    inputs.push_back(RandomInput(engine, type, sizes));
+  }
+  return MakeCall(desc, std::move(inputs), {RandomOutput(engine, type, sizes)});
+}
+
+OperatorCall RandomSlice(Engine& engine) {
+  OperatorDesc desc = OperatorNamed("SLICE1");
+  const DataType type = RandomType(engine, InputTypes(RowOf(desc)));
+  const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
+  std::vector<uint32_t> offsets, windows;
+  std::vector<int32_t> strides;
+  Dims output_sizes;
+  for (const int64_t size : sizes) {
+    const int window = UniformInt(engine, 1, static_cast<int>(size));
+    const int step = UniformInt(engine, 1, 4);
+    windows.push_back(static_cast<uint32_t>(window));
+    offsets.push_back(static_cast<uint32_t>(UniformInt(engine, 0, static_cast<int>(size) - window)));
+    strides.push_back(OneIn(engine, 2) ? -step : step);
+    const int most = (window - 1) / step + 1;
+    output_sizes.push_back(OneIn(engine, 5) ? UniformInt(engine, 1, most) : most);
+  }
+  Set(desc, "InputWindowOffsets", offsets);
+  Set(desc, "InputWindowSizes", windows);
+  Set(desc, "InputWindowStrides", strides);
+  TestTensor input = RandomInput(engine, type, sizes);
+  return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, type, output_sizes)});
+}
+
+OperatorCall RandomFill(Engine& engine) {
+  OperatorDesc desc = OperatorNamed("FILL_VALUE_CONSTANT");
+  Scalar value{RandomType(engine, InputTypes(RowOf(desc))), {}};
+  const uint64_t bits = engine();
+  std::memcpy(value.bytes.data(), &bits, ByteWidth(value.type));
+  Set(desc, "Value", value);
+  const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
+  return MakeCall(desc, {}, {RandomOutput(engine, value.type, sizes)});
 }
 
 std::vector<RandomOperator> RandomOperators() {
@@ -194,6 +249,11 @@ std::vector<RandomOperator> RandomOperators() {
     operators.push_back({"REDUCE_" + std::string(Name(function)),
                          [function](Engine& engine) { return RandomReduce(engine, function); }});
   }
+  for (const std::string name : {"ELEMENT_WISE_ABS", "ELEMENT_WISE_ADD"}) {
+    operators.push_back({name, [name](Engine& engine) { return RandomElementWise(engine, name); }});
+  }
+  operators.push_back({"SLICE1", RandomSlice});
+  operators.push_back({"FILL_VALUE_CONSTANT", RandomFill});
   return operators;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/operator_call.h"
@@ -19,6 +20,9 @@ OperatorCall RandomJoin(Engine& engine);
 OperatorCall RandomSplit(Engine& engine);
 OperatorCall RandomReduce(Engine& engine, ReduceFunction function);
 OperatorCall RandomUnfold(Engine& engine);
+OperatorCall RandomElementWise(Engine& engine, std::string_view name);
+OperatorCall RandomSlice(Engine& engine);
+OperatorCall RandomFill(Engine& engine);
 
 struct RandomOperator {
   std::string name;

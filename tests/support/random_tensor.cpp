@@ -46,7 +46,7 @@ T SpecialValue(Engine& engine) {
 
 // All bit patterns for integers.
 template <typename T>
-T OfFamily(const Family& family, Engine& engine) {
+T OfFamily(const FloatFamily& family, Engine& engine) {
   if constexpr (kIsFloat<T>) {
     return FromDouble<T>(Draw<T>(family, engine));
   } else {

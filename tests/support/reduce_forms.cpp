@@ -3,14 +3,15 @@
 #include "tests/support/group_values.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 
 OperatorCall ReduceCall(ReduceFunction function, const std::vector<uint32_t>& axes,
                         const TestTensor& input, DataType index_type) {
-  ReduceDesc desc;
-  desc.function = function;
-  desc.axes = axes;
+  OperatorDesc desc = OperatorNamed("REDUCE");
+  Set(desc, "Function", function);
+  Set(desc, "Axes", axes);
   const DataType type = GivesIndex(function) ? index_type : input.type();
   const Layout layout = PackedLayout(ReducedSizes(input.layout().sizes, axes));
   return MakeCall(desc, {input}, {TestTensor(type, layout)});

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/reduce.h"
+#include "core/ops/reduce_function.h"
 
 namespace dmlop {
 
@@ -16,10 +16,6 @@ inline std::vector<ReduceFunction> AllReduceFunctions() {
     functions.push_back(static_cast<ReduceFunction>(i));
   }
   return functions;
-}
-
-inline bool GivesIndex(ReduceFunction function) {
-  return function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
 }
 
 inline std::string FunctionName(const testing::TestParamInfo<ReduceFunction>& info) {

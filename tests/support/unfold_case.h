@@ -6,6 +6,7 @@
 
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
+#include "tests/support/desc.h"
 
 namespace dmlop {
 
@@ -19,12 +20,12 @@ struct UnfoldCase {
 
 // Of a random input, with packed tensors; the output lies `offset` elements into its memory.
 inline OperatorCall UnfoldCall(const UnfoldCase& c, int64_t offset, Engine& engine) {
-  UnfoldDesc desc;
-  desc.window_sizes = c.windows;
-  desc.strides = c.strides;
-  desc.dilations = c.dilations;
-  desc.start_padding = c.start_padding;
-  desc.end_padding = c.end_padding;
+  OperatorDesc desc = OperatorNamed("UNFOLD");
+  Set(desc, "WindowSizes", c.windows);
+  Set(desc, "Strides", c.strides);
+  Set(desc, "Dilations", c.dilations);
+  Set(desc, "StartPadding", c.start_padding);
+  Set(desc, "EndPadding", c.end_padding);
   TestTensor input(c.type, PackedLayout(c.sizes), 1);
   FillRandomly(engine, input);
   int64_t taps = 1;

@@ -1,0 +1,119 @@
+// Element-wise functions beside a copy of as many bytes.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "bench/limits.h"
+#include "core/engine/element_wise/loop.h"
+
+namespace dmlop {
+namespace {
+
+using enum DataType;
+using enum ElementWiseFunction;
+
+// How inputs but the first lie.
+enum class Form { kPacked, kScalar, kRow, kColumn, kTransposed };
+
+Layout LayoutFor(Form form, const Dims& sizes) {
+  switch (form) {
+    case Form::kScalar:
+      return {sizes, {0, 0}};
+    case Form::kRow:
+      return {sizes, {0, 1}};
+    case Form::kColumn:
+      return {sizes, {1, 0}};
+    case Form::kTransposed:
+      return {sizes, {1, sizes[0]}};
+    default:
+      return PackedLayout(sizes);
+  }
+}
+
+// Bytes that are read and written, each once.
+int64_t BytesOf(const Layout& layout, DataType type) {
+  int64_t count = 1;
+  for (size_t d = 0; d < layout.rank(); ++d) count *= layout.strides[d] != 0 ? layout.sizes[d] : 1;
+  return count * static_cast<int64_t>(ByteWidth(type));
+}
+
+struct Row {
+  ElementWiseFunction function;
+  std::vector<DataType> inputs;
+  DataType output;
+  Form form = Form::kPacked;
+};
+
+void Element(benchmark::State& state, const Row& row, int64_t bytes, int64_t columns) {
+  const int64_t count = bytes / static_cast<int64_t>(ByteWidth(row.output));
+  const Dims sizes = {count / columns, columns};
+  ElementWiseCall call;
+  call.function = row.function;
+  call.parameters = {{-0.5, 0.5, 0}, {-5, 5}};
+  std::vector<Buffer> buffers;
+  std::vector<ConstTensorView> inputs;
+  int64_t moved = 0;
+  for (const DataType type : row.inputs) {
+    const Layout layout = LayoutFor(inputs.empty() ? Form::kPacked : row.form, sizes);
+    const int64_t needed = BytesOf(layout, type);
+    buffers.emplace_back(static_cast<size_t>(needed));
+    FillWithSampleValues(type, {buffers.back().data(), buffers.back().size()});
+    inputs.push_back({buffers.back().data(), type, layout});
+    moved += needed;
+  }
+  Buffer result(static_cast<size_t>(bytes));
+  moved += bytes;
+  const TensorView output{result.data(), row.output, PackedLayout(sizes)};
+  for (auto _ : state) ComputeElements(call, inputs, output);
+  state.SetBytesProcessed(state.iterations() * moved);
+}
+
+constexpr int64_t kLarge = 1 << 28;
+
+#define DMLOP_ELEMENT(name, ...)                                      \
+  BENCHMARK_CAPTURE(Element, name, Row{__VA_ARGS__}, kLarge, 1 << 12) \
+      ->MeasureProcessCPUTime()                                       \
+      ->UseRealTime()
+
+void CopyLimit(benchmark::State& state) {
+  LimitWorkload workload(kLimitWays[0]);
+  for (auto _ : state) workload.Run();
+  state.SetBytesProcessed(state.iterations() * workload.bytes());
+}
+BENCHMARK(CopyLimit)->MeasureProcessCPUTime()->UseRealTime();
+
+DMLOP_ELEMENT(ABS, kAbs, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(ADD, kAdd, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(MULTIPLY, kMultiply, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(MAX, kMax, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(CLIP, kClip, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(RELU, kRelu, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(LINEAR, kLinear, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(SOFTSIGN, kSoftsign, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(IF, kIf, {kFloat32, kFloat32, kUint8}, kFloat32);
+DMLOP_ELEMENT(LESS_THAN, kLessThan, {kFloat32, kFloat32}, kUint32);
+DMLOP_ELEMENT(BIT_AND, kBitAnd, {kUint32, kUint32}, kUint32);
+DMLOP_ELEMENT(CAST_FLOAT16, kCast, {kFloat32}, kFloat16);
+DMLOP_ELEMENT(CAST_FROM_FLOAT16, kCast, {kFloat16}, kFloat32);
+DMLOP_ELEMENT(CAST_FROM_UINT8, kCast, {kUint8}, kFloat32);
+DMLOP_ELEMENT(CAST_TO_INT32, kCast, {kFloat32}, kInt32);
+DMLOP_ELEMENT(ADD_Scalar, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kScalar);
+DMLOP_ELEMENT(ADD_Row, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow);
+DMLOP_ELEMENT(ADD_Column, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kColumn);
+DMLOP_ELEMENT(ADD_Transposed, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kTransposed);
+DMLOP_ELEMENT(ADD_FLOAT16, kAdd, {kFloat16, kFloat16}, kFloat16);
+DMLOP_ELEMENT(ADD_FLOAT16_Row, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kRow);
+DMLOP_ELEMENT(ADD_FLOAT16_Column, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kColumn);
+DMLOP_ELEMENT(ADD_INT8, kAdd, {kInt8, kInt8}, kInt8);
+DMLOP_ELEMENT(ADD_INT8_Row, kAdd, {kInt8, kInt8}, kInt8, Form::kRow);
+BENCHMARK_CAPTURE(Element, ADD_NarrowRow, Row{kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow},
+                  kLarge, 64)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Element, ADD_Nine, Row{kAdd, {kFloat32, kFloat32}, kFloat32}, 36, 9)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(Element, LINEAR_Nine, Row{kLinear, {kFloat16}, kFloat16}, 18, 9)->UseRealTime();
+
+}  // namespace
+}  // namespace dmlop

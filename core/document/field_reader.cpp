@@ -1,0 +1,262 @@
+#include "core/document/field_reader.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "core/base/spelling.h"
+
+namespace dmlop {
+namespace {
+
+// " ('tpe' may stand for it)" where a member has nearly that name.
+std::string Misspelling(JsonCursor object, std::string_view name) {
+  for (auto member = object.first_child(); member; member = member->next()) {
+    if (DidYouMean(member->key(), std::array<std::string_view, 1>{name}).empty()) continue;
+    return fmt::format(" ('{}' may stand for it)", member->key());
+  }
+  return "";
+}
+
+class FieldReader {
+ public:
+  FieldReader(const Field& field, const ValueReader& values) : field_(field), values_(values) {}
+
+  FieldValue Read(JsonCursor value) const {
+    switch (field_.kind) {
+      case FieldKind::kTensor:
+        return values_.Tensor(value);
+      case FieldKind::kTensors:
+        return Tensors(value);
+      case FieldKind::kCount:
+      case FieldKind::kUint:
+        return OrNothing(values_.Uint32(value));
+      case FieldKind::kInt:
+        return OrNothing(values_.Int32(value));
+      case FieldKind::kFloat:
+        return OrNothing(values_.Float32(value));
+      case FieldKind::kBool:
+        return OrNothing(values_.Boolean(value));
+      case FieldKind::kEnum:
+        return Enumerator<uint32_t>(value, field_.names.prefix, field_.names.names);
+      case FieldKind::kDataType:
+        return Enumerator<DataType>(value, kDataTypePrefix, DataTypeNames());
+      case FieldKind::kUints:
+        return OrNothing(values_.Uint32Array(value));
+      case FieldKind::kInts:
+        return OrNothing(values_.Int32Array(value));
+      case FieldKind::kFloats:
+        return OrNothing(values_.Float32Array(value));
+      case FieldKind::kScaleBias:
+        return Pair<float, ScaleBias>(value, {"Scale", "Bias"}, {1, 0});
+      case FieldKind::kSize2d:
+        return Pair<uint32_t, Size2d>(value, {"Width", "Height"}, {1, 1});
+      case FieldKind::kScalar:
+        return Scalar();
+      case FieldKind::kActivation:
+        return Activation(value);
+      case FieldKind::kActivations:
+        return ActivationList(value);
+    }
+    return {};
+  }
+
+ private:
+  template <typename T>
+  static FieldValue OrNothing(std::optional<T> value) {
+    if (!value) return {};
+    return *std::move(value);
+  }
+
+  template <typename T>
+  FieldValue Enumerator(JsonCursor value, std::string_view prefix,
+                        std::span<const std::string_view> names) const {
+    const auto index = values_.Enum(value, prefix, names);
+    if (!index) return {};
+    return static_cast<T>(*index);
+  }
+
+  FieldValue Tensors(JsonCursor value) const {
+    if (!values_.Expect(value, JsonKind::kArray)) return {};
+    std::vector<TensorDesc> tensors;
+    for (auto child = value.first_child(); child; child = child->next()) {
+      if (child->is_null() && values_.dialect() == Dialect::kModel) {
+        values_.Error(*child, "JSON-4", "null; leave the field out instead");
+      }
+      tensors.push_back(child->is_null() ? TensorDesc() : values_.Tensor(*child));
+    }
+    return tensors;
+  }
+
+  // An object with two numbers, which have defaults for what cannot be read.
+  template <typename T, typename Struct>
+  FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys,
+                  const std::array<T, 2>& defaults) const {
+    if (!values_.Expect(value, JsonKind::kObject)) return {};
+    values_.CheckKeys(value, keys);
+    std::array<T, 2> numbers = defaults;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto member = values_.Require(value, keys[i]);
+      if (!member) continue;
+      if constexpr (std::is_same_v<T, float>) {
+        numbers[i] = values_.Float32(*member).value_or(defaults[i]);
+      } else {
+        numbers[i] = values_.Uint32(*member).value_or(defaults[i]);
+      }
+    }
+    return Struct{numbers[0], numbers[1]};
+  }
+
+  FieldValue Activation(JsonCursor value) const {
+    std::vector<OperatorDesc> activations;
+    AddActivation(value, activations);
+    if (activations.empty()) return {};
+    return activations;
+  }
+
+  FieldValue ActivationList(JsonCursor value) const {
+    if (!values_.Expect(value, JsonKind::kArray)) return {};
+    std::vector<OperatorDesc> activations;
+    for (auto child = value.first_child(); child; child = child->next()) {
+      AddActivation(*child, activations);
+    }
+    return activations;
+  }
+
+  void AddActivation(JsonCursor value, std::vector<OperatorDesc>& activations) const {
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    const OperatorInfo* info = ReadOperatorType(value, values_);
+    if (info == nullptr) return;
+    if (!info->fusable) {
+      values_.Error(value, "FUS-2", fmt::format("{} cannot be fused", info->name));
+      return;
+    }
+    const auto desc = values_.FindEither(value, "Desc", "desc");
+    const JsonCursor fields = desc.value_or(value);
+    if (!values_.Expect(fields, JsonKind::kObject)) return;
+    OperatorDesc activation(*info);
+    ReadFields(fields, values_, activation);
+    for (const Field* tensor : TensorFieldsOf(*info)) {
+      if (const auto stated = values_.Find(fields, tensor->name)) {
+        values_.Error(*stated, "FUS-4", "a fused activation has no tensors of its own");
+      }
+      activation.Remove(*tensor);
+    }
+    CheckActivationKeys(value, fields, *info);
+    activations.push_back(std::move(activation));
+  }
+
+  void CheckActivationKeys(JsonCursor value, JsonCursor fields, const OperatorInfo& info) const {
+    std::vector<std::string_view> known;
+    for (const Field* field : info.fields) known.push_back(field->name);
+    if (fields.offset() != value.offset()) {
+      values_.CheckKeys(fields, known);
+      known.clear();
+    }
+    known.insert(known.end(), kOperatorKeys.begin(), kOperatorKeys.end());
+    values_.CheckKeys(value, known);
+  }
+
+  const Field& field_;
+  const ValueReader& values_;
+};
+
+class UnreadableFiller {
+ public:
+  UnreadableFiller(Dialect dialect, const Placeholders& placeholders)
+      : values_(known_, dialect, placeholders.number), placeholders_(placeholders) {}
+
+  void Fill(const Field& field, JsonCursor value, FieldValue& to) const {
+    if (auto* tensor = std::get_if<TensorDesc>(&to)) {
+      FillTensor(value, *tensor);
+    } else if (auto* tensors = std::get_if<std::vector<TensorDesc>>(&to)) {
+      auto child = value.first_child();
+      for (size_t k = 0; child && k < tensors->size(); ++k, child = child->next()) {
+        FillTensor(*child, (*tensors)[k]);
+      }
+    } else if (std::holds_alternative<std::monostate>(to)) {
+      to = ValueFor(field, value);
+    }
+  }
+
+ private:
+  FieldValue ValueFor(const Field& field, JsonCursor value) const {
+    switch (field.kind) {
+      case FieldKind::kUint:
+        return placeholders_.number;
+      case FieldKind::kEnum:
+        return placeholders_.last_name ? static_cast<uint32_t>(field.names.names.size() - 1) : 0;
+      case FieldKind::kUints:
+      case FieldKind::kInts:
+      case FieldKind::kFloats:
+        return FieldReader(field, values_).Read(value);
+      default:
+        return {};
+    }
+  }
+
+  void FillTensor(JsonCursor value, TensorDesc& desc) const {
+    const TensorDesc again = values_.Tensor(value);
+    if (!desc.sizes) desc.sizes = again.sizes;
+    if (!desc.strides) desc.strides = again.strides;
+    if (desc.data_type || !value.is_object()) return;
+    const JsonCursor fields = TensorFields(value);
+    if (fields.is_object() && fields.Find("DataType")) desc.data_type = placeholders_.type;
+  }
+
+  mutable Diagnostics known_;
+  ValueReader values_;
+  const Placeholders& placeholders_;
+};
+
+}  // namespace
+
+const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values) {
+  const auto type = values.FindEither(object, "Type", "type");
+  if (!type) {
+    const bool is_null = object.Find("Type") || object.Find("type");  // reported where it is one
+    if (!is_null || values.dialect() == Dialect::kDescriptor) {
+      values.Missing(object, "type", Misspelling(object, "type"));
+    }
+    return nullptr;
+  }
+  const auto index = values.Enum(*type, kOperatorPrefix, OperatorNames(), "JSON-3",
+                                 "'dmlop ops' lists the operators");
+  return index ? Operators()[*index] : nullptr;
+}
+
+void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    const auto value = field.optional ? values.Find(object, field.name)
+                                      : values.FindField(object, field.name);
+    if (value) op.values()[i] = FieldReader(field, values).Read(*value);
+  }
+}
+
+void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,
+                    OperatorDesc& op) {
+  const UnreadableFiller filler(dialect, placeholders);
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const auto value = object.Find(op.fields()[i]->name);
+    if (value && !value->is_null()) filler.Fill(*op.fields()[i], *value, op.values()[i]);
+  }
+}
+
+void ReadScalars(JsonCursor object, const ValueReader& values, OperatorDesc& op) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    if (field.kind != FieldKind::kScalar) continue;
+    const auto value = values.Find(object, field.name);
+    const auto type = StatedType(op, field.type);
+    if (!value || !type || ByteWidth(*type) == 0) continue;
+    if (const auto scalar = values.ScalarOf(*value, *type)) {
+      op.values()[i] = *scalar;
+    } else {
+      op.values()[i] = Scalar{*type, {}};
+    }
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,197 @@
+#include "core/engine/element_wise/loop.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/machine.h"
+#include "core/base/parallel.h"
+#include "core/engine/element_wise/nibbles.h"
+#include "core/engine/element_wise/plan.h"
+#include "core/engine/element_wise/row_pipeline.h"
+#include "core/ops/tile_shape.h"
+#include "core/ops/tiled_loop.h"
+
+namespace dmlop {
+namespace {
+
+class ElementLoop {
+ public:
+  ElementLoop(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+              const TensorView& output)
+      : plan_(PlanElements(inputs, output)),
+        pipeline_(call, inputs, output.type),
+        input_count_(inputs.size()),
+        bytes_(output.element_bytes()) {
+    SetOperand(0, output.type, output.data);
+    for (size_t k = 0; k < input_count_; ++k) {
+      // Nothing is written there.
+      SetOperand(k + 1, inputs[k].type, const_cast<std::byte*>(inputs[k].data));
+    }
+  }
+
+  void Run() const {
+    const ElementNest grid = Grid();
+    const int64_t box_bytes = Product(plan_.box) * widths_[0];
+    ParallelFor(Product(grid.sizes), kParallelBytes / box_bytes + 1, bytes_,
+                [&](int64_t begin, int64_t end) {
+                  Worker worker(*this);
+                  Dims place = IndexOf(grid.sizes, begin);
+                  Walk<kElementOperands> walk(grid, begin);
+                  for (int64_t i = begin; i < end; ++i, walk.Next(), Advance(grid.sizes, place)) {
+                    worker.WorkOnBox(place, walk.offsets());
+                  }
+                  if (plan_.streams) FlushStreams();
+                });
+  }
+
+ private:
+  using Offsets = std::array<int64_t, kElementOperands>;
+
+  void SetOperand(size_t k, DataType type, std::byte* data) {
+    widths_[k] = static_cast<int64_t>(ByteWidth(type));
+    data_[k] = data + plan_.first[k] * widths_[k];
+  }
+
+  // Over the first elements of boxes.
+  ElementNest Grid() const {
+    ElementNest grid;
+    for (size_t d = 0; d < plan_.nest.rank(); ++d) {
+      Offsets step = plan_.nest.Step(d);
+      for (int64_t& s : step) s *= plan_.box[d];
+      grid.Push((plan_.nest.sizes[d] - 1) / plan_.box[d] + 1, step);
+    }
+    return grid;
+  }
+
+  // What a thread needs for one box after another.
+  class Worker {
+   public:
+    explicit Worker(const ElementLoop& loop) : loop_(loop), plan_(loop.plan_) {}
+
+    void WorkOnBox(const Dims& place, const Offsets& offsets) {
+      SetShape(place);
+      Offsets at = offsets;
+      for (size_t k = 1; k <= loop_.input_count_; ++k) {
+        if (plan_.kinds[k] == RowKind::kPacked) Pack(k, loop_.Address(k, offsets[k]));
+      }
+      Walk<kElementOperands> walk(rows_, 0);
+      for (int64_t row = 0; row < row_count_; ++row, walk.Next()) {
+        RowSource sources[kMaxElementInputs];
+        for (size_t k = 1; k <= loop_.input_count_; ++k) {
+          sources[k - 1] = {RowOf(k, at[k] + walk.offset(k), row),
+                            plan_.kinds[k] == RowKind::kRepeated};
+        }
+        loop_.pipeline_.Run(row_length_, {sources, loop_.input_count_},
+                            RowOf(0, at[0] + walk.offset(0), row), plan_.streams, scratch_);
+      }
+      if (plan_.kinds[0] == RowKind::kPacked) Unpack(loop_.Address(0, offsets[0]));
+    }
+
+   private:
+    // Most boxes have the sizes of the one before.
+    void SetShape(const Dims& place) {
+      Dims sizes = plan_.box;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        sizes[d] = std::min(sizes[d], plan_.nest.sizes[d] - place[d] * plan_.box[d]);
+      }
+      if (sizes == sizes_) return;
+      sizes_ = sizes;
+      row_length_ = 1;
+      rows_ = {};
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (d < plan_.row_loop) {
+          rows_.Push(sizes[d], plan_.nest.Step(d));
+        } else {
+          row_length_ *= sizes[d];
+        }
+      }
+      row_count_ = Product(rows_.sizes);
+      const Dims packed = PackedStrides(sizes);
+      for (size_t k = 0; k < kElementOperands; ++k) {
+        if (plan_.kinds[k] != RowKind::kPacked) continue;
+        const Dims& strides = plan_.nest.strides[k];
+        moves_[k] = MoveOf(k == 0 ? LoopNest<2>{sizes, {strides, packed}}
+                                  : LoopNest<2>{sizes, {packed, strides}});
+        packed_from_[k] = nullptr;
+      }
+    }
+
+    // The same elements as in the box before are there already.
+    void Pack(size_t k, const std::byte* from) {
+      if (packed_from_[k] == from) return;
+      packed_from_[k] = from;
+      Move(k, packed_[k], from);
+    }
+
+    void Unpack(std::byte* to) { Move(0, to, packed_[0]); }
+
+    void Move(size_t k, std::byte* to, const std::byte* from) const {
+      const int64_t width = loop_.widths_[k];
+      const CopyTileFunction copy = CopyTileFor(static_cast<size_t>(width));
+      ForEachTile(moves_[k], [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
+        copy(tile, to + to_offset * width, from + from_offset * width);
+      });
+    }
+
+    std::byte* RowOf(size_t k, int64_t offset, int64_t row) {
+      if (plan_.kinds[k] != RowKind::kPacked) return loop_.Address(k, offset);
+      return packed_[k] + row * row_length_ * loop_.widths_[k];
+    }
+
+    const ElementLoop& loop_;
+    const ElementPlan& plan_;
+    Dims sizes_;  // of the box
+    int64_t row_length_ = 0;
+    int64_t row_count_ = 0;
+    ElementNest rows_;
+    std::array<TileMove, kElementOperands> moves_;
+    std::array<const std::byte*, kElementOperands> packed_from_{};
+    alignas(64) std::byte packed_[kElementOperands][ElementPlan::kBoxBytes];
+    RowPipeline::Scratch scratch_;
+  };
+
+  std::byte* Address(size_t k, int64_t offset) const { return data_[k] + offset * widths_[k]; }
+
+  ElementPlan plan_;
+  RowPipeline pipeline_;
+  size_t input_count_;
+  int64_t bytes_;  // of the output
+  std::array<int64_t, kElementOperands> widths_{};
+  std::array<std::byte*, kElementOperands> data_{};
+};
+
+bool MovesBits(const ElementWiseCall& call, DataType from, DataType to) {
+  return call.function == ElementWiseFunction::kCast && !call.scale_bias &&
+         (from == to || (!IsFloat(from) && !IsFloat(to) && BitWidth(from) == BitWidth(to)));
+}
+
+// Elements of 4 bits are computed as bytes.
+void ComputeNibbles(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+                    const TensorView& output) {
+  std::vector<NibbleBytes> bytes;
+  bytes.reserve(inputs.size());
+  std::vector<ConstTensorView> wide(inputs.begin(), inputs.end());
+  for (ConstTensorView& input : wide) {
+    if (HasNibbles(input.type)) input = AsConst(bytes.emplace_back(input).view());
+  }
+  if (!HasNibbles(output.type)) return ComputeElements(call, wide, output);
+  NibbleBytes results(AsConst(output));  // with what lies between the elements
+  ComputeElements(call, wide, results.view());
+  results.PackInto(output);
+}
+
+}  // namespace
+
+void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+                     const TensorView& output) {
+  const bool has_nibbles = HasNibbles(output.type) ||
+                           std::any_of(inputs.begin(), inputs.end(),
+                                       [](const auto& input) { return HasNibbles(input.type); });
+  if (has_nibbles) return ComputeNibbles(call, inputs, output);
+  if (MovesBits(call, inputs[0].type, output.type)) {
+    return CopyView({inputs[0].data, output.type, inputs[0].layout}, output);
+  }
+  ElementLoop(call, inputs, output).Run();
+}
+
+}  // namespace dmlop

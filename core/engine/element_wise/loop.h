@@ -1,0 +1,26 @@
+// Element-wise functions of views.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/kernels/element_wise/row.h"
+#include "core/kernels/scale_bias.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+struct ElementWiseCall {
+  ElementWiseFunction function = ElementWiseFunction::kCast;
+  ElementParameters parameters = {};
+  std::optional<ScaleBias> scale_bias = {};  // of the first input; not for 64-bit integers
+};
+
+// Computes each element of the output from the elements at its place in the inputs, of which there
+// are at most kMaxElementInputs. All have equal sizes and any strides. The output may be an input
+// with the same width of elements and the same layout. Elements of 4 bits are those of QUANTIZE and
+// DEQUANTIZE; others between the output's keep their value.
+void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+                     const TensorView& output);
+
+}  // namespace dmlop

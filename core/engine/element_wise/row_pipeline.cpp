@@ -1,0 +1,211 @@
+#include "core/engine/element_wise/row_pipeline.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "core/exact/rounding.h"
+#include "core/kernels/copy.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+int64_t WholeBlocks(int64_t count) {
+  return (count + kRowBlock - 1) / kRowBlock * kRowBlock;
+}
+
+DataType UnsignedOfWidth(DataType type) {
+  switch (BitWidth(type)) {
+    case 16:
+      return DataType::kUint16;
+    case 32:
+      return DataType::kUint32;
+    default:
+      return DataType::kUint64;
+  }
+}
+
+// Elements of a stored type as those that a row computes with. To integers of its own, floats are
+// their bits.
+RowSteps StepsTo(DataType type, DataType stored) {
+  RowSteps steps(stored);
+  if (IsFloat(stored) && !IsFloat(type)) steps.TakeBits();
+  steps.ConvertTo(type);
+  return steps;
+}
+
+}  // namespace
+
+void RowSteps::ConvertTo(DataType type) {
+  for (const ConversionStep& step : ConversionFor(type_, type).steps()) {
+    steps_[count_++] = {step.compute, nullptr};
+    widest_ = std::max(widest_, BytesOf(step.type));
+  }
+  type_ = type;
+}
+
+void RowSteps::Apply(const ScaleBias& scale_bias) {
+  scale_bias_ = scale_bias;
+  steps_[count_++] = {nullptr, ScaleBiasFor(type_)};
+}
+
+void RowSteps::TakeBits() {
+  type_ = UnsignedOfWidth(type_);
+}
+
+const std::byte* RowSteps::Run(int64_t count, const std::byte* from, std::byte* to,
+                               std::byte* const (&buffers)[2]) const {
+  for (size_t i = 0; i < count_; ++i) {
+    std::byte* const free = from == buffers[0] ? buffers[1] : buffers[0];
+    std::byte* const target = i + 1 == count_ && to != nullptr ? to : free;
+    if (steps_[i].convert != nullptr) {
+      steps_[i].convert({}, count, target, &from);
+    } else {
+      steps_[i].scale(scale_bias_, count, target, from, /*streams=*/false);
+    }
+    from = target;
+  }
+  return from;
+}
+
+RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+                         DataType output_type)
+    : call_(call),
+      input_count_(inputs.size()),
+      output_type_(output_type),
+      output_width_(static_cast<int64_t>(ByteWidth(output_type))) {
+  assert(input_count_ <= kMaxElementInputs);
+  int64_t widest = output_width_;
+  const bool computes = call.function != ElementWiseFunction::kCast;
+  if (computes) row_ = &RowFor(call.function, inputs[0].type);
+  for (size_t k = 0; k < input_count_; ++k) {
+    RowSteps& steps = before_[k];
+    const DataType stored = inputs[k].type;
+    widths_[k] = static_cast<int64_t>(ByteWidth(stored));
+    steps = RowSteps(stored);
+    if (k == 0 && call.scale_bias) {
+      const bool keeps_type = !computes || row_->commutes_with_rounding;
+      if (stored == DataType::kFloat16 && !keeps_type) steps.ConvertTo(DataType::kFloat32);
+      steps.Apply(*call.scale_bias);
+      steps.ConvertTo(computes ? row_->in : output_type);
+    } else if (computes) {
+      steps = StepsTo(k == 0 ? row_->in : row_->rest, stored);
+    } else {
+      steps.ConvertTo(output_type);
+    }
+    widest = std::max(widest, steps.widest());
+  }
+  if (computes) {
+    after_ = RowSteps(row_->out);
+    if (row_->relative_error > 0) {
+      round_ = RoundFunctionFor(output_type);
+    } else if (IsFloat(row_->out) || !IsFloat(output_type)) {
+      after_.ConvertTo(output_type);
+    } else {
+      after_.ConvertTo(UnsignedOfWidth(output_type));  // bits
+    }
+    widest = std::max(widest, after_.widest());
+  }
+  chunk_ = kChunkBytes / widest;
+}
+
+// Whole blocks, as long as there are any. What is streamed begins with a line.
+int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) const {
+  if (streams) {
+    const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
+    if (past_line != 0) return std::min(left, (kLine - past_line) / output_width_);
+  }
+  const int64_t count = std::min(left, chunk_);
+  return count > kRowBlock ? count / kRowBlock * kRowBlock : count;
+}
+
+void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::byte* to,
+                      bool streams, Scratch& scratch) const {
+  for (int64_t begin = 0; begin < count;) {
+    std::byte* const target = to + begin * output_width_;
+    const int64_t size = NextChunk(count - begin, target, streams);
+    const int64_t whole = WholeBlocks(size);
+    Inputs inputs;
+    for (size_t k = 0; k < input_count_; ++k) {
+      inputs[k] = Prepare(k, sources[k], begin, size, scratch);
+    }
+    const bool is_direct = size == whole && !streams;
+    const std::byte* results = Compute(whole, inputs, is_direct ? target : nullptr, scratch);
+    if (streams) {
+      stream_(1, size * output_width_, target, 0, results, 0);
+    } else if (results != target) {
+      std::memcpy(target, results, static_cast<size_t>(size * output_width_));
+    }
+    begin += size;
+  }
+}
+
+// Where the function finds whole blocks of its elements.
+const std::byte* RowPipeline::Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
+                                      Scratch& scratch) const {
+  if (source.repeats) return Repeat(input, source.elements, scratch);
+  const std::byte* from = source.elements + begin * widths_[input];
+  std::byte* const(&buffers)[2] = {scratch.inputs[input][0], scratch.inputs[input][1]};
+  const int64_t whole = WholeBlocks(count);
+  if (whole != count) {
+    const size_t bytes = static_cast<size_t>(count * widths_[input]);
+    std::memcpy(buffers[0], from, bytes);
+    std::memset(buffers[0] + bytes, 0, static_cast<size_t>(whole * widths_[input]) - bytes);
+    from = buffers[0];
+  }
+  return before_[input].Run(whole, from, nullptr, buffers);
+}
+
+// The results are kept: the next row often has the same element.
+const std::byte* RowPipeline::Repeat(size_t input, const std::byte* element,
+                                     Scratch& scratch) const {
+  std::byte* const repeated = scratch.repeated[input];
+  if (scratch.repeated_from[input] == element) return repeated;
+  scratch.repeated_from[input] = element;
+  std::byte* const(&buffers)[2] = {scratch.inputs[input][0], scratch.inputs[input][1]};
+  const bool is_stored = before_[input].empty();
+  std::byte* const filled = is_stored ? repeated : buffers[0];
+  CopyTileFor(static_cast<size_t>(widths_[input]))({1, chunk_, 0, 1, 0, 0}, filled, element);
+  if (!is_stored) before_[input].Run(chunk_, filled, repeated, buffers);
+  return repeated;
+}
+
+const std::byte* RowPipeline::Compute(int64_t count, const Inputs& inputs, std::byte* to,
+                                      Scratch& scratch) const {
+  if (row_ == nullptr) return inputs[0];
+  std::byte* const(&buffers)[2] = {scratch.outputs[0], scratch.outputs[1]};
+  std::byte* const final = to != nullptr ? to : buffers[1];
+  if (round_ != nullptr) {
+    row_->compute(call_.parameters, count, buffers[0], inputs.data());
+    const int64_t unresolved =
+        round_(row_->relative_error, count, final, buffers[0], scratch.unresolved);
+    Resolve(unresolved, inputs, final, scratch);
+    return final;
+  }
+  std::byte* const computed = after_.empty() ? final : buffers[0];
+  row_->compute(call_.parameters, count, computed, inputs.data());
+  return after_.empty() ? final : after_.Run(count, computed, to, buffers);
+}
+
+void RowPipeline::Resolve(int64_t unresolved_count, const Inputs& inputs, std::byte* to,
+                          const Scratch& scratch) const {
+  for (int64_t i = 0; i < unresolved_count; ++i) {
+    const int32_t at = scratch.unresolved[i];
+    std::array<double, kMaxElementInputs> elements;
+    for (size_t k = 0; k < std::min(input_count_, kMaxElementInputs); ++k) {
+      std::memcpy(&elements[k], inputs[k] + at * int64_t{sizeof(double)}, sizeof(double));
+    }
+    const HeadTail exact =
+        ExactElement(call_.function, {elements.data(), input_count_}, call_.parameters.numbers);
+    if (output_type_ == DataType::kFloat32) {
+      reinterpret_cast<float*>(to)[at] = RoundOnce<float>(exact.head, exact.tail);
+    } else {
+      reinterpret_cast<Half*>(to)[at] = RoundOnce<Half>(exact.head, exact.tail);
+    }
+  }
+}
+
+}  // namespace dmlop

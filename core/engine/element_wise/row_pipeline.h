@@ -1,0 +1,103 @@
+// Rows of stored elements, through conversions, ScaleBias and a function, to rows of results.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/engine/element_wise/loop.h"
+#include "core/kernels/element_wise/convert.h"
+#include "core/kernels/stream.h"
+
+namespace dmlop {
+
+// What is done with adjacent elements, one row after another.
+class RowSteps {
+ public:
+  explicit RowSteps(DataType type = DataType::kUnknown) : type_(type), widest_(BytesOf(type)) {}
+
+  void ConvertTo(DataType type);
+  void Apply(const ScaleBias& scale_bias);
+  // The elements are taken for integers of their width.
+  void TakeBits();
+
+  bool empty() const { return count_ == 0; }
+  DataType type() const { return type_; }     // of the results
+  int64_t widest() const { return widest_; }  // bytes of an element on the way
+
+  // Where the results are: in `to`, or in one of the buffers if that is null, or where they were if
+  // there is nothing to do. `count` is a multiple of kRowBlock.
+  const std::byte* Run(int64_t count, const std::byte* from, std::byte* to,
+                       std::byte* const (&buffers)[2]) const;
+
+ private:
+  static int64_t BytesOf(DataType type) { return static_cast<int64_t>(ByteWidth(type)); }
+
+  struct Step {
+    RowFunction* convert;     // null: ScaleBias
+    ScaleBiasFunction scale;  // null: a conversion
+  };
+
+  std::array<Step, 10> steps_;
+  size_t count_ = 0;
+  DataType type_;
+  int64_t widest_;
+  ScaleBias scale_bias_{};
+};
+
+// A row of an input: adjacent elements, or one that repeats.
+struct RowSource {
+  const std::byte* elements;
+  bool repeats;
+};
+
+class RowPipeline {
+ public:
+  static constexpr int64_t kChunkBytes = 1 << 12;  // a few such buffers stay in the first cache
+
+  // The memory of a thread.
+  struct Scratch {
+    alignas(64) std::byte inputs[kMaxElementInputs][2][kChunkBytes];
+    alignas(64) std::byte outputs[2][kChunkBytes];
+    alignas(64) int32_t unresolved[kChunkBytes / sizeof(double)];
+    // Results of the steps for an element that repeats.
+    alignas(64) std::byte repeated[kMaxElementInputs][kChunkBytes];
+    const std::byte* repeated_from[kMaxElementInputs] = {};
+  };
+
+  RowPipeline(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+              DataType output_type);
+
+  // Any number of elements. `to` may be a source. Where `streams`, they are written past the
+  // caches, and become visible to other threads with FlushStreams.
+  void Run(int64_t count, std::span<const RowSource> sources, std::byte* to, bool streams,
+           Scratch& scratch) const;
+
+ private:
+  using Inputs = std::array<const std::byte*, kMaxElementInputs>;
+
+  int64_t NextChunk(int64_t left, const std::byte* to, bool streams) const;
+  const std::byte* Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
+                           Scratch& scratch) const;
+  const std::byte* Repeat(size_t input, const std::byte* element, Scratch& scratch) const;
+  // Where the results of whole blocks are: in `to` unless that is null.
+  const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
+                           Scratch& scratch) const;
+  void Resolve(int64_t unresolved_count, const Inputs& inputs, std::byte* to,
+               const Scratch& scratch) const;
+
+  const ElementWiseCall& call_;
+  const ElementWiseRow* row_ = nullptr;  // null: elements are only converted
+  size_t input_count_;
+  std::array<RowSteps, kMaxElementInputs> before_;
+  std::array<int64_t, kMaxElementInputs> widths_;  // of stored elements
+  RowSteps after_;
+  RoundFunction* round_ = nullptr;  // of approximations
+  DataType output_type_;
+  int64_t output_width_;
+  int64_t chunk_;  // elements
+  StreamRowsFunction stream_ = StreamRowsForIsa();
+};
+
+}  // namespace dmlop

@@ -1,0 +1,240 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/affine.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/dispatch.h"
+#include "core/kernels/element_wise/odd-inl.h"
+#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/tables.h"
+#include "core/kernels/round_results-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+using enum DataType;
+using enum ElementWiseFunction;
+
+// Elements and numbers are values of FLOAT32, and the product of two is exact in FLOAT64, without
+// overflow or underflow.
+constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
+
+template <class D>
+HWY_INLINE hn::Vec<D> Number(D d, const ElementParameters& parameters, size_t index) {
+  return hn::Set(d, static_cast<hn::TFromD<D> >(parameters.numbers[index]));
+}
+
+struct LinearOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    return ToOdd(d, ExactSumOf(hn::Mul(Number(d, parameters, 0), x), Number(d, parameters, 1)));
+  }
+};
+
+struct MultiplyAddOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V y) const {
+    return ToOdd(d, ExactSumOf(hn::Mul(Number(d, parameters, 0), x), y));
+  }
+};
+
+struct MeanOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
+    const V half = hn::Set(d, 0.5);
+    return ToOdd(d, ExactSumOf(hn::Mul(a, half), hn::Mul(b, half)));
+  }
+};
+
+// a * a - 2 * a * b + b * b.
+struct DifferenceSquareOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
+    const V difference = hn::Sub(a, b);
+    const V mixed = hn::Mul(hn::Mul(hn::Set(d, -2.0), a), b);
+    const V exact = OddSumOf(d, hn::Mul(a, a), mixed, hn::Mul(b, b));
+    return UnlessSpecial(d, exact, hn::Mul(difference, difference));
+  }
+};
+
+struct LeakyOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    return hn::IfThenElse(IsAtLeast(x, hn::Zero(d)), x, hn::Mul(Number(d, parameters, 0), x));
+  }
+};
+
+struct LeakyWithSlopeOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V x, V slope) const {
+    return hn::IfThenElse(IsAtLeast(x, hn::Zero(d)), x, hn::Mul(slope, x));
+  }
+};
+
+struct ShrunkOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    const V bias = Number(d, parameters, 0);
+    const V threshold = Number(d, parameters, 1);
+    const auto is_above = hn::Gt(x, threshold);
+    const auto is_outside = hn::Or(is_above, hn::Lt(x, hn::Neg(threshold)));
+    const V added = hn::IfThenElse(is_above, hn::Neg(bias), bias);
+    return hn::IfThenElseZero(is_outside, ToOdd(d, ExactSumOf(x, added)));
+  }
+};
+
+template <class D, class V>
+HWY_INLINE V ClampToOne(D d, V x) {
+  return MaxOf(d, MinOf(d, x, hn::Set(d, 1.0)), hn::Zero(d));
+}
+
+struct HardSigmoidOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    return ClampToOne(d, LinearOf()(d, parameters, x));
+  }
+};
+
+// x * HardSigmoid(x). Between its bounds, Alpha * x * x + Beta * x.
+struct HardSwishOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    const V product = hn::Mul(Number(d, parameters, 0), x);
+    const V beta = Number(d, parameters, 1);
+    const V linear = ToOdd(d, ExactSumOf(product, beta));
+    const V plain = hn::Mul(x, ClampToOne(d, linear));
+    const Sum<V> parts = Halves<26>(d, product);
+    const V exact = OddSumOf(d, hn::Mul(x, parts.head), hn::Mul(x, beta), hn::Mul(x, parts.tail));
+    const auto is_inside = hn::And(hn::Gt(linear, hn::Zero(d)), hn::Lt(linear, hn::Set(d, 1.0)));
+    return hn::IfThenElse(is_inside, UnlessSpecial(d, exact, plain), plain);
+  }
+};
+
+// Two roundings, of at most 2^-53 each.
+struct SoftsignOf {
+  static constexpr double kRelativeError = 0x1p-51;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V x) const {
+    return hn::Div(x, hn::Add(hn::Abs(x), hn::Set(d, 1.0)));
+  }
+};
+
+// Rounds a quotient to FLOAT32 and to an integer, adds the zero point, and clamps to the range of
+// numbers 0 and 1.
+template <class D, class V>
+HWY_INLINE V Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
+  const V rounded = hn::PromoteTo(d, ToFloats(d, quotient));
+  const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(rounded, rounded), rounded));
+  const V result = hn::Add(integer, zero_point);
+  return hn::Min(hn::Max(result, Number(d, parameters, 0)), Number(d, parameters, 1));
+}
+
+// The quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the rounding to
+// FLOAT64 before mattered.
+struct QuantizedOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V scale,
+                          V zero_point) const {
+    return Quantize(d, parameters, hn::Div(x, scale), zero_point);
+  }
+};
+
+// The difference has up to 33 bits, the product 57.
+struct DequantizedOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V x, V scale, V zero_point) const {
+    const V difference = hn::Sub(x, zero_point);
+    const Sum<V> parts = Halves<26>(d, difference);
+    const V exact = ToOdd(d, ExactSumOf(hn::Mul(parts.head, scale), hn::Mul(parts.tail, scale)));
+    return UnlessSpecial(d, exact, hn::Mul(difference, scale));
+  }
+};
+
+// The quotient of an exact sum, rounded to odd.
+template <class D, class V = hn::Vec<D> >
+HWY_INLINE V OddQuotient(D d, Sum<V> dividend, V divisor) {
+  const V quotient = hn::Div(dividend.head, divisor);
+  const Sum<V> parts = Halves<26>(d, quotient);
+  const V rest =
+      hn::Sub(hn::Sub(dividend.head, hn::Mul(parts.head, divisor)), hn::Mul(parts.tail, divisor));
+  const V correction = hn::Div(hn::Add(rest, dividend.tail), divisor);
+  return UnlessSpecial(d, ToOdd(d, ExactSumOf(quotient, correction)), quotient);
+}
+
+struct QuantizedSumOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V a, V b) const {
+    const V a_value = hn::Mul(hn::Sub(a, Number(d, parameters, 3)), Number(d, parameters, 2));
+    const V b_value = hn::Mul(hn::Sub(b, Number(d, parameters, 5)), Number(d, parameters, 4));
+    const V quotient = OddQuotient(d, ExactSumOf(a_value, b_value), Number(d, parameters, 6));
+    return Quantize(d, parameters, quotient, Number(d, parameters, 7));
+  }
+};
+
+// Places have up to 50 bits.
+struct FloatSequenceOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V place) const {
+    const V start = Number(d, parameters, 0);
+    const V delta = Number(d, parameters, 1);
+    const Sum<V> parts = Halves<26>(d, place);
+    const V exact = OddSumOf(d, hn::Mul(parts.head, delta), hn::Mul(parts.tail, delta), start);
+    const V plain = hn::Add(hn::Mul(place, delta), start);
+    return hn::IfThenElse(hn::IsFinite(plain), exact, plain);
+  }
+};
+
+template <class F, size_t kInputs>
+constexpr ElementWiseRow Wide(ElementWiseFunction function, DataTypeSet types = kFloats) {
+  return Row<F, double, kInputs>(function, types);
+}
+
+template <class F, size_t kInputs>
+constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
+  ElementWiseRow row = Wide<F, kInputs>(function);
+  row.relative_error = F::kRelativeError;
+  return row;
+}
+
+std::span<const ElementWiseRow> AffineTable() {
+  static constexpr ElementWiseRow kRows[] = {
+      Wide<LinearOf, 1>(kLinear),
+      Wide<MultiplyAddOf, 2>(kMultiplyAdd),
+      Wide<MeanOf, 2>(kMean),
+      Wide<DifferenceSquareOf, 2>(kDifferenceSquare),
+      Row<LeakyOf, float, 1>(kLeakyRelu),
+      Wide<LeakyOf, 1>(kLeakyRelu, {kFloat16}),
+      Row<LeakyWithSlopeOf, float, 2>(kParameterizedRelu, kFloats),
+      Row<LeakyWithSlopeOf, int32_t, 2>(kParameterizedRelu, {kInt8, kInt16, kInt32}),
+      Wide<ShrunkOf, 1>(kShrink,
+                        {kFloat32, kFloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
+      Wide<HardSigmoidOf, 1>(kHardSigmoid),
+      Wide<HardSwishOf, 1>(kHardSwish),
+      Approximate<SoftsignOf, 1>(kSoftsign),
+      Wide<QuantizedOf, 3>(kQuantize, {kFloat32, kFloat16, kInt32}),
+      Wide<DequantizedOf, 3>(kDequantize, {kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
+      Wide<QuantizedSumOf, 2>(kQuantizedLinearAdd, {kInt8, kUint8}),
+      Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
+  };
+  return kRows;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+std::span<const ElementWiseRow> AffineRows() {
+  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(AffineTable);
+  return Choose(kTables)();
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

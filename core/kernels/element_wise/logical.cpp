@@ -1,0 +1,190 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/logical.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/dispatch.h"
+#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/tables.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+using enum DataType;
+using enum ElementWiseFunction;
+
+struct WhetherEqual {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
+    return OneOrZero(d, hn::Eq(a, b));
+  }
+};
+
+struct WhetherGreater {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
+    return OneOrZero(d, hn::Gt(a, b));
+  }
+};
+
+struct WhetherLess {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
+    return OneOrZero(d, hn::Lt(a, b));
+  }
+};
+
+struct WhetherGreaterOrEqual {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
+    return OneOrZero(d, IsAtLeast(a, b));
+  }
+};
+
+struct WhetherLessOrEqual {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
+    return OneOrZero(d, IsAtLeast(b, a));
+  }
+};
+
+struct AndOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V a, V b) const {
+    return hn::And(a, b);
+  }
+};
+
+struct OrOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V a, V b) const {
+    return hn::Or(a, b);
+  }
+};
+
+struct XorOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V a, V b) const {
+    return hn::Xor(a, b);
+  }
+};
+
+struct NotOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V a) const {
+    return hn::Not(a);
+  }
+};
+
+// F of truth values.
+template <class F>
+struct Logical {
+  template <class D, class... V>
+  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V... x) const {
+    const auto one = hn::Set(d, 1);
+    return hn::And(one, F()(d, parameters, hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), one)...));
+  }
+};
+
+struct CountOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V a) const {
+    return hn::PopulationCount(a);
+  }
+};
+
+// Shifts of narrower integers are computed with 32 bits, of which the higher ones are dropped.
+struct LeftShiftOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
+    const V bits = hn::Set(d, 8 * sizeof(hn::TFromD<D>));
+    return hn::IfThenElseZero(hn::Lt(b, bits), hn::Shl(a, hn::IfThenElseZero(hn::Lt(b, bits), b)));
+  }
+};
+
+struct RightShiftOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
+    const V bits = hn::Set(d, 8 * sizeof(hn::TFromD<D>));
+    return hn::IfThenElseZero(hn::Lt(b, bits), hn::Shr(a, hn::IfThenElseZero(hn::Lt(b, bits), b)));
+  }
+};
+
+template <class F, typename T>
+constexpr ElementWiseRow Comparison(ElementWiseFunction function,
+                                    DataTypeSet types = {kDataTypeOf<T>}) {
+  using Bits = hwy::MakeUnsigned<T>;
+  return {function, types, kDataTypeOf<T>, kDataTypeOf<T>, kDataTypeOf<Bits>, ComputeRow<F, T, 2>};
+}
+
+constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
+constexpr DataTypeSet k8 = {kInt8, kUint8};
+constexpr DataTypeSet k16 = {kInt16, kUint16};
+constexpr DataTypeSet k32 = {kInt32, kUint32};
+constexpr DataTypeSet k64 = {kInt64, kUint64};
+constexpr DataTypeSet kBits16 = k16 | DataTypeSet{kFloat16};
+constexpr DataTypeSet kBits32 = k32 | DataTypeSet{kFloat32};
+constexpr DataTypeSet kBits64 = k64 | DataTypeSet{kFloat64};
+
+std::span<const ElementWiseRow> LogicalTable() {
+  static constexpr ElementWiseRow kRows[] = {
+#define DMLOP_COMPARISON(F, function)                                       \
+  Comparison<F, float>(function, kFloats), Comparison<F, int8_t>(function), \
+      Comparison<F, uint8_t>(function), Comparison<F, int16_t>(function),   \
+      Comparison<F, uint16_t>(function), Comparison<F, int32_t>(function),  \
+      Comparison<F, uint32_t>(function), Comparison<F, int64_t>(function),  \
+      Comparison<F, uint64_t>(function)
+      Comparison<WhetherEqual, float>(kEquals, kFloats),
+      Comparison<WhetherEqual, uint8_t>(kEquals, k8),
+      Comparison<WhetherEqual, uint16_t>(kEquals, k16),
+      Comparison<WhetherEqual, uint32_t>(kEquals, k32),
+      Comparison<WhetherEqual, uint64_t>(kEquals, k64),
+      DMLOP_COMPARISON(WhetherGreater, kGreaterThan),
+      DMLOP_COMPARISON(WhetherLess, kLessThan),
+      DMLOP_COMPARISON(WhetherGreaterOrEqual, kGreaterThanOrEqual),
+      DMLOP_COMPARISON(WhetherLessOrEqual, kLessThanOrEqual),
+#undef DMLOP_COMPARISON
+      Row<Logical<AndOf>, uint8_t, 2>(kLogicalAnd),
+      Row<Logical<AndOf>, uint32_t, 2>(kLogicalAnd),
+      Row<Logical<OrOf>, uint8_t, 2>(kLogicalOr),
+      Row<Logical<OrOf>, uint32_t, 2>(kLogicalOr),
+      Row<Logical<XorOf>, uint8_t, 2>(kLogicalXor),
+      Row<Logical<XorOf>, uint32_t, 2>(kLogicalXor),
+      Row<Logical<NotOf>, uint8_t, 1>(kLogicalNot),
+      Row<Logical<NotOf>, uint32_t, 1>(kLogicalNot),
+#define DMLOP_BITS(F, function, inputs)                                               \
+  Row<F, uint8_t, inputs>(function, k8), Row<F, uint16_t, inputs>(function, kBits16), \
+      Row<F, uint32_t, inputs>(function, kBits32), Row<F, uint64_t, inputs>(function, kBits64)
+      DMLOP_BITS(AndOf, kBitAnd, 2),
+      DMLOP_BITS(OrOf, kBitOr, 2),
+      DMLOP_BITS(XorOf, kBitXor, 2),
+      DMLOP_BITS(NotOf, kBitNot, 1),
+      DMLOP_BITS(CountOf, kBitCount, 1),
+#undef DMLOP_BITS
+      Row<LeftShiftOf, uint32_t, 2>(kBitShiftLeft, {kUint8, kUint16, kUint32}),
+      Row<LeftShiftOf, uint64_t, 2>(kBitShiftLeft, {kUint64}),
+      Row<RightShiftOf, uint32_t, 2>(kBitShiftRight, {kUint8, kUint16, kUint32}),
+      Row<RightShiftOf, uint64_t, 2>(kBitShiftRight, {kUint64}),
+  };
+  return kRows;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+std::span<const ElementWiseRow> LogicalRows() {
+  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(LogicalTable);
+  return Choose(kTables)();
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

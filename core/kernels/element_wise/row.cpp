@@ -1,0 +1,96 @@
+#include "core/kernels/element_wise/row.h"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "core/kernels/element_wise/tables.h"
+#include "core/kernels/isa.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr RowTable* kTables[] = {ArithmeticRows, AffineRows,  UnaryRows,
+                                 DivisionRows,   LogicalRows, SelectionRows};
+
+constexpr size_t kTypeCount = static_cast<size_t>(DataType::kInt4) + 1;
+
+// Where the row of each function and type is, for an instruction set.
+class RowIndex {
+ public:
+  RowIndex() {
+    for (RowTable* const table : kTables) {
+      for (const ElementWiseRow& row : table()) {
+        for (size_t type = 0; type < kTypeCount; ++type) {
+          if (row.types.Contains(static_cast<DataType>(type))) {
+            rows_[static_cast<size_t>(row.function)][type] = &row;
+          }
+        }
+      }
+    }
+  }
+
+  const ElementWiseRow* Find(ElementWiseFunction function, DataType type) const {
+    return rows_[static_cast<size_t>(function)][static_cast<size_t>(type)];
+  }
+
+ private:
+  const ElementWiseRow* rows_[static_cast<size_t>(ElementWiseFunction::kCount)][kTypeCount] = {};
+};
+
+const RowIndex& CurrentIndex() {
+  static std::once_flag made[kIsaCount];
+  static std::unique_ptr<const RowIndex> indexes[kIsaCount];
+  const size_t isa = CurrentIsaIndex();
+  std::call_once(made[isa], [isa] { indexes[isa] = std::make_unique<const RowIndex>(); });
+  return *indexes[isa];
+}
+
+// A bound that is NaN does not limit.
+template <typename T>
+int64_t BoundOf(double bound, T unlimited) {
+  if (std::isnan(bound)) return static_cast<int64_t>(unlimited);
+  using Limits = std::numeric_limits<T>;
+  if (bound <= static_cast<double>(Limits::min())) return static_cast<int64_t>(Limits::min());
+  if (bound >= static_cast<double>(Limits::max())) return static_cast<int64_t>(Limits::max());
+  return static_cast<int64_t>(static_cast<T>(bound));
+}
+
+}  // namespace
+
+ElementParameters FloatBounds(DataType type, float min, float max) {
+  ElementParameters bounds;
+  if (type == DataType::kFloat16) {
+    bounds.numbers = {AsDouble(ToHalf(min)), AsDouble(ToHalf(max))};
+  } else if (type == DataType::kFloat32) {
+    bounds.numbers = {min, max};
+  } else {
+    VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {
+      bounds.integers = {BoundOf<T>(min, std::numeric_limits<T>::min()),
+                         BoundOf<T>(max, std::numeric_limits<T>::max())};
+    });
+  }
+  return bounds;
+}
+
+ElementParameters IntegerBounds(int64_t min, int64_t max) {
+  ElementParameters bounds;
+  bounds.integers = {min, max};
+  return bounds;
+}
+
+const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type) {
+  const ElementWiseRow* row = CurrentIndex().Find(function, type);
+  assert(row != nullptr);
+  return *row;
+}
+
+bool HasRow(ElementWiseFunction function, DataType type) {
+  return CurrentIndex().Find(function, type) != nullptr;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,125 @@
+// Rows of a function, for kernel sources: included once for each instruction set, hence the unusual
+// guard.
+#if defined(DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
+#undef DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
+#else
+#define DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "core/kernels/element_wise/row.h"
+#include "core/tensor/visit_data_type.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Stores a vector; any NaN becomes the default one.
+template <class V>
+HWY_INLINE void StoreElements(V v, std::byte* to) {
+  const hn::DFromV<V> d;
+  using T = hn::TFromD<decltype(d)>;
+  if constexpr (std::is_floating_point_v<T>) {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto nan = hn::BitCast(d, hn::ShiftLeft < sizeof(T) == 4
+                                        ? 22
+                                        : 51 > (hn::Set(du, sizeof(T) == 4 ? 0x1FF : 0xFFF)));
+    v = hn::IfThenElse(hn::IsNaN(v), nan, v);
+  }
+  hn::StoreU(v, d, reinterpret_cast<T*>(to));
+}
+
+// A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes.
+template <class F, typename T, size_t... kInput>
+HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementParameters& parameters,
+                               int64_t count, std::byte* to, const std::byte* const* from) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kWidth = sizeof(T);
+  const ElementParameters own = parameters;  // which nothing that is stored can change
+  const std::byte* const own_from[] = {from[kInput]...};
+  for (int64_t i = 0; i < count * kWidth; i += static_cast<int64_t>(hn::Lanes(d)) * kWidth) {
+    StoreElements(F()(d, own, hn::LoadU(d, reinterpret_cast<const T*>(own_from[kInput] + i))...),
+                  to + i);
+  }
+}
+
+template <class F, typename T, size_t kInputs>
+HWY_ATTR void ComputeRow(const ElementParameters& parameters, int64_t count, std::byte* to,
+                         const std::byte* const* from) {
+  ComputeVectors<F, T>(std::make_index_sequence<kInputs>(), parameters, count, to, from);
+}
+
+// A function of elements for which there are no vectors: F()(elements of T...) of the same type.
+template <class F, typename T>
+HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::byte* to,
+                                const std::byte* const* from) {
+  const T* a = reinterpret_cast<const T*>(from[0]);
+  const T* b = reinterpret_cast<const T*>(from[1]);
+  T* result = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    const T y = F()(a[i], b[i]);
+    result[i] = y == y ? y : std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
+// A row that computes with T and returns T; `types` are T where they are not given.
+template <class F, typename T, size_t kInputs>
+constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {kDataTypeOf<T>}) {
+  constexpr DataType kType = kDataTypeOf<T>;
+  return {function, types, kType, kType, kType, ComputeRow<F, T, kInputs>};
+}
+
+// A vector of ones and zeros.
+template <class D, class M>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D> > OneOrZero(D, M mask) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::IfThenElseZero(hn::RebindMask(du, mask), hn::Set(du, 1));
+}
+
+// a >= b. Highway has none for integers.
+template <class V>
+HWY_INLINE auto IsAtLeast(V a, V b) {
+  if constexpr (std::is_integral_v<hn::TFromV<V> >) {
+    return hn::Not(hn::Lt(a, b));
+  } else {
+    return hn::Ge(a, b);
+  }
+}
+
+// The larger and the smaller one: a NaN loses, -0 is less than +0.
+template <class D, class V>
+HWY_INLINE V MaxOf(D, V a, V b) {
+  if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+    return hn::Max(a, b);
+  } else {
+    // Zeros of both signs are equal, and +0 has none of their bits.
+    const V larger =
+        hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), hn::IfThenElse(hn::Gt(a, b), a, b));
+    return hn::IfThenElse(hn::IsNaN(b), a, larger);
+  }
+}
+template <class D, class V>
+HWY_INLINE V MinOf(D, V a, V b) {
+  if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+    return hn::Min(a, b);
+  } else {
+    const V smaller =
+        hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), hn::IfThenElse(hn::Lt(a, b), a, b));
+    return hn::IfThenElse(hn::IsNaN(b), a, smaller);
+  }
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,143 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/selection.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/dispatch.h"
+#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/tables.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+using enum DataType;
+using enum ElementWiseFunction;
+
+// Whose bits are moved.
+struct SelectedOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b, V condition) const {
+    return hn::IfThenElse(hn::Eq(condition, hn::Zero(d)), b, a);
+  }
+};
+
+// The bound number `index`.
+template <class D>
+HWY_INLINE hn::Vec<D> Bound(D d, const ElementParameters& parameters, size_t index) {
+  using T = hn::TFromD<D>;
+  if constexpr (std::is_integral_v<T>) {
+    return hn::Set(d, static_cast<T>(parameters.integers[index]));
+  } else {
+    return hn::Set(d, static_cast<T>(parameters.numbers[index]));
+  }
+}
+
+struct ClippedOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    return MaxOf(d, MinOf(d, x, Bound(d, parameters, 1)), Bound(d, parameters, 0));
+  }
+};
+
+struct ClippedBelowOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
+    return MaxOf(d, x, Bound(d, parameters, 0));
+  }
+};
+
+// Bits of the second input, or zero.
+struct GradientInsideBounds {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V gradient) const {
+    const auto outside =
+        hn::Or(IsAtLeast(Bound(d, parameters, 0), x), IsAtLeast(x, Bound(d, parameters, 1)));
+    const hn::RebindToUnsigned<D> du;
+    return hn::IfThenZeroElse(hn::RebindMask(du, outside), hn::BitCast(du, gradient));
+  }
+};
+
+struct GradientOfPositive {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters&, V x, V gradient) const {
+    const hn::RebindToUnsigned<D> du;
+    return hn::IfThenElseZero(hn::RebindMask(du, hn::Gt(x, hn::Zero(d))),
+                              hn::BitCast(du, gradient));
+  }
+};
+
+constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
+
+// The second input's bits reach the output.
+template <class F, typename T>
+constexpr ElementWiseRow Gradient(ElementWiseFunction function,
+                                  DataTypeSet types = {kDataTypeOf<T>}) {
+  constexpr DataType kBits = kDataTypeOf<hwy::MakeUnsigned<T> >;
+  return {function, types, kDataTypeOf<T>, kBits, kBits, ComputeRow<F, T, 2>};
+}
+
+template <class F>
+constexpr ElementWiseRow OfFloats(ElementWiseFunction function) {
+  ElementWiseRow row = Row<F, float, 1>(function, kFloats);
+  row.commutes_with_rounding = true;
+  return row;
+}
+
+std::span<const ElementWiseRow> SelectionTable() {
+  static constexpr ElementWiseRow kRows[] = {
+      Row<SelectedOf, uint8_t, 3>(kIf, {kInt8, kUint8}),
+      Row<SelectedOf, uint16_t, 3>(kIf, {kInt16, kUint16, kFloat16}),
+      Row<SelectedOf, uint32_t, 3>(kIf, {kInt32, kUint32, kFloat32}),
+      Row<SelectedOf, uint64_t, 3>(kIf, {kInt64, kUint64, kFloat64}),
+      OfFloats<ClippedOf>(kClip),
+      Row<ClippedOf, int8_t, 1>(kClip),
+      Row<ClippedOf, uint8_t, 1>(kClip),
+      Row<ClippedOf, int16_t, 1>(kClip),
+      Row<ClippedOf, uint16_t, 1>(kClip),
+      Row<ClippedOf, int32_t, 1>(kClip),
+      Row<ClippedOf, uint32_t, 1>(kClip),
+      Row<ClippedOf, int64_t, 1>(kClip),
+      Row<ClippedOf, uint64_t, 1>(kClip),
+      OfFloats<ClippedBelowOf>(kThreshold),
+      Row<ClippedBelowOf, int8_t, 1>(kThreshold),
+      Row<ClippedBelowOf, uint8_t, 1>(kThreshold),
+      Row<ClippedBelowOf, int16_t, 1>(kThreshold),
+      Row<ClippedBelowOf, uint16_t, 1>(kThreshold),
+      Row<ClippedBelowOf, int32_t, 1>(kThreshold),
+      Row<ClippedBelowOf, uint32_t, 1>(kThreshold),
+      Gradient<GradientInsideBounds, float>(kClipGrad, kFloats),
+      Gradient<GradientInsideBounds, int8_t>(kClipGrad),
+      Gradient<GradientInsideBounds, uint8_t>(kClipGrad),
+      Gradient<GradientInsideBounds, int16_t>(kClipGrad),
+      Gradient<GradientInsideBounds, uint16_t>(kClipGrad),
+      Gradient<GradientInsideBounds, int32_t>(kClipGrad),
+      Gradient<GradientInsideBounds, uint32_t>(kClipGrad),
+      Gradient<GradientInsideBounds, int64_t>(kClipGrad),
+      Gradient<GradientInsideBounds, uint64_t>(kClipGrad),
+      Gradient<GradientOfPositive, float>(kReluGrad, kFloats),
+      Gradient<GradientOfPositive, int8_t>(kReluGrad),
+      Gradient<GradientOfPositive, int16_t>(kReluGrad),
+      Gradient<GradientOfPositive, int32_t>(kReluGrad),
+  };
+  return kRows;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+std::span<const ElementWiseRow> SelectionRows() {
+  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(SelectionTable);
+  return Choose(kTables)();
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,15 @@
+// The tables of rows; see row.h. A function's rows stand together in one of them.
+#pragma once
+
+#include <span>
+
+#include "core/kernels/element_wise/row.h"
+
+namespace dmlop {
+
+using RowTable = std::span<const ElementWiseRow>();
+
+// For the current instruction set.
+RowTable ArithmeticRows, AffineRows, UnaryRows, DivisionRows, LogicalRows, SelectionRows;
+
+}  // namespace dmlop

@@ -1,0 +1,242 @@
+// Checks in two stages. First the fields of every operator alike: they are there, arrays have their
+// lengths, numbers keep to their limits, tensors are sound, data types agree. Then, where no field is
+// missing, what the operator itself says; and last what its feature level takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/ops/inference.h"
+#include "core/ops/operator.h"
+#include "core/ops/support_check.h"
+
+namespace dmlop {
+namespace {
+
+bool IsLeftOut(const FieldValue& value) {
+  return std::holds_alternative<std::monostate>(value);
+}
+
+class FieldChecker {
+ public:
+  FieldChecker(const OperatorDesc& op, Diagnostics& diagnostics)
+      : op_(op), diagnostics_(diagnostics) {}
+
+  // Returns whether every field is there and keeps to its limits.
+  bool Check() {
+    CheckFieldsAreThere();
+    CheckLengths();
+    for (size_t i = 0; i < op_.fields().size(); ++i) CheckLimits(*op_.fields()[i], op_.values()[i]);
+    for (const TensorSlot& slot : TensorSlots(op_, TensorRole::kInput)) RequireComplete(slot);
+    return is_complete_;
+  }
+
+  void RequireComplete(const TensorSlot& slot) {
+    const bool is_input = slot.role() == TensorRole::kInput;
+    const auto require = [&](std::string_view field, bool is_there) {
+      if (is_there) return;
+      is_complete_ = false;
+      diagnostics_.Error("JSON-2", fmt::format("{}/{}", slot.path, field),
+                         fmt::format("'{}' is missing{}", field,
+                                     is_input ? ", and no .npy file is bound that would tell it"
+                                              : ", and the other fields do not imply it"));
+    };
+    require("DataType", slot.desc->data_type.has_value());
+    require("Sizes", slot.desc->sizes.has_value());
+  }
+
+ private:
+  // --- what is missing ---------------------------------------------------------------------------
+
+  void CheckFieldsAreThere() {
+    std::optional<uint32_t> count;
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      const Field& field = *op_.fields()[i];
+      const FieldValue& value = op_.values()[i];
+      if (field.kind == FieldKind::kCount) {
+        const auto* number = std::get_if<uint32_t>(&value);
+        count = number != nullptr ? std::optional(*number) : std::nullopt;
+      } else if (IsLeftOut(value) && !field.optional) {
+        ReportMissing(field, count.value_or(0));
+      } else if (const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value)) {
+        for (const OperatorDesc& activation : *activations) CheckActivation(field, activation);
+      }
+    }
+  }
+
+  void ReportMissing(const Field& field, uint32_t count) {
+    is_complete_ = false;
+    std::string message = fmt::format("'{}' is missing", field.name);
+    if (field.kind == FieldKind::kTensors && count > kMaxImpliedTensors) {
+      message += fmt::format("; a count alone may stand for up to {} tensors, not for {}",
+                             kMaxImpliedTensors, count);
+    }
+    diagnostics_.Error("JSON-2", field.name, std::move(message));
+  }
+
+  void CheckActivation(const Field& host, const OperatorDesc& activation) {
+    for (size_t i = 0; i < activation.fields().size(); ++i) {
+      const Field& field = *activation.fields()[i];
+      const bool is_tensor = field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
+      if (is_tensor || field.optional || !IsLeftOut(activation.values()[i])) continue;
+      is_complete_ = false;
+      diagnostics_.Error("JSON-2", fmt::format("{}/{}", host.name, field.name),
+                         fmt::format("'{}' is missing", field.name));
+    }
+  }
+
+  // --- how long arrays are -----------------------------------------------------------------------
+
+  // The first array after a count is what the count and the other arrays are compared with.
+  void CheckLengths() {
+    const Field* count = nullptr;
+    const uint32_t* number = nullptr;
+    const Field* first = nullptr;
+    size_t first_length = 0;
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      const Field& field = *op_.fields()[i];
+      if (field.kind == FieldKind::kCount) {
+        count = &field;
+        number = std::get_if<uint32_t>(&op_.values()[i]);
+        first = nullptr;
+        continue;
+      }
+      const auto length = LengthOf(op_.values()[i]);
+      if (!length || count == nullptr) continue;
+      if (first != nullptr) {
+        CheckLikeFirst(field, *length, *first, first_length);
+        continue;
+      }
+      first = &field;
+      first_length = *length;
+      if (number != nullptr) CheckCount(*count, *number, *length);
+      CheckFirstLength(field, *length);
+    }
+  }
+
+  void CheckCount(const Field& field, uint32_t count, size_t length) {
+    if (count == length) return;
+    diagnostics_.Error("DOC-3", field.name,
+                       fmt::format("{} does not match the array, which has {}", count, length));
+  }
+
+  void CheckLikeFirst(const Field& field, size_t length, const Field& first, size_t first_length) {
+    if (length == first_length) return;
+    ReportLength(field, fmt::format("{} entries do not match the {} entries of {}", length,
+                                    first_length, first.name));
+  }
+
+  void CheckFirstLength(const Field& field, size_t length) {
+    const Limits& limits = field.limits;
+    if (field.kind == FieldKind::kTensors && length == 0) {
+      ReportLength(field, "at least one tensor is needed");
+    } else if (limits.per_dimension) {
+      CheckPerDimension(field, length);
+    } else if (length < limits.min_count || length > limits.max_count) {
+      if (limits.count_rule.empty()) return;
+      ReportLength(field, fmt::format("{} entries are out of range [{}, {}]", length,
+                                      limits.min_count, limits.max_count));
+    }
+  }
+
+  void CheckPerDimension(const Field& field, size_t length) {
+    const std::vector<TensorSlot> inputs = TensorSlots(op_, TensorRole::kInput);
+    if (inputs.empty() || !inputs.front().desc->sizes) return;
+    const size_t rank = inputs.front().desc->rank();
+    if (length == rank) return;
+    ReportLength(field, fmt::format("{} entries; expected {}, one for each dimension of {}", length,
+                                    rank, DisplayName(inputs.front().path)));
+  }
+
+  void ReportLength(const Field& field, std::string message) {
+    is_complete_ = false;
+    diagnostics_.Error(field.limits.count_rule, field.name, std::move(message));
+  }
+
+  // --- numbers by themselves ---------------------------------------------------------------------
+
+  void CheckLimits(const Field& field, const FieldValue& value) {
+    if (field.limits.rule.empty()) return;
+    if (const auto* number = std::get_if<uint32_t>(&value)) CheckNumber(field, At(field), *number);
+    if (const auto* numbers = std::get_if<std::vector<uint32_t>>(&value)) {
+      for (size_t i = 0; i < numbers->size(); ++i) CheckNumber(field, At(field, i), (*numbers)[i]);
+    }
+    if (const auto* size = std::get_if<Size2d>(&value)) {
+      CheckNumber(field, {field.name, std::nullopt, "Width"}, size->width);
+      CheckNumber(field, {field.name, std::nullopt, "Height"}, size->height);
+    }
+  }
+
+  void CheckNumber(const Field& field, const Place& place, uint32_t number) {
+    const Limits& limits = field.limits;
+    if (limits.min <= number && number <= limits.max) return;
+    is_complete_ = false;
+    diagnostics_.Error(limits.rule, place.path(),
+                       number == 0 ? "0 is not allowed"
+                                   : fmt::format("{} is out of range [{}, {}]", number, limits.min,
+                                                 limits.max));
+  }
+
+  const OperatorDesc& op_;
+  Diagnostics& diagnostics_;
+  bool is_complete_ = true;
+};
+
+// Tensors and data types of one variable agree with the first of them that is stated.
+void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
+  struct First {
+    std::string name;
+    DataType type;
+  };
+  std::array<std::optional<First>, kTypeVariables> firsts;
+  const auto check = [&](const Field& field, const std::string& name, std::string pointer,
+                         DataType type) {
+    auto& first = firsts[static_cast<size_t>(field.type)];
+    if (!first) {
+      first = {name, type};
+    } else if (first->type != type) {
+      diagnostics.Error(
+          op.info().type_rule, pointer,
+          fmt::format("{} does not match {} of {}", Name(type), Name(first->type), first->name));
+    }
+  };
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    if (!slot.desc->data_type) continue;
+    check(*slot.field, DisplayName(slot.path), slot.path + "/DataType", *slot.desc->data_type);
+  }
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    const auto* type = std::get_if<DataType>(&op.values()[i]);
+    if (type != nullptr) check(field, std::string(field.name), std::string(field.name), *type);
+  }
+}
+
+void CheckTensors(const OperatorDesc& op, TensorRole role, Diagnostics& diagnostics) {
+  for (const TensorSlot& slot : TensorSlots(op, role)) {
+    if (!slot.desc->complete()) continue;
+    std::optional<EmptyAxisRule> empty_axis;
+    if (!slot.field->empty_axis_rule.empty()) {
+      if (const uint32_t* axis = op.find(kAxis)) empty_axis = {*axis, slot.field->empty_axis_rule};
+    }
+    ValidateTensorDesc(*slot.desc, role, slot.path, empty_axis, diagnostics);
+  }
+}
+
+}  // namespace
+
+void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  FillInTypes(op);
+  FieldChecker fields(op, diagnostics);
+  const bool is_complete = fields.Check();
+  CheckTensors(op, TensorRole::kInput, diagnostics);
+  if (is_complete) {
+    Inference inference(op, diagnostics);
+    op.info().infer(op, inference);
+  }
+  CheckTypesAgree(op, diagnostics);
+  CheckTensors(op, TensorRole::kOutput, diagnostics);
+  CheckSupport(op, level, diagnostics);
+  if (diagnostics.has_errors()) return;  // what an output lacks follows from them
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) fields.RequireComplete(slot);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,32 @@
+// What each family answers; see family.h. Each is written in the family's own folder.
+#pragma once
+
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+void Run(const ElementWise&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op);
+void RunPart(const ElementWise&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
+void Run(const Movement&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Movement&, const OperatorDesc& op);
+void RunPart(const Movement&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
+void Run(const Reduction&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Reduction&, const OperatorDesc& op);
+void RunPart(const Reduction&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
+// The part of a view that is in the region.
+template <typename View>
+View Narrowed(View view, const Region& region) {
+  for (size_t d = 0; d < region.sizes.size(); ++d) {
+    view = view.Slice(d, region.begin[d], region.sizes[d]);
+  }
+  return view;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,27 @@
+#include "core/ops/family.h"
+
+#include "core/ops/families.h"
+
+namespace dmlop {
+
+Dims Region::IndexAt(int64_t k) const {
+  Dims index = IndexOf(sizes, k);
+  for (size_t d = 0; d < index.size(); ++d) index[d] += begin[d];
+  return index;
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  std::visit([&](const auto& family) { Run(family, op, inputs, outputs); }, op.info().family);
+}
+
+std::vector<SourceMap> SourcesOf(const OperatorDesc& op) {
+  return std::visit([&](const auto& family) { return SourcesOf(family, op); }, op.info().family);
+}
+
+void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output) {
+  std::visit([&](const auto& family) { RunPart(family, op, inputs, part, output); },
+             op.info().family);
+}
+
+}  // namespace dmlop

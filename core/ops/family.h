@@ -1,0 +1,99 @@
+// What operators compute, as far as they do it in one way: an operator names its family and says
+// what is its own. Everything else that can be asked of it is answered once for each family.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/engine/element_wise/loop.h"
+#include "core/ops/reduce_function.h"
+#include "core/tensor/dims.h"
+#include "core/tensor/element.h"
+#include "core/tensor/scale_bias.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+class OperatorDesc;
+
+// The tensors of an operator by role, in the order of its slots.
+using InputViews = std::span<const ConstTensorView>;
+using OutputViews = std::span<const TensorView>;
+
+// --- elements are computed from those at their place in the inputs -------------------------------
+
+struct ElementWise {
+  ElementWiseFunction function;
+  // Sets what the function takes besides elements and ScaleBias. Null: nothing.
+  void (*parameters)(const OperatorDesc& op, ElementParameters& parameters) = nullptr;
+};
+
+// --- elements change their places, and nothing else ----------------------------------------------
+
+// What becomes what: a view of an input and a view of an output, with equal sizes.
+struct TensorMove {
+  size_t input;
+  ConstTensorView from;
+  size_t output;
+  TensorView to;
+};
+
+// Where an element of the output lies in the windows of an input: the window and the tap within it.
+struct WindowPlace {
+  Dims block;       // the window's place in each spatial dimension, counted in steps
+  Dims tap;         // within the window
+  int64_t channel;  // of the input
+  Dims position;    // spatial dimensions of the input; outside it in the padding
+  bool in_padding;
+};
+
+struct Movement {
+  // Null: nothing is moved.
+  std::vector<TensorMove> (*moves)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+  // What elements have that no move reaches. Null: moves reach all.
+  ElementBytes (*fill)(const OperatorDesc& op) = nullptr;
+  // Does the same as the moves, where that is quicker. Null: nothing is.
+  void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs) = nullptr;
+  // Null: there are no windows.
+  WindowPlace (*window)(const OperatorDesc& op, const Dims& output_index) = nullptr;
+};
+
+// --- the elements along some axes become one -----------------------------------------------------
+
+struct Reduction {
+  ReductionCall (*call)(const OperatorDesc& op);
+};
+
+using Family = std::variant<ElementWise, Movement, Reduction>;
+
+// --- what each family answers --------------------------------------------------------------------
+
+// A part of a tensor: the elements whose indices lie in a box, in row-major order.
+struct Region {
+  size_t tensor;  // its number among those of its role
+  Dims begin;
+  Dims sizes;
+
+  int64_t count() const { return Product(sizes); }
+  Dims IndexAt(int64_t k) const;
+};
+
+// Runs a valid descriptor. The views have the sizes and types of the slots of their role, in order;
+// their strides are their own and need not be those of the descriptor. Outputs overlap nothing, but
+// for an operator that runs in place.
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+
+// For each way that leads from an input to an output, the part of the input that a part of the output
+// is computed from; for one element exactly, for several perhaps more. Empty where there is none.
+// The descriptor must outlive the maps.
+using SourceMap = std::function<std::optional<Region>(const Region& output)>;
+std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
+
+// Computes a part of an output into a view of that part's sizes.
+void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
+}  // namespace dmlop

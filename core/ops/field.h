@@ -1,0 +1,192 @@
+// The fields of operators: their names and kinds as DirectML has them, what they may hold, and the
+// values that a descriptor gives them. Source: the structs of DirectML.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/tensor/element.h"
+#include "core/tensor/feature_level.h"
+#include "core/tensor/scale_bias.h"
+#include "core/tensor/tensor_desc.h"
+
+namespace dmlop {
+
+class OperatorDesc;
+
+enum class FieldKind : uint8_t {
+  kTensor,
+  kTensors,
+  kCount,  // of the entries that each array after it has, up to the next count
+  kUint,
+  kInt,
+  kFloat,
+  kBool,
+  kEnum,
+  kDataType,
+  kUints,
+  kInts,
+  kFloats,
+  kScaleBias,
+  kSize2d,
+  kScalar,
+  kActivation,
+  kActivations,
+};
+
+// Tensors and data types of one variable agree. Which types each variable may have at which feature
+// level stands in an operator's support rows.
+enum class TypeVariable : uint8_t { kT, kU, kV, kIndex };
+inline constexpr size_t kTypeVariables = 4;
+
+// Tensors of one group may have the same ranks; they stand in an operator's support rows too.
+enum class RankGroup : uint8_t { kMain, kSide, kOther };
+inline constexpr size_t kRankGroups = 3;
+
+// What a field may hold whatever the other fields say. Without a code, `rule` and `count_rule`, a
+// limit is there for the schema alone, and the operator checks it.
+struct Limits {
+  uint32_t min = 0;  // of each number
+  uint32_t max = UINT32_MAX;
+  std::string_view rule = {};
+  uint32_t min_count = 0;  // entries of an array
+  uint32_t max_count = UINT32_MAX;
+  std::string_view count_rule = {};  // also: as many entries as the first array of a count
+  bool per_dimension = false;        // an entry for each dimension of the first input
+  bool distinct = false;             // no number stands twice
+};
+
+struct EnumNames {
+  std::string_view prefix;
+  std::span<const std::string_view> names;       // indexed by value
+  std::span<const FeatureLevel> since = {};      // of each name; empty: as long as the operator
+};
+
+struct Field {
+  std::string_view name;
+  FieldKind kind;
+  bool optional = false;  // left out, it is not there; other fields get a value from elsewhere
+  TensorRole role = TensorRole::kInput;
+  TypeVariable type = TypeVariable::kT;
+  RankGroup ranks = RankGroup::kMain;
+  // Speaks in place of BUF-3 where a tensor is empty along the operator's Axis.
+  std::string_view empty_axis_rule = {};
+  Limits limits = {};
+  EnumNames names = {};
+};
+
+// DML_SIZE_2D
+struct Size2d {
+  uint32_t width;
+  uint32_t height;
+};
+
+// DML_SCALAR_UNION: the first bytes are a number of the type. UNKNOWN, until the type that other
+// fields or a file tell is known.
+struct Scalar {
+  DataType type = DataType::kUnknown;
+  ElementBytes bytes{};
+};
+
+// Empty: left out. An activation is an operator without tensors.
+using FieldValue =
+    std::variant<std::monostate, TensorDesc, std::vector<TensorDesc>, uint32_t, int32_t, float,
+                 bool, DataType, std::vector<uint32_t>, std::vector<int32_t>, std::vector<float>,
+                 ScaleBias, Size2d, Scalar, std::vector<OperatorDesc>>;
+
+// Of an array; empty for anything else.
+std::optional<size_t> LengthOf(const FieldValue& value);
+
+// A field with values of type T, by which a descriptor is asked for them.
+template <typename T>
+struct FieldOf : Field {};
+
+namespace field {
+
+constexpr FieldOf<TensorDesc> Input(std::string_view name, TypeVariable type = TypeVariable::kT,
+                                    RankGroup ranks = RankGroup::kMain) {
+  return {{.name = name, .kind = FieldKind::kTensor, .type = type, .ranks = ranks}};
+}
+constexpr FieldOf<TensorDesc> Output(std::string_view name, TypeVariable type = TypeVariable::kT,
+                                     RankGroup ranks = RankGroup::kMain) {
+  return {{.name = name,
+           .kind = FieldKind::kTensor,
+           .role = TensorRole::kOutput,
+           .type = type,
+           .ranks = ranks}};
+}
+// One tensor at least.
+constexpr FieldOf<std::vector<TensorDesc>> Tensors(std::string_view name, TensorRole role,
+                                                   std::string_view count_rule,
+                                                   std::string_view empty_axis_rule = {}) {
+  return {{.name = name,
+           .kind = FieldKind::kTensors,
+           .role = role,
+           .empty_axis_rule = empty_axis_rule,
+           .limits = {.min_count = 1, .count_rule = count_rule}}};
+}
+constexpr FieldOf<uint32_t> Count(std::string_view name) {
+  return {{.name = name, .kind = FieldKind::kCount}};
+}
+constexpr FieldOf<uint32_t> Uint(std::string_view name, Limits limits = {}) {
+  return {{.name = name, .kind = FieldKind::kUint, .limits = limits}};
+}
+constexpr FieldOf<int32_t> Int(std::string_view name) {
+  return {{.name = name, .kind = FieldKind::kInt}};
+}
+constexpr FieldOf<float> Float(std::string_view name) {
+  return {{.name = name, .kind = FieldKind::kFloat}};
+}
+constexpr FieldOf<bool> Bool(std::string_view name) {
+  return {{.name = name, .kind = FieldKind::kBool}};
+}
+constexpr FieldOf<uint32_t> Enum(std::string_view name, EnumNames names) {
+  return {{.name = name, .kind = FieldKind::kEnum, .names = names}};
+}
+constexpr FieldOf<DataType> TypeOf(std::string_view name, TypeVariable type = TypeVariable::kT) {
+  return {{.name = name, .kind = FieldKind::kDataType, .type = type}};
+}
+constexpr FieldOf<std::vector<uint32_t>> Uints(std::string_view name, Limits limits = {}) {
+  return {{.name = name, .kind = FieldKind::kUints, .limits = limits}};
+}
+constexpr FieldOf<std::vector<int32_t>> Ints(std::string_view name, Limits limits = {}) {
+  return {{.name = name, .kind = FieldKind::kInts, .limits = limits}};
+}
+constexpr FieldOf<std::vector<float>> Floats(std::string_view name, Limits limits = {}) {
+  return {{.name = name, .kind = FieldKind::kFloats, .limits = limits}};
+}
+constexpr FieldOf<Size2d> TwoSizes(std::string_view name, Limits limits = {}) {
+  return {{.name = name, .kind = FieldKind::kSize2d, .limits = limits}};
+}
+constexpr FieldOf<Scalar> ScalarOf(std::string_view name, TypeVariable type = TypeVariable::kT) {
+  return {{.name = name, .kind = FieldKind::kScalar, .type = type}};
+}
+constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) {
+  return {{.name = name, .kind = FieldKind::kActivations}};
+}
+
+template <typename T>
+constexpr FieldOf<T> Optional(FieldOf<T> field) {
+  field.optional = true;
+  return field;
+}
+
+}  // namespace field
+
+// Fields with one meaning wherever they stand.
+inline constexpr auto kInputTensor = field::Input("InputTensor");
+inline constexpr auto kOutputTensor = field::Output("OutputTensor");
+inline constexpr auto kATensor = field::Input("ATensor");
+inline constexpr auto kBTensor = field::Input("BTensor");
+inline constexpr FieldOf<ScaleBias> kScaleBias = {
+    {.name = "ScaleBias", .kind = FieldKind::kScaleBias, .optional = true}};
+inline constexpr FieldOf<std::vector<OperatorDesc>> kFusedActivation = {
+    {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true}};
+inline constexpr auto kDimensionCount = field::Count("DimensionCount");
+inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
+
+}  // namespace dmlop

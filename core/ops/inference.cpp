@@ -1,0 +1,91 @@
+#include "core/ops/inference.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+std::string_view Plural(size_t count) {
+  return count == 1 ? "" : "s";
+}
+
+}  // namespace
+
+std::string Place::path() const {
+  std::string path(field);
+  if (entry) path += fmt::format("/{}", *entry);
+  if (!member.empty()) path += fmt::format("/{}", member);
+  if (dimension) path += fmt::format("/{}", *dimension);
+  return path;
+}
+
+std::string TensorAt::name() const {
+  return entry ? fmt::format("{}[{}]", field, *entry) : std::string(field);
+}
+
+void Inference::Report(std::string_view code, const Place& place, std::string message) {
+  diagnostics_.Error(code, place.path(), std::move(message));
+}
+
+bool Inference::RequireAxis(std::string_view code, const Place& place, uint32_t axis,
+                            const TensorAt& tensor) {
+  const size_t rank = tensor.desc.rank();
+  return Require(axis < rank, code, place, "axis {} is out of range for {} with {} dimension{}",
+                 axis, tensor.name(), rank, Plural(rank));
+}
+
+bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
+                                const TensorAt& like) {
+  const size_t rank = like.desc.rank();
+  return Require(tensor.desc.rank() == rank, code, SizesOf(tensor),
+                 "Sizes are {}; expected {} dimension{}, as many as {} has with {}",
+                 ToString(tensor.sizes()), rank, Plural(rank), like.name(), ToString(like.sizes()));
+}
+
+bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, const Sizes& expected) {
+  return Require(tensor.sizes() == expected, code, SizesOf(tensor), "Sizes are {}; expected {}",
+                 ToString(tensor.sizes()), ToString(expected));
+}
+
+void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
+                       const Sizes& sizes) {
+  TensorDesc& output = op_.at(field);
+  if (!output.sizes) output.sizes = sizes;
+  RequireSizes(code, tensor(field), sizes);
+}
+
+void Inference::Output(std::string_view code, const FieldOf<std::vector<TensorDesc>>& field,
+                       size_t entry, const Sizes& sizes) {
+  TensorDesc& output = op_.at(field)[entry];
+  if (!output.sizes) output.sizes = sizes;
+  RequireSizes(code, tensor(field, entry), sizes);
+}
+
+void Inference::OutputType(const FieldOf<TensorDesc>& field, DataType type) {
+  TensorDesc& output = op_.at(field);
+  if (!output.data_type) output.data_type = type;
+}
+
+void InferSameSizes(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& input,
+                    Inference& infer) {
+  infer.Output(code, kOutputTensor, op.sizes(input));
+}
+
+bool CheckAxes(std::string_view range_code, std::string_view twice_code,
+               const FieldOf<std::vector<uint32_t>>& field, const OperatorDesc& op,
+               const TensorAt& tensor, Inference& infer) {
+  const std::vector<uint32_t>& axes = op[field];
+  bool all_exist = true;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!infer.RequireAxis(range_code, At(field, i), axes[i], tensor)) {
+      all_exist = false;
+      continue;
+    }
+    const auto here = axes.begin() + static_cast<ptrdiff_t>(i);
+    infer.Require(std::find(axes.begin(), here, axes[i]) == here, twice_code, At(field, i),
+                  "axis {} is listed twice", axes[i]);
+  }
+  return all_exist;
+}
+
+}  // namespace dmlop

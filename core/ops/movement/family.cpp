@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "core/ops/copy_views.h"
+#include "core/ops/families.h"
+#include "core/ops/movement/affine_move.h"
+#include "core/ops/tiled_loop.h"
+
+namespace dmlop {
+namespace {
+
+void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& output) {
+  if (movement.fill == nullptr) return;
+  const ElementBytes value = movement.fill(op);
+  const Dims& sizes = output.layout.sizes;
+  CopyView({value.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
+}
+
+// A box of a move into a part of its output, whose memory the view shows.
+Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from,
+                const Region& part, const TensorView& output) {
+  TensorView to = output;
+  to.layout = {};
+  const auto advance = [&](size_t axis, int64_t count) {
+    to.data += count * output.layout.strides[axis] * static_cast<int64_t>(ByteWidth(output.type));
+  };
+  for (size_t axis = 0; axis < part.begin.size(); ++axis) {
+    advance(axis, move.to_begin[axis] - part.begin[axis]);
+  }
+  for (size_t d = 0; d < move.dims.size(); ++d) {
+    const MoveDim& dim = move.dims[d];
+    const int64_t size = box.last[d] - box.first[d] + 1;
+    advance(dim.to_axis, box.first[d] * dim.to_step);
+    to.layout.sizes.push_back(size);
+    to.layout.strides.push_back(dim.to_step * output.layout.strides[dim.to_axis]);
+    from = from.Slice(d, box.first[d], size);
+  }
+  return {from, to};
+}
+
+// Without dimensions of size 1, as AffineMove has them.
+ConstTensorView Squeezed(const ConstTensorView& view) {
+  ConstTensorView squeezed{view.data, view.type, {}};
+  for (size_t d = 0; d < view.layout.rank(); ++d) {
+    if (view.layout.sizes[d] == 1) continue;
+    squeezed.layout.sizes.push_back(view.layout.sizes[d]);
+    squeezed.layout.strides.push_back(view.layout.strides[d]);
+  }
+  return squeezed;
+}
+
+}  // namespace
+
+void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs,
+         OutputViews outputs) {
+  if (movement.run != nullptr) return movement.run(op, inputs, outputs);
+  for (const TensorView& output : outputs) Fill(movement, op, output);
+  if (movement.moves == nullptr) return;
+  std::vector<Move> copies;
+  for (const TensorMove& move : movement.moves(op, inputs, outputs)) {
+    copies.push_back({move.from, move.to});
+  }
+  CopyAll(copies);
+}
+
+std::vector<SourceMap> SourcesOf(const Movement& movement, const OperatorDesc& op) {
+  std::vector<SourceMap> maps;
+  for (AffineMove& move : AffineMoves(movement, op)) {
+    maps.push_back([move = std::move(move)](const Region& output) -> std::optional<Region> {
+      if (move.output != output.tensor) return std::nullopt;
+      const auto box = move.Reaching(output);
+      return box ? std::optional(move.SourceOf(*box)) : std::nullopt;
+    });
+  }
+  return maps;
+}
+
+void RunPart(const Movement& movement, const OperatorDesc& op, InputViews inputs,
+             const Region& part, const TensorView& output) {
+  Fill(movement, op, output);
+  if (movement.moves == nullptr) return;
+  const IndexViews views(op);
+  const std::vector<TensorMove> places = movement.moves(op, views.inputs, views.outputs);
+  const std::vector<TensorMove> moves = movement.moves(op, inputs, views.outputs);
+  std::vector<Move> copies;
+  for (size_t i = 0; i < moves.size(); ++i) {
+    if (moves[i].output != part.tensor) continue;
+    const AffineMove move = AffineMoveOf(places[i], views);
+    const ConstTensorView from = Squeezed(moves[i].from);
+    for (const MoveBox& box : move.BoxesWithin(part)) {
+      copies.push_back(CopyOf(move, box, from, part, output));
+    }
+  }
+  CopyAll(copies);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,48 @@
+// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: one value everywhere.
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kValue = field::ScalarOf("Value");
+constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
+
+constexpr SupportRow kRows[] = {
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(4, 0), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"ELW-4", "ValueDataType is the output's DataType"},
+    {"UNI-1", "Value is a number of that type"},
+    {"UNI-2", "a member of the union goes with that type"},
+};
+
+// Nothing tells the output's sizes but the output itself.
+void Infer(const OperatorDesc&, Inference&) {}
+
+ElementBytes Value(const OperatorDesc& op) {
+  return op[kValue].bytes;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "FILL_VALUE_CONSTANT",
+     .summary = "one value everywhere",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "ELW-4",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Movement{.moves = nullptr, .fill = Value}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> FillOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

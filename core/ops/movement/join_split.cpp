@@ -1,0 +1,190 @@
+// DML_JOIN_OPERATOR_DESC puts the input tensors one after another along Axis;
+// DML_SPLIT_OPERATOR_DESC cuts the input tensor into parts along Axis. Each is the inverse of the
+// other.
+#include <algorithm>
+
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kInputCount = field::Count("InputCount");
+constexpr auto kInputTensors = field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
+constexpr const Field* kJoinFields[] = {&kInputCount, &kInputTensors, &kOutputTensor, &kAxis};
+
+constexpr auto kOutputCount = field::Count("OutputCount");
+constexpr auto kOutputTensors =
+    field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4");
+constexpr const Field* kSplitFields[] = {&kInputTensor, &kOutputCount, &kOutputTensors, &kAxis};
+
+constexpr DataTypeSet kUpTo16 = types::kFloats | types::kInt32s | types::kInt16s;
+constexpr SupportRow kJoinRows[] = {
+    {Level(1, 0), 4, 4, {kUpTo16}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 4, 5, {types::kUpTo32}},
+    {Level(3, 1), 1, 8, {types::kUpTo32}},  // the page lacks this row; see the level's history
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kJoinSupport[] = {{kJoinRows}};
+constexpr SupportRow kSplitRows[] = {
+    {Level(1, 0), 4, 4, {kUpTo16}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kSplitSupport[] = {{kSplitRows}};
+
+constexpr Rule kJoinRules[] = {
+    {"JOIN-1", "at least one input"},
+    {"JOIN-3", "all tensors agree in DataType and DimensionCount"},
+    {"JOIN-4",
+     "Axis is a dimension; Sizes agree but on Axis, where the output has the inputs' sum"},
+    {"JOIN-5", "no input is empty along Axis"},
+};
+constexpr Rule kSplitRules[] = {
+    {"SPLIT-1", "at least one output"},
+    {"SPLIT-2", "all tensors agree in DataType and DimensionCount"},
+    {"SPLIT-3",
+     "Axis is a dimension; Sizes agree but on Axis, where the outputs add up to the input"},
+    {"SPLIT-4", "no output is empty along Axis"},
+};
+
+// A part has the sizes of another tensor but along the axis. Returns whether it has its rank.
+bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const TensorAt& part,
+                 const TensorAt& like, uint32_t axis, Inference& infer) {
+  if (!infer.RequireSameRank(rank_code, part, like)) return false;
+  Sizes expected = like.sizes();
+  expected[axis] = part.sizes()[axis];
+  infer.RequireSizes(sizes_code, part, expected);
+  return true;
+}
+
+void RequireSum(std::string_view code, const TensorAt& whole, uint32_t axis, uint64_t sum,
+                const Field& parts, Inference& infer) {
+  const uint32_t size = whole.sizes()[axis];
+  infer.Require(size == sum, code, SizeAt(whole, axis),
+                "the size along Axis is {}; expected {}, the sum of {}", size, sum, parts.name);
+}
+
+// --- JOIN ----------------------------------------------------------------------------------------
+
+void InferJoin(const OperatorDesc& op, Inference& infer) {
+  const uint32_t axis = op[kAxis];
+  const TensorAt first = infer.tensor(kInputTensors, 0);
+  if (!infer.RequireAxis("JOIN-4", At(kAxis), axis, first)) return;
+  bool ranks_agree = true;
+  uint64_t sum = first.sizes()[axis];
+  for (size_t i = 1; i < op[kInputTensors].size(); ++i) {
+    const TensorAt input = infer.tensor(kInputTensors, i);
+    ranks_agree &= RequirePart("JOIN-3", "JOIN-4", input, first, axis, infer);
+    if (ranks_agree) sum += input.sizes()[axis];
+  }
+  if (!op[kOutputTensor].sizes) {
+    Sizes sizes = first.sizes();
+    // A sum beyond 32 bits saturates, and is then refused because it is not the sum.
+    sizes[axis] = static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX));
+    infer.Output("JOIN-4", kOutputTensor, sizes);
+  }
+  const TensorAt output = infer.tensor(kOutputTensor);
+  ranks_agree &= RequirePart("JOIN-3", "JOIN-4", output, first, axis, infer);
+  if (ranks_agree) RequireSum("JOIN-4", output, axis, sum, kInputTensors, infer);
+}
+
+std::vector<TensorMove> Join(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  std::vector<TensorMove> moves;
+  int64_t start = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t size = inputs[i].layout.sizes[op[kAxis]];
+    moves.push_back({i, inputs[i], 0, outputs[0].Slice(op[kAxis], start, size)});
+    start += size;
+  }
+  return moves;
+}
+
+// --- SPLIT ---------------------------------------------------------------------------------------
+
+// What each output without sizes gets along the axis, where they share equally what the others
+// leave.
+std::optional<uint32_t> EqualPart(const OperatorDesc& op, size_t left_out) {
+  uint64_t taken = 0;
+  for (const TensorDesc& output : op[kOutputTensors]) {
+    if (output.sizes && op[kAxis] < output.rank()) taken += (*output.sizes)[op[kAxis]];
+  }
+  const uint32_t whole = op.sizes(kInputTensor)[op[kAxis]];
+  if (taken >= whole || (whole - taken) % left_out != 0) return std::nullopt;
+  return static_cast<uint32_t>((whole - taken) / left_out);
+}
+
+bool InferEqualParts(const OperatorDesc& op, Inference& infer) {
+  const auto& outputs = op[kOutputTensors];
+  const auto left_out = std::count_if(outputs.begin(), outputs.end(),
+                                      [](const TensorDesc& output) { return !output.sizes; });
+  if (left_out == 0) return true;
+  Sizes sizes = op.sizes(kInputTensor);
+  const auto part = EqualPart(op, static_cast<size_t>(left_out));
+  if (!infer.Require(part.has_value(), "SPLIT-3", At(kOutputTensors),
+                     "what the others leave of the input's {} along Axis does not make {} equal "
+                     "parts",
+                     sizes[op[kAxis]], left_out)) {
+    return false;
+  }
+  sizes[op[kAxis]] = *part;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].sizes) infer.Output("SPLIT-3", kOutputTensors, i, sizes);
+  }
+  return true;
+}
+
+void InferSplit(const OperatorDesc& op, Inference& infer) {
+  const uint32_t axis = op[kAxis];
+  const TensorAt input = infer.tensor(kInputTensor);
+  if (!infer.RequireAxis("SPLIT-3", At(kAxis), axis, input)) return;
+  if (!InferEqualParts(op, infer)) return;
+  bool ranks_agree = true;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < op[kOutputTensors].size(); ++i) {
+    const TensorAt output = infer.tensor(kOutputTensors, i);
+    ranks_agree &= RequirePart("SPLIT-2", "SPLIT-3", output, input, axis, infer);
+    if (ranks_agree) sum += output.sizes()[axis];
+  }
+  if (ranks_agree) RequireSum("SPLIT-3", input, axis, sum, kOutputTensors, infer);
+}
+
+std::vector<TensorMove> Split(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  std::vector<TensorMove> moves;
+  int64_t start = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int64_t size = outputs[i].layout.sizes[op[kAxis]];
+    moves.push_back({0, inputs[0].Slice(op[kAxis], start, size), i, outputs[i]});
+    start += size;
+  }
+  return moves;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "JOIN",
+     .summary = "concatenates tensors along an axis",
+     .fields = kJoinFields,
+     .support = kJoinSupport,
+     .type_rule = "JOIN-3",
+     .rules = kJoinRules,
+     .infer = InferJoin,
+     .family = Movement{Join}},
+    {.name = "SPLIT",
+     .summary = "cuts a tensor into parts along an axis",
+     .fields = kSplitFields,
+     .support = kSplitSupport,
+     .type_rule = "SPLIT-2",
+     .rules = kSplitRules,
+     .infer = InferSplit,
+     .family = Movement{Split}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> JoinSplitOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

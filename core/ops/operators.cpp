@@ -1,0 +1,42 @@
+// The table of operators.
+#include <vector>
+
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+using RowsFunction = std::span<const OperatorInfo> (*)();
+constexpr RowsFunction kRows[] = {UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators,
+                                  UnfoldOperators, SliceOperators, FillOperators};
+
+struct Table {
+  std::vector<const OperatorInfo*> operators;
+  std::vector<std::string_view> names;
+
+  Table() {
+    for (const RowsFunction rows : kRows) {
+      for (const OperatorInfo& row : rows()) {
+        operators.push_back(&row);
+        names.push_back(row.name);
+      }
+    }
+  }
+};
+
+const Table& TheTable() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace
+
+std::span<const OperatorInfo* const> Operators() {
+  return TheTable().operators;
+}
+
+std::span<const std::string_view> OperatorNames() {
+  return TheTable().names;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,153 @@
+// DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which keep size 1;
+// see reduce_function.h.
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kFunction =
+    field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
+constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
+constexpr auto kAxisCount = field::Count("AxisCount");
+constexpr auto kAxes =
+    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
+constexpr const Field* kFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
+
+constexpr DataTypeSet kFloatsAnd32 = types::kFloats | types::kInt32s;
+constexpr DataTypeSet kFloatsAnd32To64 = kFloatsAnd32 | types::kInt64s;
+constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
+constexpr DataTypeSet kUint32 = {DataType::kUint32};
+
+constexpr SupportRow kArgRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats, kUint32}},
+    {Level(2, 1), 4, 4, {types::kUpTo32, kUint32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32, kIndexTypes}},
+    {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s, kIndexTypes}},
+};
+constexpr SupportRow kFloatOnlyRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(3, 0), 1, 8, {types::kFloats}},
+};
+constexpr SupportRow kNormRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(3, 0), 1, 8, {types::kFloats}},
+    {Level(5, 0), 1, 8, {kFloatsAnd32To64}},
+};
+constexpr SupportRow kMinMaxRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(2, 1), 4, 4, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(5, 0), 1, 8, {types::kUpTo32 | types::kInt64s}},
+};
+constexpr SupportRow kSumRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(2, 1), 4, 4, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {kFloatsAnd32}},
+    {Level(5, 0), 1, 8, {kFloatsAnd32To64}},
+};
+
+template <typename... Functions>
+constexpr uint32_t SetOf(Functions... functions) {
+  return ((uint32_t{1} << static_cast<uint32_t>(functions)) | ...);
+}
+using F = ReduceFunction;
+constexpr SupportTable kSupport[] = {
+    {kArgRows, &kFunction, SetOf(F::kArgMin, F::kArgMax)},
+    {kFloatOnlyRows, &kFunction, SetOf(F::kAverage, F::kL2, F::kLogSum, F::kLogSumExp)},
+    {kNormRows, &kFunction, SetOf(F::kL1, F::kSumSquare)},
+    {kMinMaxRows, &kFunction, SetOf(F::kMin, F::kMax)},
+    {kSumRows, &kFunction, SetOf(F::kMultiply, F::kSum)},
+};
+
+constexpr Rule kRules[] = {
+    {"RED-1", "the output has the input's rank; its sizes are 1 on Axes, else the input's"},
+    {"RED-2",
+     "the output has the input's type; ARGMIN and ARGMAX give INT64, INT32, UINT64, UINT32"},
+    {"RED-3", "Axes lie in [0, DimensionCount - 1]"},
+    {"RED-4", "no axis is listed twice"},
+};
+
+ReduceFunction FunctionOf(const OperatorDesc& op) {
+  return static_cast<ReduceFunction>(op[kFunction]);
+}
+
+void InferType(const OperatorDesc& op, Inference& infer) {
+  const ReduceFunction function = FunctionOf(op);
+  const DataType input = *op[kInputTensor].data_type;
+  infer.OutputType(kOutput, GivesIndex(function) ? DataType::kUint32 : input);
+  const DataType output = *op[kOutput].data_type;
+  const Place place{kOutput.name, std::nullopt, "DataType"};
+  if (GivesIndex(function)) {
+    infer.Require(kIndexTypes.Contains(output), "RED-2", place,
+                  "{} cannot hold the index that {} gives; expected one of {}", Name(output),
+                  Name(function), ToString(kIndexTypes));
+  } else {
+    infer.Require(output == input, "RED-2", place, "{} does not match {} of InputTensor",
+                  Name(output), Name(input));
+  }
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferType(op, infer);
+  if (!CheckAxes("RED-3", "RED-4", kAxes, op, infer.tensor(kInputTensor), infer)) {
+    if (op[kOutput].sizes) {
+      infer.RequireSameRank("RED-1", infer.tensor(kOutput), infer.tensor(kInputTensor));
+    }
+    return;
+  }
+  Sizes sizes = op.sizes(kInputTensor);
+  for (const uint32_t axis : op[kAxes]) sizes[axis] = 1;
+  infer.Output("RED-1", kOutput, sizes);
+}
+
+ReductionCall Call(const OperatorDesc& op) {
+  return {FunctionOf(op), op[kAxes]};
+}
+
+uint64_t Tolerance(const OperatorDesc& op) {
+  uint64_t n = 1;
+  for (const uint32_t axis : op[kAxes]) n *= op.sizes(kInputTensor)[axis];
+  switch (FunctionOf(op)) {
+    case ReduceFunction::kArgMax:
+    case ReduceFunction::kArgMin:
+    case ReduceFunction::kMax:
+    case ReduceFunction::kMin:
+      return 0;
+    case ReduceFunction::kL1:
+    case ReduceFunction::kMultiply:
+    case ReduceFunction::kSum:
+      return n;
+    case ReduceFunction::kSumSquare:
+      return 2 * n;
+    case ReduceFunction::kAverage:
+      return n + 2;
+    case ReduceFunction::kL2:
+      return 2 * n + 1;
+    case ReduceFunction::kLogSum:
+      return n + 18;
+    case ReduceFunction::kLogSumExp:
+      return 2 * n + 18;
+  }
+  return 0;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "REDUCE",
+     .summary = "sums, products, extremes and norms along axes",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "RED-2",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Reduction{Call},
+     .hardware_tolerance = Tolerance},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> ReduceOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

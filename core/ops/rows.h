@@ -1,0 +1,18 @@
+// The rows of the table of operators, as each source of ops/FAMILY/ has them.
+#pragma once
+
+#include <span>
+
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+std::span<const OperatorInfo> BinaryOperators();
+std::span<const OperatorInfo> FillOperators();
+std::span<const OperatorInfo> JoinSplitOperators();
+std::span<const OperatorInfo> ReduceOperators();
+std::span<const OperatorInfo> SliceOperators();
+std::span<const OperatorInfo> UnaryOperators();
+std::span<const OperatorInfo> UnfoldOperators();
+
+}  // namespace dmlop

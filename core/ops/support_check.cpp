@@ -1,0 +1,156 @@
+#include "core/ops/support_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+// The first row that takes what `takes` asks for, at any level.
+template <typename Takes>
+const SupportRow* FirstRow(const SupportTable& table, Takes&& takes) {
+  for (const SupportRow& row : table.rows) {
+    if (takes(row)) return &row;
+  }
+  return nullptr;
+}
+
+// True when another rule ties an output's type to those of inputs.
+bool TypeFollowsInputs(const OperatorDesc& op, const SupportRow& row, const TensorSlot& slot) {
+  if (slot.role() == TensorRole::kInput) return false;
+  if (row.TypesOf(slot.field->type).empty()) return true;
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  return std::any_of(inputs.begin(), inputs.end(), [&](const TensorSlot& input) {
+    return input.field->type == slot.field->type;
+  });
+}
+
+bool TakesType(const SupportRow& row, const TensorSlot& slot) {
+  const DataTypeSet types = row.TypesOf(slot.field->type);
+  return types.empty() || types.Contains(*slot.desc->data_type);
+}
+
+bool TakesRank(const SupportRow& row, const TensorSlot& slot) {
+  const SupportRow::Ranks ranks = row.RanksOf(slot.field->ranks);
+  return ranks.min <= slot.desc->rank() && slot.desc->rank() <= ranks.max;
+}
+
+// Calls visit(field, value) for each enumerator that has a level of its own.
+template <typename Visit>
+void ForEachLateEnumerator(const OperatorDesc& op, Visit&& visit) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const Field& field = *op.fields()[i];
+    if (field.names.since.empty()) continue;
+    if (const auto* value = std::get_if<uint32_t>(&op.values()[i])) visit(field, *value);
+  }
+}
+
+class SupportChecker {
+ public:
+  SupportChecker(const OperatorDesc& op, const SupportTable& table, FeatureLevel level,
+                 Diagnostics& diagnostics)
+      : op_(op), table_(table), level_(level), diagnostics_(diagnostics), operator_(op.name()) {
+    if (table.of == nullptr) return;
+    operator_ += fmt::format(" {}", table.of->names.names[op[*table.of]]);
+  }
+
+  void Check(const SupportRow& row) const {
+    for (const TensorSlot& slot : TensorSlots(op_)) {
+      if (slot.desc->complete()) CheckSlot(row, slot);
+    }
+    ForEachLateEnumerator(op_, [&](const Field& field, uint32_t value) {
+      const FeatureLevel since = field.names.since[value];
+      if (since <= level_) return;
+      Report(std::string(field.name), fmt::format("{} is", field.names.names[value]),
+             "it needs " + ToString(since));
+    });
+  }
+
+ private:
+  void CheckSlot(const SupportRow& row, const TensorSlot& slot) const {
+    if (*slot.desc->data_type != DataType::kUnknown && !TakesType(row, slot) &&
+        !TypeFollowsInputs(op_, row, slot)) {
+      ReportType(row, slot);
+    }
+    const size_t rank = slot.desc->rank();
+    if (rank >= 1 && rank <= kMaxRank && !TakesRank(row, slot)) ReportRank(row, slot);
+  }
+
+  void Report(const std::string& pointer, const std::string& subject,
+              const std::string& expected) const {
+    diagnostics_.Error("FL-1", pointer,
+                       fmt::format("{} not supported by {} at feature level {}; {}", subject,
+                                   operator_, ToString(level_), expected));
+  }
+
+  void ReportType(const SupportRow& row, const TensorSlot& slot) const {
+    const std::string pointer = slot.path + "/DataType";
+    const SupportRow* later =
+        FirstRow(table_, [&](const SupportRow& r) { return TakesType(r, slot); });
+    if (later == nullptr && IsReported(pointer)) return;  // by a rule of the operator
+    Report(pointer, fmt::format("{} is", Name(*slot.desc->data_type)),
+           later != nullptr ? "it needs " + ToString(later->since)
+                            : "expected one of " + ToString(row.TypesOf(slot.field->type)));
+  }
+
+  void ReportRank(const SupportRow& row, const TensorSlot& slot) const {
+    const SupportRow* later =
+        FirstRow(table_, [&](const SupportRow& r) { return TakesRank(r, slot); });
+    const SupportRow::Ranks ranks = row.RanksOf(slot.field->ranks);
+    const std::string taken = ranks.min == ranks.max
+                                  ? fmt::format("{}", ranks.min)
+                                  : fmt::format("{} to {}", ranks.min, ranks.max);
+    Report(slot.path + "/Sizes", fmt::format("{} dimensions are", slot.desc->rank()),
+           later != nullptr ? "they need " + ToString(later->since) : "expected " + taken);
+  }
+
+  bool IsReported(const std::string& pointer) const {
+    const auto& list = diagnostics_.list();
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Diagnostic& one) { return one.pointer == pointer; });
+  }
+
+  const OperatorDesc& op_;
+  const SupportTable& table_;
+  FeatureLevel level_;
+  Diagnostics& diagnostics_;
+  std::string operator_;
+};
+
+}  // namespace
+
+const SupportTable* SupportFor(const OperatorDesc& op) {
+  for (const SupportTable& table : op.info().support) {
+    if (table.of == nullptr) return &table;
+    const uint32_t* value = op.find(*table.of);
+    if (value != nullptr && table.Holds(*value)) return &table;
+  }
+  return nullptr;
+}
+
+void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  const SupportTable* table = SupportFor(op);
+  if (table == nullptr) return;
+  const SupportRow* row = RowAt(*table, level);
+  if (row != nullptr) return SupportChecker(op, *table, level, diagnostics).Check(*row);
+  diagnostics.Error("FL-2", "",
+                    fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
+                                ToString(level), ToString(table->rows.front().since)));
+}
+
+FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
+  const std::vector<TensorSlot> slots = TensorSlots(op);
+  const SupportRow* row = FirstRow(*SupportFor(op), [&](const SupportRow& r) {
+    return std::all_of(slots.begin(), slots.end(), [&](const TensorSlot& slot) {
+      return TakesType(r, slot) && TakesRank(r, slot);
+    });
+  });
+  FeatureLevel level = row != nullptr ? row->since : kHighestFeatureLevel;
+  ForEachLateEnumerator(op, [&](const Field& field, uint32_t value) {
+    level = std::max(level, field.names.since[value]);
+  });
+  return level;
+}
+
+}  // namespace dmlop

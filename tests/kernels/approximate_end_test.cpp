@@ -1,0 +1,141 @@
+// approximate sums end in results as the exact sums do, or unresolved, on every instruction set.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/kernels/approximate_sum.h"
+#include "tests/kernels/kernel_cases.h"
+#include "tests/kernels/sum_forms.h"
+#include "tests/support/group_values.h"
+
+namespace dmlop {
+namespace {
+
+template <typename T>
+using Group = std::vector<T>;
+
+// Adds up groups of the same size, and ends them.
+template <typename T>
+Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
+  const int64_t columns = std::ssize(groups);
+  const int64_t rows = std::ssize(groups[0]);
+  std::vector<T> tile;
+  for (size_t r = 0; r < static_cast<size_t>(rows); ++r) {
+    for (const Group<T>& group : groups) tile.push_back(group[r]);
+  }
+  std::vector<double> head(groups.size(), -0.0), tail(groups.size()), block(groups.size());
+  std::vector<uint32_t> peak(groups.size());
+  const ApproximateSums sums{head.data(), tail.data(), peak.data(), block.data()};
+  ApproximateSumKernelsFor<T>(form.term).add_columns(tile.data(), rows, columns, columns, sums);
+  Results<T> results(columns);
+  std::fill(results.unresolved.begin(), results.unresolved.end(), uint8_t{77});
+  ApproximateSumEndFor<T>(form.term, form.ending)(sums, columns, rows, results.values.data(),
+                                                  results.unresolved.data());
+  return results;
+}
+
+// Returns how many are unresolved.
+template <typename T>
+int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
+  const Results<T> results = EndOf(form, groups);
+  int64_t doubts = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (results.unresolved[i] != 0) {
+      EXPECT_EQ(results.unresolved[i], 1);
+      ++doubts;
+      continue;
+    }
+    EXPECT_EQ(BitsOf(results.values[i]), BitsOf(RoundReal<T>(Exact(form, groups[i]))))
+        << static_cast<int>(form.term) << " " << static_cast<int>(form.ending) << " " << i;
+  }
+  return doubts;
+}
+
+class ApproximateEndOnIsa : public OnIsa {};
+
+TEST_P(ApproximateEndOnIsa, SumsOfAnyElementsRoundAsTheExactOnes) {
+  ForFloatAndHalf([]<typename T>() {
+    ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
+      if (columns > 65) return;
+      const int64_t rows = UniformInt(engine, 1, 200);
+      std::vector<Group<T>> groups;
+      for (int64_t c = 0; c < columns; ++c) groups.push_back(DrawRow<T>(family, engine, rows));
+      for (const Form& form : kForms) CountDoubts(form, groups);
+    });
+  });
+}
+
+TEST_P(ApproximateEndOnIsa, HardSumsRoundAsTheExactOnes) {
+  ForFloatAndHalf([]<typename T>() {
+    int number = 0;
+    for (const GroupFamily& family : GroupFamilies<T>()) {
+      if (family.name.ends_with("Special")) continue;
+      for (const int64_t count : {2, 3, 29, 150}) {
+        SCOPED_TRACE(CaseTrace(number) + ", " + family.name + ", " + std::to_string(count));
+        Engine engine = CaseEngine(number++);
+        std::vector<Group<T>> groups(16);
+        for (Group<T>& group : groups) {
+          for (const double value : family.draw(engine, static_cast<size_t>(count))) {
+            group.push_back(FromDouble<T>(value));
+          }
+        }
+        for (const Form& form : kForms) CountDoubts(form, groups);
+      }
+    }
+  });
+}
+
+// What is left over is unresolved, but hardly anything else.
+TEST_P(ApproximateEndOnIsa, OrdinarySumsAreNotInDoubt) {
+  ForFloatAndHalf([]<typename T>() {
+    Engine engine = CaseEngine(0);
+    SCOPED_TRACE(CaseTrace(0));
+    std::vector<Group<T>> groups;
+    for (int i = 0; i < 64; ++i) groups.push_back(DrawRow<T>(kFamilies[0], engine, 99));
+    for (const Form& form : kForms) EXPECT_LE(CountDoubts(form, groups), 8);
+    groups.push_back(groups[0]);
+    EXPECT_LE(CountDoubts(kForms[0], groups), 9);
+  });
+}
+
+TEST_P(ApproximateEndOnIsa, KeepsZerosInfinitiesAndNan) {
+  ForFloatAndHalf([]<typename T>() {
+    constexpr double kMost = Format<T>::kMax;
+    struct Case {
+      double first, others;
+      double sum, average, root;
+    };
+    const Case cases[] = {
+        {-0.0, -0.0, -0.0, -0.0, 0.0},
+        {0.0, -0.0, 0.0, 0.0, 0.0},
+        {INFINITY, 1.0, INFINITY, INFINITY, INFINITY},
+        {-INFINITY, 1.0, -INFINITY, -INFINITY, INFINITY},
+        {INFINITY, -INFINITY, NAN, NAN, INFINITY},
+        {-NAN, 1.0, NAN, NAN, NAN},
+        {kMost, kMost, INFINITY, kMost, INFINITY},
+        {-kMost, -kMost, -INFINITY, -kMost, INFINITY},
+    };
+    std::vector<Group<T>> groups;
+    for (const Case& of : cases) {
+      groups.emplace_back(70, FromDouble<T>(of.others));
+      groups.back()[40] = FromDouble<T>(of.first);
+    }
+    const auto check = [&](const Form& form, double Case::*expected) {
+      const Results<T> results = EndOf(form, groups);
+      for (size_t i = 0; i < groups.size(); ++i) {
+        if (results.unresolved[i] != 0) continue;
+        EXPECT_EQ(BitsOf(results.values[i]), BitsOf(FromDouble<T>(cases[i].*expected))) << i;
+      }
+    };
+    check({SumTerm::kItself, SumEnding::kItself}, &Case::sum);
+    check({SumTerm::kItself, SumEnding::kAverage}, &Case::average);
+    check({SumTerm::kSquare, SumEnding::kSquareRoot}, &Case::root);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, ApproximateEndOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+
+}  // namespace
+}  // namespace dmlop

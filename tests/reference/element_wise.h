@@ -1,0 +1,23 @@
+// The oracle of element-wise functions: what the reference page makes of one element. Exact
+// arithmetic and one rounding, by MPFR.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/engine/element_wise/loop.h"
+
+namespace dmlop::reference {
+
+// An element of an input.
+struct StoredElement {
+  DataType type;
+  uint64_t bits;
+};
+
+// The bits of the output's element.
+uint64_t ElementOf(const ElementWiseCall& call, std::span<const StoredElement> inputs,
+                   DataType output);
+
+}  // namespace dmlop::reference
