@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/comparison_text.h"
 #include "app/file_roles.h"
-#include "app/map_text.h"
 #include "app/output.h"
-#include "app/picture.h"
+#include "app/text/comparison_text.h"
+#include "app/text/map_text.h"
+#include "app/text/picture.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 

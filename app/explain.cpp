@@ -5,9 +5,9 @@
 
 #include "app/commands.h"
 #include "app/descriptor.h"
-#include "app/diagnostic_text.h"
-#include "app/explanation_text.h"
 #include "app/output.h"
+#include "app/text/diagnostic_text.h"
+#include "app/text/explanation_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"

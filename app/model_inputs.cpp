@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "app/diagnostic_text.h"
 #include "app/output.h"
+#include "app/text/diagnostic_text.h"
 #include "core/model/model_memory.h"
 
 namespace dmlop {

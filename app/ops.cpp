@@ -9,8 +9,8 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/document/document_json.h"
-#include "core/model/schema_text.h"
 #include "core/ops/operator.h"
+#include "core/schema/schema_text.h"
 
 namespace dmlop {
 namespace {
@@ -162,9 +162,8 @@ Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInf
   });
   json["input"] = first.role == TensorRole::kInput ? types_of(first) : Json::array();
   json["output"] = types_of(output);
-  json["outputIsInputType"] =
-      first.role == TensorRole::kInput &&
-      (output.type == first.type || row.TypesOf(output.type).empty());
+  json["outputIsInputType"] = first.role == TensorRole::kInput &&
+                              (output.type == first.type || row.TypesOf(output.type).empty());
   for (const Field* field : tensors) {
     const SupportRow::Ranks ranks = row.RanksOf(field->ranks);
     json["tensors"][std::string(field->name)] = {

@@ -12,7 +12,7 @@
 #include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 namespace {

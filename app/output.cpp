@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "app/text_width.h"
+#include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {

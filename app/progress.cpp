@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "app/output.h"
-#include "app/progress_text.h"
+#include "app/text/progress_text.h"
 #include "core/base/progress.h"
 
 namespace dmlop {

@@ -3,22 +3,22 @@
 #include <set>
 
 #include "app/commands.h"
-#include "app/comparison_text.h"
 #include "app/descriptor.h"
-#include "app/diagnostic_text.h"
 #include "app/engine.h"
 #include "app/file_roles.h"
 #include "app/output.h"
 #include "app/run_model.h"
 #include "app/run_report.h"
-#include "app/tensor_text.h"
+#include "app/text/comparison_text.h"
+#include "app/text/diagnostic_text.h"
+#include "app/text/tensor_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 namespace {

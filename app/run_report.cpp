@@ -9,7 +9,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "app/commands.h"
-#include "app/diagnostic_text.h"
 #include "app/file_roles.h"
-#include "app/histogram_text.h"
-#include "app/map_text.h"
 #include "app/output.h"
-#include "app/tensor_text.h"
+#include "app/text/diagnostic_text.h"
+#include "app/text/histogram_text.h"
+#include "app/text/map_text.h"
+#include "app/text/tensor_text.h"
 #include "core/base/error.h"
 #include "core/compare/statistics.h"
 #include "core/io/file.h"

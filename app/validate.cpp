@@ -5,8 +5,8 @@
 
 #include "app/commands.h"
 #include "app/descriptor.h"
-#include "app/diagnostic_text.h"
 #include "app/output.h"
+#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"

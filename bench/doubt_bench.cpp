@@ -33,7 +33,8 @@ OperatorDesc DescOf(ReduceFunction function, DataType type, const Form& form) {
   OperatorDesc desc = OperatorNamed("REDUCE");
   Set(desc, "Function", function);
   const uint32_t groups = kElements / form.length;
-  Set(desc, "InputTensor", form.axis == 1 ? Desc(type, {groups, form.length}) : Desc(type, {form.length, groups}));
+  Set(desc, "InputTensor",
+      form.axis == 1 ? Desc(type, {groups, form.length}) : Desc(type, {form.length, groups}));
   Set(desc, "Axes", {form.axis});
   return desc;
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/ops/operator.h"
-#include "tests/support/desc.h"
 #include "core/tensor/sample_values.h"
 #include "core/tensor/tensor.h"
 #include "tests/support/desc.h"

@@ -14,8 +14,8 @@
 
 #include "core/compare/comparison.h"
 #include "core/compare/difference_map.h"
-#include "core/kernels/block_errors.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/copy/copy.h"
+#include "core/kernels/reduce/block_errors.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

@@ -68,9 +68,7 @@ class ValueWriter {
   Json operator()(int32_t number) const { return number; }
   Json operator()(float number) const { return NumberJson(number); }
   Json operator()(bool value) const { return value; }
-  Json operator()(DataType type) const {
-    return fmt::format("{}{}", kDataTypePrefix, Name(type));
-  }
+  Json operator()(DataType type) const { return fmt::format("{}{}", kDataTypePrefix, Name(type)); }
   Json operator()(const std::vector<uint32_t>& numbers) const { return numbers; }
   Json operator()(const std::vector<int32_t>& numbers) const { return numbers; }
   Json operator()(const std::vector<float>& numbers) const {

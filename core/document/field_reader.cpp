@@ -229,8 +229,8 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
-    const auto value = field.optional ? values.Find(object, field.name)
-                                      : values.FindField(object, field.name);
+    const auto value =
+        field.optional ? values.Find(object, field.name) : values.FindField(object, field.name);
     if (value) op.values()[i] = FieldReader(field, values).Read(*value);
   }
 }

@@ -80,8 +80,8 @@ class ValueReader {
   // numbers of the float types.
   bool Element(JsonCursor value, DataType type, std::byte* to) const;
 
-  // A DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that goes with the type
-  // (UNI-1, UNI-2; FLOAT16 is told by its bits, {"UInt16": 15360}).
+  // A DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that goes with the
+  // type (UNI-1, UNI-2; FLOAT16 is told by its bits, {"UInt16": 15360}).
   std::optional<Scalar> ScalarOf(JsonCursor value, DataType type) const;
 
   // Fields that cannot be read are left out of the desc.

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/tensor/element.h"
 #include "core/explain/calculate_reduce.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

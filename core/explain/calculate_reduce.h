@@ -5,10 +5,10 @@
 #include <optional>
 #include <type_traits>
 
-#include "core/tensor/element.h"
 #include "core/exact/dyadic.h"
 #include "core/explain/calculation.h"
 #include "core/explain/group.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 

@@ -28,7 +28,8 @@ ElementBytes ValueAt(const OperatorDesc& op, InputViews inputs, const Element& o
   alignas(8) ElementBytes value{};
   const Dims ones = Dims::Filled(output.index.size(), 1);
   const DataType type = *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc->data_type;
-  RunPart(op, inputs, {output.tensor, output.index, ones}, {value.data(), type, PackedLayout(ones)});
+  RunPart(op, inputs, {output.tensor, output.index, ones},
+          {value.data(), type, PackedLayout(ones)});
   return value;
 }
 

@@ -1,4 +1,5 @@
-// How an output element got its value, where operators calculate. The exact quantity, the numbers of the output's type beside it, and which was taken.
+// How an output element got its value, where operators calculate. The exact quantity, the numbers
+// of the output's type beside it, and which was taken.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 #include <functional>
 #include <type_traits>
 
-#include "core/tensor/element.h"
 #include "core/exact/dyadic.h"
 #include "core/explain/calculation.h"
+#include "core/tensor/element.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {

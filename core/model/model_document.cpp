@@ -141,10 +141,9 @@ class ModelReader {
     if (!type || !type->is_string()) return true;  // OperatorObject says what is wrong
     const std::string what = WhatElse(type->string());
     if (what.empty()) return true;
-    values_.Error(
-        *type, "DISP-1",
-        fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
-                    DidYouMean(type->string(), OperatorNames())));
+    values_.Error(*type, "DISP-1",
+                  fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
+                              DidYouMean(type->string(), OperatorNames())));
     return false;
   }
 

@@ -1,6 +1,6 @@
 // Checks in two stages. First the fields of every operator alike: they are there, arrays have their
-// lengths, numbers keep to their limits, tensors are sound, data types agree. Then, where no field is
-// missing, what the operator itself says; and last what its feature level takes.
+// lengths, numbers keep to their limits, tensors are sound, data types agree. Then, where no field
+// is missing, what the operator itself says; and last what its feature level takes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -170,10 +170,10 @@ class FieldChecker {
     const Limits& limits = field.limits;
     if (limits.min <= number && number <= limits.max) return;
     is_complete_ = false;
-    diagnostics_.Error(limits.rule, place.path(),
-                       number == 0 ? "0 is not allowed"
-                                   : fmt::format("{} is out of range [{}, {}]", number, limits.min,
-                                                 limits.max));
+    diagnostics_.Error(
+        limits.rule, place.path(),
+        number == 0 ? "0 is not allowed"
+                    : fmt::format("{} is out of range [{}, {}]", number, limits.min, limits.max));
   }
 
   const OperatorDesc& op_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/engine/element_wise/loop.h"
-#include "core/ops/reduce_function.h"
+#include "core/exact/reduce_function.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
 #include "core/tensor/scale_bias.h"
@@ -86,9 +86,9 @@ struct Region {
 // for an operator that runs in place.
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// For each way that leads from an input to an output, the part of the input that a part of the output
-// is computed from; for one element exactly, for several perhaps more. Empty where there is none.
-// The descriptor must outlive the maps.
+// For each way that leads from an input to an output, the part of the input that a part of the
+// output is computed from; for one element exactly, for several perhaps more. Empty where there is
+// none. The descriptor must outlive the maps.
 using SourceMap = std::function<std::optional<Region>(const Region& output)>;
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 

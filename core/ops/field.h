@@ -62,8 +62,8 @@ struct Limits {
 
 struct EnumNames {
   std::string_view prefix;
-  std::span<const std::string_view> names;       // indexed by value
-  std::span<const FeatureLevel> since = {};      // of each name; empty: as long as the operator
+  std::span<const std::string_view> names;   // indexed by value
+  std::span<const FeatureLevel> since = {};  // of each name; empty: as long as the operator
 };
 
 struct Field {

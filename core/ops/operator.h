@@ -129,9 +129,10 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
 // More tensors than this of an array that was left out are not made up from a count alone.
 inline constexpr size_t kMaxImpliedTensors = 1 << 16;
 
-// Fills in what was left out as far as the rest implies it, counts, data types, and what the outputs
-// must be, and reports every rule that the descriptor breaks at `level`, into a list that has no
-// errors yet. Pointers are relative to the descriptor. Scalars that have no type yet are not judged.
+// Fills in what was left out as far as the rest implies it, counts, data types, and what the
+// outputs must be, and reports every rule that the descriptor breaks at `level`, into a list that
+// has no errors yet. Pointers are relative to the descriptor. Scalars that have no type yet are not
+// judged.
 void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 
 // The first part of that alone: counts, and the data types that type variables and fields tell.

@@ -7,8 +7,9 @@ namespace dmlop {
 namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
-constexpr RowsFunction kRows[] = {UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators,
-                                  UnfoldOperators, SliceOperators, FillOperators};
+constexpr RowsFunction kRows[] = {UnaryOperators,  BinaryOperators, JoinSplitOperators,
+                                  ReduceOperators, UnfoldOperators, SliceOperators,
+                                  FillOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

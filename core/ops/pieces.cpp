@@ -11,8 +11,7 @@ Pieces::Pieces(const OperatorDesc& op, InputViews inputs, int64_t max_bytes)
     Cuts& cuts = outputs_.emplace_back(CutsOf(*slot.desc, max_bytes));
     cuts.before = before;
     before += cuts.count;
-    const size_t bytes =
-        static_cast<size_t>(Product(PartOf(cuts, 0).sizes)) * ByteWidth(cuts.type);
+    const size_t bytes = static_cast<size_t>(Product(PartOf(cuts, 0).sizes)) * ByteWidth(cuts.type);
     buffer_size_ = std::max(buffer_size_, bytes);
   }
 }
@@ -47,9 +46,9 @@ Region Pieces::PartOf(const Cuts& cuts, int64_t number) {
 }
 
 Pieces::Part Pieces::Run(int64_t number, std::span<std::byte> buffer) const {
-  const auto next = std::upper_bound(
-      outputs_.begin(), outputs_.end(), number,
-      [](int64_t piece, const Cuts& cuts) { return piece < cuts.before; });
+  const auto next =
+      std::upper_bound(outputs_.begin(), outputs_.end(), number,
+                       [](int64_t piece, const Cuts& cuts) { return piece < cuts.before; });
   const Cuts& cuts = *(next - 1);
   Region part = PartOf(cuts, number - cuts.before);
   part.tensor = static_cast<size_t>(next - 1 - outputs_.begin());

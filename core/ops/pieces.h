@@ -1,5 +1,5 @@
-// The work of an operator in pieces, for outputs that are written as they come: parts of the outputs
-// that lie without gaps in them.
+// The work of an operator in pieces, for outputs that are written as they come: parts of the
+// outputs that lie without gaps in them.
 #pragma once
 
 #include <vector>

@@ -36,9 +36,7 @@ struct SupportRow {
     const Ranks& own = other_ranks[static_cast<size_t>(group) - 1];
     return own.max == 0 ? main : own;
   }
-  DataTypeSet TypesOf(TypeVariable variable) const {
-    return types[static_cast<size_t>(variable)];
-  }
+  DataTypeSet TypesOf(TypeVariable variable) const { return types[static_cast<size_t>(variable)]; }
 };
 
 // The rows of an operator, or of some enumerators of one of its fields.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/ops/bandwidth.h"
+#include "core/engine/bandwidth.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -21,8 +21,8 @@ struct Traffic {
 // Of a valid desc on views as Run takes them.
 Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// Bytes that the loops of a valid desc go through at least: elements of the inputs of reductions, of the
-// outputs of the others.
+// Bytes that the loops of a valid desc go through at least: elements of the inputs of reductions,
+// of the outputs of the others.
 int64_t WorkBytes(const OperatorDesc& op);
 
 // Copy, unless one direction has at least three times the bytes of the other.

@@ -1,6 +1,6 @@
 // What bench says about a row: shares, coldness and warnings, on times made up for each.
 
-#include "app/bench_row.h"
+#include "app/bench/bench_row.h"
 
 #include <gtest/gtest.h>
 

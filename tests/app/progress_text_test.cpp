@@ -1,8 +1,8 @@
-#include "app/progress_text.h"
+#include "app/text/progress_text.h"
 
 #include <gtest/gtest.h>
 
-#include "app/text_width.h"
+#include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "app/descriptor.h"
-#include "app/diagnostic_text.h"
+#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_run.h"

@@ -77,7 +77,8 @@ class DescReader {
     const bool has_windows = data_.ConsumeBool();
     first_ = AnyTensor(has_windows ? 3 : 1);
     const size_t rank = std::max<size_t>(first_.rank(), 1);
-    count_ = has_windows ? std::max<size_t>(rank, 3) - 2 : data_.ConsumeIntegralInRange<size_t>(0, rank);
+    count_ =
+        has_windows ? std::max<size_t>(rank, 3) - 2 : data_.ConsumeIntegralInRange<size_t>(0, rank);
     axis_ = Axis(first_);
     for (size_t i = 0; i < desc.fields().size(); ++i) {
       desc.values()[i] = ReadField(*desc.fields()[i], desc.values()[i]);
@@ -167,7 +168,8 @@ class DescReader {
     return parts;
   }
 
-  // --- what may differ in any tensor --------------------------------------------------------------
+  // --- what may differ in any tensor
+  // --------------------------------------------------------------
 
   void Decorate(TensorDesc& desc, TensorRole role) {
     ReadStrides(desc, role);

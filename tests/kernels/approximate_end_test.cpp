@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/kernels/approximate_sum.h"
+#include "core/kernels/reduce/approximate_sum.h"
 #include "tests/kernels/kernel_cases.h"
 #include "tests/kernels/sum_forms.h"
 #include "tests/support/group_values.h"

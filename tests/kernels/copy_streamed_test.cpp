@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "core/kernels/stream.h"
+#include "core/kernels/copy/stream.h"
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/unfold_case.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -65,8 +65,8 @@ TEST_P(StreamedCopies, AgreeWithReference) {
   const StreamedCopy& copy = GetParam();
   const TestTensor output(copy.type, {copy.sizes, copy.to}, 3);
   ASSERT_GE(Product(copy.sizes) * static_cast<int64_t>(ByteWidth(copy.type)), kStreamBytes);
-  OperatorCall call =
-      MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {RandomInput(copy.type, {copy.sizes, copy.from})}, {output});
+  OperatorCall call = MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"),
+                               {RandomInput(copy.type, {copy.sizes, copy.from})}, {output});
   ASSERT_TRUE(RunsLikeReference(call));
 }
 

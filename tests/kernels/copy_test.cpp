@@ -1,7 +1,7 @@
 // Tiles and streams on every instruction set, around the widths of their vectors, among guard
 // bytes.
 
-#include "core/kernels/copy.h"
+#include "core/kernels/copy/copy.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/stream.h"
+#include "core/kernels/copy/stream.h"
 #include "tests/support/on_isa.h"
 
 namespace dmlop {

@@ -1,6 +1,6 @@
 // Sums of exponentials keep their bound on every instruction set.
 
-#include "core/kernels/exp_sum.h"
+#include "core/kernels/reduce/exp_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Sums of exponentials in fixed point keep their bound, and their bits in any order on every
 // instruction set.
 
-#include "core/kernels/fixed_exp_sum.h"
+#include "core/kernels/reduce/fixed_exp_sum.h"
 
 #include <gtest/gtest.h>
 

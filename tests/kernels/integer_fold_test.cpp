@@ -1,6 +1,6 @@
 // Sums and products of integers modulo 2^width, on every instruction set.
 
-#include "core/kernels/integer_fold.h"
+#include "core/kernels/reduce/integer_fold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The best elements of rows and columns on every instruction set, around the widths of their
 // vectors.
 
-#include "core/kernels/min_max.h"
+#include "core/kernels/reduce/min_max.h"
 
 #include <gtest/gtest.h>
 

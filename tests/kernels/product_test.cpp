@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/kernels/approximate_product.h"
+#include "core/kernels/reduce/approximate_product.h"
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {

@@ -1,6 +1,6 @@
 // x * Scale + Bias on every instruction set, around the widths of their vectors.
 
-#include "core/kernels/scale_bias.h"
+#include "core/kernels/element_wise/scale_bias.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 #include <limits>
 #include <string>
 
-#include "core/kernels/stream.h"
+#include "core/kernels/copy/stream.h"
 #include "core/ops/support.h"
 #include "tests/reference/element.h"
+#include "tests/support/desc.h"
 #include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

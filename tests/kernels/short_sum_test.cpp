@@ -1,7 +1,7 @@
 // Sums of a few terms round as the exact sum does, or say that they do not know, on every
 // instruction set.
 
-#include "core/kernels/short_sum.h"
+#include "core/kernels/reduce/short_sum.h"
 
 #include <gtest/gtest.h>
 

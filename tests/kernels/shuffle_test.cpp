@@ -1,6 +1,6 @@
 // Programs of shuffles on every instruction set, among guard bytes.
 
-#include "core/kernels/shuffle.h"
+#include "core/kernels/copy/shuffle.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/kernels/sum_term.h"
+#include "core/kernels/reduce/sum_term.h"
 #include "tests/exact/mpfr_oracle.h"
 
 namespace dmlop {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/exact/exact_sum.h"
-#include "core/kernels/approximate_sum.h"
-#include "core/kernels/binned_sum.h"
+#include "core/kernels/reduce/approximate_sum.h"
+#include "core/kernels/reduce/binned_sum.h"
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/ops/unfold_images.h"
-#include "core/ops/unfold_moves.h"
+#include "core/engine/window/unfold_images.h"
+#include "core/engine/window/unfold_moves.h"
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/unfold_case.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

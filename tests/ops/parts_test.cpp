@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/desc.h"
 #include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

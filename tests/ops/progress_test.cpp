@@ -10,8 +10,8 @@
 #include "core/base/parallel.h"
 #include "core/ops/traffic.h"
 #include "tests/support/case_name.h"
-#include "tests/support/operator_call.h"
 #include "tests/support/desc.h"
+#include "tests/support/operator_call.h"
 
 namespace dmlop {
 namespace {
@@ -54,7 +54,8 @@ OperatorCall Split(uint32_t axis, Dims part) {
 }
 
 OperatorCall Identity() {
-  return MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {Filled({kRows, kColumns})}, {Empty({kRows, kColumns})});
+  return MakeCall(OperatorNamed("ELEMENT_WISE_IDENTITY"), {Filled({kRows, kColumns})},
+                  {Empty({kRows, kColumns})});
 }
 
 OperatorCall Transposition() {

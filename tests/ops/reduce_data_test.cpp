@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "core/tensor/visit_data_type.h"
 #include "core/ops/support_check.h"
+#include "core/tensor/visit_data_type.h"
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/group_values.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

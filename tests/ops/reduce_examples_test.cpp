@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/literal.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/kernels/stream.h"
+#include "core/kernels/copy/stream.h"
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {
@@ -180,8 +180,14 @@ std::vector<LargeCase> LargeCases() {
   using enum DataType;
   using enum ReduceFunction;
   return {
-      {"CopyOfRows", OperatorNamed("ELEMENT_WISE_IDENTITY"), {{kInt64, {4001, 527}, {530, 1}}}, {{kInt64, {4001, 527}}}},
-      {"Transpose1", OperatorNamed("ELEMENT_WISE_IDENTITY"), {{kUint8, {4099, 4100}, {1, 4099}}}, {{kUint8, {4099, 4100}}}},
+      {"CopyOfRows",
+       OperatorNamed("ELEMENT_WISE_IDENTITY"),
+       {{kInt64, {4001, 527}, {530, 1}}},
+       {{kInt64, {4001, 527}}}},
+      {"Transpose1",
+       OperatorNamed("ELEMENT_WISE_IDENTITY"),
+       {{kUint8, {4099, 4100}, {1, 4099}}},
+       {{kUint8, {4099, 4100}}}},
       {"Transpose4",
        OperatorNamed("ELEMENT_WISE_IDENTITY"),
        {{kFloat32, {2049, 2050}, {1, 2049}}},

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/desc.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "tests/reference/element.h"
+#include "tests/support/desc.h"
 #include "tests/support/float_families.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/settings.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 namespace {

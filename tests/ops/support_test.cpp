@@ -11,8 +11,8 @@
 #include "core/ops/operator.h"
 #include "core/ops/support_check.h"
 #include "tests/support/case_name.h"
-#include "tests/support/random.h"
 #include "tests/support/desc.h"
+#include "tests/support/random.h"
 
 namespace dmlop {
 namespace {
@@ -111,7 +111,8 @@ std::string AppliesTo(const SupportTable& table) {
   std::string names;
   if (table.of == nullptr) return names;
   for (uint32_t i = 0; i < table.of->names.names.size(); ++i) {
-    if (table.Holds(i)) names += (names.empty() ? "" : ", ") + std::string(table.of->names.names[i]);
+    if (table.Holds(i))
+      names += (names.empty() ? "" : ", ") + std::string(table.of->names.names[i]);
   }
   return names;
 }
@@ -201,7 +202,8 @@ OperatorDesc Unfold(DataType type, size_t rank) {
   Set(desc, "InputTensor", Tensor(type, rank));
   const std::vector<uint32_t> ones(rank - 2, 1);
   for (const char* field : {"WindowSizes", "Strides", "Dilations"}) Set(desc, field, ones);
-  for (const char* field : {"StartPadding", "EndPadding"}) Set(desc, field, std::vector<uint32_t>(rank - 2, 0));
+  for (const char* field : {"StartPadding", "EndPadding"})
+    Set(desc, field, std::vector<uint32_t>(rank - 2, 0));
   return desc;
 }
 

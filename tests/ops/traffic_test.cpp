@@ -43,8 +43,8 @@ OperatorDesc Identity(Numbers sizes, std::optional<Numbers> strides) {
 
 OperatorDesc JoinOf(Numbers first, Numbers second, uint32_t axis) {
   OperatorDesc desc = OperatorNamed("JOIN");
-  Set(desc, "InputTensors", {Desc(DataType::kFloat16, std::move(first)),
-                        Desc(DataType::kFloat16, std::move(second))});
+  Set(desc, "InputTensors",
+      {Desc(DataType::kFloat16, std::move(first)), Desc(DataType::kFloat16, std::move(second))});
   Set(desc, "Axis", axis);
   return desc;
 }

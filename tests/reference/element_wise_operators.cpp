@@ -70,7 +70,8 @@ Expectation Element(const OperatorDesc& desc, std::span<const ConstTensorView> i
     if (const ScaleBias* factors = desc.find(kScaleBias)) call.scale_bias = *factors;
   }
   std::vector<StoredElement> elements;
-  for (const ConstTensorView& input : inputs) elements.push_back({input.type, BitsAt(input, index)});
+  for (const ConstTensorView& input : inputs)
+    elements.push_back({input.type, BitsAt(input, index)});
   return {ElementOf(call, elements, *desc[kOutputTensor].data_type)};
 }
 

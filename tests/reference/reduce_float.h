@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/ops/reduce_function.h"
+#include "core/exact/reduce_function.h"
 #include "tests/reference/expectation.h"
 
 namespace dmlop::reference {

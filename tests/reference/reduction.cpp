@@ -15,7 +15,8 @@ namespace {
 std::vector<uint64_t> GroupOf(const OperatorDesc& desc, const ConstTensorView& input,
                               const Dims& output_index) {
   Dims group_sizes = Dims::Filled(output_index.size(), 1);
-  for (const uint32_t axis : Get<std::vector<uint32_t>>(desc, "Axes")) group_sizes[axis] = input.layout.sizes[axis];
+  for (const uint32_t axis : Get<std::vector<uint32_t>>(desc, "Axes"))
+    group_sizes[axis] = input.layout.sizes[axis];
   std::vector<uint64_t> group;
   ForEachIndex(group_sizes, [&](Dims index) {
     for (size_t d = 0; d < index.size(); ++d) index[d] += output_index[d];
@@ -108,7 +109,8 @@ Expectation Reduce(const OperatorDesc& desc, std::span<const ConstTensorView> in
     for (const uint64_t bits : GroupOf(desc, inputs[0], index)) group.push_back(FromBits<T>(bits));
     expected.emplace(Reduced(function, group));
   });
-  expected->bits = LowBits(expected->bits, BitWidth(*Get<TensorDesc>(desc, "OutputTensor").data_type));
+  expected->bits =
+      LowBits(expected->bits, BitWidth(*Get<TensorDesc>(desc, "OutputTensor").data_type));
   return *expected;
 }
 

@@ -129,7 +129,8 @@ std::vector<DataType> TypesOf(DataTypeSet set) {
 }
 
 OperatorCall RandomIdentity(Engine& engine) {
-  return IdentityWith(engine, std::nullopt, InputTypes(RowOf(OperatorNamed("ELEMENT_WISE_IDENTITY"))));
+  return IdentityWith(engine, std::nullopt,
+                      InputTypes(RowOf(OperatorNamed("ELEMENT_WISE_IDENTITY"))));
 }
 
 OperatorCall RandomScaleBias(Engine& engine) {
@@ -164,7 +165,8 @@ OperatorCall RandomReduce(Engine& engine, ReduceFunction function) {
   Set(desc, "Function", function);
   const SupportRow& row = RowOf(desc);
   const DataType type = RandomType(engine, InputTypes(row));
-  const DataType output_type = OutputTypes(row).empty() ? type : RandomType(engine, OutputTypes(row));
+  const DataType output_type =
+      OutputTypes(row).empty() ? type : RandomType(engine, OutputTypes(row));
   const Dims sizes = RandomSizes(engine, RandomRank(engine, row), kMaxElements);
   Set(desc, "Axes", RandomAxes(engine, sizes.size()));
   Dims output_sizes = sizes;
@@ -217,7 +219,8 @@ OperatorCall RandomSlice(Engine& engine) {
     const int window = UniformInt(engine, 1, static_cast<int>(size));
     const int step = UniformInt(engine, 1, 4);
     windows.push_back(static_cast<uint32_t>(window));
-    offsets.push_back(static_cast<uint32_t>(UniformInt(engine, 0, static_cast<int>(size) - window)));
+    offsets.push_back(
+        static_cast<uint32_t>(UniformInt(engine, 0, static_cast<int>(size) - window)));
     strides.push_back(OneIn(engine, 2) ? -step : step);
     const int most = (window - 1) / step + 1;
     output_sizes.push_back(OneIn(engine, 5) ? UniformInt(engine, 1, most) : most);

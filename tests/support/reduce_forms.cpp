@@ -1,9 +1,9 @@
 #include "tests/support/reduce_forms.h"
 
+#include "tests/support/desc.h"
 #include "tests/support/group_values.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/reduce_function.h"
+#include "core/exact/reduce_function.h"
 
 namespace dmlop {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/base/parallel.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"
-#include "tests/support/desc.h"
 
 namespace dmlop {
 

@@ -5,11 +5,11 @@
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/copy/tile_shape.h"
+#include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/nibbles.h"
 #include "core/engine/element_wise/plan.h"
 #include "core/engine/element_wise/row_pipeline.h"
-#include "core/ops/tile_shape.h"
-#include "core/ops/tiled_loop.h"
 
 namespace dmlop {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/kernels/element_wise/row.h"
-#include "core/kernels/scale_bias.h"
+#include "core/kernels/element_wise/scale_bias.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

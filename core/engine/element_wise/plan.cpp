@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/kernels/stream.h"
+#include "core/kernels/copy/stream.h"
 
 namespace dmlop {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/exact/rounding.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/copy/copy.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/engine/element_wise/loop.h"
+#include "core/kernels/copy/stream.h"
 #include "core/kernels/element_wise/convert.h"
-#include "core/kernels/stream.h"
 
 namespace dmlop {
 

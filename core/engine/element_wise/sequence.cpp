@@ -4,7 +4,7 @@
 
 #include "core/base/parallel.h"
 #include "core/engine/element_wise/row_pipeline.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/copy/copy.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/kernels/dispatch.h"
 #include "core/kernels/element_wise/convert.h"
 #include "core/kernels/element_wise/odd-inl.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/round_results-inl.h"
+#include "core/kernels/reduce/round_results-inl.h"
+#include "core/kernels/simd/dispatch.h"
 
 // In the order of ConversionTable.
 #ifndef DMLOP_KERNELS_ELEMENT_WISE_CONVERT_STEPS_

@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "core/kernels/dispatch.h"
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/element_wise/tables.h"
+#include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {

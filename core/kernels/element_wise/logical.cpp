@@ -5,9 +5,9 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/dispatch.h"
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/element_wise/tables.h"
+#include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "core/kernels/element_wise/tables.h"
-#include "core/kernels/isa.h"
+#include "core/kernels/simd/isa.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -26,8 +26,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo Binary(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support,
-                              ElementWiseFunction function) {
+                              std::span<const SupportTable> support, ElementWiseFunction function) {
   return {.name = name,
           .summary = summary,
           .fields = kFields,

@@ -1,6 +1,6 @@
+#include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/ops/families.h"
-#include "core/ops/tiled_loop.h"
 
 namespace dmlop {
 namespace {

@@ -59,8 +59,7 @@ void InferScaled(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo Scaled(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support,
-                              ElementWiseFunction function) {
+                              std::span<const SupportTable> support, ElementWiseFunction function) {
   return {.name = name,
           .summary = summary,
           .fields = kFields,

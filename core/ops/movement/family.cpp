@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "core/ops/copy_views.h"
+#include "core/engine/copy/copy_views.h"
+#include "core/engine/copy/tiled_loop.h"
 #include "core/ops/families.h"
 #include "core/ops/movement/affine_move.h"
-#include "core/ops/tiled_loop.h"
 
 namespace dmlop {
 namespace {
@@ -16,8 +16,8 @@ void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& ou
 }
 
 // A box of a move into a part of its output, whose memory the view shows.
-Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from,
-                const Region& part, const TensorView& output) {
+Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from, const Region& part,
+            const TensorView& output) {
   TensorView to = output;
   to.layout = {};
   const auto advance = [&](size_t axis, int64_t count) {
@@ -50,8 +50,7 @@ ConstTensorView Squeezed(const ConstTensorView& view) {
 
 }  // namespace
 
-void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs,
-         OutputViews outputs) {
+void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   if (movement.run != nullptr) return movement.run(op, inputs, outputs);
   for (const TensorView& output : outputs) Fill(movement, op, output);
   if (movement.moves == nullptr) return;

@@ -10,7 +10,8 @@ namespace dmlop {
 namespace {
 
 constexpr auto kInputCount = field::Count("InputCount");
-constexpr auto kInputTensors = field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
+constexpr auto kInputTensors =
+    field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
 constexpr const Field* kJoinFields[] = {&kInputCount, &kInputTensors, &kOutputTensor, &kAxis};
 
 constexpr auto kOutputCount = field::Count("OutputCount");

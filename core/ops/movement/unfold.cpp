@@ -9,10 +9,10 @@
 #include <algorithm>
 
 #include "core/base/checked_math.h"
+#include "core/engine/window/unfold_geometry.h"
+#include "core/engine/window/unfold_moves.h"
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
-#include "core/ops/unfold_geometry.h"
-#include "core/ops/unfold_moves.h"
 
 namespace dmlop {
 namespace {
@@ -30,9 +30,8 @@ constexpr auto kStrides = field::Uints("Strides", Spatial(1));
 constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
 constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
 constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
-constexpr const Field* kFields[] = {&kInputTensor,  &kOutputTensor, &kDimensionCount,
-                                    &kWindowSizes,  &kStrides,      &kDilations,
-                                    &kStartPadding, &kEndPadding};
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kWindowSizes,
+                                    &kStrides,     &kDilations,    &kStartPadding,   &kEndPadding};
 
 constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, {types::kAll}}};
 constexpr SupportTable kSupport[] = {{kRows}};
@@ -103,8 +102,7 @@ std::vector<UnfoldDim> DimsOf(const OperatorDesc& op, const Layout& input) {
     const int64_t blocks = BlocksAlong(op, d);
     // Steps that are never taken may be too long for an offset.
     dims.push_back({size, op[kWindowSizes][d], blocks, blocks == 1 ? 1 : op[kStrides][d],
-                    op[kDilations][d], op[kStartPadding][d],
-                    size == 1 ? 0 : input.strides[d + 2]});
+                    op[kDilations][d], op[kStartPadding][d], size == 1 ? 0 : input.strides[d + 2]});
   }
   return dims;
 }
@@ -136,7 +134,10 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
   const size_t rank = output_index.size();
   const int64_t row = output_index[rank - 2];
   WindowPlace place{IndexOf(blocks, output_index[rank - 1]),
-                    IndexOf(windows, row % Product(windows)), row / Product(windows), {}, false};
+                    IndexOf(windows, row % Product(windows)),
+                    row / Product(windows),
+                    {},
+                    false};
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t position = Position(dims[d], place.block[d], place.tap[d]);
     place.position.push_back(position);

@@ -1,5 +1,5 @@
+#include "core/engine/reduce/reduce_run.h"
 #include "core/ops/families.h"
-#include "core/ops/reduce_run.h"
 
 namespace dmlop {
 namespace {

@@ -1,0 +1,240 @@
+#include "app/batch/batch_case.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <new>
+
+#include "app/descriptor.h"
+#include "app/text/comparison_text.h"
+#include "app/timing.h"
+#include "core/base/error.h"
+#include "core/document/run_into.h"
+#include "core/io/file.h"
+#include "core/ops/traffic.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Less is done in one thread while others do other cases.
+constexpr int64_t kLargeWorkBytes = int64_t{8} << 20;
+
+// The time of a file that exists. What is written to a device or a pipe is not kept there.
+std::optional<fs::file_time_type> TimeOf(const std::string& path) {
+  if (IsStream(path)) return std::nullopt;
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  return error ? std::nullopt : std::optional(time);
+}
+
+}  // namespace
+
+BatchCase::BatchCase(const BatchSettings& settings, const ManifestLine& line)
+    : settings_(settings), line_(line) {
+  outcome_.line = line.number;
+}
+
+template <typename Step>
+void BatchCase::Attempt(Step&& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    Fail(StatusOf(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    Fail(ExitStatus::kFileSystem, "there is not enough memory for this");
+  } catch (const std::exception& error) {
+    Fail(ExitStatus::kInternal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+void BatchCase::Fail(ExitStatus status, std::string text) {
+  outcome_.status = CaseStatus::kFailed;
+  outcome_.exit_status = status;
+  outcome_.faults.push_back({std::nullopt, std::move(text), ""});
+  outcome_.files = {};
+  is_finished_ = true;
+}
+
+void BatchCase::Refuse(const Diagnostics& diagnostics) {
+  outcome_.status = CaseStatus::kFailed;
+  outcome_.exit_status = StatusOf(diagnostics);
+  PositionFinder positions(line_.text);
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    CaseFault fault;
+    if (diagnostic.offset) fault.column = positions.Find(*diagnostic.offset).column;
+    fault.text =
+        fmt::format("{}{}{} [{}]", diagnostic.pointer, diagnostic.pointer.empty() ? "" : ": ",
+                    diagnostic.message, diagnostic.code);
+    outcome_.faults.push_back(std::move(fault));
+  }
+  is_finished_ = true;
+}
+
+void BatchCase::Prepare() {
+  Attempt([&] {
+    Read();
+    if (is_finished_ || !settings_.manifest_time || !IsUpToDate()) return;
+    outcome_.status = CaseStatus::kUpToDate;
+    is_finished_ = true;
+    if (settings_.hash_files) ReportFiles();
+  });
+}
+
+void BatchCase::Read() {
+  Diagnostics diagnostics;
+  Document document = ReadDocument({"", settings_.folder, line_.text}, settings_.level,
+                                   {settings_.confine}, diagnostics);
+  if (document.model) throw Error(ErrorKind::kUsage, "a model cannot be a case");
+  document_ = std::move(document.op);
+  if (!document_) return Refuse(diagnostics);
+  if (document_->json().root().Find("sweep")) {
+    throw Error(ErrorKind::kUsage, "a sweep, of which --expand makes cases");
+  }
+  case_.emplace(*document_);
+  case_->Bind(TensorRole::kInput, {});
+  case_->Bind(TensorRole::kOutput, {});
+  if (!diagnostics.has_errors()) RequireBound(TensorRole::kInput);
+  if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
+  RequireBound(TensorRole::kOutput);
+}
+
+void BatchCase::RequireBound(TensorRole role) const {
+  std::vector<std::string> unbound;
+  for (const TensorSlot& slot : case_->Slots(role)) {
+    const auto binding = document_->bindings().find(slot.path);
+    if (binding == document_->bindings().end()) {
+      unbound.push_back(DisplayName(slot.path));
+    } else if (case_->PathOf(slot) == kStandardStream) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: a case cannot use a standard stream", DisplayName(slot.path)));
+    } else if (role == TensorRole::kOutput && IsTerminal(binding->second.path)) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} is a terminal; {} is binary",
+                                                 binding->second.path, DisplayName(slot.path)));
+    }
+  }
+  if (unbound.empty()) return;
+  throw Error(ErrorKind::kUsage, fmt::format("{} {} bound to nothing", fmt::join(unbound, ", "),
+                                             unbound.size() == 1 ? "is" : "are"));
+}
+
+bool BatchCase::IsUpToDate() const {
+  fs::file_time_type newest = *settings_.manifest_time;
+  for (const std::string& path : case_->InputPaths()) {
+    if (path.empty()) continue;  // values of the line
+    const auto time = TimeOf(path);
+    if (!time) return false;
+    newest = std::max(newest, *time);
+  }
+  const std::vector<TensorSlot> outputs = case_->Slots(TensorRole::kOutput);
+  return std::all_of(outputs.begin(), outputs.end(), [&](const TensorSlot& slot) {
+    const auto time = TimeOf(case_->PathOf(slot));
+    return time && *time > newest;
+  });
+}
+
+bool BatchCase::is_large() const {
+  return !is_finished_ && WorkBytes(document_->op()) >= kLargeWorkBytes;
+}
+
+void BatchCase::Run() {
+  Attempt([&] {
+    const Clock::time_point start = Clock::now();
+    Diagnostics diagnostics;
+    case_->LoadInputs(diagnostics);
+    if (diagnostics.has_errors()) return Refuse(diagnostics);
+    outcome_.times.load_seconds = SecondsSince(start);
+    std::vector<OutputTensor> outputs = Compute();
+    if (settings_.hash_files) outcome_.files.inputs = InputFilesOf(*case_);
+    if (settings_.check) {
+      Compare(outputs);
+    } else {
+      Write(outputs);
+    }
+  });
+  is_finished_ = true;
+}
+
+std::vector<OutputTensor> BatchCase::Compute() {
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  std::vector<const TensorDesc*> descs;
+  for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
+  const Composed composed = ComposedFor(descs);
+  std::vector<OutputTensor> outputs;
+  for (const TensorSlot& slot : slots) {
+    outputs.push_back(settings_.check
+                          ? OutputTensor::ToNoFile(*slot.desc, composed)
+                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, composed));
+  }
+  std::vector<OutputTensor*> pointers;
+  for (OutputTensor& output : outputs) pointers.push_back(&output);
+  const Clock::time_point start = Clock::now();
+  RunInto(document_->op(), case_->InputViews(), pointers);
+  outcome_.times.run_seconds = SecondsSince(start);
+  return outputs;
+}
+
+void BatchCase::Write(std::vector<OutputTensor>& outputs) {
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  for (size_t i = 0; settings_.hash_files && i < outputs.size(); ++i) {
+    outcome_.files.outputs.push_back(
+        {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(outputs[i].bytes())});
+  }
+  for (OutputTensor& output : outputs) output.Flush(files_);
+  is_to_be_published_ = settings_.sync;
+  if (!settings_.sync) files_.Publish();
+}
+
+void BatchCase::Publish(bool flush_first) {
+  is_to_be_published_ = false;
+  Attempt([&] {
+    OutputSet* const files = &files_;
+    if (flush_first) OutputSet::FlushFiles({&files, 1});
+    files_.Publish();
+  });
+}
+
+void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
+  Tolerance tolerance = settings_.tolerance;
+  if (settings_.webnn_tolerance) {
+    tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document_->op()));
+  }
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string path = case_->PathOf(slots[i]);
+    const LoadedTensor golden = LoadInput(path, *slots[i].desc);
+    if (settings_.hash_files) {
+      outcome_.files.outputs.push_back(
+          {DisplayName(slots[i].path), path, Sha256(golden.file_bytes)});
+    }
+    const Comparison comparison =
+        dmlop::Compare(AsConst(outputs[i].view()), golden.view, tolerance);
+    if (comparison.passes()) continue;
+    outcome_.status = CaseStatus::kDifferent;
+    outcome_.exit_status = ExitStatus::kDifferent;
+    const std::string text = ComparisonText(comparison, golden.view, tolerance.bits);
+    const size_t first_line = text.find('\n');
+    outcome_.faults.push_back({std::nullopt,
+                               fmt::format("{} differs from {}: {}", DisplayName(slots[i].path),
+                                           path, text.substr(0, first_line)),
+                               text.substr(first_line + 1)});
+  }
+}
+
+// Of files that were made before.
+void BatchCase::ReportFiles() {
+  const auto report = [&](TensorRole role, std::vector<ReportedFile>& files) {
+    for (const TensorSlot& slot : case_->Slots(role)) {
+      const std::string path = case_->PathOf(slot);
+      if (path.empty()) continue;
+      files.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
+    }
+  };
+  report(TensorRole::kInput, outcome_.files.inputs);
+  report(TensorRole::kOutput, outcome_.files.outputs);
+}
+
+}  // namespace dmlop

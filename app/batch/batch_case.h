@@ -1,0 +1,97 @@
+// One case of a batch: a line of the manifest, from its text to files, or to what is wrong with it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/batch/manifest.h"
+#include "app/exit_status.h"
+#include "app/run_report.h"
+#include "core/compare/compare.h"
+#include "core/document/operator_case.h"
+
+namespace dmlop {
+
+// What the cases of a batch have in common.
+struct BatchSettings {
+  std::string folder;   // what bindings are relative to
+  std::string confine;  // where all files of the cases must lie; empty: anywhere
+  FeatureLevel level = kHighestFeatureLevel;
+  bool check = false;  // compare with the outputs that exist instead of writing them
+  Tolerance tolerance;
+  bool webnn_tolerance = false;
+  bool hash_files = false;
+  bool sync = false;  // outputs are on the disk when they appear
+  // Cases with outputs that are newer than this and their inputs are not run again.
+  std::optional<std::filesystem::file_time_type> manifest_time;
+};
+
+struct CaseFault {
+  std::optional<size_t> column;  // in the line
+  std::string text;
+  std::string details;  // further lines
+};
+
+enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
+
+struct CaseOutcome {
+  int64_t line = 0;
+  CaseStatus status = CaseStatus::kDone;
+  ExitStatus exit_status = ExitStatus::kSuccess;
+  std::vector<CaseFault> faults;
+  ReportedFiles files;
+  RunTimes times;
+
+  bool passed() const { return faults.empty(); }
+};
+
+// Nothing is thrown: all that goes wrong becomes the outcome's fault.
+class BatchCase {
+ public:
+  BatchCase(const BatchSettings& settings, const ManifestLine& line);
+
+  // Reads and checks the line.
+  void Prepare();
+
+  // True where there is nothing to run.
+  bool is_finished() const { return is_finished_; }
+
+  // True where the work is worth all threads.
+  bool is_large() const;
+
+  // With --sync what it wrote is left for Publish.
+  void Run();
+  bool is_to_be_published() const { return is_to_be_published_; }
+
+  OutputSet& files() { return files_; }
+  void Publish(bool flush_first);  // the files alone; folders are to be flushed after it
+
+  const CaseOutcome& outcome() const { return outcome_; }
+
+ private:
+  template <typename Step>
+  void Attempt(Step&& step);
+  void Read();
+  void RequireBound(TensorRole role) const;
+  bool IsUpToDate() const;
+  std::vector<OutputTensor> Compute();
+  void Write(std::vector<OutputTensor>& outputs);
+  void Compare(const std::vector<OutputTensor>& outputs);
+  void ReportFiles();
+  void Refuse(const Diagnostics& diagnostics);
+  void Fail(ExitStatus status, std::string text);
+
+  const BatchSettings& settings_;
+  const ManifestLine& line_;
+  std::unique_ptr<OperatorDocument> document_;
+  std::optional<OperatorCase> case_;
+  CaseOutcome outcome_;
+  OutputSet files_;
+  bool is_finished_ = false;
+  bool is_to_be_published_ = false;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,257 @@
+#include "app/batch/sweep.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/batch/batch_case.h"
+#include "app/batch/batch_report.h"
+#include "app/batch/manifest.h"
+#include "app/output.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/document/document_json.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kCasesAtATime = 4096;
+
+// A place in the descriptor, and what stands there in turn.
+struct Axis {
+  std::string name;  // the pointer as it is written
+  Json::json_pointer place;
+  std::vector<Json> values;
+};
+
+// The text of a value within a file name: words and numbers as they are, the elements of arrays
+// with an x between them.
+std::string NamePart(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return Utf8Text(value);
+  std::string text;
+  for (const Json& element : value) text += (text.empty() ? "" : "x") + NamePart(element);
+  return text;
+}
+
+void ReplaceAll(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+class Sweep {
+ public:
+  // `line` has a sweep that is at fault where this throws an Error of kind kUsage.
+  Sweep(JsonCursor line, const std::string& place) : place_(place) {
+    RequireDistinctKeys(line);
+    base_ = AsWritten(line);
+    const Json axes = base_["sweep"];
+    base_.erase("sweep");
+    if (!axes.is_object() || axes.empty()) {
+      Fail("'sweep' is not an object of JSON pointers with arrays of values");
+    }
+    for (const auto& [name, values] : axes.items()) AddAxis(name, values);
+  }
+
+  int64_t count() const { return count_; }
+
+  void RequireAtMost(int64_t most) const {
+    if (count_ <= most) return;
+    if (count_ == kTooMany) Fail("the sweep has more than 2^53 cases");
+    Fail(fmt::format("the sweep has {} cases; --max-cases {} allows them", count_, count_));
+  }
+
+  // "/desc/Function = SUM, ..."
+  std::string Describe(int64_t number) const {
+    std::string text;
+    ForEachAxis(number, [&](const Axis& axis, const Json& value) {
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis.name, Utf8Text(value));
+    });
+    return text;
+  }
+
+  Json Case(int64_t number) const {
+    Json json = base_;
+    try {
+      ForEachAxis(number, [&](const Axis& axis, const Json& value) { json[axis.place] = value; });
+    } catch (const Json::exception&) {
+      Fail("'sweep' has a pointer that leads to nothing in the line");
+    }
+    if (json.contains("bindings")) {
+      ForEachText(json["bindings"], [&](std::string& text) {
+        ForEachAxis(number, [&](const Axis& axis, const Json& value) {
+          ReplaceAll(text, "{" + axis.name + "}", NamePart(value));
+        });
+        ReplaceAll(text, "{case}", std::to_string(number));
+      });
+    }
+    return json;
+  }
+
+ private:
+  static constexpr int64_t kTooMany = int64_t{1} << 53;
+
+  [[noreturn]] void Fail(const std::string& message) const {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {}", place_, message));
+  }
+
+  // Of several members with one name the last would be taken.
+  void RequireDistinctKeys(JsonCursor value) const {
+    std::set<std::string_view> keys;
+    for (auto child = value.first_child(); child; child = child->next()) {
+      if (value.is_object() && !keys.insert(child->key()).second) {
+        Fail(fmt::format("'{}' stands twice", child->key()));
+      }
+      RequireDistinctKeys(*child);
+    }
+  }
+
+  void AddAxis(const std::string& name, const Json& values) {
+    if (!values.is_array() || values.empty()) {
+      Fail(fmt::format("the values of '{}' are not an array with one at least", name));
+    }
+    Axis axis;
+    axis.name = name;
+    axis.values.assign(values.begin(), values.end());
+    try {
+      axis.place = Json::json_pointer(name);
+    } catch (const Json::exception&) {
+      Fail(fmt::format("'{}' is not a JSON pointer such as /desc/Function", name));
+    }
+    if (axis.place.empty()) Fail("a sweep of whole descriptors is a manifest");
+    const int64_t size = static_cast<int64_t>(axis.values.size());
+    count_ = count_ > kTooMany / size ? kTooMany : count_ * size;
+    axes_.push_back(std::move(axis));
+  }
+
+  template <typename Visit>
+  void ForEachAxis(int64_t number, Visit&& visit) const {
+    int64_t below = count_;  // combinations of the axes behind
+    for (const Axis& axis : axes_) {
+      below /= static_cast<int64_t>(axis.values.size());
+      visit(axis, axis.values[static_cast<size_t>(number / below) % axis.values.size()]);
+    }
+  }
+
+  template <typename Visit>
+  static void ForEachText(Json& json, Visit&& visit) {
+    if (json.is_string()) {
+      visit(json.get_ref<std::string&>());
+    } else if (json.is_structured()) {
+      for (Json& child : json) ForEachText(child, visit);
+    }
+  }
+
+  std::string place_;  // of the line, for messages
+  Json base_;
+  std::vector<Axis> axes_;
+  int64_t count_ = 1;
+};
+
+class Expansion {
+ public:
+  Expansion(const BatchOptions& options, const CommonOptions& common)
+      : options_(options), common_(common), manifest_(options.manifest) {
+    settings_.folder = manifest_.folder();
+    settings_.level = options.level;
+    settings_.confine = options.confine;
+  }
+
+  ExitStatus Execute() {
+    for (auto lines = manifest_.Next(); !lines.empty(); lines = manifest_.Next()) {
+      for (const ManifestLine& line : lines) {
+        Expand(line);
+        if (status_ != ExitStatus::kSuccess) return status_;
+      }
+    }
+    if (!common_.quiet) {
+      PrintMessage(fmt::format("dmlop: {} case{}, {} combination{} left out\n", cases_,
+                               cases_ == 1 ? "" : "s", left_out_, left_out_ == 1 ? "" : "s"));
+    }
+    return status_;
+  }
+
+ private:
+  void Expand(const ManifestLine& line) {
+    Diagnostics diagnostics;
+    const auto json = JsonDocument::Parse(line.text, diagnostics);
+    const std::string place = fmt::format("{}:{}", manifest_.name(), line.number);
+    if (!json) {
+      const CaseOutcome outcome = Judge(line);
+      PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/false));
+      status_ = outcome.exit_status;
+      return;
+    }
+    if (!json->root().Find("sweep")) {
+      ++cases_;
+      return PrintResult(line.text + "\n");
+    }
+    const Sweep sweep(json->root(), place);
+    sweep.RequireAtMost(options_.max_cases);
+    const int64_t cases_before = cases_;
+    for (int64_t begin = 0; begin < sweep.count(); begin += kCasesAtATime) {
+      Print(sweep, line.number, begin, std::min(begin + kCasesAtATime, sweep.count()));
+      if (status_ != ExitStatus::kSuccess) return;
+    }
+    if (cases_ == cases_before) {
+      throw Error(ErrorKind::kUsage, place + ": the sweep has no valid case");
+    }
+  }
+
+  void Print(const Sweep& sweep, int64_t line_number, int64_t begin, int64_t end) {
+    std::vector<CaseOutcome> outcomes(static_cast<size_t>(end - begin));
+    std::vector<std::string> texts(outcomes.size());
+    ParallelFor(end - begin, 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
+      for (int64_t i = first; i < past; ++i) {
+        const size_t k = static_cast<size_t>(i);
+        texts[k] = Utf8Text(sweep.Case(begin + i));
+        outcomes[k] = Judge({line_number, texts[k]});
+      }
+    });
+    std::string lines;
+    for (size_t k = 0; k < outcomes.size(); ++k) {
+      if (outcomes[k].passed()) {
+        lines += texts[k] + "\n";
+        ++cases_;
+        continue;
+      }
+      // What is wrong with a file or the bindings is no reason to do without the case.
+      const bool is_invalid = outcomes[k].exit_status == ExitStatus::kInvalidDocument;
+      if (is_invalid) ++left_out_;
+      if (!is_invalid || !common_.quiet) {
+        PrintMessage(fmt::format("{}:{}: {}{}: {}\n", manifest_.name(), line_number,
+                                 is_invalid ? "left out: " : "",
+                                 Printable(sweep.Describe(begin + static_cast<int64_t>(k))),
+                                 Printable(outcomes[k].faults.front().text)));
+      }
+      if (is_invalid) continue;
+      status_ = outcomes[k].exit_status;
+      break;
+    }
+    PrintResult(lines);
+  }
+
+  CaseOutcome Judge(const ManifestLine& line) const {
+    BatchCase one(settings_, line);
+    one.Prepare();
+    return one.outcome();
+  }
+
+  const BatchOptions& options_;
+  const CommonOptions& common_;
+  Manifest manifest_;
+  BatchSettings settings_;
+  int64_t cases_ = 0;
+  int64_t left_out_ = 0;
+  ExitStatus status_ = ExitStatus::kSuccess;  // any other ends the expansion
+};
+
+}  // namespace
+
+ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common) {
+  return Expansion(options, common).Execute();
+}
+
+}  // namespace dmlop

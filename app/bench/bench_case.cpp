@@ -1,0 +1,157 @@
+#include "app/bench/bench_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "app/descriptor.h"
+#include "app/model_inputs.h"
+#include "app/output.h"
+#include "app/text/diagnostic_text.h"
+#include "core/base/error.h"
+#include "core/document/operator_case.h"
+#include "core/model/model_run.h"
+
+namespace dmlop {
+namespace {
+
+// What the operator reads, with values still to be made up.
+std::vector<LoadedTensor> EmptyInputs(const OperatorDesc& desc) {
+  std::vector<LoadedTensor> inputs;
+  for (const TensorSlot& slot : TensorSlots(desc)) {
+    if (slot.role() == TensorRole::kOutput) continue;
+    inputs.push_back({{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)}, nullptr, {}});
+  }
+  return inputs;
+}
+
+// The same values, whatever becomes of the view's bytes.
+LoadedTensor CopyOf(const ConstTensorView& view) {
+  const size_t bytes = static_cast<size_t>(Extent(view.layout)) * ByteWidth(view.type);
+  const auto buffer = std::make_shared<Buffer>(bytes);
+  std::memcpy(buffer->data(), view.data, bytes);
+  return {{buffer->data(), view.type, view.layout}, buffer, {}};
+}
+
+class CaseReader {
+ public:
+  CaseReader(const BenchOptions& options, const CommonOptions& common,
+             std::vector<BenchCase>& cases, FileRoles& roles)
+      : options_(options), common_(common), cases_(cases), roles_(roles) {}
+
+  // Faults of the document are printed.
+  ExitStatus Read(const std::string& argument) {
+    const Descriptor descriptor = ReadDescriptor(argument);
+    roles_.Reads(descriptor.path, "the descriptor");
+    Diagnostics diagnostics;
+    Document document = ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics);
+    if (document.model) {
+      ReadModel(descriptor, *document.model, diagnostics);
+    } else if (!document.op || !ReadOperator(argument, *document.op, diagnostics)) {
+      PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common_.color));
+    }
+    return StatusOf(diagnostics);
+  }
+
+ private:
+  bool ReadOperator(const std::string& argument, OperatorDocument& document,
+                    Diagnostics& diagnostics) {
+    OperatorCase files(document);
+    files.Bind(TensorRole::kInput, options_.inputs);
+    files.Bind(TensorRole::kOutput, {});
+    RequireOneReader(argument, files.InputPaths());
+    if (!files.Check(options_.level, diagnostics)) return false;
+    for (const TensorSlot& slot : files.Slots(TensorRole::kInput)) {
+      roles_.ReadsTensor(files.PathOf(slot), DisplayName(slot.path));
+    }
+    files.LoadInputs(diagnostics);
+    if (diagnostics.has_errors()) return false;
+
+    std::vector<LoadedTensor> inputs = EmptyInputs(document.op());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (files.inputs()[i].view.data != nullptr) inputs[i] = files.inputs()[i];
+    }
+    const bool is_path = argument != kStandardStream && !argument.starts_with('{');
+    Add(is_path ? argument : std::string(document.op().name()), document.op(), std::move(inputs));
+    return true;
+  }
+
+  // The dispatchables, in the order of the document, with the values that their first dispatch
+  // finds.
+  void ReadModel(const Descriptor& descriptor, const ModelDocument& model,
+                 Diagnostics& diagnostics) {
+    if (!options_.inputs.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  "-i is for operator descriptors; a model binds its tensors itself");
+    }
+    std::optional<ModelInputs> files = BindModelInputs(model, "", descriptor, common_, diagnostics);
+    if (!files) return;
+    AddSources(model, files->resources, roles_);
+    files->resources.Fill();
+    ModelRun run(model, files->resources, std::move(files->bound));
+    std::vector<std::vector<LoadedTensor>> inputs(model.dispatchables().size());
+    for (size_t i = 0; i < model.commands().size(); ++i) {
+      const auto* dispatch = std::get_if<DispatchCommand>(&model.commands()[i].what);
+      if (dispatch == nullptr) continue;
+      if (inputs[dispatch->dispatchable].empty()) {
+        for (const ConstTensorView& view : run.TensorsOf(i).inputs) {
+          inputs[dispatch->dispatchable].push_back(CopyOf(view));
+        }
+      }
+      run.Dispatch(i);
+    }
+    for (size_t d = 0; d < inputs.size(); ++d) {
+      const ModelDispatchable& dispatchable = model.dispatchables()[d];
+      const OperatorDesc& desc = dispatchable.object.op();
+      Add(fmt::format("{}:{}", descriptor.name, dispatchable.name), desc,
+          inputs[d].empty() ? EmptyInputs(desc) : std::move(inputs[d]));
+    }
+  }
+
+  void Add(const std::string& name, const OperatorDesc& desc, std::vector<LoadedTensor> inputs) {
+    std::string unique = Printable(name);
+    for (int i = 2; !names_.insert(unique).second; ++i) {
+      unique = fmt::format("{}#{}", Printable(name), i);
+    }
+    cases_.push_back({unique, desc, std::move(inputs)});
+  }
+
+  const BenchOptions& options_;
+  const CommonOptions& common_;
+  std::vector<BenchCase>& cases_;
+  FileRoles& roles_;
+  std::set<std::string> names_;
+};
+
+// Each document would take it for its own.
+void RequireOneUseOfStandardInput(const BenchOptions& options) {
+  const auto& documents = options.descriptors;
+  if (std::count(documents.begin(), documents.end(), kStandardStream) > 1) {
+    throw Error(ErrorKind::kUsage, "standard input cannot be two documents");
+  }
+  if (documents.size() == 1) return;
+  for (const std::string& input : options.inputs) {
+    const std::string path = FileArgument::Parse(input).path;
+    if (path != kStandardStream && path != "/dev/stdin") continue;
+    throw Error(ErrorKind::kUsage, "standard input cannot be a tensor of several documents");
+  }
+}
+
+}  // namespace
+
+ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
+                          std::vector<BenchCase>& cases, FileRoles& roles) {
+  RequireOneUseOfStandardInput(options);
+  CaseReader reader(options, common, cases, roles);
+  ExitStatus status = ExitStatus::kSuccess;
+  for (const std::string& argument : options.descriptors) {
+    status = std::max(status, reader.Read(argument));
+  }
+  return status;
+}
+
+}  // namespace dmlop

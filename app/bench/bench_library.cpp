@@ -1,0 +1,35 @@
+#include "app/bench/bench_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the program where it was built, in the folder of libraries where it is installed.
+std::string ModulePath() {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path beside = folder / kBenchModule;
+  return fs::exists(beside) ? beside.string()
+                            : (folder / DMLOP_MODULE_FOLDER / kBenchModule).string();
+}
+
+}  // namespace
+
+const BenchLibrary& LoadBenchLibrary() {
+  void* module = dlopen(ModulePath().c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* symbol = module == nullptr ? nullptr : dlsym(module, kBenchLibrarySymbol);
+  if (symbol == nullptr) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("bench needs a module that cannot be loaded: {}", dlerror()));
+  }
+  return *reinterpret_cast<const BenchLibrary* (*)()>(symbol)();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,148 @@
+#include "app/bench/bench_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dmlop {
+namespace {
+
+// Quoted where it has to be (RFC 4180).
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  return fmt::format("{}\r\n", fmt::join(fields, ","));
+}
+
+std::string GovernorText(const Machine& machine) {
+  return machine.governor.empty() ? "none" : machine.governor;
+}
+
+std::vector<double> ValuesOf(const std::vector<Sample>& samples, double Sample::*member) {
+  std::vector<double> values;
+  for (const Sample& sample : samples) values.push_back(sample.*member);
+  return values;
+}
+
+// Google Benchmark's own names where it has them.
+std::vector<Aggregate> AggregatesOf(const std::vector<Sample>& samples) {
+  const SampleStatistics real = StatisticsOf(ValuesOf(samples, &Sample::seconds));
+  const SampleStatistics cpu = StatisticsOf(ValuesOf(samples, &Sample::cpu_seconds));
+  return {{"median", real.median, cpu.median},
+          {"min", real.minimum, cpu.minimum},
+          {"mean", real.mean, cpu.mean},
+          {"stddev", real.deviation, cpu.deviation},
+          {"cv", real.deviation / real.mean, cpu.deviation / cpu.mean, /*is_fraction=*/true},
+          {"p5", real.percentile_5, cpu.percentile_5},
+          {"p25", real.percentile_25, cpu.percentile_25},
+          {"p75", real.percentile_75, cpu.percentile_75},
+          {"p95", real.percentile_95, cpu.percentile_95},
+          {"max", real.maximum, cpu.maximum}};
+}
+
+JsonEntry EntryOf(const BenchRow& row) {
+  JsonEntry entry{
+      row.name,    std::string(Name(row.cache)),
+      row.threads, fmt::format("{:.0f}% of {}", 100 * ShareOfLimit(row), Name(row.limit)),
+      row.samples, AggregatesOf(row.samples),
+      {}};
+  entry.counters = {{"bytes_read", static_cast<double>(row.traffic.read_bytes)},
+                    {"bytes_written", static_cast<double>(row.traffic.written_bytes)},
+                    {"bytes_per_second", RateOf(row)},
+                    {"limit_bytes_per_second", LimitRateOf(row)},
+                    {"limit_share", ShareOfLimit(row)},
+                    {"outliers", static_cast<double>(row.time.outliers)}};
+  if (row.cache == CacheState::kCold) {
+    entry.counters["memory_bytes_per_second"] = row.memory_rate;
+    entry.counters["is_cold"] = IsAsCold(row);
+  }
+  if (row.ratio) entry.counters["ratio_to_baseline"] = *row.ratio;
+  return entry;
+}
+
+JsonEntry LimitEntryOf(const BenchRow& row) {
+  return {fmt::format("{}/limit", row.name),
+          std::string(Name(row.cache)),
+          row.threads,
+          std::string(Name(row.limit)),
+          row.limit_samples,
+          AggregatesOf(row.limit_samples),
+          {{"bytes_per_second", LimitRateOf(row)}}};
+}
+
+}  // namespace
+
+std::string CsvText(const BenchReport& report) {
+  std::string text = CsvLine({"name",
+                              "threads",
+                              "cache",
+                              "samples",
+                              "median_s",
+                              "min_s",
+                              "mean_s",
+                              "stddev_s",
+                              "p5_s",
+                              "p25_s",
+                              "p75_s",
+                              "p95_s",
+                              "max_s",
+                              "outliers",
+                              "bytes_read",
+                              "bytes_written",
+                              "bytes_per_second",
+                              "limit",
+                              "limit_bytes_per_second",
+                              "limit_share",
+                              "is_cold",
+                              "ratio_to_baseline",
+                              "cpu_model",
+                              "num_cpus",
+                              "isa",
+                              "governor",
+                              "load_average"});
+  const Machine& machine = report.machine;
+  for (const BenchRow& row : report.rows) {
+    std::vector<std::string> fields = {CsvField(row.name), std::to_string(row.threads),
+                                       std::string(Name(row.cache)),
+                                       std::to_string(row.samples.size())};
+    for (const double seconds :
+         {row.time.median, row.time.minimum, row.time.mean, row.time.deviation,
+          row.time.percentile_5, row.time.percentile_25, row.time.percentile_75,
+          row.time.percentile_95, row.time.maximum}) {
+      fields.push_back(fmt::format("{}", seconds));
+    }
+    const bool is_cold = row.cache == CacheState::kCold && IsAsCold(row);
+    for (const std::string& field :
+         {std::to_string(row.time.outliers), std::to_string(row.traffic.read_bytes),
+          std::to_string(row.traffic.written_bytes), fmt::format("{}", RateOf(row)),
+          std::string(Name(row.limit)), fmt::format("{}", LimitRateOf(row)),
+          fmt::format("{}", ShareOfLimit(row)), fmt::format("{}", is_cold),
+          row.ratio ? fmt::format("{}", *row.ratio) : "", CsvField(machine.cpu_model),
+          std::to_string(machine.cpus), machine.isa, GovernorText(machine),
+          fmt::format("{}", machine.load_average)}) {
+      fields.push_back(field);
+    }
+    text += CsvLine(fields);
+  }
+  return text;
+}
+
+std::string JsonText(const BenchReport& report, const BenchLibrary& library) {
+  std::vector<JsonEntry> entries;
+  for (const BenchRow& row : report.rows) {
+    entries.push_back(EntryOf(row));
+    entries.push_back(LimitEntryOf(row));
+  }
+  const Machine& machine = report.machine;
+  return library.Json(entries, machine.cpus,
+                      {{"dmlop_version", DMLOP_VERSION},
+                       {"cpu_model", machine.cpu_model},
+                       {"isa", machine.isa},
+                       {"governor", GovernorText(machine)}});
+}
+
+}  // namespace dmlop

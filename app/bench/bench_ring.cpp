@@ -1,0 +1,164 @@
+#include "app/bench/bench_ring.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+#include "core/base/progress.h"
+#include "core/tensor/sample_values.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr int kCalls = 5;            // of which the median counts
+constexpr size_t kMemoryParts = 16;  // more than are walked through one after the other
+
+size_t RoundedUpToLines(size_t bytes) {
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+size_t BytesOf(const Layout& layout, DataType type) {
+  return static_cast<size_t>(Extent(layout)) * ByteWidth(type);
+}
+
+void CopyInSteps(std::byte* to, const std::byte* from, size_t size) {
+  ForEachStep(size,
+              [&](size_t begin, size_t step) { std::memcpy(to + begin, from + begin, step); });
+}
+
+// A buffer whose every `pitch` bytes begin like the first ones.
+void Repeat(Buffer& copies, size_t pitch) {
+  for (size_t begin = pitch; begin < copies.size(); begin += pitch) {
+    CopyInSteps(copies.data() + begin, copies.data(), pitch);
+  }
+}
+
+int64_t InputBytesOf(const BenchCase& of) {
+  size_t bytes = 0;
+  for (const LoadedTensor& input : of.inputs) {
+    bytes += RoundedUpToLines(BytesOf(input.view.layout, input.view.type));
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+Rotation::Rotation(int64_t count) : count_(count), leap_(count * 5 / 8 + 1) {
+  while (std::gcd(leap_, count_) != 1) ++leap_;
+}
+
+OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
+    : desc_(of.desc), rotation_(copies) {
+  const Work work(of.name + ": filling memory", copies * InputBytesOf(of));
+  for (const LoadedTensor& input : of.inputs) {
+    const ConstTensorView& view = input.view;
+    const size_t size = dmlop::BytesOf(view.layout, view.type);
+    const size_t pitch = RoundedUpToLines(size);
+    Buffer buffer(pitch * static_cast<size_t>(copies));
+    if (view.data != nullptr) {
+      CopyInSteps(buffer.data(), view.data, size);
+    } else {
+      FillWithSampleValues(view.type, {buffer.data(), size});
+    }
+    Repeat(buffer, pitch);
+    inputs_.push_back({buffer.data(), view.type, view.layout});
+    input_slots_.push_back({std::move(buffer), pitch});
+  }
+  for (const TensorSlot& tensor : TensorSlots(of.desc)) {
+    if (tensor.role() == TensorRole::kInput) continue;
+    const Layout layout = LayoutOf(*tensor.desc);
+    const DataType type = *tensor.desc->data_type;
+    const size_t pitch = RoundedUpToLines(dmlop::BytesOf(layout, type));
+    Buffer buffer(pitch * static_cast<size_t>(copies));
+    outputs_.push_back({buffer.data(), type, layout});
+    output_slots_.push_back({std::move(buffer), pitch});
+  }
+}
+
+int64_t OperatorRing::BytesOf(const BenchCase& of) {
+  size_t output_bytes = 0;
+  for (const TensorSlot& slot : TensorSlots(of.desc)) {
+    if (slot.role() == TensorRole::kInput) continue;
+    output_bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
+  }
+  return InputBytesOf(of) + static_cast<int64_t>(output_bytes);
+}
+
+void OperatorRing::Advance() {
+  const size_t copy = static_cast<size_t>(rotation_.Next());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    inputs_[i].data = input_slots_[i].copies.data() + copy * input_slots_[i].pitch;
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    outputs_[i].data = output_slots_[i].copies.data() + copy * output_slots_[i].pitch;
+  }
+}
+
+LimitRing::LimitRing(Limit limit, int64_t bytes, int64_t copies)
+    : limit_(limit),
+      calls_(WalkOf(static_cast<size_t>(limit == Limit::kCopy ? bytes / 2 : bytes), copies)) {
+  const size_t all = calls_.pitch * static_cast<size_t>(copies);
+  if (limit != Limit::kWrite) {
+    from_ = Buffer(all);
+    const Work work("filling memory for the limit", static_cast<int64_t>(all));
+    FillWithSampleValues(DataType::kUint8, {from_.data(), all});
+  }
+  if (limit != Limit::kRead) to_ = Buffer(all);
+}
+
+int64_t LimitRing::BytesOf(Limit limit, int64_t bytes) {
+  const int64_t parts = limit == Limit::kCopy ? 2 : 1;
+  return parts * static_cast<int64_t>(RoundedUpToLines(static_cast<size_t>(bytes / parts)));
+}
+
+void LimitRing::ChoosePath(bool cold) {
+  const double other = SecondsOfCall(calls_, true, cold);
+  const double first = SecondsOfCall(calls_, false, cold);
+  other_path_ = other < first;
+}
+
+double LimitRing::MemoryRate() {
+  const size_t all = std::max(from_.size(), to_.size());
+  const size_t size = RoundedUpToLines(all / kMemoryParts);
+  Walk parts = WalkOf(size, static_cast<int64_t>(all / size));
+  const double seconds =
+      std::min(SecondsOfCall(parts, true, true), SecondsOfCall(parts, false, true));
+  return static_cast<double>(limit_ == Limit::kCopy ? 2 * size : size) / seconds;
+}
+
+LimitRing::Walk LimitRing::WalkOf(size_t size, int64_t places) {
+  return {size, RoundedUpToLines(size), Rotation(places)};
+}
+
+void LimitRing::Run(const Walk& walk, bool other_path) {
+  const ReadPath read = other_path ? ReadPath::kFewStreams : ReadPath::kOneStream;
+  const WritePath write = other_path ? WritePath::kStreamed : WritePath::kCached;
+  const auto from = [&] { return std::span(from_.data() + walk.at, walk.size); };
+  const auto to = [&] { return std::span(to_.data() + walk.at, walk.size); };
+  switch (limit_) {
+    case Limit::kCopy:
+      return CopyBytes(to(), from(), write);
+    case Limit::kRead:
+      return ReadBytes(from(), read);
+    case Limit::kWrite:
+      return WriteBytes(to(), write);
+  }
+}
+
+double LimitRing::SecondsOfCall(Walk& walk, bool other_path, bool cold) {
+  Run(walk, other_path);
+  std::array<double, kCalls> seconds;
+  for (double& taken : seconds) {
+    if (cold) walk.Advance();
+    const auto start = std::chrono::steady_clock::now();
+    Run(walk, other_path);
+    taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[kCalls / 2];
+}
+
+}  // namespace dmlop

@@ -1,0 +1,92 @@
+// Memory that bench works on: copies of the same tensors one behind another. A call on the next
+// copies finds nothing of them in the caches once all copies together are larger.
+#pragma once
+
+#include <vector>
+
+#include "app/bench/bench_case.h"
+#include "core/ops/traffic.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// Numbers in [0, count), each once a turn, in leaps that no prefetcher follows.
+class Rotation {
+ public:
+  explicit Rotation(int64_t count);
+
+  int64_t Next() { return at_ = (at_ + leap_) % count_; }
+
+ private:
+  int64_t count_;
+  int64_t leap_;
+  int64_t at_ = 0;
+};
+
+// An operator on `copies` copies of its tensors.
+class OperatorRing {
+ public:
+  OperatorRing(const BenchCase& of, int64_t copies);
+
+  Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
+  int64_t work_bytes() const { return WorkBytes(desc_); }  // of a call
+
+  // Bytes of one copy of the tensors.
+  static int64_t BytesOf(const BenchCase& of);
+
+  void Run() { dmlop::Run(desc_, inputs_, outputs_); }
+  void Advance();
+
+ private:
+  struct Slot {
+    Buffer copies;
+    size_t pitch;
+  };
+
+  const OperatorDesc& desc_;
+  Rotation rotation_;
+  std::vector<Slot> input_slots_, output_slots_;
+  std::vector<ConstTensorView> inputs_;
+  std::vector<TensorView> outputs_;
+};
+
+// The loop that moves as many bytes as quickly as memory lets it, on `copies` copies.
+class LimitRing {
+ public:
+  LimitRing(Limit limit, int64_t bytes, int64_t copies);
+
+  // Bytes of one copy of its memory.
+  static int64_t BytesOf(Limit limit, int64_t bytes);
+
+  // Which of two ways is quicker; `cold` calls are followed by Advance.
+  void ChoosePath(bool cold);
+
+  void Run() { Run(calls_, other_path_); }
+  void Advance() { calls_.Advance(); }
+
+  // Bytes per second of calls on large parts of all copies: what memory gives, where caches hold
+  // but a few of the parts.
+  double MemoryRate();
+
+ private:
+  struct Walk {
+    size_t size;   // of the source, of the destination, or of both each
+    size_t pitch;  // from one place to the next
+    Rotation rotation;
+    size_t at = 0;
+
+    void Advance() { at = static_cast<size_t>(rotation.Next()) * pitch; }
+  };
+
+  static Walk WalkOf(size_t size, int64_t places);
+
+  void Run(const Walk& walk, bool other_path);
+  double SecondsOfCall(Walk& walk, bool other_path, bool cold);
+
+  Limit limit_;
+  Walk calls_;
+  Buffer from_, to_;
+  bool other_path_ = false;  // into the caches and in one stream, or else
+};
+
+}  // namespace dmlop

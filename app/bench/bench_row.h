@@ -1,0 +1,65 @@
+// The result of bench: one row for each operator, number of threads and state of the caches.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/bench/bench_library.h"
+#include "app/bench/bench_machine.h"
+#include "app/timing.h"
+#include "core/ops/traffic.h"
+
+namespace dmlop {
+
+enum class CacheState {
+  kHot,   // the tensors are where the last call left them
+  kCold,  // the tensors are in memory only
+};
+
+struct BenchRow {
+  std::string name;  // of the case
+  int threads = 1;
+  CacheState cache = CacheState::kHot;
+  Traffic traffic;  // of one call
+  Limit limit = Limit::kCopy;
+  std::vector<Sample> samples, limit_samples;  // the limit's calls move as many bytes
+  SampleStatistics time, limit_time;           // seconds of a call
+  double memory_rate = 0;                      // bytes per second beyond the caches; 0: not asked
+  std::optional<double> ratio;                 // of the median to that of the baseline
+};
+
+struct BenchReport {
+  Machine machine;
+  std::vector<BenchRow> rows;
+  bool has_baseline = false;
+};
+
+std::string_view Name(CacheState cache);  // "hot", "cold"
+
+// "sum.json/cold/threads:2", as in the JSON.
+std::string KeyOf(const BenchRow& row);
+
+// Four digits and a unit that suits them: "1.234 ms".
+std::string TimeText(double seconds);
+
+SampleStatistics StatisticsOf(const std::vector<Sample>& samples);
+
+// Bytes per second, by the medians, and how much of the limit that is.
+double RateOf(const BenchRow& row);
+double LimitRateOf(const BenchRow& row);
+double ShareOfLimit(const BenchRow& row);
+
+// False for a cold row that was quicker than memory is: caches must have had a part in it.
+bool IsAsCold(const BenchRow& row);
+
+// What a reader of the row should know; nothing where all is well.
+std::vector<std::string> WarningsAbout(const BenchRow& row);
+
+// True where a warning is about times that differ among themselves.
+bool IsNoisy(const BenchRow& row);
+
+// What would make noisy times steadier, as far as the machine shows it.
+std::string AdviceFor(const Machine& machine);
+
+}  // namespace dmlop

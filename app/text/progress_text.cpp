@@ -1,0 +1,110 @@
+#include "app/text/progress_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "app/text/text_width.h"
+
+namespace dmlop {
+namespace {
+
+constexpr double kMinSeconds = 0.05;  // below this a rate says nothing
+
+struct Unit {
+  double bytes;
+  std::string_view name;
+};
+
+Unit UnitFor(double bytes) {
+  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}};
+  for (const Unit& unit : kUnits) {
+    if (bytes >= unit.bytes) return unit;
+  }
+  return {1e3, "kB"};
+}
+
+std::string BytesText(double bytes) {
+  const Unit unit = UnitFor(bytes);
+  return fmt::format("{:.1f} {}", bytes / unit.bytes, unit.name);
+}
+
+// Behind "what: ", from left to right.
+std::vector<std::string> PartsOf(const ProgressState& state) {
+  const double total = static_cast<double>(state.total_bytes);
+  const bool known = total > 0;
+  const double done = known ? std::min(static_cast<double>(state.done_bytes), total)
+                            : static_cast<double>(state.done_bytes);
+  std::vector<std::string> parts;
+  if (known) {
+    parts.push_back(fmt::format("{:.0f}%", std::floor(100 * done / total)));
+    const Unit unit = UnitFor(total);
+    parts.push_back(
+        fmt::format("{:.1f} of {:.1f} {}", done / unit.bytes, total / unit.bytes, unit.name));
+  } else {
+    parts.push_back(BytesText(done));
+  }
+  if (state.seconds < kMinSeconds) return parts;
+  const double rate = done / state.seconds;
+  parts.push_back(BytesText(rate) + "/s");
+  if (known && rate > 0) parts.push_back(TimeLeftText((total - done) / rate));
+  return parts;
+}
+
+std::vector<std::string> PartsOf(const CaseCounts& counts) {
+  const double done = static_cast<double>(counts.done);
+  const double total = static_cast<double>(counts.total);
+  std::vector<std::string> parts = {
+      fmt::format("{:.0f}%", counts.total == 0 ? 100 : std::floor(100 * done / total)),
+      fmt::format("{} of {} cases", counts.done, counts.total),
+      fmt::format("{} failed", counts.failed)};
+  if (counts.seconds < kMinSeconds) return parts;
+  const double rate = done / counts.seconds;
+  parts.push_back(fmt::format("{:.0f} cases/s", rate));
+  if (rate > 0) parts.push_back(TimeLeftText((total - done) / rate));
+  return parts;
+}
+
+// As CutTo, with a sign that the terminal shows.
+std::string Shortened(size_t width, std::string_view text, bool unicode) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string cut = CutTo(width, text);
+  if (!unicode && cut != text && !cut.empty()) {
+    cut.replace(cut.size() - kEllipsis.size(), kEllipsis.size(), "~");
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::string ProgressText(const ProgressState& state, size_t width, bool unicode) {
+  return ProgressText(state.what, PartsOf(state), width, unicode);
+}
+
+std::string ProgressText(const CaseCounts& counts, size_t width, bool unicode) {
+  return ProgressText("batch", PartsOf(counts), width, unicode);
+}
+
+std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
+                         size_t width, bool unicode) {
+  constexpr std::string_view kBetween = "  ";
+  std::string text;
+  for (const std::string& part : parts) {
+    std::string longer = text.empty() ? ": " + part : fmt::format("{}{}{}", text, kBetween, part);
+    if (!text.empty() && TextWidth(what) + TextWidth(longer) > width) break;
+    text = std::move(longer);
+  }
+  const size_t room = width - std::min(width, TextWidth(text));
+  return Shortened(width, Shortened(room, what, unicode) + text, unicode);
+}
+
+std::string TimeLeftText(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s left", std::ceil(seconds));
+  if (seconds < 100 * 60.0) return fmt::format("{:.0f} min left", std::ceil(seconds / 60));
+  return fmt::format("{:.0f} h left", std::ceil(seconds / 3600));
+}
+
+}  // namespace dmlop

@@ -1,0 +1,134 @@
+#include "core/engine/copy/row_group.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/engine/copy/shuffle_plan.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kMaxShuffledBytes = 16;  // of a row of a copy, on average
+constexpr size_t kMaxShuffledCopies = 64;
+constexpr int64_t kMinBytesByRows = 5;  // of a row of a copy, on average; below it shuffles win
+constexpr int64_t kMaxBlockBytes = 1 << 10;  // so that the program stays in the first-level cache
+constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
+
+// True when the vectors of a block overlap little.
+bool FillsVectors(int64_t block_bytes) {
+  const int64_t vectors = (block_bytes + kShuffleBytes - 1) / kShuffleBytes;
+  return block_bytes * 16 >= vectors * kShuffleBytes * 15;
+}
+
+}  // namespace
+
+RowGroup::RowGroup(std::span<const RowsCopy> copies, int64_t width) : copies_(copies) {
+  for (const RowsCopy& copy : copies) row_bytes_ += copy.row_bytes;
+  goes_by_rows_ = CanGoByRows();
+  if (!goes_by_rows_) PlanShuffles(width);
+}
+
+bool RowGroup::CanGoByRows() const {
+  const int64_t count = std::ssize(copies_);
+  return is_packed() && count > 1 && copies_.size() <= kMaxShortCopies &&
+         row_bytes_ >= count * kMinBytesByRows && row_bytes_ < count * kMaxShuffledBytes &&
+         std::all_of(copies_.begin(), copies_.end(), [](const RowsCopy& copy) {
+           return copy.row_bytes <= kMaxShortRow && copy.from_pitch >= copy.row_bytes;
+         });
+}
+
+void RowGroup::PlanShuffles(int64_t width) {
+  const int64_t count = std::ssize(copies_);
+  if (!is_packed() || copies_.size() > kMaxShuffledCopies ||
+      row_bytes_ >= count * kMaxShuffledBytes) {
+    return;
+  }
+  const int64_t max_rows = std::min(copies_.front().rows / kMinBlocks, kMaxBlockBytes / row_bytes_);
+  for (int64_t rows = 1; rows <= std::min(max_rows, kShuffleBytes); ++rows) {
+    if (FillsVectors(rows * row_bytes_) && TryPlanShuffles(width, rows)) return;
+  }
+}
+
+bool RowGroup::TryPlanShuffles(int64_t width, int64_t block_rows) {
+  std::vector<int64_t> steps;
+  for (const RowsCopy& copy : copies_) {
+    steps.push_back(block_rows * copy.from_pitch);
+    if ((block_rows - 1) * copy.from_pitch + copy.row_bytes < kShuffleBytes) return false;
+  }
+  std::vector<std::optional<Origin>> origins;
+  for (int64_t row = 0; row < block_rows; ++row) {
+    for (size_t c = 0; c < copies_.size(); ++c) {
+      for (int64_t byte = 0; byte < copies_[c].row_bytes; byte += width) {
+        origins.push_back(Origin{c, row * copies_[c].from_pitch + byte});
+      }
+    }
+  }
+  program_ = PlanShuffle(origins, width, block_rows * row_bytes_, std::move(steps));
+  if (!program_) return false;
+  block_rows_ = block_rows;
+  // A term costs what it does to copy a piece of a row, and twice as much as to pack a row.
+  const int64_t max_terms = copies_.size() == 1 ? block_rows / 2 : block_rows * std::ssize(copies_);
+  if (std::ssize(program_->terms) > max_terms) program_.reset();
+  return true;
+}
+
+void RowGroup::Pack(int64_t row, int64_t rows, std::byte* to) const {
+  if (goes_by_rows_) return CopyByRows(row, rows, to);
+  if (!program_ || rows < block_rows_) return Copy(row, rows, to);
+  Shuffle(row, rows / block_rows_, to);
+  // The last block overlaps the one before it.
+  if (rows % block_rows_ != 0) {
+    Shuffle(row + rows - block_rows_, 1, to + (rows - block_rows_) * row_bytes_);
+  }
+}
+
+void RowGroup::Copy(int64_t row, int64_t rows, std::byte* to) const {
+  for (const RowsCopy& copy : copies_) {
+    copy_({rows, copy.row_bytes, pitch(), 1, copy.from_pitch, 1}, to,
+          copy.from + row * copy.from_pitch);
+    to += copy.row_bytes;
+  }
+}
+
+void RowGroup::CopyByRows(int64_t row, int64_t rows, std::byte* to) const {
+  std::array<RowsCopy, kMaxShortCopies> copies;
+  int64_t offset = 0;
+  for (size_t c = 0; c < copies_.size(); ++c) {
+    copies[c] = copies_[c];
+    copies[c].rows = rows;
+    copies[c].to = to + offset;
+    copies[c].from += row * copies_[c].from_pitch;
+    offset += copies_[c].row_bytes;
+  }
+  const int64_t copied = copy_short_(std::span(copies).first(copies_.size()));
+  Copy(row + copied, rows - copied, to + copied * row_bytes_);
+}
+
+void RowGroup::Shuffle(int64_t row, int64_t blocks, std::byte* to) const {
+  std::array<const std::byte*, kMaxShuffledCopies> from;
+  for (size_t c = 0; c < copies_.size(); ++c) {
+    from[c] = copies_[c].from + row * copies_[c].from_pitch;
+  }
+  shuffle_(*program_, blocks, to, from.data());
+}
+
+std::vector<RowGroup> GroupsOf(std::span<const RowsCopy> copies, int64_t width) {
+  std::vector<RowGroup> groups;
+  size_t begin = 0;
+  int64_t row_bytes = 0;
+  for (size_t end = 1; end <= copies.size(); ++end) {
+    const RowsCopy& first = copies[begin];
+    row_bytes += copies[end - 1].row_bytes;
+    if (end < copies.size() && copies[end].to == first.to + row_bytes &&
+        copies[end].to_pitch == first.to_pitch &&
+        row_bytes + copies[end].row_bytes <= first.to_pitch) {
+      continue;
+    }
+    groups.emplace_back(copies.subspan(begin, end - begin), width);
+    begin = end;
+    row_bytes = 0;
+  }
+  return groups;
+}
+
+}  // namespace dmlop

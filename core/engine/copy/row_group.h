@@ -1,0 +1,49 @@
+// Rows that lie side by side in one destination, and how to pack them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/kernels/copy/copy.h"
+#include "core/kernels/copy/short_rows.h"
+#include "core/kernels/copy/shuffle.h"
+
+namespace dmlop {
+
+class RowGroup {
+ public:
+  // Elements have that many bytes.
+  RowGroup(std::span<const RowsCopy> copies, int64_t width);
+
+  int64_t row_bytes() const { return row_bytes_; }
+  std::byte* row(int64_t number) const { return copies_.front().to + number * pitch(); }
+  bool is_packed() const { return pitch() == row_bytes_; }
+  std::span<const RowsCopy> copies() const { return copies_; }
+
+  // Packs `rows` rows from number `row` on as they are to lie in memory from `to` on.
+  void Pack(int64_t row, int64_t rows, std::byte* to) const;
+
+ private:
+  int64_t pitch() const { return copies_.front().to_pitch; }
+  void PlanShuffles(int64_t width);
+  bool TryPlanShuffles(int64_t width, int64_t block_rows);
+  bool CanGoByRows() const;
+  void Copy(int64_t row, int64_t rows, std::byte* to) const;
+  void CopyByRows(int64_t row, int64_t rows, std::byte* to) const;
+  void Shuffle(int64_t row, int64_t blocks, std::byte* to) const;
+
+  std::span<const RowsCopy> copies_;
+  int64_t row_bytes_ = 0;
+  CopyTileFunction copy_ = CopyTileFor(1);  // rows count in bytes
+  ShuffleFunction shuffle_ = ShuffleForIsa();
+  bool goes_by_rows_;  // one of each copy by turns
+  ShortRowsFunction copy_short_ = ShortRowsForIsa();
+  std::optional<ShuffleProgram> program_;  // where vectors hold pieces of several rows
+  int64_t block_rows_ = 1;                 // that the program packs at once
+};
+
+// The copies, in their order, in groups that are as long as possible.
+std::vector<RowGroup> GroupsOf(std::span<const RowsCopy> copies, int64_t width);
+
+}  // namespace dmlop

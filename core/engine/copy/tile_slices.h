@@ -1,0 +1,67 @@
+// A tile of the kernel in slices, between which memory is prefetched.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/kernels/copy/copy.h"
+#include "core/kernels/simd/prefetch.h"
+
+namespace dmlop {
+
+// Slices of a tile whose outer loop leads along lines of the source: a few lines each, or where
+// there are few of them at all, a part of each.
+class TileSlices {
+ public:
+  // `width`: bytes of an element.
+  TileSlices(const CopyTile& tile, int64_t width) : tile_(tile), width_(width) {
+    if (tile.inner_count < kSliceLines) {
+      loop_ = &CopyTile::outer_count;
+      size_ = kPartBytes / width;
+      to_step_ = size_ * tile.to_outer_stride * width;
+      from_step_ = size_ * tile.from_outer_stride * width;
+    } else {
+      loop_ = &CopyTile::inner_count;
+      size_ = std::max(kSliceLines, kBlockBytes / width);
+      to_step_ = size_ * tile.to_inner_stride * width;
+      from_step_ = size_ * tile.from_inner_stride * width;
+    }
+    count_ = std::max<int64_t>(1, tile.*loop_ / size_);
+  }
+
+  int64_t count() const { return count_; }
+  int64_t to_offset(int64_t slice) const { return slice * to_step_; }
+  int64_t from_offset(int64_t slice) const { return slice * from_step_; }
+
+  // The last one has the rest, too: alone it might be less than a block of the kernel.
+  CopyTile Slice(int64_t slice) const {
+    CopyTile tile = tile_;
+    tile.*loop_ = slice + 1 < count_ ? size_ : tile_.*loop_ - slice * size_;
+    return tile;
+  }
+
+  // Prefetches what a slice reads where the tile begins at `from`. GCC takes a call that does
+  // nothing but prefetch for one that does nothing.
+  [[gnu::always_inline]] void Prefetch(int64_t slice, const std::byte* from) const {
+    const CopyTile tile = Slice(slice);
+    from += from_offset(slice);
+    for (int64_t i = 0; i < tile.inner_count; ++i) {
+      PrefetchLines(from + i * tile.from_inner_stride * width_, tile.outer_count * width_);
+    }
+  }
+
+ private:
+  static constexpr int64_t kSliceLines = 8;
+  static constexpr int64_t kPartBytes = 1 << 8;   // of each of fewer lines
+  static constexpr int64_t kBlockBytes = 1 << 4;  // the side of a block of the kernel
+
+  CopyTile tile_;
+  int64_t width_;
+  int64_t CopyTile::*loop_;
+  int64_t size_;
+  int64_t count_;
+  int64_t to_step_, from_step_;
+};
+
+}  // namespace dmlop

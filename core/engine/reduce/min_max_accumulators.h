@@ -1,0 +1,215 @@
+// Accumulators for MIN, MAX, ARGMIN and ARGMAX.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/engine/reduce/vector_accumulators.h"
+#include "core/kernels/reduce/min_max.h"
+#include "core/kernels/reduce/sum_endings.h"
+
+namespace dmlop {
+
+// Rows that are quicker side by side than turned into columns, and than one by one.
+inline constexpr int64_t kMinShortRowBytes = 64;
+inline constexpr int64_t kMaxShortRowBytes = 1 << 9;
+
+// T is a type that the kernels take; these bits of each element are flipped.
+template <typename T>
+class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
+ public:
+  using Input = T;
+  using Output = T;
+
+  static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
+  static constexpr int64_t kMinShortRow = kMinShortRowBytes / sizeof(T);
+  static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
+  static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
+
+  MinMaxAccumulators(int64_t capacity, KeyOf<T> flipped)
+      : flipped_(flipped), keys_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count) { std::fill_n(keys_.begin(), count, Order::kLeast); }
+
+  void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
+    kernels_.best_of_rows(run.first, run.count, pitch, rows, flipped_, keys_.data() + o);
+  }
+
+  void AddNeighbours(int64_t o, const T* x, int64_t count) {
+    Take(o, kernels_.best_of_row(x, count, flipped_));
+  }
+
+  void AddRows(const T* x, int64_t rows, int64_t row_stride, int64_t columns) {
+    kernels_.best_of_columns(x, rows, row_stride, columns, flipped_, keys_.data());
+  }
+
+  void Merge(int64_t o, const MinMaxAccumulators& other, int64_t p, int64_t) {
+    Take(o, other.keys_[static_cast<size_t>(p)]);
+  }
+
+  bool Finish(int64_t o, int64_t, T& result) const {
+    const Key key = keys_[static_cast<size_t>(o)];
+    if constexpr (!std::is_integral_v<T>) {
+      if (key == Order::kLeast) {  // nothing but NaN
+        result = reduce::CanonicalNan<T>();
+        return true;
+      }
+    }
+    result = Order::FromKey(key, flipped_);
+    return true;
+  }
+
+ private:
+  using Order = KeyOrder<T>;
+  using Key = typename Order::Key;
+
+  void Take(int64_t o, Key key) {
+    Key& best = keys_[static_cast<size_t>(o)];
+    best = std::max(key, best);
+  }
+
+  MinMaxKernels<T> kernels_ = MinMaxKernelsFor<T>();
+  Key flipped_;
+  std::vector<Key> keys_;
+};
+
+// The lowest number of the best element; 0 where there is nothing but NaN.
+template <typename T>
+class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
+ public:
+  using Input = T;
+
+  static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
+  static constexpr int64_t kMinShortRow = kMinShortRowBytes / sizeof(T);
+  static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
+  static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
+
+  MinMaxPlaces(int64_t capacity, KeyOf<T> flipped)
+      : flipped_(flipped),
+        keys_(static_cast<size_t>(capacity)),
+        numbers_(static_cast<size_t>(capacity)),
+        keys_of_rows_(static_cast<size_t>(capacity)),
+        rows_(static_cast<size_t>(capacity)) {}
+
+  void Start(int64_t count) {
+    std::fill_n(keys_.begin(), count, Order::kLeast);
+    std::fill_n(numbers_.begin(), count, kNone);
+  }
+
+  void AddShortRows(int64_t o, int64_t rows, int64_t pitch, const ElementRun<T>& run) {
+    EndColumns();
+    std::fill_n(keys_of_rows_.begin(), rows, Order::kLeast);
+    kernels_.best_of_rows(run.first, run.count, pitch, rows, flipped_, keys_of_rows_.data());
+    for (int64_t row = 0; row < rows; ++row) {
+      TakeFirst(o + row, {run.first + row * pitch, run.count, 1, run.number, run.number_step},
+                keys_of_rows_[static_cast<size_t>(row)]);
+    }
+  }
+
+  // Finds the best key a piece at a time, and its place only in pieces that improve on the others.
+  void AddPackedRow(int64_t o, const ElementRun<T>& run) {
+    constexpr int64_t kPiece = kFirstCacheBytes / sizeof(T);
+    ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
+      TakeFirst(o, piece, kernels_.best_of_row(piece.first, piece.count, flipped_));
+    });
+  }
+
+  // Rows are compared among themselves first, as long as their numbers rise.
+  void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
+    ForEachPiece(run, MinMaxIndexKernels<T>::kMaxRows, [&](const ElementRun<T>& piece) {
+      const bool rises = numbers_of_rows_.empty() || piece.number > numbers_of_rows_.back();
+      const int64_t rows = std::ssize(numbers_of_rows_) + piece.count;
+      if (!rises || rows > MinMaxIndexKernels<T>::kMaxRows) EndColumns();
+      AddRowsToColumns(columns, piece);
+    });
+  }
+
+  // Takes what is best of the rows.
+  void EndColumns() {
+    if (numbers_of_rows_.empty()) return;
+    for (int64_t o = 0; o < columns_; ++o) {
+      const size_t i = static_cast<size_t>(o);
+      Take(o, keys_of_rows_[i], numbers_of_rows_[static_cast<size_t>(rows_[i])]);
+    }
+    numbers_of_rows_.clear();
+    columns_ = 0;
+  }
+
+  void Merge(int64_t o, const MinMaxPlaces& other, int64_t p, int64_t number) {
+    const size_t i = static_cast<size_t>(p);
+    if (other.numbers_[i] != kNone) Take(o, other.keys_[i], number + other.numbers_[i]);
+  }
+
+  int64_t NumberOf(int64_t o) const {
+    const int64_t number = numbers_[static_cast<size_t>(o)];
+    return number == kNone ? 0 : number;
+  }
+
+ private:
+  using Order = KeyOrder<T>;
+  using Key = typename Order::Key;
+
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+  bool Improves(int64_t o, Key key, int64_t number) const {
+    const size_t i = static_cast<size_t>(o);
+    // A float's least key is that of NaN, which is never taken.
+    if (!std::is_integral_v<T> && key == Order::kLeast) return false;
+    return key > keys_[i] || (key == keys_[i] && number < numbers_[i]);
+  }
+
+  // Takes the best key of a row.
+  void TakeFirst(int64_t o, const ElementRun<T>& row, Key key) {
+    if (!Improves(o, key, row.number)) return;
+    Take(o, key,
+         row.number + kernels_.first_in_row(row.first, row.count, flipped_, key) * row.number_step);
+  }
+
+  void Take(int64_t o, Key key, int64_t number) {
+    if (!Improves(o, key, number)) return;
+    keys_[static_cast<size_t>(o)] = key;
+    numbers_[static_cast<size_t>(o)] = number;
+  }
+
+  void AddRowsToColumns(int64_t columns, const ElementRun<T>& run) {
+    if (columns > columns_) {
+      std::fill(keys_of_rows_.begin() + columns_, keys_of_rows_.begin() + columns, Order::kLeast);
+      // Integers may have the least key from the first row on, which then improves nothing.
+      const auto row = static_cast<Key>(numbers_of_rows_.size());
+      std::fill(rows_.begin() + columns_, rows_.begin() + columns, row);
+      columns_ = columns;
+    }
+    kernels_.index_of_columns(run.first, run.count, run.stride, columns,
+                              std::ssize(numbers_of_rows_), flipped_, keys_of_rows_.data(),
+                              rows_.data());
+    for (int64_t row = 0; row < run.count; ++row) {
+      numbers_of_rows_.push_back(run.number + row * run.number_step);
+    }
+  }
+
+  MinMaxIndexKernels<T> kernels_ = MinMaxIndexKernelsFor<T>();
+  Key flipped_;
+  std::vector<Key> keys_;
+  std::vector<int64_t> numbers_;
+  // The rows since EndColumns, their columns, and the best of these.
+  std::vector<int64_t> numbers_of_rows_;
+  int64_t columns_ = 0;
+  std::vector<Key> keys_of_rows_;
+  std::vector<Key> rows_;
+};
+
+template <typename T, typename Index>
+class MinMaxIndexAccumulators : public MinMaxPlaces<T> {
+ public:
+  using Output = Index;
+
+  using MinMaxPlaces<T>::MinMaxPlaces;
+
+  bool Finish(int64_t o, int64_t, Index& result) const {
+    result = static_cast<Index>(this->NumberOf(o));
+    return true;
+  }
+};
+
+}  // namespace dmlop

@@ -1,0 +1,195 @@
+// The loop of a reduction: shows the elements of a batch of neighbouring outputs to their
+// accumulators, then has the results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/engine/reduce/reduce_plan.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// Elements a stride apart, numbered in their group from `number` in steps of `number_step`.
+template <typename T>
+struct ElementRun {
+  const T* first;
+  int64_t count;
+  int64_t stride;
+  int64_t number;
+  int64_t number_step;
+};
+
+// The groups that a run of elements belongs to, one each.
+struct ColumnRun {
+  int64_t count;
+  int64_t stride;  // elements, if they are at regular distances
+  const LoopNest<ReducePlan::kColumnOperands>* loops = nullptr;  // where they are, if not
+};
+
+// Outputs of a batch in a row: the column of the first, and the distance to the next.
+struct OutputRow {
+  int64_t column, count, step;
+
+  int64_t At(int64_t i) const { return column + i * step; }
+};
+
+// The accumulators of a batch of outputs, of any function and type. The loop is compiled once, so
+// all that is called for each element or group stands behind these calls.
+class Accumulators {
+ public:
+  using Run = ElementRun<std::byte>;
+
+  virtual ~Accumulators() = default;
+
+  // Begins `count` groups.
+  virtual void Start(int64_t count) = 0;
+  // Comes next: where the results of all groups go, side by side, and may be written before Finish;
+  // null where they do not lie so.
+  virtual void SetPlace(std::byte* results) = 0;
+  // Comes next, if there are shifts: that of a group.
+  virtual void SetShift(int64_t column, double shift) = 0;
+  // Takes elements of one group.
+  virtual void AddRow(int64_t column, const Run& run) = 0;
+  // Takes elements of all groups: `columns` leads from group to group.
+  virtual void AddColumns(const ColumnRun& columns, const Run& run) = 0;
+  // Ends what AddColumns has begun.
+  virtual void EndColumns() = 0;
+  // Takes what other parts of groups have seen: their columns are `distance` further in the same or
+  // other accumulators, and their elements' numbers count from `number`.
+  virtual void Merge(const OutputRow& row, Accumulators& from, int64_t distance,
+                     int64_t number) = 0;
+  // Ends groups of n elements, before Finish.
+  virtual void EndGroups(const OutputRow& row, int64_t n) = 0;
+  // Stores results `step` apart. Appends the numbers of the outputs that are unresolved; the first
+  // output has number `first`.
+  virtual void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step,
+                      int64_t first, std::vector<int64_t>& unresolved) = 0;
+};
+
+// Accumulators that take groups as a whole say how many of their elements they take together.
+template <typename A>
+inline constexpr int64_t kElementsOf = 0;
+template <typename A>
+requires(A::kElements > 0) inline constexpr int64_t kElementsOf<A> = A::kElements;
+
+// How accumulators want their elements.
+template <typename A>
+constexpr ReduceTraits TraitsOf(bool any_order = true) {
+  ReduceTraits traits{any_order, A::kByVectors, A::kColumns, kElementsOf<A>};
+  if constexpr (requires { A::kShortRow; }) traits.short_row = A::kShortRow;
+  if constexpr (requires { A::kBlock; }) traits.block = A::kBlock;
+  return traits;
+}
+
+// Accumulators of one function and type:
+//
+//   A(capacity, parameters...)        for up to `capacity` groups
+//   Start, AddRow, AddColumns         as above, with elements of type Input
+//   Finish(o, n, result)              the result of group o of n elements; false: unresolved
+//   Merge(o, other, p, number)        takes what column p of `other` has seen to group o; not where
+//                                     groups are taken as a whole (kElements)
+//
+// and, if there is such a thing, SetPlace, SetShift, EndColumns, and
+//
+//   EndGroups(o, count, n)            where groups that lie side by side are better ended together
+//   FinishGroups(o, count, results)   the results of some groups, if that is quicker than one by
+//                                     one; false: not all are resolved
+template <typename A>
+class AccumulatorsOf final : public Accumulators {
+ public:
+  using Input = typename A::Input;
+  using Output = typename A::Output;
+
+  template <typename... Parameters>
+  explicit AccumulatorsOf(int64_t capacity, Parameters... parameters)
+      : accumulators_(capacity, parameters...) {}
+
+  void Start(int64_t count) override { accumulators_.Start(count); }
+
+  void SetPlace([[maybe_unused]] std::byte* results) override {
+    if constexpr (requires(Output * to) { accumulators_.SetPlace(to); }) {
+      accumulators_.SetPlace(reinterpret_cast<Output*>(results));
+    }
+  }
+
+  void SetShift([[maybe_unused]] int64_t column, [[maybe_unused]] double shift) override {
+    if constexpr (requires { accumulators_.SetShift(0, 0.0); }) {
+      accumulators_.SetShift(column, shift);
+    }
+  }
+
+  void AddRow(int64_t column, const Run& run) override { accumulators_.AddRow(column, Typed(run)); }
+
+  void AddColumns(const ColumnRun& columns, const Run& run) override {
+    accumulators_.AddColumns(columns, Typed(run));
+  }
+
+  void EndColumns() override {
+    if constexpr (requires { accumulators_.EndColumns(); }) accumulators_.EndColumns();
+  }
+
+  void Merge([[maybe_unused]] const OutputRow& row, [[maybe_unused]] Accumulators& from,
+             [[maybe_unused]] int64_t distance, [[maybe_unused]] int64_t number) override {
+    if constexpr (kElementsOf<A> == 0) {
+      A& other = static_cast<AccumulatorsOf&>(from).accumulators_;
+      for (int64_t i = 0; i < row.count; ++i) {
+        accumulators_.Merge(row.At(i), other, row.At(i) + distance, number);
+      }
+    }
+  }
+
+  void EndGroups([[maybe_unused]] const OutputRow& row, [[maybe_unused]] int64_t n) override {
+    if constexpr (requires { accumulators_.EndGroups(0, 0, 0); }) {
+      if (row.step == 1) accumulators_.EndGroups(row.column, row.count, n);
+    }
+  }
+
+  void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step, int64_t first,
+              std::vector<int64_t>& unresolved) override {
+    Output* to = reinterpret_cast<Output*>(results);
+    if constexpr (requires { accumulators_.FinishGroups(0, 0, to); }) {
+      const bool are_neighbours = row.step == 1 && step == 1;
+      if (are_neighbours && accumulators_.FinishGroups(row.column, row.count, to)) return;
+    }
+    for (int64_t i = 0; i < row.count; ++i) {
+      if (!accumulators_.Finish(row.At(i), n, to[i * step])) unresolved.push_back(first + i);
+    }
+  }
+
+ private:
+  static ElementRun<Input> Typed(const Run& run) {
+    return {reinterpret_cast<const Input*>(run.first), run.count, run.stride, run.number,
+            run.number_step};
+  }
+
+  A accumulators_;
+};
+
+// Makes accumulators for up to `capacity` groups.
+using AccumulatorMaker = std::function<std::unique_ptr<Accumulators>(int64_t capacity)>;
+
+template <typename A, typename... Parameters>
+AccumulatorMaker MakerOf(Parameters... parameters) {
+  return [=](int64_t capacity) -> std::unique_ptr<Accumulators> {
+    return std::make_unique<AccumulatorsOf<A>>(capacity, parameters...);
+  };
+}
+
+// What a reduction reads and writes.
+struct ReduceOperands {
+  ConstTensorView input;
+  TensorView output;
+  const double* shift = nullptr;  // of each output, if there are shifts
+};
+
+// Computes every output, or only those that are `chosen`, in rising order. Returns the numbers of
+// the outputs that are unresolved, in rising order.
+std::vector<int64_t> RunReduction(const ReducePlan& plan, const ReduceOperands& operands,
+                                  const AccumulatorMaker& make,
+                                  const std::vector<int64_t>* chosen = nullptr);
+
+}  // namespace dmlop

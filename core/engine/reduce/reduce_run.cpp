@@ -1,0 +1,34 @@
+#include "core/engine/reduce/reduce_run.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+// Whether it is better to choose these outputs than to take all of their neighbours too.
+bool AreScattered(const std::vector<int64_t>& outputs, const TensorView& output) {
+  constexpr int64_t kNeighbours = 256;
+  constexpr int64_t kFewOf = 16;
+  int64_t touched = 0;
+  int64_t end = 0;
+  for (const int64_t number : outputs) {
+    if (number < end) continue;
+    touched += kNeighbours;
+    end = number / kNeighbours * kNeighbours + kNeighbours;
+  }
+  touched = std::min(touched, output.layout.element_count());
+  return std::ssize(outputs) * kFewOf < touched;
+}
+
+}  // namespace
+
+ReduceTraits TraitsForLeft(ReduceTraits traits, const std::vector<int64_t>& outputs,
+                           const TensorView& output) {
+  if (AreScattered(outputs, output)) {
+    traits.by_vectors = false;
+    traits.batch_of_columns = 1;
+  }
+  return traits;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <vector>
+
+#include "core/engine/reduce/integer_accumulators.h"
+#include "core/engine/reduce/reduce_run.h"
+#include "core/engine/reduce/sum_accumulators.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+bool AreShort(const ReductionCall& call, const Layout& input, const Layout& output) {
+  const std::optional<int64_t> stride = RunStride(input, call.axes);
+  const int64_t most = stride == 1 ? kMaxShortRow : kMaxShortColumn;
+  return stride && input.element_count() <= most * output.element_count();
+}
+
+// By vectors, where that is enough to decide the rounding. Returns the outputs that it leaves.
+template <typename T, typename Ending>
+std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTensorView& input,
+                                     const TensorView& output, SumTerm term) {
+  if constexpr (requires { Ending::kByVectors; }) {
+    if (AreShort(call, input.layout, output.layout)) {
+      return ReduceWith<ShortSumAccumulators<T>>(call, input, output, term, Ending::kByVectors);
+    }
+  }
+  return ReduceWith<ApproximateSumAccumulators<T, Ending>>(call, input, output, term);
+}
+
+// By vectors, and once more exactly where that does not decide the rounding.
+template <typename Ending>
+void ReduceFloats(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
+                  SumTerm term) {
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    const auto unresolved = ReduceByVectors<T, Ending>(call, input, output, term);
+    if (unresolved.empty()) return;
+    using Exact = ExactSumAccumulators<T, Ending>;
+    ReduceAgainWith<Exact>(call, input, output, unresolved,
+                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), term);
+  });
+}
+
+void ReduceAny(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
+               SumTerm term, IntegerFold fold) {
+  if (IsFloat(input.type)) {
+    return ReduceFloats<reduce::Rounded>(call, input, output, term);
+  }
+  VisitDataType(Join<Integers64, Integers32>(), input.type, [&]<typename T>() {
+    ReduceWith<IntegerAccumulators<T>>(call, input, output, fold);
+  });
+}
+
+}  // namespace
+
+void ReduceToSum(const ReductionCall& call, const ConstTensorView& input,
+                 const TensorView& output) {
+  switch (call.function) {
+    case ReduceFunction::kAverage:
+      return ReduceFloats<reduce::Averaged>(call, input, output, SumTerm::kItself);
+    case ReduceFunction::kL1:
+      return ReduceAny(call, input, output, SumTerm::kMagnitude, IntegerFold::kSumOfMagnitudes);
+    case ReduceFunction::kL2:
+      return ReduceFloats<reduce::SquareRooted>(call, input, output, SumTerm::kSquare);
+    case ReduceFunction::kLogSum:
+      return ReduceFloats<reduce::Logged>(call, input, output, SumTerm::kItself);
+    case ReduceFunction::kSumSquare:
+      return ReduceAny(call, input, output, SumTerm::kSquare, IntegerFold::kSumOfSquares);
+    default:
+      return ReduceAny(call, input, output, SumTerm::kItself, IntegerFold::kSum);
+  }
+}
+
+}  // namespace dmlop

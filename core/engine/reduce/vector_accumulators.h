@@ -1,0 +1,111 @@
+// What accumulators have in common whose kernels take neighbours in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/machine.h"
+#include "core/engine/reduce/element_gatherer.h"
+#include "core/engine/reduce/reduce_loop.h"
+
+namespace dmlop {
+
+// Calls body(piece) for pieces of a run that are `length` long, but for the last.
+template <typename T, typename Body>
+void ForEachPiece(const ElementRun<T>& run, int64_t length, Body&& body) {
+  for (int64_t i = 0; i < run.count; i += length) {
+    body(ElementRun<T>{run.first + i * run.stride, std::min(length, run.count - i), run.stride,
+                       run.number + i * run.number_step, run.number_step});
+  }
+}
+
+// AddRow and AddColumns in terms of
+//
+//   AddNeighbours(o, x, count)                  elements of group o, one after another
+//   AddRows(x, rows, row_stride, columns)       rows of neighbours, one to each of the first groups
+//
+// and, if it has kMinShortRow, the elements of a row that is worth it,
+//
+//   AddShortRows(o, rows, pitch, run)           `rows` such runs, to each group from o on, which
+//                                               begin `pitch` elements apart
+//
+// Elements that lie apart are copied side by side first. Accumulators that need the elements'
+// numbers have AddPackedRow and AddPackedRows instead.
+template <typename Derived, typename T>
+class VectorAccumulators {
+ public:
+  static constexpr bool kByVectors = true;
+
+  void AddRow(int64_t o, const ElementRun<T>& run) {
+    if (run.stride == 1) return derived().AddPackedRow(o, run);
+    ForEachPiece(run, kGathered, [&](const ElementRun<T>& piece) {
+      alignas(kLineBytes) T gathered[kGathered];
+      gatherer_.Gather(piece, gathered);
+      derived().AddPackedRow(o, {gathered, piece.count, 1, piece.number, piece.number_step});
+    });
+  }
+
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    if constexpr (requires { Derived::kMinShortRow; }) {
+      if (run.stride == 1 && run.count >= Derived::kMinShortRow) return AddShortRows(columns, run);
+    }
+    const bool is_regular = columns.loops == nullptr;
+    if (is_regular && columns.count < kFewColumns && run.count >= kManyRows) {
+      return AddFewColumns(columns, run);
+    }
+    if (is_regular && columns.stride == 1) return derived().AddPackedRows(columns.count, run);
+    ForEachPiece(run, kGathered / columns.count, [&](const ElementRun<T>& piece) {
+      alignas(kLineBytes) T gathered[kGathered];
+      gatherer_.Gather(columns, piece, gathered);
+      derived().AddPackedRows(
+          columns.count, {gathered, piece.count, columns.count, piece.number, piece.number_step});
+    });
+  }
+
+  void AddPackedRow(int64_t o, const ElementRun<T>& run) {
+    derived().AddNeighbours(o, run.first, run.count);
+  }
+
+  void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
+    derived().AddRows(run.first, run.count, run.stride, columns);
+  }
+
+ protected:
+  static constexpr int64_t kGathered = kNearestBytes / sizeof(T);  // elements
+
+ private:
+  static constexpr int64_t kFewColumns = 8;
+  static constexpr int64_t kManyRows = 64;
+
+  Derived& derived() { return static_cast<Derived&>(*this); }
+
+  // As many at a time as begin at regular distances.
+  void AddShortRows(const ColumnRun& columns, ElementRun<T> run) {
+    if (columns.loops == nullptr) {
+      return derived().AddShortRows(0, columns.count, columns.stride, run);
+    }
+    LoopNest<ReducePlan::kColumnOperands> around = *columns.loops;
+    const int64_t rows = std::exchange(around.sizes.back(), 1);
+    const T* const first = run.first;
+    Walk<ReducePlan::kColumnOperands> place(around, 0);
+    for (int64_t i = Product(around.sizes); i > 0; --i, place.Next()) {
+      run.first = first + place.offset(ReducePlan::kInMemory);
+      derived().AddShortRows(place.offset(ReducePlan::kPlace), rows,
+                             around.strides[ReducePlan::kInMemory].back(), run);
+    }
+  }
+
+  // The columns one after another, as long as what one touches is still near for the next.
+  void AddFewColumns(const ColumnRun& columns, const ElementRun<T>& run) {
+    constexpr int64_t kRows = 1024;
+    ForEachPiece(run, kRows, [&](ElementRun<T> piece) {
+      for (int64_t o = 0; o < columns.count; ++o, piece.first += columns.stride) AddRow(o, piece);
+    });
+  }
+
+  ElementGatherer gatherer_{sizeof(T)};
+};
+
+}  // namespace dmlop

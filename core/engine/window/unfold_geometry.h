@@ -1,0 +1,42 @@
+// Where a dimension's taps and blocks meet in the input.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/engine/window/unfold_loop.h"
+
+namespace dmlop {
+
+struct Range {
+  int64_t begin, end;
+
+  int64_t count() const { return std::max<int64_t>(0, end - begin); }
+};
+
+inline Range Intersection(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+inline int64_t Position(const UnfoldDim& dim, int64_t block, int64_t tap) {
+  return block * dim.stride - dim.padding + tap * dim.dilation;
+}
+
+// The steps i of [0, count) from `start` on with start + i * step in [0, size).
+inline Range StepsInside(int64_t start, int64_t step, int64_t count, int64_t size) {
+  const auto steps_before = [&](int64_t distance) {
+    if (step > 1) distance = (distance + step - 1) / step;
+    return std::clamp(distance, int64_t{0}, count);
+  };
+  return {steps_before(-start), steps_before(size - start)};
+}
+
+// Blocks whose tap, and taps whose block, lies inside the input.
+inline Range BlocksInside(const UnfoldDim& dim, int64_t tap) {
+  return StepsInside(Position(dim, 0, tap), dim.stride, dim.blocks, dim.size);
+}
+inline Range TapsInside(const UnfoldDim& dim, int64_t block) {
+  return StepsInside(Position(dim, block, 0), dim.dilation, dim.window, dim.size);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,125 @@
+#include "core/kernels/copy/shuffle.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/copy/shuffle.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// What the terms of one vector share.
+struct Blocks {
+  int64_t count;
+  std::byte* to;
+  int64_t to_step;
+  const std::byte* const* from;
+  const int64_t* from_steps;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <size_t kTerms, bool kOnto>
+void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
+  for (int64_t block = 0; block < blocks.count; ++block) {
+    std::byte* to = blocks.to + block * blocks.to_step;
+    if (!kOnto) std::fill_n(to, kShuffleBytes, std::byte{0});
+    for (size_t t = 0; t < kTerms; ++t) {
+      const size_t source = terms[t].source;
+      const std::byte* from =
+          blocks.from[source] + block * blocks.from_steps[source] + terms[t].from;
+      for (size_t i = 0; i < kShuffleBytes; ++i) {
+        if (terms[t].table[i] != ShuffleTerm::kNone) to[i] = from[terms[t].table[i]];
+      }
+    }
+  }
+}
+
+#else
+
+// The same terms for all blocks, so that their tables stay in registers. kOnto adds them to what
+// other terms have composed.
+template <size_t kTerms, bool kOnto>
+void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
+  const hn::Full128<uint8_t> d;
+  hn::Vec<hn::Full128<uint8_t>> tables[kTerms + 1];
+  const uint8_t* from[kTerms + 1];
+  int64_t steps[kTerms + 1];
+  for (size_t t = 0; t < kTerms; ++t) {
+    const size_t source = terms[t].source;
+    tables[t] = hn::Load(d, terms[t].table.data());
+    from[t] = reinterpret_cast<const uint8_t*>(blocks.from[source] + terms[t].from);
+    steps[t] = blocks.from_steps[source];
+  }
+  uint8_t* to = reinterpret_cast<uint8_t*>(blocks.to);
+  const int64_t to_step = blocks.to_step;  // what is written might be `blocks`, for the compiler
+  for (int64_t left = blocks.count; left > 0; --left) {
+    auto bytes = hn::Zero(d);
+    if (kOnto) bytes = hn::LoadU(d, to);
+    for (size_t t = 0; t < kTerms; ++t) {
+      bytes = hn::Or(bytes, hn::TableLookupBytesOr0(hn::LoadU(d, from[t]), tables[t]));
+      from[t] += steps[t];
+    }
+    hn::StoreU(bytes, d, to);
+    to += to_step;
+  }
+}
+
+#endif
+
+template <bool kOnto>
+void ComposeTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
+  switch (count) {
+    case 0:
+      return Compose<0, kOnto>(blocks, terms);
+    case 1:
+      return Compose<1, kOnto>(blocks, terms);
+    case 2:
+      return Compose<2, kOnto>(blocks, terms);
+    case 3:
+      return Compose<3, kOnto>(blocks, terms);
+    default:
+      return Compose<4, kOnto>(blocks, terms);
+  }
+}
+
+void Shuffle(const ShuffleProgram& program, int64_t blocks, std::byte* to,
+             const std::byte* const* from) {
+  constexpr size_t kMaxTerms = 4;  // for which there are registers
+  const ShuffleTerm* terms = program.terms.data();
+  for (const ShuffleVector& vector : program.vectors) {
+    const Blocks all = {blocks, to + vector.to, program.to_step, from, program.from_steps.data()};
+    ComposeTerms<false>(vector.term_count, all, terms);
+    for (size_t done = kMaxTerms; done < vector.term_count; done += kMaxTerms) {
+      ComposeTerms<true>(vector.term_count - done, all, terms + done);
+    }
+    terms += vector.term_count;
+  }
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+namespace {
+constexpr IsaForms<std::remove_pointer_t<ShuffleFunction>> kShuffle = DMLOP_ISA_FORMS(Shuffle);
+}  // namespace
+
+ShuffleFunction ShuffleForIsa() {
+  return Choose(kShuffle);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,205 @@
+#include "core/kernels/element_wise/scale_bias.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/scale_bias.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/kernels/element_wise/half_scale_bias-inl.h"
+#include "core/kernels/element_wise/scale_bias_element.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+enum class Write { kStore, kStream };
+
+// As many whole vectors as there are, and how many elements that is. Where the instruction set has
+// no vectors for it, the element function gives the same bits. To be streamed, `to` is the
+// beginning of a line.
+template <Write kWrite, typename T>
+int64_t ScaleBiasVectors(const ScaleBias&, int64_t, T*, const T*) {
+  return 0;
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Shorter vectors cannot be streamed; types that have them take longer to compute than to write.
+template <Write kWrite, class D>
+HWY_INLINE void WriteVector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
+  if constexpr (kWrite == Write::kStream && hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) >= 16) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+
+// The processor's own prefetching stops at the end of each page.
+template <Write kWrite, typename T>
+HWY_INLINE void PrefetchAfter(const T* from) {
+  constexpr size_t kAhead = 512;  // bytes
+  if constexpr (kWrite == Write::kStream) hwy::Prefetch(from + kAhead / sizeof(T));
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+#if HWY_NATIVE_FMA
+
+template <class D>
+HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
+  const auto canonical = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7FC00000u));
+  return hn::IfThenElse(hn::IsNaN(v), canonical, v);
+}
+
+template <Write kWrite>
+HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias& scale_bias, int64_t count, float* to,
+                                  const float* from) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto scale = hn::Set(d, scale_bias.scale);
+  const auto bias = hn::Set(d, scale_bias.bias);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    PrefetchAfter<kWrite>(from + i);
+    const auto y = hn::MulAdd(hn::LoadU(d, from + i), scale, bias);
+    WriteVector<kWrite>(CanonicalNan(d, y), d, to + i);
+  }
+  return i;
+}
+
+template <Write kWrite>
+HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias& scale_bias, int64_t count, Half* to,
+                                  const Half* from) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+  const auto ask = [](const Half* x) HWY_ATTR { PrefetchAfter<kWrite>(x); };
+  const auto write = [=](int64_t i, hn::Vec<decltype(d)> y) HWY_ATTR {
+    const auto halves = hn::DemoteTo(dh, CanonicalNan(d, y));
+    WriteVector<kWrite>(halves, dh, reinterpret_cast<hwy::float16_t*>(to + i));
+  };
+  return ForEachOddScaleBias(scale_bias, count, from, ask, write);
+}
+
+#endif  // HWY_NATIVE_FMA
+
+#if HWY_TARGET != HWY_SCALAR
+
+template <typename T, class D>
+HWY_INLINE hn::Vec<D> LoadDoubles(D d, const T* from) {
+  const hn::Rebind<int32_t, D> d32;
+  const auto x = hn::LoadU(hn::Rebind<T, D>(), from);
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // by 2^31
+    return hn::Add(hn::PromoteTo(d, less), hn::Set(d, 0x1p31));
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    return hn::PromoteTo(d, x);
+  } else {
+    return hn::PromoteTo(d, hn::PromoteTo(d32, x));
+  }
+}
+
+// Truncated; inside the type's range.
+template <Write kWrite, typename T, class D>
+HWY_INLINE void WriteIntegers(D d, hn::Vec<D> y, T* to) {
+  const hn::Rebind<int32_t, D> d32;
+  const hn::Rebind<T, D> dt;
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    const auto less = hn::DemoteTo(d32, hn::Sub(hn::Trunc(y), hn::Set(d, 0x1p31)));
+    WriteVector<kWrite>(hn::BitCast(dt, hn::Xor(less, hn::Set(d32, INT32_MIN))), dt, to);
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    WriteVector<kWrite>(hn::DemoteTo(d32, y), dt, to);
+  } else {
+    WriteVector<kWrite>(hn::DemoteTo(dt, hn::DemoteTo(d32, y)), dt, to);
+  }
+}
+
+template <Write kWrite, typename T>
+requires std::is_integral_v<T> HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias& scale_bias,
+                                                                 int64_t count, T* to,
+                                                                 const T* from) {
+  const hn::ScalableTag<double> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto scale = hn::Set(d, static_cast<double>(scale_bias.scale));
+  const auto bias = hn::Set(d, static_cast<double>(scale_bias.bias));
+  const auto low = hn::Set(d, static_cast<double>(std::numeric_limits<T>::min()));
+  const auto high = hn::Set(d, static_cast<double>(std::numeric_limits<T>::max()));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto y = hn::Add(hn::Mul(LoadDoubles(d, from + i), scale), bias);
+    const auto number = hn::IfThenElseZero(hn::Eq(y, y), y);
+    WriteIntegers<kWrite>(d, hn::Min(hn::Max(number, low), high), to + i);
+  }
+  return i;
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+// Elements of a cache line.
+template <typename T>
+inline constexpr int64_t kLine = 64 / sizeof(T);
+
+// Less than a line, which is completed in a buffer, or what there are no vectors for.
+template <typename T>
+HWY_ATTR void ScaleBiasRest(const ScaleBias& scale_bias, int64_t count, T* to, const T* from) {
+  if (count < kLine<T>) {
+    alignas(64) T line[kLine<T>] = {};
+    std::copy_n(from, count, line);
+    if (ScaleBiasVectors<Write::kStore>(scale_bias, kLine<T>, line, line) == kLine<T>) {
+      std::copy_n(line, count, to);
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = ScaleBiasElement(scale_bias, from[i]);
+}
+
+template <typename T>
+HWY_ATTR void ScaleBiasRow(const ScaleBias& scale_bias, int64_t count, std::byte* to,
+                           const std::byte* from, bool streams) {
+  T* to_row = reinterpret_cast<T*>(to);
+  const T* from_row = reinterpret_cast<const T*>(from);
+  int64_t done = 0;
+  if (streams) {
+    const int64_t past_line = reinterpret_cast<uintptr_t>(to) % 64 / sizeof(T);
+    done = std::min(count, (kLine<T> - past_line) % kLine<T>);
+    ScaleBiasRest(scale_bias, done, to_row, from_row);
+    done += ScaleBiasVectors<Write::kStream>(scale_bias, (count - done) / kLine<T> * kLine<T>,
+                                             to_row + done, from_row + done);
+  } else {
+    done = ScaleBiasVectors<Write::kStore>(scale_bias, count, to_row, from_row);
+  }
+  ScaleBiasRest(scale_bias, count - done, to_row + done, from_row + done);
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+
+namespace {
+template <typename T>
+constexpr IsaForms<std::remove_pointer_t<ScaleBiasFunction>> kScaleBiasRow =
+    DMLOP_ISA_FORMS(ScaleBiasRow<T>);
+}  // namespace
+
+ScaleBiasFunction ScaleBiasFor(DataType type) {
+  ScaleBiasFunction function = nullptr;
+  VisitDataType(Join<Floats, Integers32, Integers16, Integers8>(), type,
+                [&]<typename T>() { function = Choose(kScaleBiasRow<T>); });
+  return function;
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

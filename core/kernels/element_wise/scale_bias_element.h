@@ -1,0 +1,46 @@
+// One element of x * Scale + Bias; the meaning that every vector form must reproduce bit for bit.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "core/exact/rounding.h"
+#include "core/kernels/element_wise/scale_bias.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+template <typename T>
+T ScaleBiasFloatElement(const ScaleBias& scale_bias, float x) {
+  // The product of two FLOAT32 is exact in binary64; the sum is exact as head + tail.
+  const double product = static_cast<double>(x) * static_cast<double>(scale_bias.scale);
+  const double bias = static_cast<double>(scale_bias.bias);
+  const double head = product + bias;
+  const double bias_part = head - product;
+  const double tail = (product - (head - bias_part)) + (bias - bias_part);
+  return RoundOnce<T>(head, tail);
+}
+
+inline float ScaleBiasElement(const ScaleBias& scale_bias, float x) {
+  return ScaleBiasFloatElement<float>(scale_bias, x);
+}
+
+inline Half ScaleBiasElement(const ScaleBias& scale_bias, Half x) {
+  return ScaleBiasFloatElement<Half>(scale_bias, ToFloat(x));
+}
+
+template <typename T>
+requires std::is_integral_v<T> T ScaleBiasElement(const ScaleBias& scale_bias, T x) {
+  const double value = static_cast<double>(x) * static_cast<double>(scale_bias.scale) +
+                       static_cast<double>(scale_bias.bias);
+  if (value != value) return 0;
+  if (value <= static_cast<double>(std::numeric_limits<T>::min())) {
+    return std::numeric_limits<T>::min();
+  }
+  if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
+    return std::numeric_limits<T>::max();
+  }
+  return static_cast<T>(value);  // truncates toward zero
+}
+
+}  // namespace dmlop

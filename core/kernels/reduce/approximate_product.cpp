@@ -1,0 +1,327 @@
+#include "core/kernels/reduce/approximate_product.h"
+
+#include <algorithm>
+#include <type_traits>
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_product.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/columns-inl.h"
+#include "core/kernels/reduce/row_streams-inl.h"
+#include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+using WideBits = hn::RebindToUnsigned<Wide>;
+using WideBitsVec = hn::Vec<WideBits>;
+
+// Elements whose product is exact in binary64: 2 * 24 or 4 * 11 bits.
+template <typename T>
+constexpr int64_t kExactFactors = std::is_same_v<T, Half> ? 4 : 2;
+
+// Elements of one step: whatever they are, a head of magnitude in [1, 16) and its rounding errors
+// stay inside the range of binary64. 6 elements of FLOAT32 reach from 2^-894 to 2^768, 16 of
+// FLOAT16 from 2^-384 to 2^256.
+template <typename T>
+constexpr int64_t kFactorsPerStep = std::is_same_v<T, Half> ? 16 : 6;
+
+// Groups side by side (or lanes of one group) fill two vectors; so does what they are multiplied
+// by.
+HWY_INLINE int64_t GroupsAtATime() {
+  return 2 * static_cast<int64_t>(hn::Lanes(Wide()));
+}
+
+template <typename T>
+HWY_INLINE WideFloats LoadFactors(const T* x) {
+  return {LoadWide(x), LoadWide(x + GroupsAtATime() / 2)};
+}
+
+HWY_INLINE WideFloats Multiply(const WideFloats& a, const WideFloats& b) {
+  return {hn::Mul(a.low, b.low), hn::Mul(a.high, b.high)};
+}
+
+// The product of two, which is exact in binary32 for FLOAT16 and in binary64 for FLOAT32.
+HWY_INLINE WideFloats PairProduct(const float* x, int64_t step) {
+  return Multiply(LoadFactors(x), LoadFactors(x + step));
+}
+HWY_INLINE WideFloats PairProduct(const Half* x, int64_t step) {
+#if HWY_TARGET == HWY_SCALAR
+  return Multiply(LoadFactors(x), LoadFactors(x + step));
+#else
+  return WidenFloats(hn::Mul(LoadFloats(Floats(), x), LoadFloats(Floats(), x + step)));
+#endif
+}
+
+// The product of kExactFactors.
+HWY_INLINE WideFloats ExactProduct(const float* x, int64_t step) {
+  return PairProduct(x, step);
+}
+HWY_INLINE WideFloats ExactProduct(const Half* x, int64_t step) {
+  return Multiply(PairProduct(x, step), PairProduct(x + 2 * step, step));
+}
+
+// The products of a vector of groups. Zeros, infinities and NaN run through the heads as IEEE 754
+// multiplies them.
+template <bool kTracked>
+struct Products {
+  WideVec head;
+  WideVec tail;  // stays 0 unless tracked
+  WideBitsVec exponent;
+  WideVec errors;  // the bits of the tail that was loaded, and of all rounding errors, if tracked
+
+  // The factor is exact, or a head.
+  HWY_INLINE void MultiplyBy(WideVec factor) {
+    const WideVec product = hn::Mul(head, factor);
+    if constexpr (kTracked) {
+      const WideVec error = Error(factor, product);
+      tail = hn::Add(hn::Mul(tail, factor), error);  // not fused: the same bits everywhere
+      errors = hn::Or(errors, error);
+    }
+    head = product;
+  }
+
+  // head * factor - product, exactly.
+  HWY_INLINE WideVec Error(WideVec factor, WideVec product) const {
+#if HWY_NATIVE_FMA
+    return hn::MulSub(head, factor, product);
+#else
+    // Dekker's: both cut into halves of 26 bits, whose products are exact.
+    const WideVec head_high = UpperBits(head);
+    const WideVec head_low = hn::Sub(head, head_high);
+    const WideVec factor_high = UpperBits(factor);
+    const WideVec factor_low = hn::Sub(factor, factor_high);
+    WideVec error = hn::Sub(hn::Mul(head_high, factor_high), product);
+    error = hn::Add(error, hn::Mul(head_high, factor_low));
+    error = hn::Add(error, hn::Mul(head_low, factor_high));
+    return hn::Add(error, hn::Mul(head_low, factor_low));
+#endif
+  }
+
+  // Rounded to the upper 26 bits.
+  static HWY_INLINE WideVec UpperBits(WideVec x) {
+    const WideBits bits;
+    const WideBitsVec half = hn::Add(hn::BitCast(bits, x), hn::Set(bits, uint64_t{1} << 26));
+    return hn::BitCast(Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), half));
+  }
+
+  // As MultiplyGroup does: brings the head's magnitude back to [1, 16): takes out 2^(f - 1023),
+  // where f is its exponent field without the last two bits. That and its inverse are normal
+  // numbers whatever the head is.
+  HWY_INLINE void Normalize() {
+    const WideBits bits;
+    const WideBitsVec field =
+        hn::And(hn::BitCast(bits, head), hn::Set(bits, uint64_t{0x7FC} << 52));
+    const WideVec scale = hn::BitCast(Wide(), hn::Sub(hn::Set(bits, uint64_t{2046} << 52), field));
+    head = hn::Mul(head, scale);
+    if constexpr (kTracked) tail = hn::Mul(tail, scale);
+    exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, 1023)));
+  }
+
+  // The tail, which is not 0 if anything was rounded.
+  HWY_INLINE WideVec MarkedTail() const {
+    const WideBits bits;
+    // As bits, because those of several errors may be a NaN; without the sign.
+    const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
+    const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
+                                            hn::Set(Wide(), ApproximateProducts::kInexact), tail);
+    return hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
+  }
+
+  // Leaves a tail that is not small against the last place of the head.
+  HWY_INLINE void Merge(const Products& other) {
+    const WideVec cross = hn::Mul(head, other.tail);
+    MultiplyBy(other.head);
+    if constexpr (kTracked) {
+      tail = hn::Add(tail, cross);
+      errors = hn::Or(errors, other.errors);
+    }
+    exponent = hn::Add(exponent, other.exponent);
+    Normalize();
+  }
+};
+
+template <bool kTracked>
+HWY_INLINE Products<kTracked> LoadProducts(const ApproximateProducts& p) {
+  const WideVec tail = kTracked ? hn::LoadU(Wide(), p.tail) : hn::Zero(Wide());
+  return {hn::LoadU(Wide(), p.head), tail,
+          hn::LoadU(WideBits(), reinterpret_cast<const uint64_t*>(p.exponent)), tail};
+}
+
+template <bool kTracked>
+HWY_INLINE void StoreProducts(const Products<kTracked>& products, const ApproximateProducts& p) {
+  hn::StoreU(products.head, Wide(), p.head);
+  if constexpr (kTracked) hn::StoreU(products.MarkedTail(), Wide(), p.tail);
+  hn::StoreU(products.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
+}
+
+template <bool kTracked>
+struct Accumulator {
+  Products<kTracked> low, high;
+
+  // Multiplies by `count` rows of GroupsAtATime() elements, `step` elements apart.
+  template <typename T>
+  HWY_INLINE void MultiplyAll(const T* x, int64_t count, int64_t step) {
+    while (count > 0) {
+      int64_t factors = HWY_MIN(count, kFactorsPerStep<T>);
+      count -= factors;
+      for (; factors >= kExactFactors<T>; factors -= kExactFactors<T>) {
+        MultiplyBy(ExactProduct(x, step));
+        x += kExactFactors<T> * step;
+      }
+      for (; factors > 0; --factors, x += step) MultiplyBy(LoadFactors(x));
+      low.Normalize();
+      high.Normalize();
+    }
+  }
+
+  HWY_INLINE void MultiplyBy(const WideFloats& factors) {
+    low.MultiplyBy(factors.low);
+    high.MultiplyBy(factors.high);
+  }
+};
+
+// Multiplies groups that fill GroupsAtATime() by rows, `step` elements apart.
+template <bool kTracked, typename T>
+HWY_INLINE void MultiplyGroups(const T* x, int64_t count, int64_t step,
+                               const ApproximateProducts& products) {
+  const ApproximateProducts upper = products.From(GroupsAtATime() / 2);
+  Accumulator<kTracked> accumulator{LoadProducts<kTracked>(products),
+                                    LoadProducts<kTracked>(upper)};
+  accumulator.MultiplyAll(x, count, step);
+  StoreProducts(accumulator.low, products);
+  StoreProducts(accumulator.high, upper);
+}
+
+template <typename T>
+constexpr T One() {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half{0x3C00};
+  } else {
+    return 1;
+  }
+}
+
+template <typename T, bool kTracked>
+void MultiplyRow(const T* x, int64_t count, const ApproximateProducts& products) {
+  const int64_t groups = GroupsAtATime();
+  const Products<kTracked> ones{hn::Set(Wide(), 1.0), hn::Zero(Wide()), hn::Zero(WideBits()),
+                                hn::Zero(Wide())};
+  Accumulator<kTracked> accumulator{ones, ones};
+  const int64_t begin = ForEachBlock(
+      x, count, kFactorsPerStep<T> * groups,
+      [&](const T* from) HWY_ATTR { accumulator.MultiplyAll(from, kFactorsPerStep<T>, groups); });
+  const int64_t whole = count / groups * groups;
+  accumulator.MultiplyAll(x + begin, (whole - begin) / groups, groups);
+  if (whole < count) {
+    HWY_ALIGN T rest[2 * hn::MaxLanes(Wide())];
+    std::fill(std::copy(x + whole, x + count, rest), rest + groups, One<T>());
+    accumulator.MultiplyAll(rest, 1, groups);
+  }
+  accumulator.low.Merge(accumulator.high);
+  HWY_ALIGN double heads[hn::MaxLanes(Wide())], tails[hn::MaxLanes(Wide())] = {};
+  HWY_ALIGN int64_t exponents[hn::MaxLanes(Wide())];
+  const ApproximateProducts parts{heads, tails, exponents};
+  StoreProducts(accumulator.low, parts);
+  if constexpr (kTracked) {
+    for (int64_t i = 0; i < groups / 2; ++i) MultiplyGroup(products, parts.From(i), true);
+  } else {  // the range has room for the product of a few heads
+    for (int64_t i = 1; i < groups / 2; ++i) {
+      heads[0] *= heads[i];
+      exponents[0] += exponents[i];
+    }
+    MultiplyGroup(products, parts, false);
+  }
+}
+
+// Fewer columns than vectors hold, in a copy that ones fill up.
+template <bool kTracked, typename T>
+void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const ApproximateProducts& products) {
+  constexpr size_t kMaxGroups = 2 * hn::MaxLanes(Wide());
+  const int64_t groups = GroupsAtATime();
+  HWY_ALIGN T rows[kFewRows * kMaxGroups];
+  for (int64_t row = 0; row < few.count; ++row) {
+    T* const to = rows + row * groups;
+    std::fill(std::copy_n(few.first + row * few.stride, columns, to), to + groups, One<T>());
+  }
+  HWY_ALIGN double heads[kMaxGroups], tails[kMaxGroups];
+  HWY_ALIGN int64_t exponents[kMaxGroups];
+  std::fill(std::copy_n(products.head, columns, heads), heads + groups, 1.0);
+  std::fill(std::copy_n(products.tail, columns, tails), tails + groups, 0.0);
+  std::fill(std::copy_n(products.exponent, columns, exponents), exponents + groups, 0);
+  MultiplyGroups<kTracked>(rows, few.count, groups, {heads, tails, exponents});
+  std::copy_n(heads, columns, products.head);
+  std::copy_n(tails, columns, products.tail);
+  std::copy_n(exponents, columns, products.exponent);
+}
+
+// Without references, which would have the compiler load all of this again and again. kCount is the
+// number of rows where that is known, so that loops unroll.
+template <bool kTracked, int64_t kCount, typename T>
+void MultiplyFewRows(FewRows<T> few, int64_t columns, ApproximateProducts products) {
+  const int64_t groups = GroupsAtATime();
+  const int64_t count = kCount == 0 ? few.count : kCount;
+  NextRows<T> next(few, columns);
+  int64_t c = 0;
+  for (; c + groups <= columns; c += groups) {
+    next.Prefetch(groups);
+    MultiplyGroups<kTracked>(few.first + c, count, few.stride, products.From(c));
+  }
+  if (c == columns) return;
+  few.first += c;
+  MultiplyNarrowRows<kTracked>(few, columns - c, products.From(c));
+}
+
+template <typename T, bool kTracked>
+void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                     const ApproximateProducts& products) {
+  // The order of rows is that of their numbers: what is tracked counts where nothing else decides,
+  // and must not depend on the machine.
+  ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
+    if (few.count == kFewRows) return MultiplyFewRows<kTracked, kFewRows>(few, columns, products);
+    MultiplyFewRows<kTracked, 0>(few, columns, products);
+  });
+}
+
+template <typename T>
+void MergeLanes(const ApproximateProducts& products, int64_t count) {
+  const int64_t vector = static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t half = count / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; i += vector) {
+      Products<true> merged = LoadProducts<true>(products.From(i));
+      merged.Merge(LoadProducts<true>(products.From(i + half)));
+      StoreProducts(merged, products.From(i));
+    }
+  }
+}
+
+template <typename T>
+ApproximateProductKernels<T> MakeKernels(bool tracked) {
+  if (tracked) return {MultiplyRow<T, true>, MultiplyColumns<T, true>, MergeLanes<T>};
+  return {MultiplyRow<T, false>, MultiplyColumns<T, false>, nullptr};
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+ApproximateProductKernels<T> ApproximateProductKernelsFor(bool tracked) {
+  constexpr IsaForms<ApproximateProductKernels<T>(bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(tracked);
+}
+
+template ApproximateProductKernels<float> ApproximateProductKernelsFor(bool);
+template ApproximateProductKernels<Half> ApproximateProductKernelsFor(bool);
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,72 @@
+// Sums in binary64 that know how far off they may be. Where the bound leaves no doubt about the
+// rounding to the result's type, this is as good as an exact sum, in any order of addition.
+#pragma once
+
+#include <cstdint>
+
+#include "core/kernels/reduce/sum_term.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+// Sums of groups side by side. The exact sum of n terms of group i is within
+// kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
+// |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
+struct ApproximateSums {
+  double* head;             // starts at -0, so that a sum of only -0 is -0
+  double* tail;             // starts at 0
+  uint32_t* peak;           // bits of the largest |x| as binary32, where needed, else room for
+                            // add_columns; starts at 0
+  double* block = nullptr;  // room for add_columns
+
+  // The same from group i on.
+  ApproximateSums From(int64_t i) const { return {head + i, tail + i, peak + i, block + i}; }
+};
+
+// At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
+// are added pairwise, and seven for eight such sums. What follows keeps its own rounding errors.
+// The rest is room for the errors of the errors.
+template <typename T, SumTerm kTerm>
+inline constexpr double kRelativeBound = 0x1p-49;
+
+// FLOAT16 values are multiples of 2^-24 below 2^16. 64 of them need 46 bits, and the rounding
+// errors of 2^33 terms in all, each at most 2^-4, add up to less than 2^53 such multiples.
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
+
+// Their squares are exact in binary32, and eight are added pairwise there, with three roundings in
+// a row, 2^-24 each.
+template <>
+inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1.9p-23;
+
+// Only sums of terms of either sign that may be off need the largest magnitude.
+template <typename T, SumTerm kTerm>
+inline constexpr bool kNeedsPeak = kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0;
+
+template <typename T>
+struct ApproximateSumKernels {
+  // Adds `count` neighbours in memory to the one group of `sums`.
+  void (*add_row)(const T* x, int64_t count, const ApproximateSums& sums);
+
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
+                      const ApproximateSums& sums);
+};
+
+// T is float or Half.
+template <typename T>
+ApproximateSumKernels<T> ApproximateSumKernelsFor(SumTerm term);
+
+// Stores the results of `groups` groups of `count` terms each, and sets their `unresolved` to 0. It
+// is 1 instead where the bound leaves the result open, and for the last groups, which fill no
+// vector.
+template <typename T>
+using ApproximateSumEnd = void (*)(const ApproximateSums& sums, int64_t groups, int64_t count,
+                                   T* results, uint8_t* unresolved);
+
+template <typename T>
+ApproximateSumEnd<T> ApproximateSumEndFor(SumTerm term, SumEnding ending);
+
+}  // namespace dmlop

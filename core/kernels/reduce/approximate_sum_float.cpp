@@ -1,0 +1,33 @@
+#include "core/kernels/reduce/approximate_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_sum_float.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/approximate_sum-inl.h"
+#include "core/kernels/simd/dispatch.h"
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <>
+ApproximateSumKernels<float> ApproximateSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<ApproximateSumKernels<float>(SumTerm)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<float>);
+  return Choose(kForms)(term);
+}
+
+template <>
+ApproximateSumEnd<float> ApproximateSumEndFor(SumTerm term, SumEnding ending) {
+  constexpr IsaForms<ApproximateSumEnd<float>(SumTerm, SumEnding)> kForms =
+      DMLOP_ISA_FORMS(MakeEnd<float>);
+  return Choose(kForms)(term, ending);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

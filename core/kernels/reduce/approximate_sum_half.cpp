@@ -1,0 +1,33 @@
+#include "core/kernels/reduce/approximate_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_sum_half.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/approximate_sum-inl.h"
+#include "core/kernels/simd/dispatch.h"
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <>
+ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumTerm term) {
+  constexpr IsaForms<ApproximateSumKernels<Half>(SumTerm)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<Half>);
+  return Choose(kForms)(term);
+}
+
+template <>
+ApproximateSumEnd<Half> ApproximateSumEndFor(SumTerm term, SumEnding ending) {
+  constexpr IsaForms<ApproximateSumEnd<Half>(SumTerm, SumEnding)> kForms =
+      DMLOP_ISA_FORMS(MakeEnd<Half>);
+  return Choose(kForms)(term, ending);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,96 @@
+// From sums to results where a bound tells whether the rounding is unresolved, for kernel sources:
+// included once for each instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_END_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_END_SUMS_INL_H_
+#undef DMLOP_KERNELS_END_SUMS_INL_H_
+#else
+#define DMLOP_KERNELS_END_SUMS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "core/kernels/reduce/round_results-inl.h"
+#include "core/kernels/reduce/sum_term.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// The function's value of `sum`, and what leads back to a sum from the value.
+template <SumEnding kEnding, class D>
+HWY_INLINE hn::Vec<D> ValueOf(D d, hn::Vec<D> sum, int64_t count) {
+  if (kEnding == SumEnding::kAverage) return hn::Div(sum, hn::Set(d, static_cast<double>(count)));
+  return kEnding == SumEnding::kSquareRoot ? hn::Sqrt(sum) : sum;
+}
+template <SumEnding kEnding, class D>
+HWY_INLINE hn::Vec<D> SumFor(D d, hn::Vec<D> value, int64_t count) {
+  if (kEnding == SumEnding::kAverage) {
+    return hn::Mul(value, hn::Set(d, static_cast<double>(count)));
+  }
+  return kEnding == SumEnding::kSquareRoot ? hn::Mul(value, value) : value;
+}
+
+// A sum and how far off it may be.
+template <class D>
+struct SumAndError {
+  hn::Vec<D> sum, error;
+};
+
+// The function's value for a sum, and how far off that may be. No error: the value rounds as the
+// exact one does.
+template <SumEnding kEnding, class D>
+HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count) {
+  const auto sum = of_terms.sum;
+  auto error = of_terms.error;
+  const auto value = ValueOf<kEnding>(d, sum, count);
+  if constexpr (kEnding == SumEnding::kAverage) {
+    error = hn::Div(error, hn::Set(d, static_cast<double>(count)));
+  }
+  if constexpr (kEnding == SumEnding::kSquareRoot) {
+    error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
+  }
+  // A value that is halfway between two results has few bits: what leads back is exact then.
+  const auto back = SumFor<kEnding>(d, value, count);
+  const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
+  const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
+  return {value, hn::IfThenZeroElse(is_exact, room)};
+}
+
+// Values of T, still in binary64, and whether they are the exact ones rounded.
+template <class D>
+struct RoundedVector {
+  hn::Vec<D> value;
+  hn::Mask<D> certain;
+};
+
+// Ends as many groups as D has lanes.
+template <SumEnding kEnding, typename T, class D>
+HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
+  const auto zero = hn::Zero(d);
+  const auto end = End<kEnding>(d, of_terms, count);
+  const auto value = RoundTo<T>(d, end.sum);
+  // A value that is not finite is none that rounding could change.
+  const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
+  const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
+  const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
+  // Zeros are not told apart here: where anything is unresolved about them, so is their sign.
+  const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
+  return {value, hn::Or(hn::Eq(off, zero), is_same)};
+}
+
+// Stores the values, and whether they are unresolved where any of them is.
+template <class D, typename T>
+HWY_INLINE void StoreRounded(D d, const RoundedVector<D>& rounded, T* results,
+                             uint8_t* unresolved) {
+  StoreResults(d, rounded.value, results);
+  if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) return;
+  HWY_ALIGN double lanes[hn::MaxLanes(D())];
+  hn::Store(hn::IfThenZeroElse(rounded.certain, hn::Set(d, 1.0)), d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) unresolved[i] = lanes[i] != 0;
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

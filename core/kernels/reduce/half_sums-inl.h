@@ -1,0 +1,202 @@
+// Rows and columns of FLOAT16 added up as integers, for kernel sources with AVX-512: included once
+// for each instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_HALF_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_HALF_SUMS_INL_H_
+#undef DMLOP_KERNELS_HALF_SUMS_INL_H_
+#else
+#define DMLOP_KERNELS_HALF_SUMS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+#include "core/kernels/reduce/accumulator-inl.h"
+#include "core/kernels/reduce/approximate_sum.h"
+#include "core/kernels/reduce/half_integers-inl.h"
+#include "core/kernels/reduce/sum_terms-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+#if HWY_TARGET <= HWY_AVX3
+
+// Terms that are as good as integers.
+template <SumTerm kTerm, typename T>
+inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kTerm != SumTerm::kSquare;
+
+// Returns how many elements it added, all but the last few.
+template <SumTerm kTerm>
+HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accumulator) {
+  // There is work to be done while what is asked for comes, so that one stream is as quick as
+  // several.
+  constexpr int64_t kAhead = 1 << 12;
+  const HalfBits d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t whole = count / lanes * lanes;
+  const auto add = [&](const Half* from, int64_t some) HWY_ATTR {
+    HalfIntegers integers = HalfIntegers::OfNothing();
+    HalfBitsVec largest = hn::Zero(d);
+    for (int64_t i = 0; i < some; i += lanes) {
+      hwy::Prefetch(from + kAhead + i);
+      largest = hn::Max(largest, integers.AddPairs<kTerm>(LoadHalfBits(from + i)));
+    }
+    // Zeros alone may have a negative sum.
+    if (AreFinite(largest) && !hn::AllTrue(d, hn::Eq(largest, hn::Zero(d)))) {
+      const WideFloats total = integers.Total();
+      accumulator.Add(total.low);
+      accumulator.Add(total.high);
+      return;
+    }
+    for (int64_t i = 0; i < some; i += static_cast<int64_t>(hn::Lanes(Wide()))) {
+      accumulator.Add(OneVector<kTerm>::Term(from + i));
+    }
+  };
+  const int64_t block = kHalfProducts / 2 * lanes;
+  for (int64_t i = 0; i < whole; i += block) add(x + i, HWY_MIN(block, whole - i));
+  return whole;
+}
+
+// What pairs of rows add up to in the columns whose elements fill half a vector.
+struct HalfColumns {
+  using PairBits = hn::RebindToUnsigned<Ints>;
+
+  HalfIntegers sums;
+  hn::Vec<PairBits> seen;  // bits, all of them 0 where there is nothing but -0
+
+  static HWY_INLINE HalfColumns OfNothing() {
+    return {HalfIntegers::OfNothing(), hn::Zero(PairBits())};
+  }
+
+  // While a block is not complete, they are in the place of the groups' blocks and peaks.
+  static HWY_INLINE HalfColumns Load(const double* block, const uint32_t* peak) {
+    const Ints d;
+    const int32_t* integers = static_cast<const int32_t*>(static_cast<const void*>(block));
+    return {{hn::LoadU(d, integers), hn::LoadU(d, integers + hn::Lanes(d))},
+            hn::LoadU(PairBits(), peak)};
+  }
+  HWY_INLINE void Store(double* block, uint32_t* peak) const {
+    const Ints d;
+    int32_t* integers = static_cast<int32_t*>(static_cast<void*>(block));
+    hn::StoreU(sums.low, d, integers);
+    hn::StoreU(sums.high, d, integers + hn::Lanes(d));
+    hn::StoreU(seen, PairBits(), peak);
+  }
+
+  // Returns the magnitudes.
+  template <SumTerm kTerm>
+  HWY_INLINE HalfBitsVec AddPairs(HalfBitsVec x) {
+    const HalfBitsVec magnitudes = sums.AddPairs<kTerm>(x);
+    See(magnitudes);
+    return magnitudes;
+  }
+  HWY_INLINE void See(HalfBitsVec x) { seen = hn::Or(seen, hn::BitCast(PairBits(), x)); }
+
+  HWY_INLINE bool HaveSeenAll() const {
+    return hn::AllTrue(PairBits(), hn::Ne(seen, hn::Zero(PairBits())));
+  }
+
+  template <SumTerm kTerm>
+  HWY_INLINE WideFloats Total() const {
+    const WideFloats total = sums.Total();
+    // The magnitude of -0 is +0.
+    if (kTerm == SumTerm::kMagnitude || HaveSeenAll()) return total;
+    const hn::Half<PairBits> half;
+    return {WithSign(total.low, hn::LowerHalf(half, seen)),
+            WithSign(total.high, hn::UpperHalf(half, seen))};
+  }
+
+ private:
+  // -0 where nothing else has been seen.
+  template <class V>
+  static HWY_INLINE WideVec WithSign(WideVec total, V seen) {
+    const hn::RebindToUnsigned<Wide> bits;
+    const auto seen_nothing = hn::Eq(hn::PromoteTo(bits, seen), hn::Zero(bits));
+    return hn::IfThenElse(hn::RebindMask(Wide(), seen_nothing), hn::Set(Wide(), -0.0), total);
+  }
+};
+
+// The columns of a vector of elements: what interleaving the lower and the upper halves of the
+// blocks of 16 bytes of two rows gives.
+struct HalfLine {
+  HalfColumns lower, upper;
+
+  static HWY_INLINE HalfLine OfNothing() {
+    return {HalfColumns::OfNothing(), HalfColumns::OfNothing()};
+  }
+  static HWY_INLINE HalfLine Load(const ApproximateSums& sums) {
+    const size_t columns = hn::Lanes(Ints());
+    return {HalfColumns::Load(sums.block, sums.peak),
+            HalfColumns::Load(sums.block + columns, sums.peak + columns)};
+  }
+  HWY_INLINE void Store(const ApproximateSums& sums) const {
+    const size_t columns = hn::Lanes(Ints());
+    lower.Store(sums.block, sums.peak);
+    upper.Store(sums.block + columns, sums.peak + columns);
+  }
+
+  // Returns the magnitudes, the largest of each two.
+  template <SumTerm kTerm>
+  HWY_INLINE HalfBitsVec AddRows(HalfBitsVec a, HalfBitsVec b) {
+    return hn::Max(lower.AddPairs<kTerm>(hn::InterleaveLower(HalfBits(), a, b)),
+                   upper.AddPairs<kTerm>(hn::InterleaveUpper(HalfBits(), a, b)));
+  }
+
+  HWY_INLINE bool HaveSeenAll() const { return lower.HaveSeenAll() && upper.HaveSeenAll(); }
+
+  HWY_INLINE void SeePositiveZeros(HalfBitsVec a, HalfBitsVec b) {
+    const HalfBits d;
+    const HalfBitsVec negative_zero = hn::Set(d, 0x8000);
+    lower.See(hn::Xor(hn::InterleaveLower(d, a, b), negative_zero));
+    upper.See(hn::Xor(hn::InterleaveUpper(d, a, b), negative_zero));
+  }
+
+  template <SumTerm kTerm>
+  HWY_INLINE void AddTo(const ApproximateSums& sums) const {
+    const Wide d;
+    const size_t lanes = hn::Lanes(d);
+    const WideFloats a = lower.Total<kTerm>();
+    const WideFloats b = upper.Total<kTerm>();
+    AddToGroups(hn::ConcatLowerLower(d, b.low, a.low), sums.head, sums.tail);
+    AddToGroups(hn::ConcatUpperUpper(d, b.low, a.low), sums.head + lanes, sums.tail + lanes);
+    AddToGroups(hn::ConcatLowerLower(d, b.high, a.high), sums.head + 2 * lanes,
+                sums.tail + 2 * lanes);
+    AddToGroups(hn::ConcatUpperUpper(d, b.high, a.high), sums.head + 3 * lanes,
+                sums.tail + 3 * lanes);
+  }
+};
+
+// Calls body(a, b) for pairs of rows of a line. The last one may be without another.
+template <typename Body>
+HWY_INLINE void ForEachPairOfRows(const Half* x, int64_t rows, int64_t stride, Body&& body) {
+  int64_t row = 0;
+  for (; row + 2 <= rows; row += 2) {
+    body(LoadHalfBits(x + row * stride), LoadHalfBits(x + (row + 1) * stride));
+  }
+  if (row < rows) body(LoadHalfBits(x + row * stride), hn::Set(HalfBits(), 0x8000));
+}
+
+// Adds a few rows of a line. False where there are infinities or NaN, which it does not take.
+template <SumTerm kTerm>
+HWY_INLINE bool AddFiniteRows(const Half* x, int64_t rows, int64_t stride, HalfLine& line) {
+  HalfLine sum = line;
+  HalfBitsVec largest = hn::Zero(HalfBits());
+  ForEachPairOfRows(x, rows, stride, [&](HalfBitsVec a, HalfBitsVec b) HWY_ATTR {
+    largest = hn::Max(largest, sum.AddRows<kTerm>(a, b));
+  });
+  if (!AreFinite(largest)) return false;
+  if (kTerm == SumTerm::kItself && !sum.HaveSeenAll()) {
+    ForEachPairOfRows(x, rows, stride,
+                      [&](HalfBitsVec a, HalfBitsVec b) HWY_ATTR { sum.SeePositiveZeros(a, b); });
+  }
+  line = sum;
+  return true;
+}
+
+#endif  // HWY_TARGET <= HWY_AVX3
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

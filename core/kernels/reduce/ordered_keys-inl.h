@@ -1,0 +1,92 @@
+// Vectors of the keys by which MIN and MAX compare, for kernel sources: included once for each
+// instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_ORDERED_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ORDERED_KEYS_INL_H_
+#undef DMLOP_KERNELS_ORDERED_KEYS_INL_H_
+#else
+#define DMLOP_KERNELS_ORDERED_KEYS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/min_max.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+enum class KeysFor { kValue, kIndex };
+
+template <typename T, KeysFor kFor, class Tag = hn::ScalableTag<KeyOf<T>>>
+class Keys {
+ public:
+  using Element = T;
+  using Order = KeyOrder<T>;
+  using Key = typename Order::Key;
+  using D = Tag;
+  using V = hn::Vec<D>;
+  // For what is too narrow: vectors of 16 bytes, and single lanes.
+  static constexpr size_t kNarrowerLanes = hn::MaxLanes(D()) * sizeof(Key) > 16 ? 16 / sizeof(Key)
+                                                                                : 1;
+  using Narrower = Keys<T, kFor, hn::CappedTag<Key, kNarrowerLanes>>;
+
+  HWY_INLINE explicit Keys(Key flipped)
+      : flipped_(flipped), flipped_lanes_(hn::Set(D(), flipped)) {}
+
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+  static HWY_INLINE V Least() { return hn::Set(D(), Order::kLeast); }
+
+  // KeyOrder::ToKey, or ToIndexKey, of a vector of elements.
+  HWY_INLINE V Load(const T* x) const {
+    const D d;
+    const V bits = hn::Xor(hn::LoadU(d, reinterpret_cast<const Key*>(x)), flipped_lanes_);
+    if constexpr (std::is_integral_v<T>) {
+      return bits;
+    } else {
+      const V magnitude_bits = hn::Set(d, Order::kMagnitude);
+      const V magnitude = hn::And(bits, magnitude_bits);
+      V key = hn::Xor(bits, hn::And(hn::BroadcastSignBit(bits), magnitude_bits));
+      if constexpr (kFor == KeysFor::kIndex) {
+        key = hn::IfThenZeroElse(hn::Eq(key, hn::Set(d, Order::kNegativeZero)), key);
+      }
+      return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, KeyOfType<T>::kInfinity)), Least(), key);
+    }
+  }
+
+  HWY_INLINE Key OfElement(T x) const {
+    return kFor == KeysFor::kIndex ? Order::ToIndexKey(x, flipped_) : Order::ToKey(x, flipped_);
+  }
+
+#if HWY_TARGET == HWY_SCALAR
+  static HWY_INLINE Key BestLane(V keys) {
+    return hn::GetLane(keys);
+  }
+#else
+  // By halves down to a vector of 16 bytes, which every instruction set has.
+  template <class Vector>
+  static HWY_INLINE Key BestLane(Vector keys) {
+    const hn::DFromV<Vector> d;
+    constexpr size_t kLanes = hn::MaxLanes(d);
+    if constexpr (kLanes * sizeof(Key) > 16) {
+      const hn::Half<hn::DFromV<Vector>> half;
+      return BestLane(hn::Max(hn::LowerHalf(half, keys), hn::UpperHalf(half, keys)));
+    } else {
+      HWY_ALIGN Key lanes[kLanes];
+      hn::Store(keys, d, lanes);
+      Key best = lanes[0];
+      for (size_t i = 1; i < kLanes; ++i) best = HWY_MAX(lanes[i], best);
+      return best;
+    }
+  }
+#endif
+
+ private:
+  Key flipped_;
+  V flipped_lanes_;
+};
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,91 @@
+// Vectors of binary64 rounded to results, for kernel sources: included once for each instruction
+// set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_ROUND_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ROUND_RESULTS_INL_H_
+#undef DMLOP_KERNELS_ROUND_RESULTS_INL_H_
+#else
+#define DMLOP_KERNELS_ROUND_RESULTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+// Highway takes infinities for the largest numbers.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
+  HWY_ALIGN double wide[hn::MaxLanes(D())];
+  HWY_ALIGN float narrow[hn::MaxLanes(D())];
+  hn::Store(x, d, wide);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) narrow[i] = static_cast<float>(wide[i]);
+  return hn::Load(hn::Rebind<float, D>(), narrow);
+}
+#else
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D, hn::Vec<D> x) {
+  return hn::DemoteTo(hn::Rebind<float, D>(), x);
+}
+#endif
+
+// Rounds |x|, ties to even, to so many bits; to fewer where it is less than the least normal
+// number.
+template <class D>
+HWY_INLINE hn::Vec<D> RoundMagnitude(D d, hn::Vec<D> magnitude, int bits, double least_normal) {
+  // The power of two below |x|, times 1.5 * 2^52, has no place for the other bits.
+  const hn::RebindToUnsigned<D> du;
+  const auto exponent = hn::And(hn::BitCast(du, magnitude), hn::Set(du, 0x7FFull << 52));
+  // That of an infinity must not be one as well.
+  const auto power =
+      hn::Min(hn::Max(hn::BitCast(d, exponent), hn::Set(d, least_normal)), hn::Set(d, 0x1p512));
+  const auto shifter = hn::Mul(power, hn::Set(d, 0x1.8p53 / static_cast<double>(1ull << bits)));
+  return hn::Sub(hn::Add(magnitude, shifter), shifter);
+}
+
+// To the nearest value of T, ties to even, still in binary64.
+template <typename T, class D>
+HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
+  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(d, ToFloats(d, x));
+  const auto rounded = RoundMagnitude(d, hn::Abs(x), 11, 0x1p-14);
+  const auto overflows = hn::Gt(rounded, hn::Set(d, 65504.0));
+  const auto infinity = hn::Set(d, INFINITY);
+  return hn::CopySignToAbs(hn::IfThenElse(overflows, infinity, rounded), x);
+}
+
+// Any NaN becomes the canonical one.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
+  const hn::Rebind<float, D> floats;
+  const hn::RebindToUnsigned<decltype(floats)> bits;
+  const auto narrow = ToFloats(d, x);
+  return hn::IfThenElse(hn::IsNaN(narrow), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), narrow);
+}
+
+// Stores values of T.
+template <class D>
+HWY_INLINE void StoreResults(D d, hn::Vec<D> x, float* to) {
+  hn::StoreU(ToResults(d, x), hn::Rebind<float, D>(), to);
+}
+template <class D>
+HWY_INLINE void StoreResults(D d, hn::Vec<D> x, Half* to) {
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  HWY_ALIGN double lanes[hn::MaxLanes(D())];
+  hn::Store(x, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) to[i] = ToHalf(lanes[i]);
+#else
+  const hn::Rebind<hwy::float16_t, D> halves;
+  hn::StoreU(hn::DemoteTo(halves, ToResults(d, x)), halves, reinterpret_cast<hwy::float16_t*>(to));
+#endif
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

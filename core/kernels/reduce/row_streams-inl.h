@@ -1,0 +1,67 @@
+// Rows of neighbours in memory a block at a time, for kernel sources: included once for each
+// instruction set, hence the unusual guard.
+#if defined(DMLOP_KERNELS_ROW_STREAMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ROW_STREAMS_INL_H_
+#undef DMLOP_KERNELS_ROW_STREAMS_INL_H_
+#else
+#define DMLOP_KERNELS_ROW_STREAMS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "core/kernels/simd/isa.h"
+#include "core/kernels/simd/prefetch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// How a row is read: as `streams` side by side, each with prefetches `ahead_bytes` ahead, if any.
+struct RowReading {
+  int64_t streams;
+  int64_t ahead_bytes;
+
+  static RowReading For(int64_t bytes) {
+    constexpr int64_t kMostStreams = 4;
+    if (ReadsSeveralStreams() && bytes >= kMostStreams << 11) return {kMostStreams, 1 << 10};
+    // Others with AVX-512, AMD's, read one stream ahead as fast as memory can.
+    if (HWY_TARGET <= HWY_AVX3) return {1, 0};
+    // Older ones are quicker at a few places (Zen 3: a quarter), if none ends before it is read
+    // ahead, and if what the two threads of a core prefetch leaves room for the rest in the
+    // first-level cache.
+    constexpr int64_t kLeastBytes = 1 << 13;  // of a stream
+    constexpr int64_t kAllAhead = 1 << 11;
+    const int64_t streams = HWY_MIN(HWY_MAX(bytes / kLeastBytes, 1), kMostStreams);
+    return {streams, kAllAhead / streams};
+  }
+};
+
+// Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
+// elements that were, all but the last few. What a stream prefetches near its end is where the next
+// row has its stream, if rows follow each other.
+template <typename T, typename Body>
+HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
+  constexpr int64_t kSize = static_cast<int64_t>(sizeof(T));
+  const RowReading reading = RowReading::For(count * kSize);
+  const int64_t streams = reading.streams;
+  const int64_t length = count / (streams * block) * block;
+  const int64_t ahead = reading.ahead_bytes / kSize;
+  for (int64_t i = 0; i < length; i += block) {
+    const int64_t later = i + ahead < length ? ahead : ahead + count - length;
+    for (int64_t s = 0; s < streams; ++s) {
+      const T* from = x + s * length + i;
+      if (ahead > 0) {
+        for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(from + later + k);
+      }
+      body(from);
+    }
+  }
+  return streams * length;
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

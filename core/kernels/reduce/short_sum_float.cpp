@@ -1,0 +1,26 @@
+#include "core/kernels/reduce/short_sum.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/short_sum_float.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/short_sum-inl.h"
+#include "core/kernels/simd/dispatch.h"
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <>
+ShortSumKernels<float> ShortSumKernelsFor(SumTerm term, SumEnding ending) {
+  constexpr IsaForms<ShortSumKernels<float>(SumTerm, SumEnding)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<float>);
+  return Choose(kForms)(term, ending);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,206 @@
+// How sums of floats end: what has been seen of a group becomes the function's result.
+//
+//   Of(sum, n)                       the exact sum of n terms that are finite, not all of them zero
+//   OfZero(zero)                     terms that are all zero, whose sum is `zero`, sign included
+//   OfSpecial(sum)                   terms some of which are not finite, as IEEE 754 adds them
+//   Decide(sum, bound, n, result)    a sum of terms as in Of that is known within `bound`; false
+//                                    where that is not enough to know what Of would give
+//   kByVectors                       the same for vectors, if there are kernels for that
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/exact/elementary.h"
+#include "core/exact/error_free.h"
+#include "core/exact/exact_sum.h"
+#include "core/exact/rounding.h"
+#include "core/kernels/reduce/sum_term.h"
+#include "core/tensor/half.h"
+
+namespace dmlop::reduce {
+
+template <typename T>
+T CanonicalNan();
+template <>
+inline float CanonicalNan<float>() {
+  return std::bit_cast<float>(0x7FC00000u);
+}
+template <>
+inline Half CanonicalNan<Half>() {
+  return Half{0x7E00};
+}
+template <>
+inline double CanonicalNan<double>() {
+  return std::bit_cast<double>(0x7FF8000000000000u);
+}
+
+inline double Widen(float x) {
+  return static_cast<double>(x);
+}
+inline double Widen(Half x) {
+  return static_cast<double>(ToFloat(x));
+}
+
+template <typename T>
+T Infinity(bool negative) {
+  return RoundOnce<T>(negative ? -INFINITY : INFINITY, 0.0);
+}
+template <typename T>
+T Zero(bool negative) {
+  return RoundOnce<T>(negative ? -0.0 : 0.0, 0.0);
+}
+
+// --- sums of floats ------------------------------------------------------------------------------
+
+// Rounds to the nearest, ties in any direction. 0 for what overflows and, in FLOAT16, for what is
+// below the normal numbers.
+inline float RoundQuickly(double x, float) {
+  const float nearest = static_cast<float>(x);
+  return std::isfinite(nearest) ? nearest : 0;
+}
+inline Half RoundQuickly(double x, Half) {
+  constexpr int kDropped = 52 - 10;  // bits of the significand
+  constexpr uint64_t kBias = uint64_t{1023 - 15} << 10;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const uint64_t magnitude = bits & ~(uint64_t{1} << 63);
+  const uint64_t nearest = ((magnitude + (uint64_t{1} << (kDropped - 1))) >> kDropped) - kBias;
+  if (nearest - 0x400 >= 0x7C00 - 0x400) return Half{0};
+  return Half{static_cast<uint16_t>((bits >> 48 & 0x8000) | nearest)};
+}
+
+// The rounding of a value within `bound` of head + tail, if that leaves no choice.
+template <typename T>
+bool DecideRounding(double head, double tail, double bound, T& result) {
+  // Mostly there is room for the few roundings here as well. What is between the two is no tie.
+  const double sum = head + tail;
+  const double room = bound + std::fabs(sum) * 0x1p-50;
+  result = RoundQuickly(sum - room, T{});
+  if (result != T{} && result == RoundQuickly(sum + room, T{})) return true;
+  if (bound == 0) {
+    const HeadTail exact = TwoSum(head, tail);
+    result = RoundOnce<T>(exact.head, exact.tail);
+    return true;
+  }
+  const HeadTail low = TwoSum(head, tail - bound);
+  const HeadTail high = TwoSum(head, tail + bound);
+  result = RoundOnce<T>(low.head, low.tail);
+  const T other = RoundOnce<T>(high.head, high.tail);
+  return std::memcmp(&result, &other, sizeof(T)) == 0;
+}
+
+// RoundOnce of a zero keeps its sign only if the tail has it too.
+template <typename T>
+T RoundZero(double zero) {
+  return RoundOnce<T>(zero, zero);
+}
+
+struct Rounded {
+  static constexpr SumEnding kByVectors = SumEnding::kItself;
+
+  template <typename T>
+  static T Of(const ExactSum& sum, int64_t) {
+    return RoundSum<T>(sum);
+  }
+  template <typename T>
+  static T OfZero(double zero) {
+    return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
+  }
+  template <typename T>
+  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+    return DecideRounding(sum.head, sum.tail, bound, result);
+  }
+};
+
+struct Averaged {
+  static constexpr SumEnding kByVectors = SumEnding::kAverage;
+
+  template <typename T>
+  static T Of(const ExactSum& sum, int64_t n) {
+    return RoundQuotient<T>(sum, static_cast<uint64_t>(n));
+  }
+  template <typename T>
+  static T OfZero(double zero) {
+    return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
+  }
+  template <typename T>
+  static bool Decide(HeadTail sum, double bound, int64_t n, T& result) {
+    const double divisor = static_cast<double>(n);
+    const double head = sum.head / divisor;
+    const double remainder = std::fma(-head, divisor, sum.head) + sum.tail;
+    const double tail = remainder / divisor;
+    // The fused operation is exact: what is rounded is the tail.
+    const double more = std::fabs(tail) * 0x1p-50;
+    return DecideRounding(head, tail, bound / divisor * 1.01 + more, result);
+  }
+};
+
+struct SquareRooted {
+  static constexpr SumEnding kByVectors = SumEnding::kSquareRoot;
+
+  template <typename T>
+  static T Of(const ExactSum& sum, int64_t) {
+    return RoundSquareRoot<T>(sum);
+  }
+  template <typename T>
+  static T OfZero(double zero) {
+    return RoundZero<T>(zero);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return RoundOnce<T>(sum, 0.0);
+  }
+  template <typename T>
+  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+    const double head = std::sqrt(sum.head);
+    const double remainder = std::fma(-head, head, sum.head) + sum.tail;
+    const double tail = remainder / (2 * head);
+    // The fused operation is exact; the next term of the series is tail^2 / (2 * head). A bound is
+    // less than a hundredth of the sum, so that the root is at most 1.01 * bound / (2 * head) off.
+    const double more = std::fabs(tail) * 0x1p-50 + tail * tail / head;
+    return DecideRounding(head, tail, bound / head * 0.51 + more, result);
+  }
+};
+
+struct Logged {
+  template <typename T>
+  static T Of(const ExactSum& sum, int64_t) {
+    return LogOfSum<T>(sum);
+  }
+  template <typename T>
+  static T OfZero(double) {
+    return Infinity<T>(true);
+  }
+  template <typename T>
+  static T OfSpecial(double sum) {
+    return sum > 0 ? Infinity<T>(false) : CanonicalNan<T>();
+  }
+  template <typename T>
+  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+    if (sum.head < -2 * bound) {
+      result = CanonicalNan<T>();
+      return true;
+    }
+    if (sum.head <= 2 * bound) return false;
+    if (LogOfSum<T>({sum, bound}, result)) return true;
+    const bool near_one = std::fabs(sum.head - 1) < 0.25;
+    const double log = near_one ? Log1p((sum.head - 1) + sum.tail) : Log(sum.head);
+    const double more = near_one ? 0 : sum.tail / sum.head;
+    // What the logarithms here and of the exact sum may differ by, besides what the sums do.
+    const double log_bound = 0x1p-50 * std::fabs(log);
+    return DecideRounding(log, more, 2 * bound / sum.head + log_bound, result);
+  }
+};
+
+}  // namespace dmlop::reduce

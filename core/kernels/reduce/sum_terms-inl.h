@@ -1,0 +1,114 @@
+// Vectors of the terms of sums, for kernel sources: included once for each instruction set, hence
+// the unusual guard.
+#if defined(DMLOP_KERNELS_SUM_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_SUM_TERMS_INL_H_
+#undef DMLOP_KERNELS_SUM_TERMS_INL_H_
+#else
+#define DMLOP_KERNELS_SUM_TERMS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+template <SumTerm kTerm, class D>
+HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D> > x) {
+  const auto wide = hn::PromoteTo(d, x);
+  if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
+  if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
+  return wide;
+}
+
+// One vector of elements at a time.
+template <SumTerm kTerm>
+struct OneVector {
+  using Sum = WideVec;
+
+  template <typename T>
+  static HWY_INLINE Sum Term(const T* x) {
+    return WideTerm<kTerm>(Wide(), LoadNarrow(x));
+  }
+
+  static HWY_INLINE Sum Add(const Sum& a, const Sum& b) { return hn::Add(a, b); }
+};
+
+// Two neighbours: where they are narrow, a vector holds both.
+template <SumTerm kTerm>
+struct TwoVectors {
+  using Sum = WideFloats;
+
+  static HWY_INLINE Sum Term(const float* x) {
+    return {OneVector<kTerm>::Term(x), OneVector<kTerm>::Term(x + hn::Lanes(Wide()))};
+  }
+  static HWY_INLINE Sum Term(const Half* x) {
+#if HWY_TARGET == HWY_SCALAR
+    return {OneVector<kTerm>::Term(x), OneVector<kTerm>::Term(x + 1)};
+#else
+    FloatVec values = LoadFloats(Floats(), x);
+    if constexpr (kTerm == SumTerm::kMagnitude) values = hn::Abs(values);
+    if constexpr (kTerm == SumTerm::kSquare) values = hn::Mul(values, values);  // of 22 bits
+    return WidenFloats(values);
+#endif
+  }
+
+  static HWY_INLINE Sum Add(const Sum& a, const Sum& b) {
+    return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)};
+  }
+  static HWY_INLINE WideFloats Widen(const Sum& sum) {
+    return sum;
+  }
+};
+
+#if HWY_TARGET != HWY_SCALAR
+// Squares of FLOAT16, which are exact in binary32, and their sums there as well.
+struct TwoVectorsOfSquares {
+  using Sum = FloatVec;
+
+  static HWY_INLINE Sum Term(const Half* x) {
+    const FloatVec values = LoadFloats(Floats(), x);
+    return hn::Mul(values, values);
+  }
+  static HWY_INLINE Sum Add(Sum a, Sum b) { return hn::Add(a, b); }
+  static HWY_INLINE WideFloats Widen(Sum sum) { return WidenFloats(sum); }
+};
+#endif
+
+#if HWY_TARGET == HWY_SCALAR
+template <SumTerm kTerm, typename T>
+using VectorsOf = TwoVectors<kTerm>;
+#else
+template <SumTerm kTerm, typename T>
+using VectorsOf = std::conditional_t<kTerm == SumTerm::kSquare && std::is_same_v<T, Half>,
+                                     TwoVectorsOfSquares, TwoVectors<kTerm> >;
+#endif
+
+// The sum of eight terms, `step` elements apart.
+template <class Vectors, typename T>
+HWY_INLINE typename Vectors::Sum SumOfEight(const T* x, int64_t step) {
+  const auto a = Vectors::Add(Vectors::Term(x), Vectors::Term(x + step));
+  const auto b = Vectors::Add(Vectors::Term(x + 2 * step), Vectors::Term(x + 3 * step));
+  const auto c = Vectors::Add(Vectors::Term(x + 4 * step), Vectors::Term(x + 5 * step));
+  const auto d = Vectors::Add(Vectors::Term(x + 6 * step), Vectors::Term(x + 7 * step));
+  return Vectors::Add(Vectors::Add(a, b), Vectors::Add(c, d));
+}
+
+// The same of neighbours.
+template <class Vectors, typename T>
+HWY_INLINE WideVec SumOfEight(const T* x) {
+  const int64_t step = 2 * static_cast<int64_t>(hn::Lanes(Wide()));
+  const auto a = Vectors::Add(Vectors::Term(x), Vectors::Term(x + step));
+  const auto b = Vectors::Add(Vectors::Term(x + 2 * step), Vectors::Term(x + 3 * step));
+  const WideFloats sum = Vectors::Widen(Vectors::Add(a, b));
+  return hn::Add(sum.low, sum.high);
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

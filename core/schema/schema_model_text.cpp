@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/model/model_document.h"
+#include "core/schema/schema_bindings.h"
+#include "core/schema/schema_model.h"
+
+namespace dmlop {
+namespace {
+
+Json ModelObject(const Json& properties, const Json& required) {
+  return SchemaDialect(Dialect::kModel).Object(properties, required);
+}
+
+// Members that are read and then ignored are not null.
+void AddIgnored(std::span<const std::string_view> names, Json& properties) {
+  for (const std::string_view name : names) properties[std::string(name)] = NotNull();
+}
+
+// --- resources -----------------------------------------------------------------------------------
+
+Json SourceFile(const Json& path) {
+  return ModelObject({{"sourcePath", path}}, {"sourcePath"});
+}
+
+// Values of a known type: a list, or an object that is what the first of 'value', 'valueStart' and
+// 'sourcePath' makes it.
+Json InitialValues(const Json& value) {
+  const Json count = Integer(1, std::numeric_limits<uint32_t>::max());
+  Json list = ArrayOf(value);
+  list["minItems"] = 1;
+  const Json constant = ModelObject(
+      {{"value", value}, {"valueCount", count}, {"valueStart", false}, {"sourcePath", false}},
+      {"value", "valueCount"});
+  const Json sequence =
+      ModelObject({{"valueStart", value}, {"valueDelta", value}, {"valueCount", count}},
+                  {"valueStart", "valueDelta", "valueCount"});
+  const Json no_image = {{"not", {{"pattern", HasExtension(kImageExtensions)}}}};
+  const Json file = SourceFile({{"allOf", {Ref("file-name"), no_image}}});
+  return {
+      {"if", {{"type", "array"}}},
+      {"then", list},
+      {"else",
+       {{"type", "object"},
+        {"if", {{"required", {"value"}}}},
+        {"then", constant},
+        {"else", {{"if", {{"required", {"valueStart"}}}}, {"then", sequence}, {"else", file}}}}}};
+}
+
+// One value with its type.
+Json MixedValue() {
+  std::vector<DataType> types = ElementTypes();
+  std::erase_if(types, [](DataType type) { return !CanBeMixed(type); });
+  Json choices = Json::array();
+  for (const DataType type : types) {
+    choices.push_back(IfThen(Has("type", OneName(kDataTypePrefix, Name(type))),
+                             {{"properties", {{"value", Ref(ValueDefinition(type))}}}}));
+  }
+  Json value = ModelObject({{"type", Names(kDataTypePrefix, NamesOf(types))}}, {"type", "value"});
+  value["allOf"] = choices;
+  return value;
+}
+
+// Values without a type: a list of mixed types, or a .npy file.
+Json UntypedInitialValues() {
+  constexpr std::string_view kNpy[] = {".npy"};
+  Json list = ArrayOf(Ref("mixed-value"));
+  list["minItems"] = 1;
+  Json file = SourceFile(
+      {{"allOf", {Ref("file-name"), {{"type", "string"}, {"pattern", HasExtension(kNpy)}}}}});
+  file["properties"]["value"] = false;
+  file["properties"]["valueStart"] = false;
+  return {{"if", {{"type", "array"}}}, {"then", list}, {"else", file}};
+}
+
+void DefineResource(Json& definitions) {
+  const auto initial_values = [](const std::string& value) { return value + "s-of-resource"; };
+  const auto have = [](const std::string& definition) -> Json {
+    return {{"properties", {{"initialValues", Ref(definition)}}}};
+  };
+  definitions["mixed-value"] = MixedValue();
+  definitions["untyped-values-of-resource"] = UntypedInitialValues();
+  Json choices = Json::array();
+  for (const DataType type : ElementTypes()) {
+    const std::string value = ValueDefinition(type);
+    definitions[initial_values(value)] = InitialValues(Ref(value));
+    choices.push_back(IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))),
+                             have(initial_values(value))));
+  }
+  choices.push_back({{"if", Has("initialValuesDataType", Ref("data-type"))},
+                     {"else", have("untyped-values-of-resource")}});
+
+  std::vector<std::string_view> types = NamesOf(ElementTypes());
+  types.push_back(Name(DataType::kUnknown));
+  Json properties = {{"initialValues", {{"type", {"array", "object"}}}},
+                     {"initialValuesDataType", Names(kDataTypePrefix, types)},
+                     {"sizeInBytes", Ref("uint64")},
+                     {"initialValuesOffsetInBytes", Ref("uint64")}};
+  AddIgnored(kIgnoredResourceKeys, properties);
+  Json resource = ModelObject(properties, {"initialValues"});
+  resource["allOf"] = choices;
+  definitions["resource"] = resource;
+}
+
+// --- bindings ------------------------------------------------------------------------------------
+
+void DefineBindPoint(Json& definitions) {
+  Json properties = {
+      {"name", Text()}, {"elementOffset", Ref("uint64")}, {"elementSizeInBytes", Ref("uint64")}};
+  AddIgnored(kIgnoredBindingKeys, properties);
+  const Json binding = {{"type", {"string", "object"}},
+                        {"properties", properties},
+                        {"if", {{"type", "object"}}},
+                        {"then", {{"required", {"name"}}}}};
+  definitions["bind-point"] = ItemOrArray(binding);
+}
+
+// What a command binds to a bind point that the operator does not have is ignored. Which operator
+// it dispatches cannot be told here, but where all dispatchables have the bind point, so has that.
+Json BindPointRules() {
+  std::map<std::string, std::vector<std::string_view>> operators;
+  for (const OperatorInfo* info : Operators()) {
+    for (const Field* field : TensorFieldsOf(*info)) {
+      operators[std::string(field->name)].push_back(info->name);
+    }
+  }
+  Json rules = Json::array();
+  for (const auto& [bind_point, names] : operators) {
+    const Json is_one = Names(kOperatorPrefix, names);
+    const Json all_have_it = {{"if", {{"required", {"Type"}}}},
+                              {"then", Has("Type", is_one)},
+                              {"else", Has("type", is_one)}};
+    const Json bindings = {{"properties", {{bind_point, Ref("bind-point")}}}};
+    rules.push_back(IfThen(
+        {{"properties", {{"dispatchables", {{"additionalProperties", all_have_it}}}}}},
+        {{"properties", {{"commands", {{"items", {{"properties", {{"bindings", bindings}}}}}}}}}}));
+  }
+  return rules;
+}
+
+// --- commands ------------------------------------------------------------------------------------
+
+void DefineCommand(Json& definitions) {
+  const Json no_image = {{"not", {{"pattern", HasExtension(kImageExtensions)}}}};
+  Json dispatch = {{"dispatchable", Text()}, {"bindings", {{"type", "object"}}}};
+  AddIgnored(kIgnoredDispatchKeys, dispatch);
+  const Json print = {{"resource", Text()}, {"verbose", {{"type", "boolean"}}}};
+  const Json write = {{"resource", Text()},
+                      {"targetPath", {{"allOf", {Ref("file-name"), no_image}}}},
+                      {"dimensions", ArrayOf(Ref("uint32"))}};
+  const std::pair<std::string_view, Json> kinds[] = {
+      {"dispatch", ModelObject(dispatch, {"dispatchable", "bindings"})},
+      {"print", ModelObject(print, {"resource"})},
+      {"writeFile", ModelObject(write, {"resource", "targetPath"})},
+  };
+  Json types = Json::array();
+  Json choices = Json::array();
+  for (const auto& [name, schema] : kinds) {
+    const Json type = {{"type", "string"}, {"pattern", fmt::format("^{}$", AnyCase(name))}};
+    types.push_back(type);
+    choices.push_back(IfThen(Has("type", type), schema));
+  }
+  Json command = ModelObject({{"type", {{"anyOf", types}}}}, {"type"});
+  command["allOf"] = choices;
+  definitions["command"] = command;
+}
+
+Json MapOf(const Json& values) {
+  return {{"type", "object"}, {"additionalProperties", values}};
+}
+
+}  // namespace
+
+void DefineModel(Json& definitions) {
+  DefineResource(definitions);
+  DefineBindPoint(definitions);
+  DefineCommand(definitions);
+  Json model = ModelObject({{"resources", MapOf(Ref("resource"))},
+                            {"dispatchables", MapOf(Ref("model-operator"))},
+                            {"commands", ArrayOf(Ref("command"))}},
+                           {"resources", "dispatchables", "commands"});
+  model["allOf"] = BindPointRules();
+  definitions["model"] = model;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/model/model_document.h"
+#include "core/schema/schema_bindings.h"
+#include "core/schema/schema_operator.h"
+#include "core/schema/schema_tensor.h"
+
+namespace dmlop {
+namespace {
+
+Json NumberWithin(const Limits& limits) {
+  return Integer(limits.min, limits.max);
+}
+
+Json ArrayWithin(const Limits& limits, const Json& items) {
+  Json array = ArrayOf(items);
+  if (limits.min_count > 0) array["minItems"] = limits.min_count;
+  if (limits.max_count < std::numeric_limits<uint32_t>::max()) array["maxItems"] = limits.max_count;
+  if (limits.distinct) array["uniqueItems"] = true;
+  return array;
+}
+
+// The fields of an operator as properties, which of them must be there, and what must hold between
+// them.
+class FieldSchemas {
+ public:
+  FieldSchemas(const SchemaDialect& dialect, const OperatorInfo& info) : dialect_(dialect) {
+    for (const Field* field : info.fields) Add(*field);
+  }
+
+  // An object with the fields and other members.
+  Json Object(Json properties) const {
+    properties.update(properties_);
+    Json object = dialect_.Object(properties, required_);
+    Json rules = rules_;
+    AddCountRules(rules);
+    if (!rules.empty()) object["allOf"] = rules;
+    return object;
+  }
+
+ private:
+  void Add(const Field& field) {
+    switch (field.kind) {
+      case FieldKind::kTensor:
+        return Imply(field, Ref(TensorDefinition(dialect_, field.role)));
+      case FieldKind::kTensors:
+        return AddTensors(field);
+      case FieldKind::kCount:  // its array, which comes next, has the limits
+        count_ = field.name;
+        properties_[count_] = {};
+        counted_.clear();
+        return;
+      case FieldKind::kUints:
+      case FieldKind::kInts:
+      case FieldKind::kFloats:
+        return AddNumbers(field);
+      case FieldKind::kDataType:
+        return Imply(field, Ref("data-type"));
+      case FieldKind::kActivations:
+        Imply(field, ArrayOf(ValueSchema(field)));
+        return Imply(count_, Integer(0, std::numeric_limits<uint32_t>::max()));
+      default:
+        return Require(field, ValueSchema(field));
+    }
+  }
+
+  Json ValueSchema(const Field& field) const {
+    switch (field.kind) {
+      case FieldKind::kUint:
+      case FieldKind::kUints:
+        return NumberWithin(field.limits);
+      case FieldKind::kInt:
+      case FieldKind::kInts:
+        return {{"type", "integer"},
+                {"minimum", std::numeric_limits<int32_t>::min()},
+                {"maximum", std::numeric_limits<int32_t>::max()}};
+      case FieldKind::kFloat:
+      case FieldKind::kFloats:
+        return Float();
+      case FieldKind::kBool:
+        return {{"type", "boolean"}};
+      case FieldKind::kEnum:
+        return Names(field.names.prefix, field.names.names);
+      case FieldKind::kScaleBias:
+        return dialect_.Object({{"Scale", Float()}, {"Bias", Float()}}, {"Scale", "Bias"});
+      case FieldKind::kSize2d:
+        return dialect_.Object(
+            {{"Width", NumberWithin(field.limits)}, {"Height", NumberWithin(field.limits)}},
+            {"Width", "Height"});
+      case FieldKind::kScalar:
+        return {{"anyOf", {Ref("number"), {{"type", "object"}, {"maxProperties", 1}}}}};
+      default:  // activations
+        return {{"type", "object"}};
+    }
+  }
+
+  Json Float() const { return Ref(dialect_.is_model() ? "number" : "float32"); }
+
+  void AddTensors(const Field& field) {
+    const Limits& limits = field.limits;
+    const Json tensor = dialect_.Optional(Ref(TensorDefinition(dialect_, field.role)));
+    Imply(field, ArrayWithin(limits, tensor));
+    Imply(count_, Integer(limits.min_count, limits.max_count));
+    if (dialect_.is_model()) return;
+    const Json few = dialect_.Optional(Integer(limits.min_count, kMaxImpliedTensors));
+    rules_.push_back(
+        {{"anyOf", {dialect_.Present(field.name), {{"properties", {{count_, few}}}}}}});
+  }
+
+  // All arrays of numbers after a count have that many.
+  void AddNumbers(const Field& field) {
+    const Json array = ArrayWithin(field.limits, ValueSchema(field));
+    const bool may_be_empty = field.limits.min_count == 0;
+    may_be_empty ? ImplyByCount(field, array) : Require(field, array);
+    if (counted_.empty()) Imply(count_, Integer(field.limits.min_count, field.limits.max_count));
+    counted_.push_back(&field);
+  }
+
+  void Require(const Field& field, const Json& schema) {
+    properties_[std::string(field.name)] = field.optional ? dialect_.Optional(schema) : schema;
+    if (!field.optional) required_.push_back(field.name);
+  }
+  // What a bound file or the other fields may tell a descriptor.
+  void Imply(const Field& field, const Json& schema) {
+    if (field.optional || !dialect_.is_model()) return Imply(std::string(field.name), schema);
+    Require(field, schema);
+  }
+  void Imply(const std::string& name, const Json& schema) {
+    if (dialect_.is_model() && name == count_) {
+      properties_[name] = schema;
+      required_.push_back(name);
+    } else {
+      properties_[name] = dialect_.Optional(schema);
+    }
+  }
+  // An array that a count of 0 may stand for.
+  void ImplyByCount(const Field& field, const Json& schema) {
+    Imply(field, schema);
+    if (dialect_.is_model()) return;
+    rules_.push_back({{"anyOf", {dialect_.Present(field.name), Has(count_, {{"const", 0}})}}});
+  }
+  void AddCountRules(Json& rules) const {
+    constexpr uint32_t kMostRules = 16;
+    if (counted_.empty() || counted_.front()->limits.max_count > kMostRules) return;
+    const Field& first = *counted_.front();
+    for (uint32_t count = first.limits.min_count; count <= first.limits.max_count; ++count) {
+      const Json of_count = {{"type", "array"}, {"minItems", count}, {"maxItems", count}};
+      Json others = {{count_, dialect_.Optional({{"const", count}})}};
+      for (const Field* array : std::span(counted_).subspan(1)) {
+        others[std::string(array->name)] = of_count;
+      }
+      rules.push_back(IfThen(Has(first.name, of_count), {{"properties", others}}));
+    }
+  }
+
+  const SchemaDialect& dialect_;
+  Json properties_ = Json::object();
+  Json required_ = Json::array();
+  Json rules_ = Json::array();
+  std::string count_;
+  std::vector<const Field*> counted_;  // arrays of numbers after it
+};
+
+// --- what stands around the fields ---------------------------------------------------------------
+
+void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
+                          Json& around) {
+  around["$schema"] = Json::object();
+  around["bindings"] = BindingsSchema(dialect, fields);
+}
+
+void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& around) {
+  Json bind_points = Json::object();
+  for (const Field* field : fields) bind_points[std::string(field->name)] = Ref("bind-point");
+  around["bindings"] = {{"type", "object"}, {"properties", bind_points}};
+  around["dmlCompileType"] = Names("", kDmlCompileTypes);
+  around["executionFlags"] = ItemOrArray(Names(kExecutionFlagPrefix, kExecutionFlags));
+}
+
+// --- operators -----------------------------------------------------------------------------------
+
+// The fields stand in "Desc", in "desc", or beside the type.
+void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
+  const FieldSchemas fields(dialect, info);
+  const std::vector<const Field*> tensors = TensorFieldsOf(info);
+  const std::string inner = dialect.Definition(fmt::format("{}-fields", info.name));
+  definitions[inner] = fields.Object(Json::object());
+
+  Json around = {{"type", true}, {"Type", true}};
+  if (dialect.is_model()) {
+    AddDispatchableMembers(tensors, around);
+  } else {
+    AddDescriptorMembers(dialect, tensors, around);
+  }
+  const auto with_fields_in = [&](const Json& upper, const Json& lower) {
+    Json members = around;
+    members["Desc"] = upper;
+    members["desc"] = lower;
+    return members;
+  };
+  const Json other = dialect.NotCounting();
+  Json schema = {
+      {"if", dialect.Present("Desc")},
+      {"then", dialect.Object(with_fields_in(Ref(inner), other), Json::array())},
+      {"else",
+       {{"if", dialect.Present("desc")},
+        {"then", dialect.Object(with_fields_in(other, Ref(inner)), Json::array())},
+        {"else", fields.Object(with_fields_in(other, other))}}},
+  };
+  const Json rules = BindingRules(tensors);
+  if (!dialect.is_model() && !rules.empty()) schema["allOf"] = rules;
+  definitions[dialect.Definition(info.name)] = schema;
+}
+
+// An operator whose type is under `key`.
+Json OperatorByType(const SchemaDialect& dialect, const char* key, const char* other_key) {
+  Json choices = Json::array();
+  for (const std::string_view name : OperatorNames()) {
+    choices.push_back(
+        IfThen(Has(key, OneName(kOperatorPrefix, name)), Ref(dialect.Definition(name))));
+  }
+  return {{"properties",
+           {{key, Names(kOperatorPrefix, OperatorNames())}, {other_key, dialect.NotCounting()}}},
+          {"required", {key}},
+          {"allOf", choices}};
+}
+
+}  // namespace
+
+void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
+  DefineTensors(dialect, definitions);
+  for (const OperatorInfo* info : Operators()) DefineOperator(dialect, *info, definitions);
+  definitions[dialect.Definition("operator")] = {{"type", "object"},
+                                                 {"if", dialect.Present("Type")},
+                                                 {"then", OperatorByType(dialect, "Type", "type")},
+                                                 {"else", OperatorByType(dialect, "type", "Type")}};
+}
+
+}  // namespace dmlop

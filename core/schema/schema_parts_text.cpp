@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/schema/schema_parts.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+
+Json Ref(std::string_view definition) {
+  return {{"$ref", fmt::format("#/$defs/{}", definition)}};
+}
+
+Json ArrayOf(const Json& items) {
+  return {{"type", "array"}, {"items", items}};
+}
+
+Json ItemOrArray(const Json& item) {
+  return {{"if", {{"type", "array"}}}, {"then", {{"items", item}}}, {"else", item}};
+}
+
+Json Text() {
+  return {{"type", "string"}};
+}
+
+Json NotNull() {
+  return {{"not", {{"type", "null"}}}};
+}
+
+Json Integer(uint64_t minimum, uint64_t maximum) {
+  return {{"type", "integer"}, {"minimum", minimum}, {"maximum", maximum}};
+}
+
+Json Names(std::string_view prefix, std::span<const std::string_view> names) {
+  Json both = Json::array();
+  for (const std::string_view name : names) both.push_back(name);
+  for (const std::string_view name : names) {
+    if (!prefix.empty()) both.push_back(fmt::format("{}{}", prefix, name));
+  }
+  return {{"enum", both}};
+}
+
+Json OneName(std::string_view prefix, std::string_view name) {
+  return Names(prefix, std::span(&name, 1));
+}
+
+std::string AnyCase(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalpha(letter)) {
+      pattern += {'[', static_cast<char>(std::toupper(letter)),
+                  static_cast<char>(std::tolower(letter)), ']'};
+    } else {
+      pattern += c == '.' ? "\\." : std::string(1, c);
+    }
+  }
+  return pattern;
+}
+
+std::string HasExtension(std::span<const std::string_view> extensions) {
+  std::vector<std::string> patterns;
+  for (const std::string_view extension : extensions) patterns.push_back(AnyCase(extension));
+  return fmt::format("[^/]({})$", fmt::join(patterns, "|"));
+}
+
+Json Has(std::string_view name, const Json& schema) {
+  return {{"type", "object"}, {"properties", {{std::string(name), schema}}}, {"required", {name}}};
+}
+
+Json IfThen(const Json& condition, const Json& consequence) {
+  return {{"if", condition}, {"then", consequence}};
+}
+
+std::vector<DataType> ElementTypes() {
+  std::vector<DataType> types;
+  for (size_t i = 0; i < DataTypeNames().size(); ++i) {
+    const auto type = static_cast<DataType>(i);
+    if (ByteWidth(type) > 0) types.push_back(type);
+  }
+  return types;
+}
+
+std::vector<std::string_view> NamesOf(std::span<const DataType> types) {
+  std::vector<std::string_view> names;
+  for (const DataType type : types) names.push_back(Name(type));
+  return names;
+}
+
+std::string ValueDefinition(DataType type) {
+  return IsFloat(type) ? "number" : fmt::format("{}-value", Name(type));
+}
+
+void DefineValues(Json& definitions) {
+  definitions["uint32"] = Integer(0, std::numeric_limits<uint32_t>::max());
+  definitions["uint64"] = Integer(0, std::numeric_limits<uint64_t>::max());
+  const std::string named = fmt::format("^({}|-?{})$", AnyCase("nan"), AnyCase("inf"));
+  definitions["number"] = {{"type", {"number", "string"}}, {"pattern", named}};
+  constexpr double kRoundsToInfinity = 0x1.ffffffp127;  // the least number that does
+  definitions["float32"] = definitions["number"];
+  definitions["float32"]["exclusiveMinimum"] = -kRoundsToInfinity;
+  definitions["float32"]["exclusiveMaximum"] = kRoundsToInfinity;
+  definitions["data-type"] = Names(kDataTypePrefix, NamesOf(ElementTypes()));
+  definitions["file-name"] = {{"type", "string"}, {"pattern", "^[^\\u0000]+$"}};
+  for (const DataType type : ElementTypes()) {
+    VisitDataType(AllTypes(), type, [&]<typename T>() {
+      if constexpr (std::is_integral_v<T>) {
+        definitions[ValueDefinition(type)] = {{"type", "integer"},
+                                              {"minimum", std::numeric_limits<T>::min()},
+                                              {"maximum", std::numeric_limits<T>::max()}};
+      }
+    });
+  }
+}
+
+Json SchemaDialect::Object(const Json& properties, const Json& required) const {
+  Json object = {{"type", "object"}, {"properties", properties}};
+  if (!required.empty()) object["required"] = required;
+  if (!is_model()) object["additionalProperties"] = false;
+  return object;
+}
+
+Json SchemaDialect::Optional(const Json& schema) const {
+  if (is_model()) return schema;
+  return {{"anyOf", {schema, {{"type", "null"}}}}};
+}
+
+Json SchemaDialect::NotCounting() const {
+  return is_model() ? NotNull() : Json{{"type", "null"}};
+}
+
+std::string SchemaDialect::Definition(std::string_view name) const {
+  return fmt::format("{}{}", is_model() ? "model-" : "", name);
+}
+
+}  // namespace dmlop
