@@ -44,7 +44,8 @@ struct Row {
   Form form = Form::kPacked;
 };
 
-void Element(benchmark::State& state, const Row& row, int64_t bytes, int64_t columns) {
+void Element(benchmark::State& state, const Row& row, int64_t columns) {
+  const int64_t bytes = state.range(0);
   const int64_t count = bytes / static_cast<int64_t>(ByteWidth(row.output));
   const Dims sizes = {count / columns, columns};
   ElementWiseCall call;
@@ -68,11 +69,14 @@ void Element(benchmark::State& state, const Row& row, int64_t bytes, int64_t col
   state.SetBytesProcessed(state.iterations() * moved);
 }
 
+constexpr int64_t kSmall = 1 << 18;  // a cache holds it
 constexpr int64_t kLarge = 1 << 28;
 
-#define DMLOP_ELEMENT(name, ...)                                      \
-  BENCHMARK_CAPTURE(Element, name, Row{__VA_ARGS__}, kLarge, 1 << 12) \
-      ->MeasureProcessCPUTime()                                       \
+#define DMLOP_ELEMENT(name, columns, ...)                     \
+  BENCHMARK_CAPTURE(Element, name, Row{__VA_ARGS__}, columns) \
+      ->Arg(kSmall)                                           \
+      ->Arg(kLarge)                                           \
+      ->MeasureProcessCPUTime()                               \
       ->UseRealTime()
 
 void CopyLimit(benchmark::State& state) {
@@ -82,38 +86,33 @@ void CopyLimit(benchmark::State& state) {
 }
 BENCHMARK(CopyLimit)->MeasureProcessCPUTime()->UseRealTime();
 
-DMLOP_ELEMENT(ABS, kAbs, {kFloat32}, kFloat32);
-DMLOP_ELEMENT(ADD, kAdd, {kFloat32, kFloat32}, kFloat32);
-DMLOP_ELEMENT(MULTIPLY, kMultiply, {kFloat32, kFloat32}, kFloat32);
-DMLOP_ELEMENT(MAX, kMax, {kFloat32, kFloat32}, kFloat32);
-DMLOP_ELEMENT(CLIP, kClip, {kFloat32}, kFloat32);
-DMLOP_ELEMENT(RELU, kRelu, {kFloat32}, kFloat32);
-DMLOP_ELEMENT(LINEAR, kLinear, {kFloat32}, kFloat32);
-DMLOP_ELEMENT(SOFTSIGN, kSoftsign, {kFloat32}, kFloat32);
-DMLOP_ELEMENT(IF, kIf, {kFloat32, kFloat32, kUint8}, kFloat32);
-DMLOP_ELEMENT(LESS_THAN, kLessThan, {kFloat32, kFloat32}, kUint32);
-DMLOP_ELEMENT(BIT_AND, kBitAnd, {kUint32, kUint32}, kUint32);
-DMLOP_ELEMENT(CAST_FLOAT16, kCast, {kFloat32}, kFloat16);
-DMLOP_ELEMENT(CAST_FROM_FLOAT16, kCast, {kFloat16}, kFloat32);
-DMLOP_ELEMENT(CAST_FROM_UINT8, kCast, {kUint8}, kFloat32);
-DMLOP_ELEMENT(CAST_TO_INT32, kCast, {kFloat32}, kInt32);
-DMLOP_ELEMENT(ADD_Scalar, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kScalar);
-DMLOP_ELEMENT(ADD_Row, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow);
-DMLOP_ELEMENT(ADD_Column, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kColumn);
-DMLOP_ELEMENT(ADD_Transposed, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kTransposed);
-DMLOP_ELEMENT(ADD_FLOAT16, kAdd, {kFloat16, kFloat16}, kFloat16);
-DMLOP_ELEMENT(ADD_FLOAT16_Row, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kRow);
-DMLOP_ELEMENT(ADD_FLOAT16_Column, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kColumn);
-DMLOP_ELEMENT(ADD_INT8, kAdd, {kInt8, kInt8}, kInt8);
-DMLOP_ELEMENT(ADD_INT8_Row, kAdd, {kInt8, kInt8}, kInt8, Form::kRow);
-BENCHMARK_CAPTURE(Element, ADD_NarrowRow, Row{kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow},
-                  kLarge, 64)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(Element, ADD_Nine, Row{kAdd, {kFloat32, kFloat32}, kFloat32}, 36, 9)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
-BENCHMARK_CAPTURE(Element, LINEAR_Nine, Row{kLinear, {kFloat16}, kFloat16}, 18, 9)->UseRealTime();
+DMLOP_ELEMENT(ABS, 1 << 12, kAbs, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(ADD, 1 << 12, kAdd, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(MULTIPLY, 1 << 12, kMultiply, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(MAX, 1 << 12, kMax, {kFloat32, kFloat32}, kFloat32);
+DMLOP_ELEMENT(CLIP, 1 << 12, kClip, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(RELU, 1 << 12, kRelu, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(HARD_SWISH, 1 << 12, kHardSwish, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(SOFTSIGN, 1 << 12, kSoftsign, {kFloat32}, kFloat32);
+DMLOP_ELEMENT(IF, 1 << 12, kIf, {kFloat32, kFloat32, kUint8}, kFloat32);
+DMLOP_ELEMENT(LESS_THAN, 1 << 12, kLessThan, {kFloat32, kFloat32}, kUint32);
+DMLOP_ELEMENT(BIT_AND, 1 << 12, kBitAnd, {kUint32, kUint32}, kUint32);
+DMLOP_ELEMENT(CAST_FLOAT16, 1 << 12, kCast, {kFloat32}, kFloat16);
+DMLOP_ELEMENT(CAST_FROM_FLOAT16, 1 << 12, kCast, {kFloat16}, kFloat32);
+DMLOP_ELEMENT(CAST_FROM_UINT8, 1 << 12, kCast, {kUint8}, kFloat32);
+DMLOP_ELEMENT(CAST_TO_INT32, 1 << 12, kCast, {kFloat32}, kInt32);
+DMLOP_ELEMENT(ADD_Scalar, 1 << 12, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kScalar);
+DMLOP_ELEMENT(ADD_Row, 1 << 12, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow);
+DMLOP_ELEMENT(ADD_Column, 1 << 12, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kColumn);
+DMLOP_ELEMENT(ADD_Transposed, 1 << 12, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kTransposed);
+DMLOP_ELEMENT(ADD_FLOAT16, 1 << 12, kAdd, {kFloat16, kFloat16}, kFloat16);
+DMLOP_ELEMENT(ADD_FLOAT16_Row, 1 << 12, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kRow);
+DMLOP_ELEMENT(ADD_FLOAT16_Column, 1 << 12, kAdd, {kFloat16, kFloat16}, kFloat16, Form::kColumn);
+DMLOP_ELEMENT(ADD_INT8, 1 << 12, kAdd, {kInt8, kInt8}, kInt8);
+DMLOP_ELEMENT(ADD_INT8_Row, 1 << 12, kAdd, {kInt8, kInt8}, kInt8, Form::kRow);
+DMLOP_ELEMENT(ADD_NarrowRow, 64, kAdd, {kFloat32, kFloat32}, kFloat32, Form::kRow);
+BENCHMARK_CAPTURE(Element, ADD, Row{kAdd, {kFloat32, kFloat32}, kFloat32}, 9)->Arg(36);
+BENCHMARK_CAPTURE(Element, HARD_SWISH, Row{kHardSwish, {kFloat16}, kFloat16}, 9)->Arg(18);
 
 }  // namespace
 }  // namespace dmlop

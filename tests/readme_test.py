@@ -61,7 +61,7 @@ class ExamplesTest(ProgramTest):
         for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S):
             if kind == "console":
                 found += [(c, shown) for c, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
-            else:
+            elif kind == "sh":
                 found += [(line, "") for line in block.splitlines()]
         return [(re.sub(r"\s+# .*", "", command), shown.strip()) for command, shown in found]
 

@@ -12,7 +12,9 @@ namespace dmlop {
 // x, y and z are elements of the inputs, p, q and r the numbers of ElementParameters. Maxima,
 // minima, shifts and divisions by zero are those of the reference pages.
 enum class ElementWiseFunction : uint8_t {
-  kCast,  // x in the type of the output; its bits where that is the same
+  // x in the type of the output; its bits where that is the same. With ScaleBias also IDENTITY and
+  // LINEAR.
+  kCast,
   // One input.
   kAbs,
   kNegate,
@@ -73,7 +75,6 @@ enum class ElementWiseFunction : uint8_t {
   kParameterizedRelu,  // y: the slope
   kThresholdedRelu,    // p: Alpha
   kReluGrad,           // y: the gradient
-  kLinear,             // p: Alpha, q: Beta
   kShrink,             // p: Bias, q: Threshold
   kHardSigmoid,        // p: Alpha, q: Beta
   kHardSwish,          // p: Alpha, q: Beta

@@ -31,7 +31,7 @@ const Form kForms[] = {
     {{kAdd}, {kUint8, kUint8}, kUint8},
     {{kMultiply}, {kInt8, kInt8}, kInt8},
     {{kMax}, {kFloat16, kFloat16}, kFloat16},
-    {{kLinear, {{0.3, -0.7, 0}, {}}}, {kFloat32}, kFloat32},
+    {{kHardSwish, {{0.25, 0.5}, {}}}, {kFloat32}, kFloat32},
     {{kFloor, {}, ScaleBias{0.1f, 3.0f}}, {kFloat16}, kFloat16},
     {{kAbs, {}, ScaleBias{3.0f, 1.0f}}, {kInt16}, kInt16},
     {{kLessThan}, {kFloat32, kFloat32}, kUint8},

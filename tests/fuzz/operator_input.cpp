@@ -254,8 +254,8 @@ OperatorDesc ReadDesc(FuzzedDataProvider& data) {
 }
 
 OperatorCall ReadCall(OperatorDesc desc, FuzzedDataProvider& data) {
-  OperatorCall call;
-  for (const MutableTensorSlot& slot : TensorSlots(desc)) {
+  OperatorCall call{std::move(desc), {}, {}};
+  for (const MutableTensorSlot& slot : TensorSlots(call.desc)) {
     const int64_t offset = data.ConsumeIntegralInRange<int64_t>(0, 9);
     TestTensor tensor(*slot.desc->data_type, LayoutOf(*slot.desc), offset);
     if (slot.role() == TensorRole::kOutput) {
@@ -270,7 +270,6 @@ OperatorCall ReadCall(OperatorDesc desc, FuzzedDataProvider& data) {
     }
     call.inputs.push_back(std::move(tensor));
   }
-  call.desc = std::move(desc);
   return call;
 }
 

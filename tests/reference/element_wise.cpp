@@ -243,8 +243,6 @@ uint64_t ElementOfFloats(ElementWiseFunction function, const FloatCall& c) {
       return a >= 0 ? c.Value(a) : c.Value(c.E(1) * c.E(0), b * a);
     case kThresholdedRelu:
       return c.Value(a > c.p(0) ? a : 0);
-    case kLinear:
-      return c.Value(Affine(c.P(0), c.E(0), c.P(1)), Affine(c.p(0), a, c.p(1)));
     case kMultiplyAdd:
       return c.Value(Affine(c.P(0), c.E(0), c.E(1)), Affine(c.p(0), a, b));
     case kShrink:

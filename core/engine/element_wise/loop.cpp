@@ -6,10 +6,12 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/tile_shape.h"
+#include "core/engine/copy/tile_slices.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/nibbles.h"
 #include "core/engine/element_wise/plan.h"
 #include "core/engine/element_wise/row_pipeline.h"
+#include "core/kernels/simd/prefetch.h"
 
 namespace dmlop {
 namespace {
@@ -37,8 +39,10 @@ class ElementLoop {
                   Worker worker(*this);
                   Dims place = IndexOf(grid.sizes, begin);
                   Walk<kElementOperands> walk(grid, begin);
+                  Walk<kElementOperands> next = walk;
                   for (int64_t i = begin; i < end; ++i, walk.Next(), Advance(grid.sizes, place)) {
-                    worker.WorkOnBox(place, walk.offsets());
+                    if (i + 1 < end) next.Next();
+                    worker.WorkOnBox(place, walk.offsets(), next.offsets());
                   }
                   if (plan_.streams) FlushStreams();
                 });
@@ -68,11 +72,14 @@ class ElementLoop {
    public:
     explicit Worker(const ElementLoop& loop) : loop_(loop), plan_(loop.plan_) {}
 
-    void WorkOnBox(const Dims& place, const Offsets& offsets) {
+    // `next` is where the next box is; of the last one, its own place.
+    void WorkOnBox(const Dims& place, const Offsets& offsets, const Offsets& next) {
       SetShape(place);
       Offsets at = offsets;
       for (size_t k = 1; k <= loop_.input_count_; ++k) {
-        if (plan_.kinds[k] == RowKind::kPacked) Pack(k, loop_.Address(k, offsets[k]));
+        if (plan_.kinds[k] == RowKind::kPacked) {
+          Pack(k, loop_.Address(k, offsets[k]), loop_.Address(k, next[k]));
+        }
       }
       Walk<kElementOperands> walk(rows_, 0);
       for (int64_t row = 0; row < row_count_; ++row, walk.Next()) {
@@ -117,10 +124,16 @@ class ElementLoop {
     }
 
     // The same elements as in the box before are there already.
-    void Pack(size_t k, const std::byte* from) {
+    void Pack(size_t k, const std::byte* from, const std::byte* next) {
       if (packed_from_[k] == from) return;
       packed_from_[k] = from;
-      Move(k, packed_[k], from);
+      const TileMove& move = moves_[k];
+      if (move.tile.from_outer_stride == 1 &&
+          move.tile.outer_count * loop_.widths_[k] >= kLineBytes) {
+        MoveSlices(k, packed_[k], from, next - from);
+      } else {
+        Move(k, packed_[k], from);
+      }
     }
 
     void Unpack(std::byte* to) { Move(0, to, packed_[0]); }
@@ -130,6 +143,25 @@ class ElementLoop {
       const CopyTileFunction copy = CopyTileFor(static_cast<size_t>(width));
       ForEachTile(moves_[k], [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
         copy(tile, to + to_offset * width, from + from_offset * width);
+      });
+    }
+
+    // Lines of the input are in so many places that the processor does not guess where the next
+    // ones are. A few slices of a tile ahead, in this box or in the next one, are asked for.
+    void MoveSlices(size_t k, std::byte* to, const std::byte* from, int64_t distance) const {
+      constexpr int64_t kAhead = 3;
+      const int64_t width = loop_.widths_[k];
+      const CopyTileFunction copy = CopyTileFor(static_cast<size_t>(width));
+      ForEachTile(moves_[k], [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
+        const TileSlices slices(tile, width);
+        std::byte* const tile_to = to + to_offset * width;
+        const std::byte* const tile_from = from + from_offset * width;
+        for (int64_t i = 0; i < slices.count(); ++i) {
+          const int64_t later = i + kAhead;
+          slices.Prefetch(later % slices.count(),
+                          later < slices.count() ? tile_from : tile_from + distance);
+          copy(slices.Slice(i), tile_to + slices.to_offset(i), tile_from + slices.from_offset(i));
+        }
       });
     }
 

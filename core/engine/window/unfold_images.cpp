@@ -97,7 +97,8 @@ class Images {
   void PlanTaps() {
     for (int64_t tap = 0; tap < row_.window; ++tap) {
       const int64_t rest = tap * row_.dilation % row_.stride;
-      const size_t phase = std::find(phases_.begin(), phases_.end(), rest) - phases_.begin();
+      const size_t phase =
+          static_cast<size_t>(std::find(phases_.begin(), phases_.end(), rest) - phases_.begin());
       if (phase == phases_.size()) phases_.push_back(rest);
       row_taps_.push_back({phase, tap * row_.dilation / row_.stride});
     }
@@ -166,7 +167,7 @@ class ImageLoop {
   static constexpr int64_t kCapacity = StreamBuffer::kMaxCapacity;
 
   struct Thread {
-    explicit Thread(int64_t bytes) : images(std::make_unique<std::byte[]>(bytes)) {}
+    explicit Thread(int64_t bytes) : images(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes))) {}
 
     std::unique_ptr<std::byte[]> images;  // zeros at first
     int64_t box = kZeros;                 // whose images they are, and whose padding they have

@@ -27,13 +27,6 @@ HWY_INLINE hn::Vec<D> Number(D d, const ElementParameters& parameters, size_t in
   return hn::Set(d, static_cast<hn::TFromD<D> >(parameters.numbers[index]));
 }
 
-struct LinearOf {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
-    return ToOdd(d, ExactSumOf(hn::Mul(Number(d, parameters, 0), x), Number(d, parameters, 1)));
-  }
-};
-
 struct MultiplyAddOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V y) const {
@@ -91,10 +84,16 @@ HWY_INLINE V ClampToOne(D d, V x) {
   return MaxOf(d, MinOf(d, x, hn::Set(d, 1.0)), hn::Zero(d));
 }
 
+// Alpha * x + Beta.
+template <class D, class V>
+HWY_INLINE V OddLinear(D d, const ElementParameters& parameters, V x) {
+  return ToOdd(d, ExactSumOf(hn::Mul(Number(d, parameters, 0), x), Number(d, parameters, 1)));
+}
+
 struct HardSigmoidOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
-    return ClampToOne(d, LinearOf()(d, parameters, x));
+    return ClampToOne(d, OddLinear(d, parameters, x));
   }
 };
 
@@ -104,7 +103,7 @@ struct HardSwishOf {
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
     const V product = hn::Mul(Number(d, parameters, 0), x);
     const V beta = Number(d, parameters, 1);
-    const V linear = ToOdd(d, ExactSumOf(product, beta));
+    const V linear = OddLinear(d, parameters, x);
     const V plain = hn::Mul(x, ClampToOne(d, linear));
     const Sum<V> parts = Halves<26>(d, product);
     const V exact = OddSumOf(d, hn::Mul(x, parts.head), hn::Mul(x, beta), hn::Mul(x, parts.tail));
@@ -201,7 +200,6 @@ constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
 
 std::span<const ElementWiseRow> AffineTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Wide<LinearOf, 1>(kLinear),
       Wide<MultiplyAddOf, 2>(kMultiplyAdd),
       Wide<MeanOf, 2>(kMean),
       Wide<DifferenceSquareOf, 2>(kDifferenceSquare),

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/kernels/element_wise/convert.h"
+#include "core/kernels/element_wise/halves-inl.h"
 #include "core/kernels/element_wise/odd-inl.h"
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/reduce/round_results-inl.h"
@@ -185,36 +186,6 @@ HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte*
     StoreElements(LoadFloats(d, halves + i), to + i * 4);
   }
 }
-
-struct FloatsToHalves {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const hn::Rebind<float, D> df;
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-    const hn::Rebind<uint32_t, D> du;
-    const auto bits = hn::BitCast(du, x);
-    const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000));
-    const V magnitude = hn::Abs(x);
-    // A subnormal result is in the last bits of 0.5 and it.
-    const auto subnormal =
-        hn::Sub(hn::BitCast(du, hn::Add(magnitude, hn::Set(df, 0.5f))), hn::Set(du, 0x3F000000));
-    // Any other is rounded in place, and a carry moves on into the exponent.
-    const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(du, 1));
-    const auto rounded = hn::Add(hn::Add(hn::BitCast(du, magnitude), odd), hn::Set(du, 0xC8000FFF));
-    const auto is_small = hn::RebindMask(du, hn::Lt(magnitude, hn::Set(df, 0x1p-14f)));
-    const auto finite = hn::IfThenElse(is_small, subnormal, hn::ShiftRight<13>(rounded));
-    const auto is_large = hn::RebindMask(du, hn::Ge(magnitude, hn::Set(df, 65520.0f)));
-    const auto number = hn::Or(hn::IfThenElse(is_large, hn::Set(du, 0x7C00), finite), sign);
-    const auto is_nan = hn::RebindMask(du, hn::IsNaN(x));
-    return hn::TruncateTo(d, hn::IfThenElse(is_nan, hn::Set(du, 0x7E00), number));
-#else
-    const hn::Rebind<hwy::float16_t, D> dh;
-    const hn::Rebind<uint32_t, D> du;
-    const V nan = hn::BitCast(df, hn::Set(du, 0x7FC00000));
-    return hn::BitCast(d, hn::DemoteTo(dh, hn::IfThenElse(hn::IsNaN(x), nan, x)));
-#endif
-  }
-};
 
 // Truncated. Highway's portable form takes some numbers above -2^31 for less.
 template <class D, class V>

@@ -14,7 +14,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/kernels/element_wise/halves-inl.h"
 #include "core/kernels/element_wise/row.h"
+#include "core/kernels/simd/widen-inl.h"
 #include "core/tensor/visit_data_type.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -58,6 +60,27 @@ HWY_ATTR void ComputeRow(const ElementParameters& parameters, int64_t count, std
   ComputeVectors<F, T>(std::make_index_sequence<kInputs>(), parameters, count, to, from);
 }
 
+// A function of FLOAT32 that is computed with FLOAT16, without a buffer between.
+template <class F, size_t... kInput>
+HWY_INLINE void ComputeHalves(std::index_sequence<kInput...>, const ElementParameters& parameters,
+                              int64_t count, std::byte* to, const std::byte* const* from) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<uint16_t, decltype(d)> d_half;
+  const ElementParameters own = parameters;
+  const Half* const own_from[] = {reinterpret_cast<const Half*>(from[kInput])...};
+  uint16_t* const results = reinterpret_cast<uint16_t*>(to);
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
+    const auto y = F()(d, own, LoadFloats(d, own_from[kInput] + i)...);
+    hn::StoreU(FloatsToHalves()(d_half, y), d_half, results + i);
+  }
+}
+
+template <class F, size_t kInputs>
+HWY_ATTR void ComputeHalfRow(const ElementParameters& parameters, int64_t count, std::byte* to,
+                             const std::byte* const* from) {
+  ComputeHalves<F>(std::make_index_sequence<kInputs>(), parameters, count, to, from);
+}
+
 // A function of elements for which there are no vectors: F()(elements of T...) of the same type.
 template <class F, typename T>
 HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::byte* to,
@@ -76,6 +99,13 @@ template <class F, typename T, size_t kInputs>
 constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {kDataTypeOf<T>}) {
   constexpr DataType kType = kDataTypeOf<T>;
   return {function, types, kType, kType, kType, ComputeRow<F, T, kInputs>};
+}
+
+// For functions that commute with rounding, or are computed before anything else is.
+template <class F, size_t kInputs>
+constexpr ElementWiseRow HalfRow(ElementWiseFunction function) {
+  constexpr DataType kHalf = DataType::kFloat16;
+  return {function, {kHalf}, kHalf, kHalf, kHalf, ComputeHalfRow<F, kInputs>};
 }
 
 // A vector of ones and zeros.

@@ -80,8 +80,8 @@ constexpr ElementWiseRow Gradient(ElementWiseFunction function,
 }
 
 template <class F>
-constexpr ElementWiseRow OfFloats(ElementWiseFunction function) {
-  ElementWiseRow row = Row<F, float, 1>(function, kFloats);
+constexpr ElementWiseRow Commuting(ElementWiseFunction function) {
+  ElementWiseRow row = HalfRow<F, 1>(function);
   row.commutes_with_rounding = true;
   return row;
 }
@@ -92,7 +92,8 @@ std::span<const ElementWiseRow> SelectionTable() {
       Row<SelectedOf, uint16_t, 3>(kIf, {kInt16, kUint16, kFloat16}),
       Row<SelectedOf, uint32_t, 3>(kIf, {kInt32, kUint32, kFloat32}),
       Row<SelectedOf, uint64_t, 3>(kIf, {kInt64, kUint64, kFloat64}),
-      OfFloats<ClippedOf>(kClip),
+      Row<ClippedOf, float, 1>(kClip),
+      Commuting<ClippedOf>(kClip),
       Row<ClippedOf, int8_t, 1>(kClip),
       Row<ClippedOf, uint8_t, 1>(kClip),
       Row<ClippedOf, int16_t, 1>(kClip),
@@ -101,7 +102,8 @@ std::span<const ElementWiseRow> SelectionTable() {
       Row<ClippedOf, uint32_t, 1>(kClip),
       Row<ClippedOf, int64_t, 1>(kClip),
       Row<ClippedOf, uint64_t, 1>(kClip),
-      OfFloats<ClippedBelowOf>(kThreshold),
+      Row<ClippedBelowOf, float, 1>(kThreshold),
+      Commuting<ClippedBelowOf>(kThreshold),
       Row<ClippedBelowOf, int8_t, 1>(kThreshold),
       Row<ClippedBelowOf, uint8_t, 1>(kThreshold),
       Row<ClippedBelowOf, int16_t, 1>(kThreshold),

@@ -161,7 +161,8 @@ constexpr ElementWiseRow Predicate(ElementWiseFunction function) {
 
 std::span<const ElementWiseRow> UnaryTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Commuting(Row<MagnitudeOf, float, 1>(kAbs, kFloats)),
+      Row<MagnitudeOf, float, 1>(kAbs),
+      Commuting(HalfRow<MagnitudeOf, 1>(kAbs)),
       Row<MagnitudeOf, int8_t, 1>(kAbs),
       Row<MagnitudeOf, int16_t, 1>(kAbs),
       Row<MagnitudeOf, int32_t, 1>(kAbs),
@@ -189,7 +190,8 @@ std::span<const ElementWiseRow> UnaryTable() {
       Row<RootOf, double, 1>(kSqrt, {kFloat16}),
       Row<ReciprocalOf, float, 1>(kRecip),
       Row<ReciprocalOf, double, 1>(kRecip, {kFloat16}),
-      Row<PositivePartOf, float, 1>(kRelu, kFloats),
+      Row<PositivePartOf, float, 1>(kRelu),
+      HalfRow<PositivePartOf, 1>(kRelu),
       Row<PositivePartOf, int8_t, 1>(kRelu),
       Row<PositivePartOf, int16_t, 1>(kRelu),
       Row<PositivePartOf, int32_t, 1>(kRelu),
