@@ -177,7 +177,7 @@ class Batch {
                   for (int64_t i = first; i < past; ++i) begin_one(static_cast<size_t>(i));
                 });
     for (size_t i = 0; i < lines.size(); ++i) {
-      if (large[i] && i <= last) run(i, std::move(large[i]));
+      if (i <= last && large[i]) run(i, std::move(large[i]));
     }
     Publish(written);
     for (size_t i = 0; i < lines.size(); ++i) {

@@ -188,7 +188,7 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
     DataType type;
   };
   std::array<std::optional<First>, kTypeVariables> firsts;
-  const auto check = [&](const Field& field, const std::string& name, std::string pointer,
+  const auto check = [&](const Field& field, const std::string& name, const std::string& pointer,
                          DataType type) {
     auto& first = firsts[static_cast<size_t>(field.type)];
     if (!first) {

@@ -12,6 +12,13 @@ namespace {
 template <typename T>
 constexpr int64_t kMostUntracked = std::is_same_v<T, float> ? int64_t{1} << 26 : int64_t{1} << 32;
 
+template <typename Accumulators>
+void ReduceInOrder(const ReductionCall& call, const ConstTensorView& input,
+                   const TensorView& output, const std::vector<int64_t>& groups) {
+  ReduceAgainWith<Accumulators>(call, input, output, groups,
+                                TraitsOf<Accumulators>(/*any_order=*/false));
+}
+
 // By vectors; where that does not decide the rounding, by vectors that track their rounding errors,
 // which decides all ties; at last in orders that the layout does not change.
 template <typename T>
@@ -30,13 +37,10 @@ void ReduceFloats(const ReductionCall& call, const ConstTensorView& input,
     if (!unresolved.empty()) unresolved = run(/*tracked=*/true, &unresolved);
   }
   if (unresolved.empty()) return;
-  const auto again = [&]<typename A>() {
-    ReduceAgainWith<A>(call, input, output, unresolved, TraitsOf<A>(/*any_order=*/false));
-  };
   if (plan.group_size <= ShortProductAccumulators<T>::kMaxElements) {
-    again.template operator()<ShortProductAccumulators<T>>();
+    ReduceInOrder<ShortProductAccumulators<T>>(call, input, output, unresolved);
   } else {
-    again.template operator()<OrderedProductAccumulators<T>>();
+    ReduceInOrder<OrderedProductAccumulators<T>>(call, input, output, unresolved);
   }
 }
 
