@@ -90,8 +90,8 @@ TEST(Api, FieldsAreThoseOfDirectMl) {
     ASSERT_NE(found, api.end()) << info->name;
     std::vector<ApiField> fields;
     for (const Field* field : info->fields) {
-      fields.push_back({std::string(field->name), KindOf(*field),
-                        field->optional ? "optional" : "required"});
+      fields.push_back(
+          {std::string(field->name), KindOf(*field), field->optional ? "optional" : "required"});
     }
     EXPECT_EQ(fields, found->second) << info->name;
   }

@@ -167,7 +167,8 @@ class ImageLoop {
   static constexpr int64_t kCapacity = StreamBuffer::kMaxCapacity;
 
   struct Thread {
-    explicit Thread(int64_t bytes) : images(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes))) {}
+    explicit Thread(int64_t bytes)
+        : images(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes))) {}
 
     std::unique_ptr<std::byte[]> images;  // zeros at first
     int64_t box = kZeros;                 // whose images they are, and whose padding they have
