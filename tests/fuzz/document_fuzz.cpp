@@ -135,7 +135,7 @@ void CheckModel(const ModelDocument& model, Diagnostics& diagnostics) {
   RunSmall(model, resources, bound, diagnostics);
 }
 
-void Check(const std::string& text) {
+void CheckInput(const std::string& text) {
   const auto levels = FeatureLevels();
   const FeatureLevel level = levels[levels.size() - 1 - text.size() % levels.size()];
   Diagnostics diagnostics;
@@ -154,7 +154,7 @@ void Check(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    dmlop::Check({reinterpret_cast<const char*>(data), size});
+    dmlop::CheckInput({reinterpret_cast<const char*>(data), size});
   } catch (const dmlop::Error&) {
     // How the program refuses what it is given.
   }

@@ -90,7 +90,7 @@ void CheckFit(const LoadedTensor& tensor, size_t overlapping) {
   });
 }
 
-void Check(Bytes input) {
+void CheckInput(Bytes input) {
   const FileBytes memory(input, input.size() % 16);
   const Bytes file = memory.bytes();
   NpyHeaderSize(file, "fuzz.npy");
@@ -106,7 +106,7 @@ void Check(Bytes input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    dmlop::Check({reinterpret_cast<const std::byte*>(data), size});
+    dmlop::CheckInput({reinterpret_cast<const std::byte*>(data), size});
   } catch (const dmlop::Error&) {
     // How the program refuses what it is given.
   }

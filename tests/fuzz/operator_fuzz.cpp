@@ -29,7 +29,7 @@ bool IsSmall(const OperatorDesc& desc) {
   });
 }
 
-void Check(FuzzedDataProvider& data) {
+void CheckInput(FuzzedDataProvider& data) {
   const std::vector<std::string_view> isas = SupportedIsas();
   SelectIsa(isas[data.ConsumeIntegralInRange<size_t>(0, isas.size() - 1)]);
   SetThreadCount(data.ConsumeIntegralInRange<int>(1, 8));
@@ -51,6 +51,6 @@ void Check(FuzzedDataProvider& data) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider provider(data, size);
-  dmlop::Check(provider);
+  dmlop::CheckInput(provider);
   return 0;
 }
