@@ -40,7 +40,8 @@ RowSteps StepsTo(DataType type, DataType stored) {
 }  // namespace
 
 void RowSteps::ConvertTo(DataType type) {
-  for (const ConversionStep& step : ConversionFor(type_, type).steps()) {
+  const Conversion conversion = ConversionFor(type_, type);
+  for (const ConversionStep& step : conversion.steps()) {
     steps_[count_++] = {step.compute, nullptr};
     widest_ = std::max(widest_, BytesOf(step.type));
   }
