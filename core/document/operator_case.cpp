@@ -208,7 +208,7 @@ bool OperatorCase::KnowsTensors(FeatureLevel level) const {
 bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
   if (!diagnostics.has_errors()) {
     try {
-      if (usage_fault_) throw *usage_fault_;
+      if (usage_fault_) throw Error(*usage_fault_);
       RequireBoundInputs(/*only_incomplete=*/true);
     } catch (const Error&) {
       if (KnowsTensors(level)) throw;  // else the document is to blame
@@ -220,7 +220,7 @@ bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
     if (diagnostics.has_errors()) return false;  // the document's own faults come first
     throw;
   }
-  if (usage_fault_ && !diagnostics.has_errors()) throw *usage_fault_;
+  if (usage_fault_ && !diagnostics.has_errors()) throw Error(*usage_fault_);
   return !diagnostics.has_errors();
 }
 

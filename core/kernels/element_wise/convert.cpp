@@ -187,11 +187,11 @@ HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte*
   }
 }
 
-// Truncated. Highway's portable form takes some numbers above -2^31 for less.
+// Truncated. Highway's portable forms take fractions just above -2^31 for less.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> DoublesInsideInt32(D d, V x) {
-#if HWY_TARGET == HWY_SCALAR
-  return hn::Set(d, static_cast<int32_t>(x.raw));
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  return hn::DemoteTo(d, hn::Trunc(x));
 #else
   return hn::DemoteTo(d, x);
 #endif
