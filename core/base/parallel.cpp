@@ -148,9 +148,9 @@ void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& b
   // Ranges are large, so those of a loop that is watched are gone through in steps.
   FindWork(bytes);
   const int64_t step = std::max(grain, count / (bytes / kStepBytes + 1));
-  const auto done_at = [&](int64_t turn) {
+  const auto done_at = [&](int64_t iteration) {
     return static_cast<int64_t>(static_cast<double>(bytes) / static_cast<double>(count) *
-                                static_cast<double>(turn));
+                                static_cast<double>(iteration));
   };
   RunRanges(count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += step) {

@@ -9,8 +9,8 @@
 
 namespace dmlop {
 
-// Calls body(offsets, count) for the runs that make up the turns [begin, end) of `nest`, whose rank
-// is at least 1; `offsets` are those of a run's first element, one for each operand.
+// Calls body(offsets, count) for the runs that make up the iterations [begin, end) of `nest`, whose
+// rank is at least 1; `offsets` are those of a run's first element, one for each operand.
 template <size_t kOperands, typename Body>
 void ForEachRun(const LoopNest<kOperands>& nest, int64_t begin, int64_t end, Body&& body) {
   const int64_t row_size = nest.sizes.back();
@@ -29,7 +29,7 @@ void ForEachRun(const LoopNest<kOperands>& nest, int64_t begin, int64_t end, Bod
   }
 }
 
-// Gives a nest of rank 0, which has one turn, a loop for it.
+// Gives a nest of rank 0, which has one iteration, a loop for it.
 template <size_t kOperands>
 LoopNest<kOperands> WithARow(LoopNest<kOperands> nest) {
   if (nest.rank() == 0) nest.Push(1, {});

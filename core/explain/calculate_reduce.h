@@ -20,7 +20,7 @@ Calculation ExplainIntegers(ReduceFunction function, const Group& group,
                             const ElementBytes& result);
 
 // ARGMAX, ARGMIN, MAX and MIN.
-Calculation ExplainExtreme(ReduceFunction function, const Group& group);
+Calculation ExplainMinMax(ReduceFunction function, const Group& group);
 
 // Products longer than this, or with as many binary places, are not written out.
 inline constexpr int64_t kMaxProductBits = 1 << 15;

@@ -118,7 +118,7 @@ Calculation ExplainReduce(ReduceFunction function, const Group& group, const Ele
     case ReduceFunction::kArgMin:
     case ReduceFunction::kMax:
     case ReduceFunction::kMin:
-      return ExplainExtreme(function, group);
+      return ExplainMinMax(function, group);
     default:
       return IsFloat(group.view.type) ? ExplainFloats(function, group, result)
                                       : ExplainIntegers(function, group, result);

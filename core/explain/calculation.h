@@ -25,7 +25,7 @@ enum class ValueRule {
   kInfinity,     // an element that is infinite
   kZeroSign,     // a zero whose sign the elements decide
   kModulo,       // an integer modulo 2^width
-  kExtreme,      // MIN, MAX, ARGMIN, ARGMAX: one element wins
+  kMinMax,       // MIN, MAX, ARGMIN, ARGMAX: one element wins
   kFirst,        // the first of several equal ones
   kOnlyNan,      // all elements are NaN
   kTruncated,    // an integer from a binary64 number, toward zero

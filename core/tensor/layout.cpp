@@ -128,24 +128,24 @@ bool HasOverlap(const Layout& layout) {
   std::sort(dims.begin(), dims.end(),
             [](const StridedDim& a, const StridedDim& b) { return a.stride < b.stride; });
   // A stride beyond what all smaller ones reach keeps its elements apart; only the dimensions up to
-  // the last that does not are in doubt.
+  // the last that does not may overlap.
   int64_t span = 0;
-  int64_t doubtful_span = 0;
-  int64_t doubtful_count = 1;
+  int64_t overlapping_span = 0;
+  int64_t overlapping_count = 1;
   int64_t count = 1;
-  size_t doubtful = 0;
+  size_t overlapping = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool apart = dims[i].stride > span;
     span += (dims[i].size - 1) * dims[i].stride;
     count *= dims[i].size;
     if (apart) continue;
-    doubtful = i + 1;
-    doubtful_span = span;
-    doubtful_count = count;
+    overlapping = i + 1;
+    overlapping_span = span;
+    overlapping_count = count;
   }
-  dims.resize(doubtful);
+  dims.resize(overlapping);
   if (dims.empty()) return false;
-  if (doubtful_count > doubtful_span + 1) return true;  // more elements than places
+  if (overlapping_count > overlapping_span + 1) return true;  // more elements than places
   std::reverse(dims.begin(), dims.end());
   const std::optional<bool> found = OverlapSearch(dims).Run();
   return found ? *found : MarksAnOffsetTwice(dims);

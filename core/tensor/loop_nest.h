@@ -28,7 +28,7 @@ struct LoopNest {
   }
 };
 
-// Drops loops of one turn and fuses neighbours that every operand walks as one.
+// Drops loops of one iteration and fuses neighbours that every operand walks as one.
 template <size_t kOperands>
 LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
   LoopNest<kOperands> merged;

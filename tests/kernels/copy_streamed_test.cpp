@@ -192,7 +192,7 @@ const UnfoldCase kStreamedUnfolds[] = {
      {1, 2},
      {1, 2},
      {15, 16}},
-    // Larger than the buffer that small planes are composed in.
+    // Larger than the buffer that small planes are packed into.
     {"FewTaps",
      DataType::kUint8,
      {25, 14, 100, 120},

@@ -47,7 +47,7 @@ struct Tile {
 template <typename T>
 Results<T> SumRows(const Form& form, const Tile<T>& tile, int64_t rows) {
   Results<T> results(rows);
-  ShortSumKernelsFor<T>(form.term, form.ending)
+  ShortSumKernelsFor<T>(form.map, form.finalizer)
       .sum_rows(tile.elements.data(), tile.width, tile.pitch, rows, results.values.data(),
                 results.unresolved.data());
   return results;
@@ -56,7 +56,7 @@ Results<T> SumRows(const Form& form, const Tile<T>& tile, int64_t rows) {
 template <typename T>
 Results<T> SumColumns(const Form& form, const Tile<T>& tile, int64_t rows) {
   Results<T> results(tile.width);
-  ShortSumKernelsFor<T>(form.term, form.ending)
+  ShortSumKernelsFor<T>(form.map, form.finalizer)
       .sum_columns(tile.elements.data(), rows, tile.pitch, tile.width, results.values.data(),
                    results.unresolved.data());
   return results;
@@ -67,11 +67,11 @@ void ExpectRightUnlessInDoubt(const Form& form, const Results<T>& results, size_
                               const std::vector<T>& group) {
   if (results.unresolved[i]) {
     // Terms that may cancel each other are added up in bins, which leaves nothing open.
-    EXPECT_NE(form.term, SumTerm::kItself);
+    EXPECT_NE(form.map, SumMap::kItself);
     return;
   }
   EXPECT_EQ(BitsOf(results.values[i]), BitsOf(RoundReal<T>(Exact(form, group))))
-      << static_cast<int>(form.term) << " " << static_cast<int>(form.ending) << " " << i;
+      << static_cast<int>(form.map) << " " << static_cast<int>(form.finalizer) << " " << i;
 }
 
 class ShortSumOnIsa : public OnIsa {};
@@ -124,7 +124,7 @@ TEST_P(ShortSumOnIsa, ManyColumnsRoundAsTheExactSum) {
 // The sum of a group of ones and one such element.
 template <typename T>
 T SumWith(double special, const Form& form) {
-  return FromDouble<T>(form.term == SumTerm::kItself ? special : std::fabs(special));
+  return FromDouble<T>(form.map == SumMap::kItself ? special : std::fabs(special));
 }
 
 // The groups beside each other again and again; every fourth one has an element that is no number.
@@ -215,13 +215,13 @@ TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
 
 // A group of `count` elements, all `others` but the first.
 template <typename T>
-T SumOf(double first, double others, int64_t count, SumEnding ending) {
+T SumOf(double first, double others, int64_t count, SumFinalizer finalizer) {
   Engine engine = CaseEngine(0);
   Tile<T> tile(engine, kFamilies[0], 1, count);
   std::fill(tile.elements.begin(), tile.elements.end(), FromDouble<T>(others));
   tile.elements[0] = FromDouble<T>(first);
-  const SumTerm term = ending == SumEnding::kSquareRoot ? SumTerm::kSquare : SumTerm::kItself;
-  const Results<T> results = SumRows(Form{term, ending}, tile, 1);
+  const SumMap map = finalizer == SumFinalizer::kSquareRoot ? SumMap::kSquare : SumMap::kItself;
+  const Results<T> results = SumRows(Form{map, finalizer}, tile, 1);
   EXPECT_FALSE(results.unresolved[0]);
   return results.values[0];
 }
@@ -232,21 +232,21 @@ TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
   };
   ForFloatAndHalf([&]<typename T>() {
     for (const int64_t count : {2, 7, 33, 64}) {
-      for (const SumEnding ending : {SumEnding::kItself, SumEnding::kAverage}) {
-        expect(SumOf<T>(-0.0, -0.0, count, ending), -0.0);
-        expect(SumOf<T>(0.0, -0.0, count, ending), 0.0);
-        expect(SumOf<T>(INFINITY, 1.0, count, ending), INFINITY);
-        expect(SumOf<T>(-INFINITY, 1.0, count, ending), -INFINITY);
+      for (const SumFinalizer finalizer : {SumFinalizer::kItself, SumFinalizer::kAverage}) {
+        expect(SumOf<T>(-0.0, -0.0, count, finalizer), -0.0);
+        expect(SumOf<T>(0.0, -0.0, count, finalizer), 0.0);
+        expect(SumOf<T>(INFINITY, 1.0, count, finalizer), INFINITY);
+        expect(SumOf<T>(-INFINITY, 1.0, count, finalizer), -INFINITY);
         const double nan = std::numeric_limits<double>::quiet_NaN();
         for (const T result :
-             {SumOf<T>(nan, 1.0, count, ending), SumOf<T>(-nan, 1.0, count, ending),
-              SumOf<T>(INFINITY, -INFINITY, count, ending)}) {
+             {SumOf<T>(nan, 1.0, count, finalizer), SumOf<T>(-nan, 1.0, count, finalizer),
+              SumOf<T>(INFINITY, -INFINITY, count, finalizer)}) {
           EXPECT_EQ(BitsOf(result), sizeof(T) == 2 ? 0x7E00u : 0x7FC00000u);
         }
       }
-      expect(SumOf<T>(Format<T>::kMax, Format<T>::kMax, count, SumEnding::kItself), INFINITY);
-      expect(SumOf<T>(-0.0, -0.0, count, SumEnding::kSquareRoot), 0.0);
-      expect(SumOf<T>(-INFINITY, 1.0, count, SumEnding::kSquareRoot), INFINITY);
+      expect(SumOf<T>(Format<T>::kMax, Format<T>::kMax, count, SumFinalizer::kItself), INFINITY);
+      expect(SumOf<T>(-0.0, -0.0, count, SumFinalizer::kSquareRoot), 0.0);
+      expect(SumOf<T>(-INFINITY, 1.0, count, SumFinalizer::kSquareRoot), INFINITY);
     }
   });
 }

@@ -60,7 +60,7 @@ std::byte ExpectedByte(size_t terms, int64_t block, size_t i) {
   return SourceByte(term % kSources, block * kFromStep + static_cast<int64_t>(term + 15 - i));
 }
 
-void ExpectComposes(size_t terms, int64_t blocks) {
+void ExpectPacks(size_t terms, int64_t blocks) {
   constexpr int64_t kStart = 5;
   constexpr int64_t kToStep = 19;  // three guard bytes between blocks
   const int64_t max_term = terms == 0 ? 0 : static_cast<int64_t>(terms) - 1;
@@ -84,7 +84,7 @@ void ExpectComposes(size_t terms, int64_t blocks) {
 
 TEST_P(ShuffleOnIsa, AnyNumberOfTerms) {
   for (size_t terms = 0; terms <= 16; ++terms) {
-    for (const int64_t blocks : {1, 2, 3, 7, 33}) ExpectComposes(terms, blocks);
+    for (const int64_t blocks : {1, 2, 3, 7, 33}) ExpectPacks(terms, blocks);
   }
 }
 

@@ -4,37 +4,37 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "tests/exact/mpfr_oracle.h"
 
 namespace dmlop {
 
 // A function that kernels compute up to its result.
 struct Form {
-  SumTerm term;
-  SumEnding ending;
+  SumMap map;
+  SumFinalizer finalizer;
 };
 
-inline constexpr Form kForms[] = {{SumTerm::kItself, SumEnding::kItself},
-                                  {SumTerm::kMagnitude, SumEnding::kItself},
-                                  {SumTerm::kSquare, SumEnding::kItself},
-                                  {SumTerm::kItself, SumEnding::kAverage},
-                                  {SumTerm::kSquare, SumEnding::kSquareRoot}};
+inline constexpr Form kForms[] = {{SumMap::kItself, SumFinalizer::kItself},
+                                  {SumMap::kMagnitude, SumFinalizer::kItself},
+                                  {SumMap::kSquare, SumFinalizer::kItself},
+                                  {SumMap::kItself, SumFinalizer::kAverage},
+                                  {SumMap::kSquare, SumFinalizer::kSquareRoot}};
 
 template <typename T>
 Real Exact(const Form& form, const std::vector<T>& group) {
   Real result(-0.0);  // a sum of only -0 is -0
   for (const T element : group) {
     Real term(ToDouble(element));
-    if (form.term == SumTerm::kMagnitude) mpfr_abs(term.get(), term.get(), MPFR_RNDN);
-    if (form.term == SumTerm::kSquare) mpfr_sqr(term.get(), term.get(), MPFR_RNDN);
+    if (form.map == SumMap::kMagnitude) mpfr_abs(term.get(), term.get(), MPFR_RNDN);
+    if (form.map == SumMap::kSquare) mpfr_sqr(term.get(), term.get(), MPFR_RNDN);
     mpfr_add(result.get(), result.get(), term.get(), MPFR_RNDN);
   }
   const auto count = static_cast<unsigned long>(group.size());
-  if (form.ending == SumEnding::kAverage) {
+  if (form.finalizer == SumFinalizer::kAverage) {
     mpfr_div_ui(result.get(), result.get(), count, MPFR_RNDN);
   }
-  if (form.ending == SumEnding::kSquareRoot) mpfr_sqrt(result.get(), result.get(), MPFR_RNDN);
+  if (form.finalizer == SumFinalizer::kSquareRoot) mpfr_sqrt(result.get(), result.get(), MPFR_RNDN);
   return result;
 }
 

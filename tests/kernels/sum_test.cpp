@@ -13,23 +13,23 @@
 namespace dmlop {
 namespace {
 
-constexpr SumTerm kTerms[] = {SumTerm::kItself, SumTerm::kMagnitude, SumTerm::kSquare};
+constexpr SumMap kTerms[] = {SumMap::kItself, SumMap::kMagnitude, SumMap::kSquare};
 
 template <typename T>
-double TermValue(SumTerm term, T element) {
+double TermValue(SumMap map, T element) {
   const double x = ToDouble(element);
-  return term == SumTerm::kItself ? x : term == SumTerm::kMagnitude ? std::fabs(x) : x * x;
+  return map == SumMap::kItself ? x : map == SumMap::kMagnitude ? std::fabs(x) : x * x;
 }
 
 template <typename T>
-double BoundOf(SumTerm term) {
-  switch (term) {
-    case SumTerm::kItself:
-      return kRelativeBound<T, SumTerm::kItself>;
-    case SumTerm::kMagnitude:
-      return kRelativeBound<T, SumTerm::kMagnitude>;
-    case SumTerm::kSquare:
-      return kRelativeBound<T, SumTerm::kSquare>;
+double BoundOf(SumMap map) {
+  switch (map) {
+    case SumMap::kItself:
+      return kRelativeBound<T, SumMap::kItself>;
+    case SumMap::kMagnitude:
+      return kRelativeBound<T, SumMap::kMagnitude>;
+    case SumMap::kSquare:
+      return kRelativeBound<T, SumMap::kSquare>;
   }
   return 0;
 }
@@ -52,19 +52,19 @@ struct Groups {
 
 // Group `i` against the elements that were added to it.
 template <typename T>
-void ExpectWithinBound(SumTerm term, const Groups& groups, size_t i, const std::vector<T>& row) {
+void ExpectWithinBound(SumMap map, const Groups& groups, size_t i, const std::vector<T>& row) {
   Real difference, magnitudes;
   double peak = 0;
   for (const T x : row) {
-    Add(difference, TermValue(term, x));
-    Add(magnitudes, std::fabs(TermValue(term, x)));
+    Add(difference, TermValue(map, x));
+    Add(magnitudes, std::fabs(TermValue(map, x)));
     peak = std::max(peak, std::fabs(ToDouble(x)));
   }
   Add(difference, -groups.head[i]);
   Add(difference, -groups.tail[i]);
-  mpfr_mul_d(magnitudes.get(), magnitudes.get(), BoundOf<T>(term), MPFR_RNDN);
+  mpfr_mul_d(magnitudes.get(), magnitudes.get(), BoundOf<T>(map), MPFR_RNDN);
   EXPECT_LE(mpfr_cmpabs(difference.get(), magnitudes.get()), 0);
-  if (term == SumTerm::kItself && kNeedsPeak<T, SumTerm::kItself>) {
+  if (map == SumMap::kItself && kNeedsPeak<T, SumMap::kItself>) {
     EXPECT_EQ(groups.peak[i], BitsOf(static_cast<float>(peak)));
   }
 }
@@ -75,10 +75,10 @@ TEST_P(SumOnIsa, ApproximateRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       const std::vector<T> row = DrawRow<T>(family, engine, count);
-      for (const SumTerm term : kTerms) {
+      for (const SumMap map : kTerms) {
         Groups groups(1);
-        ApproximateSumKernelsFor<T>(term).add_row(row.data(), count, groups.sums());
-        ExpectWithinBound(term, groups, 0, row);
+        ApproximateSumKernelsFor<T>(map).add_row(row.data(), count, groups.sums());
+        ExpectWithinBound(map, groups, 0, row);
       }
     });
   });
@@ -93,10 +93,10 @@ TEST_P(SumOnIsa, LongApproximateRowsKeepTheirBound) {
       Engine engine = CaseEngine(number++);
       const int64_t count = (1 << 15) / static_cast<int64_t>(sizeof(T));
       const std::vector<T> row = DrawRow<T>(family, engine, count + UniformInt(engine, 0, 999));
-      for (const SumTerm term : kTerms) {
+      for (const SumMap map : kTerms) {
         Groups groups(1);
-        ApproximateSumKernelsFor<T>(term).add_row(row.data(), std::ssize(row), groups.sums());
-        ExpectWithinBound(term, groups, 0, row);
+        ApproximateSumKernelsFor<T>(map).add_row(row.data(), std::ssize(row), groups.sums());
+        ExpectWithinBound(map, groups, 0, row);
       }
     }
   });
@@ -112,16 +112,16 @@ TEST_P(SumOnIsa, ApproximateColumnsKeepTheirBound) {
           OneIn(engine, 2) ? UniformInt(engine, 1, 64) : UniformInt(engine, 65, 210);
       const int64_t stride = columns + kGap;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
-      for (const SumTerm term : kTerms) {
+      for (const SumMap map : kTerms) {
         Groups groups(static_cast<size_t>(columns));
-        ApproximateSumKernelsFor<T>(term).add_columns(tile.data(), rows, stride, columns,
-                                                      groups.sums());
+        ApproximateSumKernelsFor<T>(map).add_columns(tile.data(), rows, stride, columns,
+                                                     groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
           std::vector<T> column;
           for (int64_t r = 0; r < rows; ++r) {
             column.push_back(tile[static_cast<size_t>(r * stride + c)]);
           }
-          ExpectWithinBound(term, groups, static_cast<size_t>(c), column);
+          ExpectWithinBound(map, groups, static_cast<size_t>(c), column);
         }
       }
     });
@@ -133,7 +133,7 @@ TEST_P(SumOnIsa, ApproximateSumsKeepTheSignOfZeros) {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(count), FromDouble<T>(-0.0));
       Groups negative(1), mixed(1);
-      const auto kernels = ApproximateSumKernelsFor<T>(SumTerm::kItself);
+      const auto kernels = ApproximateSumKernelsFor<T>(SumMap::kItself);
       kernels.add_row(row.data(), count, negative.sums());
       EXPECT_EQ(BitsOf(negative.head[0]), BitsOf(-0.0));
       row[static_cast<size_t>(count / 2)] = FromDouble<T>(0.0);
@@ -151,12 +151,12 @@ TEST_P(SumOnIsa, ApproximateColumnsKeepTheSignOfZeros) {
       for (int64_t c = 1; c < std::min<int64_t>(columns, 100); c += 2) {
         tile[static_cast<size_t>(c * columns + c)] = FromDouble<T>(0.0);
       }
-      for (const SumTerm term : kTerms) {
+      for (const SumMap map : kTerms) {
         Groups groups(static_cast<size_t>(columns));
-        ApproximateSumKernelsFor<T>(term).add_columns(tile.data(), 100, columns, columns,
-                                                      groups.sums());
+        ApproximateSumKernelsFor<T>(map).add_columns(tile.data(), 100, columns, columns,
+                                                     groups.sums());
         for (int64_t c = 0; c < columns; ++c) {
-          const bool has_positive = term != SumTerm::kItself || (c % 2 == 1 && c < 100);
+          const bool has_positive = map != SumMap::kItself || (c % 2 == 1 && c < 100);
           EXPECT_EQ(BitsOf(groups.head[static_cast<size_t>(c)]), BitsOf(has_positive ? 0.0 : -0.0));
         }
       }
@@ -170,7 +170,7 @@ TEST_P(SumOnIsa, ApproximateSumsThatCancelArePositiveZeros) {
     for (const int64_t count : kCounts) {
       std::vector<T> row(static_cast<size_t>(2 * count), FromDouble<T>(1.5));
       std::fill(row.begin(), row.begin() + count, FromDouble<T>(-1.5));
-      const auto kernels = ApproximateSumKernelsFor<T>(SumTerm::kItself);
+      const auto kernels = ApproximateSumKernelsFor<T>(SumMap::kItself);
       Groups of_row(1), of_columns(static_cast<size_t>(count));
       kernels.add_row(row.data(), 2 * count, of_row.sums());
       kernels.add_columns(row.data(), 2, count, count, of_columns.sums());
@@ -187,13 +187,13 @@ TEST_P(SumOnIsa, ApproximateSumsOfTheLargestHalvesKeepTheirBound) {
     for (const double value : {65504.0, 0x1.FFCp0, 0x1.FFCp1, 0x1p-14, 0x1.FF8p-15, 0x1p-24}) {
       const std::vector<Half> tile(kRows * kColumns, FromDouble<Half>(sign * value));
       const std::vector<Half> column(kRows, tile[0]);
-      for (const SumTerm term : kTerms) {
-        const auto kernels = ApproximateSumKernelsFor<Half>(term);
+      for (const SumMap map : kTerms) {
+        const auto kernels = ApproximateSumKernelsFor<Half>(map);
         Groups of_row(1), of_columns(kColumns);
         kernels.add_row(tile.data(), std::ssize(tile), of_row.sums());
         kernels.add_columns(tile.data(), kRows, kColumns, kColumns, of_columns.sums());
-        ExpectWithinBound(term, of_row, 0, tile);
-        for (size_t c = 0; c < kColumns; ++c) ExpectWithinBound(term, of_columns, c, column);
+        ExpectWithinBound(map, of_row, 0, tile);
+        for (size_t c = 0; c < kColumns; ++c) ExpectWithinBound(map, of_columns, c, column);
       }
     }
   }
@@ -213,7 +213,7 @@ TEST_P(SumOnIsa, ApproximateColumnsMeetInfinitiesAndNan) {
       at(9, 3) = FromDouble<T>(INFINITY);
       at(71, 3) = FromDouble<T>(-INFINITY);
       Groups groups(static_cast<size_t>(columns));
-      ApproximateSumKernelsFor<T>(SumTerm::kItself)
+      ApproximateSumKernelsFor<T>(SumMap::kItself)
           .add_columns(tile.data(), kRows, columns, columns, groups.sums());
       EXPECT_EQ(groups.head[0], INFINITY);
       EXPECT_EQ(groups.head[1], -INFINITY);
@@ -233,7 +233,7 @@ TEST_P(SumOnIsa, ApproximateSumsMeetInfinitiesAndNan) {
         row.push_back(FromDouble<T>(last));
         row.front() = FromDouble<T>(first);
         Groups groups(1);
-        ApproximateSumKernelsFor<T>(SumTerm::kItself).add_row(row.data(), count + 1, groups.sums());
+        ApproximateSumKernelsFor<T>(SumMap::kItself).add_row(row.data(), count + 1, groups.sums());
         return groups.head[0];
       };
       EXPECT_EQ(head_with(INFINITY, 1), INFINITY);
@@ -248,8 +248,8 @@ TEST_P(SumOnIsa, ApproximateSumsMeetInfinitiesAndNan) {
 class Binned {
  public:
   template <typename T>
-  Binned(SumTerm term, T, int64_t groups)
-      : count_(CountFor<T>(term)),
+  Binned(SumMap map, T, int64_t groups)
+      : count_(CountFor<T>(map)),
         pitch_((groups / BinnedSums::kLanes + 1) * BinnedSums::kLanes),
         bins_(static_cast<size_t>(count_ * pitch_)) {}
 
@@ -257,9 +257,9 @@ class Binned {
 
   // What a group's bins add up to, less the terms of a row.
   template <typename T>
-  int SignOfDifference(int64_t group, SumTerm term, const std::vector<T>& row) const {
+  int SignOfDifference(int64_t group, SumMap map, const std::vector<T>& row) const {
     ExactSum difference;
-    for (const T x : row) difference.Add(-TermValue(term, x));
+    for (const T x : row) difference.Add(-TermValue(map, x));
     for (int64_t b = 0; b < count_; ++b) difference.Add(Bin(group, b));
     return difference.Sign();
   }
@@ -271,9 +271,9 @@ class Binned {
 
  private:
   template <typename T>
-  static int64_t CountFor(SumTerm term) {
-    return term == SumTerm::kSquare ? SumBins<T, SumTerm::kSquare>::kCount
-                                    : SumBins<T, SumTerm::kItself>::kCount;
+  static int64_t CountFor(SumMap map) {
+    return map == SumMap::kSquare ? SumBins<T, SumMap::kSquare>::kCount
+                                  : SumBins<T, SumMap::kItself>::kCount;
   }
 
   int64_t count_;
@@ -286,16 +286,16 @@ TEST_P(SumOnIsa, BinnedRowsAreExactAndMerge) {
     ForEachRow([](Engine& engine, const FloatFamily& family, int64_t count) {
       std::vector<T> row = DrawRow<T>(family, engine, count);
       const std::vector<T> more = DrawRow<T>(kFamilies[0], engine, UniformInt(engine, 1, 20));
-      for (const SumTerm term : kTerms) {
-        const auto kernels = BinnedSumKernelsFor<T>(term);
-        Binned binned(term, T(), 1), other(term, T(), 1);
+      for (const SumMap map : kTerms) {
+        const auto kernels = BinnedSumKernelsFor<T>(map);
+        Binned binned(map, T(), 1), other(map, T(), 1);
         kernels.add_row(row.data(), count, binned.sums());
-        EXPECT_EQ(binned.SignOfDifference(0, term, row), 0);
+        EXPECT_EQ(binned.SignOfDifference(0, map, row), 0);
         kernels.add_row(more.data(), std::ssize(more), other.sums());
         kernels.merge(other.sums(), binned.sums());
         std::vector<T> all = row;
         all.insert(all.end(), more.begin(), more.end());
-        EXPECT_EQ(binned.SignOfDifference(0, term, all), 0);
+        EXPECT_EQ(binned.SignOfDifference(0, map, all), 0);
       }
     });
   });
@@ -309,9 +309,9 @@ TEST_P(SumOnIsa, BinnedColumnsAreExact) {
       const int64_t rows = UniformInt(engine, 1, 40);
       const int64_t stride = columns + kGap;
       const std::vector<T> tile = DrawRow<T>(family, engine, rows * stride);
-      for (const SumTerm term : kTerms) {
-        Binned binned(term, T(), columns);
-        const auto kernels = BinnedSumKernelsFor<T>(term);
+      for (const SumMap map : kTerms) {
+        Binned binned(map, T(), columns);
+        const auto kernels = BinnedSumKernelsFor<T>(map);
         const int64_t first = rows / 2;
         kernels.add_columns(tile.data(), first, stride, columns, binned.sums());
         kernels.add_columns(tile.data() + first * stride, rows - first, stride, columns,
@@ -321,7 +321,7 @@ TEST_P(SumOnIsa, BinnedColumnsAreExact) {
           for (int64_t r = 0; r < rows; ++r) {
             column.push_back(tile[static_cast<size_t>(r * stride + c)]);
           }
-          EXPECT_EQ(binned.SignOfDifference(c, term, column), 0);
+          EXPECT_EQ(binned.SignOfDifference(c, map, column), 0);
         }
       }
     });
@@ -354,13 +354,13 @@ TEST_P(SumOnIsa, BinnedSumsOfAnyRangeAreExact) {
         SCOPED_TRACE(CaseTrace(number));
         Engine engine = CaseEngine(number++);
         const std::vector<T> row = DrawInRange<T>(engine, least, most);
-        for (const SumTerm term : kTerms) {
-          const auto kernels = BinnedSumKernelsFor<T>(term);
-          Binned by_row(term, T(), 1), by_columns(term, T(), 1);
+        for (const SumMap map : kTerms) {
+          const auto kernels = BinnedSumKernelsFor<T>(map);
+          Binned by_row(map, T(), 1), by_columns(map, T(), 1);
           kernels.add_row(row.data(), std::ssize(row), by_row.sums());
           kernels.add_columns(row.data(), std::ssize(row), 1, 1, by_columns.sums());
-          EXPECT_EQ(by_row.SignOfDifference(0, term, row), 0) << least << ' ' << most;
-          EXPECT_EQ(by_columns.SignOfDifference(0, term, row), 0) << least << ' ' << most;
+          EXPECT_EQ(by_row.SignOfDifference(0, map, row), 0) << least << ' ' << most;
+          EXPECT_EQ(by_columns.SignOfDifference(0, map, row), 0) << least << ' ' << most;
         }
       }
     }
@@ -376,23 +376,23 @@ TEST_P(SumOnIsa, BinsHoldTheWholeRange) {
     row.push_back(std::ldexp(exponent < 0 ? 1.0f : -1.0f, exponent));
   }
   row.resize(kCount, std::numeric_limits<float>::max());
-  for (const SumTerm term : kTerms) {
-    const auto kernels = BinnedSumKernelsFor<float>(term);
-    Binned by_row(term, 0.0f, 1), by_columns(term, 0.0f, 1);
+  for (const SumMap map : kTerms) {
+    const auto kernels = BinnedSumKernelsFor<float>(map);
+    Binned by_row(map, 0.0f, 1), by_columns(map, 0.0f, 1);
     kernels.add_row(row.data(), kCount, by_row.sums());
     kernels.add_columns(row.data(), kCount, 1, 1, by_columns.sums());
-    EXPECT_EQ(by_row.SignOfDifference(0, term, row), 0);
-    EXPECT_EQ(by_columns.SignOfDifference(0, term, row), 0);
+    EXPECT_EQ(by_row.SignOfDifference(0, map, row), 0);
+    EXPECT_EQ(by_columns.SignOfDifference(0, map, row), 0);
   }
 }
 
 // As rests of half a unit do that are all on one side.
 TEST_P(SumOnIsa, BinsAreCarriedOver) {
-  using Bins = SumBins<float, SumTerm::kItself>;
+  using Bins = SumBins<float, SumMap::kItself>;
   const std::vector<float> row(40000, std::ldexp(1.0f, Bins::UnitExponent(2) - 1));
-  Binned binned(SumTerm::kItself, 0.0f, 1);
-  BinnedSumKernelsFor<float>(SumTerm::kItself).add_row(row.data(), std::ssize(row), binned.sums());
-  EXPECT_EQ(binned.SignOfDifference(0, SumTerm::kItself, row), 0);
+  Binned binned(SumMap::kItself, 0.0f, 1);
+  BinnedSumKernelsFor<float>(SumMap::kItself).add_row(row.data(), std::ssize(row), binned.sums());
+  EXPECT_EQ(binned.SignOfDifference(0, SumMap::kItself, row), 0);
   for (int b = 1; b < Bins::kCount; ++b) {
     EXPECT_LE(std::fabs(binned.Bin(0, b)), std::ldexp(0.5, Bins::UnitExponent(b - 1))) << b;
   }
@@ -402,8 +402,8 @@ TEST_P(SumOnIsa, BinnedSumsTellSpecialRows) {
   for (const float special : {INFINITY, -INFINITY, NAN}) {
     std::vector<float> row(37, 1.0f);
     row[36] = special;
-    Binned binned(SumTerm::kItself, 0.0f, 1);
-    BinnedSumKernelsFor<float>(SumTerm::kItself).add_row(row.data(), 37, binned.sums());
+    Binned binned(SumMap::kItself, 0.0f, 1);
+    BinnedSumKernelsFor<float>(SumMap::kItself).add_row(row.data(), 37, binned.sums());
     bool is_finite = true;
     for (int64_t b = 0; b < binned.count(); ++b) is_finite &= std::isfinite(binned.Bin(0, b)) != 0;
     EXPECT_FALSE(is_finite);

@@ -51,8 +51,8 @@ Values Mapped(const Values& values, double (*map)(double)) {
 }
 
 // `ending` takes the exact sum to the result in place.
-template <typename T, typename Ending>
-Expectation SumThen(const Values& terms, Ending&& ending) {
+template <typename T, typename Finalizer>
+Expectation SumThen(const Values& terms, Finalizer&& ending) {
   if (const auto special = SpecialSum(terms)) return Special<T>(*special);
   Real result = ExactSumOf(terms);
   ending(result.get());

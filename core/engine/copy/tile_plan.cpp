@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// Shorter rows are composed in a buffer first, and written in whole lines.
+// Shorter rows are packed into a buffer first, and written in whole lines.
 constexpr int64_t kRowBytes = 1 << 8;
 
 // Tiles in a strip along the source's lines. The pages that it touches on both sides stay in the

@@ -28,7 +28,7 @@ void ForEachTile(const TileMove& move, Body&& body) {
 }
 
 // What a tile needs that lines of the source and lines of the destination do not share: it is
-// composed in a buffer, without gaps, so that each line of either is touched once.
+// packed into a buffer, without gaps, so that each line of either is touched once.
 struct TileShape {
   int64_t elements;
   TileMove in;   // from the source, into the buffer or else to the destination

@@ -147,7 +147,7 @@ class ElementLoop {
     }
 
     // Lines of the input are in so many places that the processor does not guess where the next
-    // ones are. A few slices of a tile ahead, in this box or in the next one, are asked for.
+    // ones are. A few slices of a tile ahead, in this box or in the next one, are prefetched.
     void MoveSlices(size_t k, std::byte* to, const std::byte* from, int64_t distance) const {
       constexpr int64_t kAhead = 3;
       const int64_t width = loop_.widths_[k];

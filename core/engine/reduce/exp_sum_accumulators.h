@@ -6,7 +6,7 @@
 
 #include "core/engine/reduce/vector_accumulators.h"
 #include "core/kernels/reduce/exp_sum.h"
-#include "core/kernels/reduce/sum_endings.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {
 

@@ -11,7 +11,7 @@
 #include "core/exact/elementary.h"
 #include "core/exact/exact_sum.h"
 #include "core/kernels/reduce/fixed_exp_sum.h"
-#include "core/kernels/reduce/sum_endings.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {
 

@@ -7,7 +7,7 @@
 
 #include "core/engine/reduce/vector_accumulators.h"
 #include "core/kernels/reduce/min_max.h"
-#include "core/kernels/reduce/sum_endings.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {
 

@@ -10,7 +10,7 @@
 #include "core/engine/reduce/vector_accumulators.h"
 #include "core/kernels/copy/copy.h"
 #include "core/kernels/reduce/approximate_product.h"
-#include "core/kernels/reduce/sum_endings.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {
 
@@ -124,7 +124,7 @@ class ShortProductAccumulators {
 
   explicit ShortProductAccumulators(int64_t capacity)
       : groups_((capacity + kLanes - 1) / kLanes * kLanes),
-        gathered_(static_cast<size_t>(kMaxElements * groups_)),
+        packed_(static_cast<size_t>(kMaxElements * groups_)),
         states_(groups_) {}
 
   void Start(int64_t) {
@@ -132,15 +132,15 @@ class ShortProductAccumulators {
     is_closed_ = false;
   }
 
-  void AddRow(int64_t o, const ElementRun<T>& run) { Gather(o, {1, 0}, run); }
-  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) { Gather(0, columns, run); }
+  void AddRow(int64_t o, const ElementRun<T>& run) { Pack(o, {1, 0}, run); }
+  void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) { Pack(0, columns, run); }
 
   // All of a group's elements are together.
   void Merge(int64_t, const ShortProductAccumulators&, int64_t, int64_t) {}
 
   bool Finish(int64_t o, int64_t n, T& result) {
     if (!std::exchange(is_closed_, true)) {
-      kernels_.multiply_columns(gathered_.data(), n, groups_, groups_, states_.At(0));
+      kernels_.multiply_columns(packed_.data(), n, groups_, groups_, states_.At(0));
     }
     result = RoundedProduct<T>(states_.At(o));
     return true;
@@ -150,16 +150,16 @@ class ShortProductAccumulators {
   static constexpr int64_t kLanes = ApproximateProducts::kLanes;
 
   // Every group has a column.
-  void Gather(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
-    gather_({run.count, columns.count, run.number_step * groups_, 1, run.stride, columns.stride},
-            reinterpret_cast<std::byte*>(gathered_.data() + run.number * groups_ + o),
-            reinterpret_cast<const std::byte*>(run.first));
+  void Pack(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
+    pack_({run.count, columns.count, run.number_step * groups_, 1, run.stride, columns.stride},
+          reinterpret_cast<std::byte*>(packed_.data() + run.number * groups_ + o),
+          reinterpret_cast<const std::byte*>(run.first));
   }
 
   ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
-  CopyTileFunction gather_ = CopyTileFor(sizeof(T));
+  CopyTileFunction pack_ = CopyTileFor(sizeof(T));
   int64_t groups_;
-  std::vector<T> gathered_;  // groups_ elements of each number
+  std::vector<T> packed_;  // groups_ elements of each number
   ProductStates states_;
   bool is_closed_ = false;
 };
@@ -177,7 +177,7 @@ class OrderedProductAccumulators {
   static constexpr int64_t kColumns = kLineBytes / sizeof(T);  // a cache line
 
   explicit OrderedProductAccumulators(int64_t capacity)
-      : states_(capacity * kLanes), gathered_(static_cast<size_t>(capacity * kPitch)) {}
+      : states_(capacity * kLanes), packed_(static_cast<size_t>(capacity * kPitch)) {}
 
   void Start(int64_t count) {
     states_.Start(count * kLanes);
@@ -192,9 +192,9 @@ class OrderedProductAccumulators {
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) {
     for (int64_t i = 0; i < run.count;) {
       const int64_t count = std::min(run.count - i, kPiece - filled_);
-      gather_({columns.count, count, kPitch, 1, columns.stride, run.stride},
-              reinterpret_cast<std::byte*>(gathered_.data() + filled_),
-              reinterpret_cast<const std::byte*>(run.first + i * run.stride));
+      pack_({columns.count, count, kPitch, 1, columns.stride, run.stride},
+            reinterpret_cast<std::byte*>(packed_.data() + filled_),
+            reinterpret_cast<const std::byte*>(run.first + i * run.stride));
       i += count;
       filled_ += count;
       if (filled_ == kPiece) MultiplyRows();
@@ -215,11 +215,11 @@ class OrderedProductAccumulators {
   static constexpr int64_t kPiece = 64 * kLanes;
   static constexpr int64_t kPitch = kPiece + kLineBytes / sizeof(T);  // not a power of two
 
-  // Multiplies by what was gathered. Fills up the last row with ones.
+  // Multiplies by what was packed. Fills up the last row with ones.
   void MultiplyRows() {
     const int64_t rows = (filled_ + kLanes - 1) / kLanes;
     for (int64_t o = 0; o < groups_; ++o) {
-      T* x = gathered_.data() + o * kPitch;
+      T* x = packed_.data() + o * kPitch;
       std::fill(x + filled_, x + rows * kLanes, RoundOnce<T>(1.0, 0.0));
       kernels_.multiply_columns(x, rows, kLanes, kLanes, states_.At(o * kLanes));
     }
@@ -241,11 +241,11 @@ class OrderedProductAccumulators {
   }
 
   ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
-  CopyTileFunction gather_ = CopyTileFor(sizeof(T));
-  ProductStates states_;     // of kLanes lanes for each group
-  std::vector<T> gathered_;  // elements that are still to be multiplied
+  CopyTileFunction pack_ = CopyTileFor(sizeof(T));
+  ProductStates states_;   // of kLanes lanes for each group
+  std::vector<T> packed_;  // elements that are still to be multiplied
   int64_t groups_ = 0;
-  int64_t filled_ = 0;  // gathered elements of each group
+  int64_t filled_ = 0;  // packed elements of each group
   int64_t lanes_ = 0;   // that have seen an element
   bool is_closed_ = false;
 };

@@ -16,13 +16,13 @@ template <typename T>
 std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<int64_t>& outputs,
                                     const double* maxima, T* results) {
   std::vector<int64_t> others;
-  std::optional<Walk<ReducePlan::kKeptOperands>> place;
+  std::optional<Walk<ReducePlan::kOuterOperands>> place;
   int64_t last = 0;
   for (const int64_t output : outputs) {
     if (place && output == last + 1) {
       place->Next();
     } else {
-      place.emplace(plan.kept, output);
+      place.emplace(plan.outer, output);
     }
     last = output;
     const double max = maxima[place->offset(ReducePlan::kShift)];
@@ -45,7 +45,7 @@ void ReduceInTwoPasses(const ReductionCall& call, const ConstTensorView& input,
   const ReducePlan plan =
       PlanFor(call, input, output, TraitsForLeft(TraitsOf<Fixed>(), outputs, output));
   ReducePlan shift_plan = plan;
-  shift_plan.kept.strides[ReducePlan::kOutput] = plan.kept.strides[ReducePlan::kShift];
+  shift_plan.outer.strides[ReducePlan::kOutput] = plan.outer.strides[ReducePlan::kShift];
   RunReduction(shift_plan, {input, shift_view}, MakerOf<ExpShiftAccumulators<T>>(), &outputs);
   const double* maxima = shift_view.elements<double>();
   const auto others = SettleByMaxima(plan, outputs, maxima, output.elements<T>());

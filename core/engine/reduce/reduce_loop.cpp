@@ -12,10 +12,10 @@
 namespace dmlop {
 namespace {
 
-using KeptLoops = LoopNest<ReducePlan::kKeptOperands>;
-using KeptWalk = Walk<ReducePlan::kKeptOperands>;
+using OuterLoops = LoopNest<ReducePlan::kOuterOperands>;
+using OuterWalk = Walk<ReducePlan::kOuterOperands>;
 using ColumnLoops = LoopNest<ReducePlan::kColumnOperands>;
-using ReducedLoops = LoopNest<ReducePlan::kReducedOperands>;
+using InnerLoops = LoopNest<ReducePlan::kInnerOperands>;
 
 constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
 
@@ -35,7 +35,7 @@ struct Outputs {
 struct OutputAt {
   int64_t number, column, input, output, shift;
 
-  OutputAt(int64_t number_in_batch, const std::array<int64_t, ReducePlan::kKeptOperands>& at)
+  OutputAt(int64_t number_in_batch, const std::array<int64_t, ReducePlan::kOuterOperands>& at)
       : number(number_in_batch),
         column(at[ReducePlan::kColumn]),
         input(at[ReducePlan::kInput]),
@@ -98,9 +98,9 @@ class ReduceLoop {
         make_(make),
         chosen_(chosen),
         batches_(plan, chosen),
-        outer_reduced_(plan.reduced) {
+        rows_of_inner_(plan.inner) {
     CutBatches();
-    outer_reduced_.sizes.back() = 1;
+    rows_of_inner_.sizes.back() = 1;
     Walk<ReducePlan::kFoldOperands> fold(plan.folded, 0);
     for (int64_t i = 0; i < fold_count(); ++i, fold.Next()) {
       folds_.push_back(
@@ -125,23 +125,24 @@ class ReduceLoop {
 
   // The loops over batches, and those over the outputs of a whole one.
   void CutBatches() {
-    const KeptLoops& kept = plan_.kept;
-    const int64_t step = plan_.batch / (plan_.outputs_per_cut() / kept.sizes[plan_.cut]);
-    for (size_t d = 0; d < plan_.cut; ++d) batch_loops_.Push(kept.sizes[d], kept.Step(d));
-    auto batch_step = kept.Step(plan_.cut);
+    const OuterLoops& outer = plan_.outer;
+    const int64_t step = plan_.batch / (plan_.outputs_per_cut() / outer.sizes[plan_.cut]);
+    for (size_t d = 0; d < plan_.cut; ++d) batch_loops_.Push(outer.sizes[d], outer.Step(d));
+    auto batch_step = outer.Step(plan_.cut);
     for (int64_t& stride : batch_step) stride *= step;
     batch_loops_.Push(plan_.batches_per_cut(), batch_step);
-    inside_.Push(step, kept.Step(plan_.cut));
-    for (size_t d = plan_.cut + 1; d < kept.rank(); ++d) inside_.Push(kept.sizes[d], kept.Step(d));
-    outer_inside_ = inside_;
-    outer_inside_.sizes.back() = 1;
+    inside_.Push(step, outer.Step(plan_.cut));
+    for (size_t d = plan_.cut + 1; d < outer.rank(); ++d)
+      inside_.Push(outer.sizes[d], outer.Step(d));
+    rows_inside_ = inside_;
+    rows_inside_.sizes.back() = 1;
     const OutputAt next(1, inside_.Step(0));
     are_neighbours_ = inside_.rank() == 1 && next.column == 1 && next.output == 1;
   }
 
-  Place PlaceOf(int64_t batch) const { return PlaceAt(KeptWalk(batch_loops_, batch), batch); }
+  Place PlaceOf(int64_t batch) const { return PlaceAt(OuterWalk(batch_loops_, batch), batch); }
 
-  Place PlaceAt(const KeptWalk& walk, int64_t batch) const {
+  Place PlaceAt(const OuterWalk& walk, int64_t batch) const {
     const int64_t first = batch % plan_.batches_per_cut() * plan_.batch;
     return {std::min(plan_.batch, plan_.outputs_per_cut() - first),
             batch / plan_.batches_per_cut() * plan_.outputs_per_cut() + first,
@@ -155,7 +156,7 @@ class ReduceLoop {
   void ForEachRow(const Outputs& outputs, Body&& body) const {
     const int64_t row_size = inside_.sizes.back();
     const OutputAt step(1, inside_.Step(inside_.rank() - 1));
-    KeptWalk row(outer_inside_, outputs.begin / row_size);
+    OuterWalk row(rows_inside_, outputs.begin / row_size);
     for (int64_t o = outputs.begin; o < outputs.end; row.Next()) {
       const int64_t in_row = o % row_size;
       const int64_t count = std::min(outputs.end - o, row_size - in_row);
@@ -188,7 +189,7 @@ class ReduceLoop {
     ParallelFor(batches_.count(), grain, Bytes(), [&](int64_t begin, int64_t end) {
       const std::unique_ptr<Accumulators> accumulators = NewAccumulators();
       std::vector<int64_t> unresolved;
-      std::optional<KeptWalk> walk;
+      std::optional<OuterWalk> walk;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = batches_[i];
         if (i > begin && number == batches_[i - 1] + 1) {
@@ -248,7 +249,7 @@ class ReduceLoop {
     });
   }
 
-  // Shows the iterations [begin, end) of the reduced loops to accumulators.
+  // Shows the iterations [begin, end) of the inner loops to accumulators.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Accumulators& to) const {
     to.Start(place.count * fold_count());
     const bool is_place_known = are_neighbours_ && chosen_ == nullptr;
@@ -308,7 +309,7 @@ class ReduceLoop {
   void AccumulateCutFold(const Place& place, int64_t begin, int64_t end, const ColumnRun& columns,
                          Accumulators& to) const {
     const ColumnLoops fewer = Shortened(*plan_.last_fold, plan_.folded.sizes.back());
-    const int64_t row_size = plan_.reduced.sizes.back();
+    const int64_t row_size = plan_.inner.sizes.back();
     int64_t in_row = begin % row_size;
     ForEachRun(begin, end, [&](Accumulators::Run run, int64_t offset) {
       run.first = InputAt(place.input + offset);
@@ -324,17 +325,17 @@ class ReduceLoop {
     });
   }
 
-  // Calls body(run, offset) for the pieces of the innermost reduced loop in [begin, end).
+  // Calls body(run, offset) for the pieces of the innermost inner loop in [begin, end).
   template <typename Body>
   void ForEachRun(int64_t begin, int64_t end, Body&& body) const {
-    const int64_t row_size = plan_.reduced.sizes.back();
-    const int64_t stride = plan_.reduced.strides[ReducePlan::kElement].back();
-    const int64_t number_step = plan_.reduced.strides[ReducePlan::kNumber].back();
-    if (outer_reduced_.rank() == 1) {
+    const int64_t row_size = plan_.inner.sizes.back();
+    const int64_t stride = plan_.inner.strides[ReducePlan::kElement].back();
+    const int64_t number_step = plan_.inner.strides[ReducePlan::kNumber].back();
+    if (rows_of_inner_.rank() == 1) {
       return body(Accumulators::Run{nullptr, end - begin, stride, begin * number_step, number_step},
                   begin * stride);
     }
-    Walk<ReducePlan::kReducedOperands> row(outer_reduced_, begin / row_size);
+    Walk<ReducePlan::kInnerOperands> row(rows_of_inner_, begin / row_size);
     int64_t first = begin % row_size;
     for (int64_t at = begin; at < end; row.Next(), first = 0) {
       const int64_t count = std::min(row_size - first, end - at);
@@ -345,15 +346,15 @@ class ReduceLoop {
     }
   }
 
-  void EndGroups(const Outputs& outputs, Accumulators& accumulators) const {
+  void FinalizeGroups(const Outputs& outputs, Accumulators& accumulators) const {
     ForEachRow(outputs, [&](const OutputAt& first, int64_t count, const OutputAt& step) {
-      accumulators.EndGroups({first.column, count, step.column}, plan_.group_size);
+      accumulators.FinalizeGroups({first.column, count, step.column}, plan_.group_size);
     });
   }
 
   void Finish(const Place& place, const Outputs& outputs, Accumulators& accumulators,
               std::vector<int64_t>& unresolved) const {
-    EndGroups(outputs, accumulators);
+    FinalizeGroups(outputs, accumulators);
     const auto finish = [&](const OutputAt& first, int64_t count, const OutputAt& step) {
       accumulators.Finish({first.column, count, step.column}, plan_.group_size,
                           output_ + (place.output + first.output) * output_width_, step.output,
@@ -384,12 +385,12 @@ class ReduceLoop {
   const AccumulatorMaker& make_;
   const std::vector<int64_t>* chosen_;  // outputs; null: all
   Batches batches_;
-  KeptLoops batch_loops_;       // plan_.kept over batches
-  KeptLoops inside_;            // the same over the outputs of a whole batch
-  KeptLoops outer_inside_;      // with its innermost loop as one iteration
-  bool are_neighbours_;         // the results of a batch
-  ReducedLoops outer_reduced_;  // plan_.reduced with its innermost loop as one iteration
-  std::vector<Fold> folds_;     // the columns of a group, from the first one
+  OuterLoops batch_loops_;    // plan_.outer over batches
+  OuterLoops inside_;         // the same over the outputs of a whole batch
+  OuterLoops rows_inside_;    // with its innermost loop as one iteration
+  bool are_neighbours_;       // the results of a batch
+  InnerLoops rows_of_inner_;  // plan_.inner with its innermost loop as one iteration
+  std::vector<Fold> folds_;   // the columns of a group, from the first one
   std::mutex unresolved_mutex_;
   std::vector<std::vector<int64_t>> unresolved_;
 };

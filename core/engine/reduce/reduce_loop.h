@@ -62,8 +62,8 @@ class Accumulators {
   // other accumulators, and their elements' numbers count from `number`.
   virtual void Merge(const OutputRow& row, Accumulators& from, int64_t distance,
                      int64_t number) = 0;
-  // Ends groups of n elements, before Finish.
-  virtual void EndGroups(const OutputRow& row, int64_t n) = 0;
+  // Finalizes groups of n elements, before Finish.
+  virtual void FinalizeGroups(const OutputRow& row, int64_t n) = 0;
   // Stores results `step` apart. Appends the numbers of the outputs that are unresolved; the first
   // output has number `first`.
   virtual void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step,
@@ -95,8 +95,9 @@ constexpr ReduceTraits TraitsOf(bool any_order = true) {
 //
 // and, if there is such a thing, SetPlace, SetShift, EndColumns, and
 //
-//   EndGroups(o, count, n)            where groups that lie side by side are better ended together
-//   FinishGroups(o, count, results)   the results of some groups, if that is quicker than one by
+//   FinalizeGroups(o, count, n)            where groups that lie side by side are better finalized
+//   together FinishGroups(o, count, results)   the results of some groups, if that is quicker than
+//   one by
 //                                     one; false: not all are resolved
 template <typename A>
 class AccumulatorsOf final : public Accumulators {
@@ -142,9 +143,9 @@ class AccumulatorsOf final : public Accumulators {
     }
   }
 
-  void EndGroups([[maybe_unused]] const OutputRow& row, [[maybe_unused]] int64_t n) override {
-    if constexpr (requires { accumulators_.EndGroups(0, 0, 0); }) {
-      if (row.step == 1) accumulators_.EndGroups(row.column, row.count, n);
+  void FinalizeGroups([[maybe_unused]] const OutputRow& row, [[maybe_unused]] int64_t n) override {
+    if constexpr (requires { accumulators_.FinalizeGroups(0, 0, 0); }) {
+      if (row.step == 1) accumulators_.FinalizeGroups(row.column, row.count, n);
     }
   }
 

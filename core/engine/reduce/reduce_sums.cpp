@@ -16,34 +16,34 @@ bool AreShort(const ReductionCall& call, const Layout& input, const Layout& outp
 }
 
 // By vectors, where that is enough to decide the rounding. Returns the outputs that it leaves.
-template <typename T, typename Ending>
+template <typename T, typename Finalizer>
 std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTensorView& input,
-                                     const TensorView& output, SumTerm term) {
-  if constexpr (requires { Ending::kByVectors; }) {
+                                     const TensorView& output, SumMap map) {
+  if constexpr (requires { Finalizer::kByVectors; }) {
     if (AreShort(call, input.layout, output.layout)) {
-      return ReduceWith<ShortSumAccumulators<T>>(call, input, output, term, Ending::kByVectors);
+      return ReduceWith<ShortSumAccumulators<T>>(call, input, output, map, Finalizer::kByVectors);
     }
   }
-  return ReduceWith<ApproximateSumAccumulators<T, Ending>>(call, input, output, term);
+  return ReduceWith<ApproximateSumAccumulators<T, Finalizer>>(call, input, output, map);
 }
 
 // By vectors, and once more exactly where that does not decide the rounding.
-template <typename Ending>
+template <typename Finalizer>
 void ReduceFloats(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
-                  SumTerm term) {
+                  SumMap map) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto unresolved = ReduceByVectors<T, Ending>(call, input, output, term);
+    const auto unresolved = ReduceByVectors<T, Finalizer>(call, input, output, map);
     if (unresolved.empty()) return;
-    using Exact = ExactSumAccumulators<T, Ending>;
+    using Exact = ExactSumAccumulators<T, Finalizer>;
     ReduceAgainWith<Exact>(call, input, output, unresolved,
-                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), term);
+                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), map);
   });
 }
 
 void ReduceAny(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
-               SumTerm term, IntegerFold fold) {
+               SumMap map, IntegerFold fold) {
   if (IsFloat(input.type)) {
-    return ReduceFloats<reduce::Rounded>(call, input, output, term);
+    return ReduceFloats<reduce::Rounded>(call, input, output, map);
   }
   VisitDataType(Join<Integers64, Integers32>(), input.type, [&]<typename T>() {
     ReduceWith<IntegerAccumulators<T>>(call, input, output, fold);
@@ -56,17 +56,17 @@ void ReduceToSum(const ReductionCall& call, const ConstTensorView& input,
                  const TensorView& output) {
   switch (call.function) {
     case ReduceFunction::kAverage:
-      return ReduceFloats<reduce::Averaged>(call, input, output, SumTerm::kItself);
+      return ReduceFloats<reduce::Averaged>(call, input, output, SumMap::kItself);
     case ReduceFunction::kL1:
-      return ReduceAny(call, input, output, SumTerm::kMagnitude, IntegerFold::kSumOfMagnitudes);
+      return ReduceAny(call, input, output, SumMap::kMagnitude, IntegerFold::kSumOfMagnitudes);
     case ReduceFunction::kL2:
-      return ReduceFloats<reduce::SquareRooted>(call, input, output, SumTerm::kSquare);
+      return ReduceFloats<reduce::SquareRooted>(call, input, output, SumMap::kSquare);
     case ReduceFunction::kLogSum:
-      return ReduceFloats<reduce::Logged>(call, input, output, SumTerm::kItself);
+      return ReduceFloats<reduce::Logged>(call, input, output, SumMap::kItself);
     case ReduceFunction::kSumSquare:
-      return ReduceAny(call, input, output, SumTerm::kSquare, IntegerFold::kSumOfSquares);
+      return ReduceAny(call, input, output, SumMap::kSquare, IntegerFold::kSumOfSquares);
     default:
-      return ReduceAny(call, input, output, SumTerm::kItself, IntegerFold::kSum);
+      return ReduceAny(call, input, output, SumMap::kItself, IntegerFold::kSum);
   }
 }
 

@@ -16,7 +16,7 @@
 #include "core/kernels/reduce/approximate_sum.h"
 #include "core/kernels/reduce/binned_sum.h"
 #include "core/kernels/reduce/short_sum.h"
-#include "core/kernels/reduce/sum_endings.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {
 
@@ -29,9 +29,9 @@ bool CopyResolved(const T* results, const uint8_t* unresolved, int64_t count, T*
 }
 
 // Sums of floats by vectors. A group whose rounding is unresolved stays unresolved.
-template <typename T, typename Ending>
+template <typename T, typename Finalizer>
 class ApproximateSumAccumulators
-    : public VectorAccumulators<ApproximateSumAccumulators<T, Ending>, T> {
+    : public VectorAccumulators<ApproximateSumAccumulators<T, Finalizer>, T> {
  public:
   using Input = T;
   using Output = T;
@@ -39,12 +39,11 @@ class ApproximateSumAccumulators
   static constexpr int64_t kColumns = 4096;  // with states for the second-level cache
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
-  ApproximateSumAccumulators(int64_t capacity, SumTerm term)
-      : kernels_(ApproximateSumKernelsFor<T>(term)),
-        end_(EndKernel(term)),
-        relative_bound_(
-            VisitSumTerm(term, []<SumTerm kTerm>() { return kRelativeBound<T, kTerm>; })),
-        needs_peak_(VisitSumTerm(term, []<SumTerm kTerm>() { return kNeedsPeak<T, kTerm>; })),
+  ApproximateSumAccumulators(int64_t capacity, SumMap map)
+      : kernels_(ApproximateSumKernelsFor<T>(map)),
+        finalize_(FinalizeKernel(map)),
+        relative_bound_(VisitSumMap(map, []<SumMap kMap>() { return kRelativeBound<T, kMap>; })),
+        needs_peak_(VisitSumMap(map, []<SumMap kMap>() { return kNeedsPeak<T, kMap>; })),
         heads_(static_cast<size_t>(capacity)),
         tails_(static_cast<size_t>(capacity)),
         peaks_(static_cast<size_t>(capacity)),
@@ -74,9 +73,9 @@ class ApproximateSumAccumulators
     peaks_[i] = std::max(peaks_[i], other.peaks_[k]);
   }
 
-  void EndGroups(int64_t o, int64_t count, int64_t n) {
-    if constexpr (requires { Ending::kByVectors; }) {
-      end_(Sums(o), count, n, results_.data() + o, unresolved_.data() + o);
+  void FinalizeGroups(int64_t o, int64_t count, int64_t n) {
+    if constexpr (requires { Finalizer::kByVectors; }) {
+      finalize_(Sums(o), count, n, results_.data() + o, unresolved_.data() + o);
     }
   }
 
@@ -94,15 +93,15 @@ class ApproximateSumAccumulators
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
     if (!std::isfinite(heads_[i])) {  // nothing overflows here: as the elements that are not finite
-      result = Ending::template OfSpecial<T>(heads_[i]);
+      result = Finalizer::template OfSpecial<T>(heads_[i]);
       return true;
     }
     if (magnitude == 0) {  // zeros only, whose signs the head has kept
-      result = Ending::template OfZero<T>(heads_[i]);
+      result = Finalizer::template OfZero<T>(heads_[i]);
       return true;
     }
     const HeadTail sum = FastTwoSum(heads_[i], tails_[i]);
-    return Ending::Decide(sum, magnitude * relative_bound_, n, result);
+    return Finalizer::Decide(sum, magnitude * relative_bound_, n, result);
   }
 
  private:
@@ -110,15 +109,15 @@ class ApproximateSumAccumulators
     return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, blocks_.data() + o};
   }
 
-  static ApproximateSumEnd<T> EndKernel(SumTerm term) {
-    if constexpr (requires { Ending::kByVectors; }) {
-      return ApproximateSumEndFor<T>(term, Ending::kByVectors);
+  static FinalizeSumsFunction<T> FinalizeKernel(SumMap map) {
+    if constexpr (requires { Finalizer::kByVectors; }) {
+      return FinalizeSumsFor<T>(map, Finalizer::kByVectors);
     }
     return nullptr;
   }
 
   ApproximateSumKernels<T> kernels_;
-  ApproximateSumEnd<T> end_;
+  FinalizeSumsFunction<T> finalize_;
   double relative_bound_;
   bool needs_peak_;
   std::vector<double> heads_;
@@ -137,11 +136,11 @@ class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, 
   using Output = T;
 
   static constexpr int64_t kColumns = 2048;
-  static constexpr int64_t kElements = ShortSumAccumulators::kGathered;
+  static constexpr int64_t kElements = ShortSumAccumulators::kPacked;
   static constexpr int64_t kMinShortRow = 1;
 
-  ShortSumAccumulators(int64_t capacity, SumTerm term, SumEnding ending)
-      : kernels_(ShortSumKernelsFor<T>(term, ending)),
+  ShortSumAccumulators(int64_t capacity, SumMap map, SumFinalizer finalizer)
+      : kernels_(ShortSumKernelsFor<T>(map, finalizer)),
         own_results_(static_cast<size_t>(capacity)),
         unresolved_(static_cast<size_t>(capacity)) {}
 
@@ -179,17 +178,17 @@ class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, 
 
 // Exact sums, for the groups that others leave unresolved: ties, what all but is a tie, and
 // terms that cancel each other.
-template <typename T, typename Ending>
-class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, Ending>, T> {
+template <typename T, typename Finalizer>
+class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, Finalizer>, T> {
  public:
   using Input = T;
   using Output = T;
 
   static constexpr int64_t kColumns = 256;
 
-  ExactSumAccumulators(int64_t capacity, SumTerm term)
-      : kernels_(BinnedSumKernelsFor<T>(term)),
-        count_(VisitSumTerm(term, []<SumTerm kTerm>() { return SumBins<T, kTerm>::kCount; })),
+  ExactSumAccumulators(int64_t capacity, SumMap map)
+      : kernels_(BinnedSumKernelsFor<T>(map)),
+        count_(VisitSumMap(map, []<SumMap kMap>() { return SumBins<T, kMap>::kCount; })),
         pitch_((capacity + BinnedSums::kLanes - 1) / BinnedSums::kLanes * BinnedSums::kLanes),
         bins_(static_cast<size_t>(count_ * pitch_)) {}
 
@@ -212,18 +211,18 @@ class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, E
     for (int b = 0; b < count_; ++b) parts[static_cast<size_t>(b)] = Bin(o, b);
     const BoundedSum top = SumOfParts(std::span(parts).first(static_cast<size_t>(count_)));
     if (top.sum.head == 0) {
-      result = Ending::template OfZero<T>(0.0);
-    } else if (!Ending::Decide(top.sum, top.bound, n, result)) {
+      result = Finalizer::template OfZero<T>(0.0);
+    } else if (!Finalizer::Decide(top.sum, top.bound, n, result)) {
       ExactSum sum;
       for (int b = 0; b < count_; ++b) sum.Add(Bin(o, b));
-      result = Ending::template Of<T>(sum, n);
+      result = Finalizer::template Of<T>(sum, n);
     }
     return true;
   }
 
  private:
   // Squares have the widest range.
-  static constexpr size_t kMostBins = SumBins<T, SumTerm::kSquare>::kCount;
+  static constexpr size_t kMostBins = SumBins<T, SumMap::kSquare>::kCount;
 
   BinnedSums Sums(int64_t o) { return {bins_.data() + o, pitch_}; }
   double Bin(int64_t o, int b) const { return bins_[static_cast<size_t>(b * pitch_ + o)]; }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/machine.h"
-#include "core/engine/reduce/element_gatherer.h"
+#include "core/engine/reduce/element_packer.h"
 #include "core/engine/reduce/reduce_loop.h"
 
 namespace dmlop {
@@ -40,10 +40,10 @@ class VectorAccumulators {
 
   void AddRow(int64_t o, const ElementRun<T>& run) {
     if (run.stride == 1) return derived().AddPackedRow(o, run);
-    ForEachPiece(run, kGathered, [&](const ElementRun<T>& piece) {
-      alignas(kLineBytes) T gathered[kGathered];
-      gatherer_.Gather(piece, gathered);
-      derived().AddPackedRow(o, {gathered, piece.count, 1, piece.number, piece.number_step});
+    ForEachPiece(run, kPacked, [&](const ElementRun<T>& piece) {
+      alignas(kLineBytes) T packed[kPacked];
+      packer_.Pack(piece, packed);
+      derived().AddPackedRow(o, {packed, piece.count, 1, piece.number, piece.number_step});
     });
   }
 
@@ -56,11 +56,11 @@ class VectorAccumulators {
       return AddFewColumns(columns, run);
     }
     if (is_regular && columns.stride == 1) return derived().AddPackedRows(columns.count, run);
-    ForEachPiece(run, kGathered / columns.count, [&](const ElementRun<T>& piece) {
-      alignas(kLineBytes) T gathered[kGathered];
-      gatherer_.Gather(columns, piece, gathered);
+    ForEachPiece(run, kPacked / columns.count, [&](const ElementRun<T>& piece) {
+      alignas(kLineBytes) T packed[kPacked];
+      packer_.Pack(columns, piece, packed);
       derived().AddPackedRows(
-          columns.count, {gathered, piece.count, columns.count, piece.number, piece.number_step});
+          columns.count, {packed, piece.count, columns.count, piece.number, piece.number_step});
     });
   }
 
@@ -73,7 +73,7 @@ class VectorAccumulators {
   }
 
  protected:
-  static constexpr int64_t kGathered = kNearestBytes / sizeof(T);  // elements
+  static constexpr int64_t kPacked = kNearestBytes / sizeof(T);  // elements
 
  private:
   static constexpr int64_t kFewColumns = 8;
@@ -105,7 +105,7 @@ class VectorAccumulators {
     });
   }
 
-  ElementGatherer gatherer_{sizeof(T)};
+  ElementPacker packer_{sizeof(T)};
 };
 
 }  // namespace dmlop

@@ -94,7 +94,7 @@ void CopyRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
   CopyRowsFor(row_bytes)(rows, row_bytes, to, to_pitch, from, from_pitch);
 }
 
-// Every other element of the source, side by side. Asks for what lies `ahead`.
+// Every other element of the source, side by side. Prefetches what lies `ahead`.
 template <typename T>
 void CopyEveryOther(int64_t count, T* to, const T* from, [[maybe_unused]] int64_t ahead) {
   int64_t i = 0;

@@ -28,7 +28,7 @@ struct Blocks {
 #if HWY_TARGET == HWY_SCALAR
 
 template <size_t kTerms, bool kOnto>
-void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
+void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
   for (int64_t block = 0; block < blocks.count; ++block) {
     std::byte* to = blocks.to + block * blocks.to_step;
     if (!kOnto) std::fill_n(to, kShuffleBytes, std::byte{0});
@@ -46,9 +46,9 @@ void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
 #else
 
 // The same terms for all blocks, so that their tables stay in registers. kOnto adds them to what
-// other terms have composed.
+// other terms have packed.
 template <size_t kTerms, bool kOnto>
-void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
+void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
   const hn::Full128<uint8_t> d;
   hn::Vec<hn::Full128<uint8_t>> tables[kTerms + 1];
   const uint8_t* from[kTerms + 1];
@@ -76,18 +76,18 @@ void Compose(const Blocks& blocks, const ShuffleTerm* terms) {
 #endif
 
 template <bool kOnto>
-void ComposeTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
+void PackTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
   switch (count) {
     case 0:
-      return Compose<0, kOnto>(blocks, terms);
+      return Pack<0, kOnto>(blocks, terms);
     case 1:
-      return Compose<1, kOnto>(blocks, terms);
+      return Pack<1, kOnto>(blocks, terms);
     case 2:
-      return Compose<2, kOnto>(blocks, terms);
+      return Pack<2, kOnto>(blocks, terms);
     case 3:
-      return Compose<3, kOnto>(blocks, terms);
+      return Pack<3, kOnto>(blocks, terms);
     default:
-      return Compose<4, kOnto>(blocks, terms);
+      return Pack<4, kOnto>(blocks, terms);
   }
 }
 
@@ -97,9 +97,9 @@ void Shuffle(const ShuffleProgram& program, int64_t blocks, std::byte* to,
   const ShuffleTerm* terms = program.terms.data();
   for (const ShuffleVector& vector : program.vectors) {
     const Blocks all = {blocks, to + vector.to, program.to_step, from, program.from_steps.data()};
-    ComposeTerms<false>(vector.term_count, all, terms);
+    PackTerms<false>(vector.term_count, all, terms);
     for (size_t done = kMaxTerms; done < vector.term_count; done += kMaxTerms) {
-      ComposeTerms<true>(vector.term_count - done, all, terms + done);
+      PackTerms<true>(vector.term_count - done, all, terms + done);
     }
     terms += vector.term_count;
   }

@@ -1,4 +1,4 @@
-// Blocks of bytes composed from several sources by vector shuffles, as a program says that is
+// Blocks of bytes packed from several sources by vector shuffles, as a program says that is
 // planned once.
 #pragma once
 
@@ -33,7 +33,7 @@ struct ShuffleProgram {
   std::vector<ShuffleTerm> terms;  // of all vectors in their order
 };
 
-// Composes that many blocks; `from` has a pointer for each source.
+// Packs that many blocks; `from` has a pointer for each source.
 using ShuffleFunction = void (*)(const ShuffleProgram& program, int64_t blocks, std::byte* to,
                                  const std::byte* const* from);
 

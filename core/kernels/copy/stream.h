@@ -25,13 +25,13 @@ class StreamBuffer {
   static constexpr int64_t kMaxCapacity = 1 << 13;
   static constexpr int64_t kLine = kLineBytes;
 
-  // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is composed.
+  // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is packed.
   StreamBuffer(std::byte* to, int64_t capacity);
   StreamBuffer(const StreamBuffer&) = delete;
   StreamBuffer& operator=(const StreamBuffer&) = delete;
   ~StreamBuffer();
 
-  // Where to compose the next `bytes`, no more than the buffer holds.
+  // Where to pack the next `bytes`, no more than the buffer holds.
   std::byte* Next(int64_t bytes) {
     if (end_ + bytes > capacity_ + kLine) WriteLines();
     end_ += bytes;
@@ -45,7 +45,7 @@ class StreamBuffer {
   StreamRowsFunction stream_ = StreamRowsForIsa();
   int64_t capacity_;
   std::byte* to_;  // where the buffer's first byte belongs, at the beginning of a line
-  int64_t begin_;  // what is composed but not written
+  int64_t begin_;  // what is packed but not written
   int64_t end_;
   alignas(kLine) std::byte bytes_[kMaxCapacity + kLine];
 };

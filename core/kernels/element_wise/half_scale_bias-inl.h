@@ -102,30 +102,31 @@ class RoundsDown {
 #endif
 };
 
-// Calls ask(x + i) and then body(i, y) for each vector of `count` elements, y being its results.
-// Never part of its caller: compilers may move arithmetic to where the processor rounds otherwise.
-template <typename Ask, typename Body>
+// Calls prefetch(x + i) and then body(i, y) for each vector of `count` elements, y being its
+// results. Never part of its caller: compilers may move arithmetic to where the processor rounds
+// otherwise.
+template <typename Prefetch, typename Body>
 HWY_NOINLINE HWY_ATTR void ForEachRoundedDown(const ScaleBias& scale_bias, int64_t count,
-                                              const Half* x, Ask ask, Body body) {
+                                              const Half* x, Prefetch prefetch, Body body) {
   const OddScaleBias compute(scale_bias);
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(OddScaleBias::D()))) {
-    ask(x + i);
+    prefetch(x + i);
     body(i, compute(x + i));
   }
 }
 
 // The same for all whole vectors, but that body may round to FLOAT16. Returns how many elements
 // that were.
-template <typename Ask, typename Body>
+template <typename Prefetch, typename Body>
 HWY_INLINE int64_t ForEachOddScaleBias(const ScaleBias& scale_bias, int64_t count, const Half* x,
-                                       Ask ask, Body body) {
+                                       Prefetch prefetch, Body body) {
   const OddScaleBias::D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t whole = count / lanes * lanes;
 #if HWY_ARCH_X86
   // Operations that round to FLOAT16 tell how.
   const RoundsDown rounds_down;
-  ForEachRoundedDown(scale_bias, whole, x, ask, body);
+  ForEachRoundedDown(scale_bias, whole, x, prefetch, body);
 #else
   constexpr int64_t kBlock = 1024;
   HWY_ALIGN float results[kBlock];
@@ -133,7 +134,7 @@ HWY_INLINE int64_t ForEachOddScaleBias(const ScaleBias& scale_bias, int64_t coun
     const int64_t size = HWY_MIN(kBlock, whole - begin);
     {
       const RoundsDown rounds_down;
-      ForEachRoundedDown(scale_bias, size, x + begin, ask,
+      ForEachRoundedDown(scale_bias, size, x + begin, prefetch,
                          [&](int64_t i, OddScaleBias::V y)
                              HWY_ATTR { hn::Store(y, d, results + i); });
     }

@@ -80,12 +80,12 @@ HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias& scale_bias, int64_t count, Ha
                                   const Half* from) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-  const auto ask = [](const Half* x) HWY_ATTR { PrefetchAfter<kWrite>(x); };
+  const auto prefetch = [](const Half* x) HWY_ATTR { PrefetchAfter<kWrite>(x); };
   const auto write = [=](int64_t i, hn::Vec<decltype(d)> y) HWY_ATTR {
     const auto halves = hn::DemoteTo(dh, CanonicalNan(d, y));
     WriteVector<kWrite>(halves, dh, reinterpret_cast<hwy::float16_t*>(to + i));
   };
-  return ForEachOddScaleBias(scale_bias, count, from, ask, write);
+  return ForEachOddScaleBias(scale_bias, count, from, prefetch, write);
 }
 
 #endif  // HWY_NATIVE_FMA

@@ -16,10 +16,10 @@
 #include "core/exact/error_free.h"
 #include "core/kernels/reduce/accumulator-inl.h"
 #include "core/kernels/reduce/columns-inl.h"
-#include "core/kernels/reduce/end_sums-inl.h"
+#include "core/kernels/reduce/finalize_sums-inl.h"
 #include "core/kernels/reduce/half_sums-inl.h"
 #include "core/kernels/reduce/row_streams-inl.h"
-#include "core/kernels/reduce/sum_terms-inl.h"
+#include "core/kernels/reduce/sum_maps-inl.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,26 +35,26 @@ HWY_INLINE void AddValue(double value, const ApproximateSums& sums) {
   sums.tail[0] += sum.tail;
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE void AddElement(T element, const ApproximateSums& sums) {
   const float x = WidenElement(element);
-  if constexpr (kNeedsPeak<T, kTerm>) {
+  if constexpr (kNeedsPeak<T, kMap>) {
     *sums.peak = std::max(*sums.peak, std::bit_cast<uint32_t>(std::fabs(x)));
   }
-  AddValue(TermOf<kTerm>(x), sums);
+  AddValue(MapOf<kMap>(x), sums);
 }
 
 // The sum of a few terms, `stride` elements apart, goes to the one group at once.
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const ApproximateSums& sums) {
   double sum = -0.0;  // changes nothing, not even the sign of zeros
   uint32_t peak = 0;
   for (int64_t row = 0; row < rows; ++row) {
     const float value = WidenElement(x[row * stride]);
-    sum += TermOf<kTerm>(value);
+    sum += MapOf<kMap>(value);
     peak = std::max(peak, std::bit_cast<uint32_t>(std::fabs(value)));
   }
-  if constexpr (kNeedsPeak<T, kTerm>) *sums.peak = std::max(*sums.peak, peak);
+  if constexpr (kNeedsPeak<T, kMap>) *sums.peak = std::max(*sums.peak, peak);
   AddValue(sum, sums);
 }
 
@@ -114,41 +114,41 @@ struct FewBlocks {
 };
 
 // Returns how many elements it added, all but the last few.
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
                              const ApproximateSums& sums) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kAsIntegers<kTerm, T>) return AddAsIntegers<kTerm>(x, count, accumulator);
+  if constexpr (kAsIntegers<kMap, T>) return AddAsIntegers<kMap>(x, count, accumulator);
 #endif
   const int64_t block = kUnroll * static_cast<int64_t>(hn::Lanes(Wide()));
   if (count < block) return 0;
-  auto peaks = Peaks<Floats, kNeedsPeak<T, kTerm>>::OfNothing();
+  auto peaks = Peaks<Floats, kNeedsPeak<T, kMap>>::OfNothing();
   auto blocks = FewBlocks::OfNothing();
   const int64_t added = ForEachBlock(x, count, block, [&](const T* from) HWY_ATTR {
     const int64_t floats = static_cast<int64_t>(hn::Lanes(Floats()));
     for (int64_t k = 0; k < block; k += floats) peaks.Raise(from + k);
-    blocks.Add(SumOfEight<VectorsOf<kTerm, T>>(from), accumulator);
+    blocks.Add(SumOfEight<VectorsOf<kMap, T>>(from), accumulator);
   });
   blocks.Flush(accumulator);
   peaks.Collect(sums);
   return added;
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 void AddRow(const T* x, int64_t count, const ApproximateSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Accumulator accumulator{hn::Set(Wide(), -0.0), hn::Zero(Wide())};
-  int64_t i = AddBlocks<kTerm>(x, count, accumulator, sums);
+  int64_t i = AddBlocks<kMap>(x, count, accumulator, sums);
   if (i + lanes <= count) {
-    auto peaks = Peaks<Narrow, kNeedsPeak<T, kTerm>>::OfNothing();
+    auto peaks = Peaks<Narrow, kNeedsPeak<T, kMap>>::OfNothing();
     for (; i + lanes <= count; i += lanes) {
-      accumulator.Add(OneVector<kTerm>::Term(x + i));
+      accumulator.Add(OneVector<kMap>::Term(x + i));
       peaks.Raise(x + i);
     }
     peaks.Collect(sums);
   }
   if (i > 0) Collect(accumulator, sums);
-  for (; i < count; ++i) AddElement<kTerm>(x[i], sums);
+  for (; i < count; ++i) AddElement<kMap>(x[i], sums);
 }
 
 // Raises the peaks of `columns` groups, whole vectors of D.
@@ -175,13 +175,13 @@ HWY_INLINE typename Vectors::Sum SumOfFewer(const T* x, int64_t rows, int64_t st
 }
 
 // Two vectors of columns. Rounds three times where there are eight rows.
-template <SumTerm kTerm, BlockPart kPart, typename T>
+template <SumMap kMap, BlockPart kPart, typename T>
 HWY_INLINE WideFloats SumOfTwo(const T* x, int64_t rows, int64_t stride) {
-  using Vectors = VectorsOf<kTerm, T>;
+  using Vectors = VectorsOf<kMap, T>;
   if (kPart != BlockPart::kWhole || rows == kFewRows) {
     return Vectors::Widen(SumOfEight<Vectors>(x, stride));
   }
-  return SumOfFewer<TwoVectors<kTerm>>(x, rows, stride);
+  return SumOfFewer<TwoVectors<kMap>>(x, rows, stride);
 }
 
 // What the rows of a block add up to gathers in `block` until its last part is there.
@@ -197,51 +197,51 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
 }
 
 // Of columns that fill the lines of the cache which their rows are in.
-template <SumTerm kTerm, BlockPart kPart, typename T>
+template <SumMap kMap, BlockPart kPart, typename T>
 HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, ApproximateSums sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   for (int64_t k = 0; k < kLine<T>; k += 2 * lanes) {
-    const WideFloats sum = SumOfTwo<kTerm, kPart>(x + k, rows, stride);
+    const WideFloats sum = SumOfTwo<kMap, kPart>(x + k, rows, stride);
     const int64_t l = k + lanes;
     AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
     AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
   }
-  if constexpr (kNeedsPeak<T, kTerm>) {
+  if constexpr (kNeedsPeak<T, kMap>) {
     RaisePeaks(Floats(), x, rows, stride, kLine<T>, sums.peak);
   }
 }
 
 #if HWY_TARGET <= HWY_AVX3
 // The same as integers, unless there are infinities or NaN.
-template <SumTerm kTerm, BlockPart kPart>
+template <SumMap kMap, BlockPart kPart>
 HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride,
                                   ApproximateSums sums) {
   HalfLine line = Begins(kPart) ? HalfLine::OfNothing() : HalfLine::Load(sums);
-  if (!AddFiniteRows<kTerm>(x, rows, stride, line)) {
-    AddLine<kTerm, BlockPart::kWhole>(x, rows, stride, sums);
+  if (!AddFiniteRows<kMap>(x, rows, stride, line)) {
+    AddLine<kMap, BlockPart::kWhole>(x, rows, stride, sums);
   }
   if constexpr (Ends(kPart)) {
-    line.AddTo<kTerm>(sums);
+    line.AddTo<kMap>(sums);
   } else {
     line.Store(sums);
   }
 }
 #endif
 
-template <SumTerm kTerm, BlockPart kPart, typename T>
+template <SumMap kMap, BlockPart kPart, typename T>
 HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, ApproximateSums sums) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kAsIntegers<kTerm, T>) {
-    return AddLineOfIntegers<kTerm, kPart>(x, rows, stride, sums);
+  if constexpr (kAsIntegers<kMap, T>) {
+    return AddLineOfIntegers<kMap, kPart>(x, rows, stride, sums);
   }
 #endif
-  AddLine<kTerm, kPart>(x, rows, stride, sums);
+  AddLine<kMap, kPart>(x, rows, stride, sums);
 }
 
 // Without lambdas and references, which would have the compiler load all of this again and again.
-template <SumTerm kTerm, BlockPart kPart, typename T>
+template <SumMap kMap, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
-  constexpr bool kPeak = kNeedsPeak<T, kTerm>;
+  constexpr bool kPeak = kNeedsPeak<T, kMap>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t rows = kPart == BlockPart::kWhole ? few.count : kFewRows;
   const int64_t stride = few.stride;
@@ -250,42 +250,42 @@ void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
   int64_t c = 0;
   for (; c + kLine<T> <= columns; c += kLine<T>) {
     next.Prefetch(kLine<T>);
-    AddAnyLine<kTerm, kPart>(x + c, rows, stride, sums.From(c));
+    AddAnyLine<kMap, kPart>(x + c, rows, stride, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {
-    const WideVec sum = rows == kFewRows ? SumOfEight<OneVector<kTerm>>(x + c, stride)
-                                         : SumOfFewer<OneVector<kTerm>>(x + c, rows, stride);
+    const WideVec sum = rows == kFewRows ? SumOfEight<OneVector<kMap>>(x + c, stride)
+                                         : SumOfFewer<OneVector<kMap>>(x + c, rows, stride);
     AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
     if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
   }
-  for (; c < columns; ++c) AddColumn<kTerm>(x + c, rows, stride, sums.From(c));
+  for (; c < columns; ++c) AddColumn<kMap>(x + c, rows, stride, sums.From(c));
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const ApproximateSums& sums) {
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart part) HWY_ATTR {
     switch (part) {
       case BlockPart::kFirst:
-        return AddFewRows<kTerm, BlockPart::kFirst>(few, columns, sums);
+        return AddFewRows<kMap, BlockPart::kFirst>(few, columns, sums);
       case BlockPart::kMiddle:
-        return AddFewRows<kTerm, BlockPart::kMiddle>(few, columns, sums);
+        return AddFewRows<kMap, BlockPart::kMiddle>(few, columns, sums);
       case BlockPart::kLast:
-        return AddFewRows<kTerm, BlockPart::kLast>(few, columns, sums);
+        return AddFewRows<kMap, BlockPart::kLast>(few, columns, sums);
       case BlockPart::kWhole:
-        return AddFewRows<kTerm, BlockPart::kWhole>(few, columns, sums);
+        return AddFewRows<kMap, BlockPart::kWhole>(few, columns, sums);
     }
   });
 }
 
 // The sums of a vector of groups, and how far off they may be.
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE SumAndError<Wide> SumsAndErrors(const ApproximateSums& sums, int64_t count) {
   const Wide d;
   const WideVec head = hn::LoadU(d, sums.head);
   const WideVec tail = hn::LoadU(d, sums.tail);
   WideVec magnitude = hn::Add(hn::Abs(head), hn::Abs(tail));
-  if constexpr (kNeedsPeak<T, kTerm>) {
+  if constexpr (kNeedsPeak<T, kMap>) {
     const BitsVec peak = hn::LoadU(NarrowBits(), sums.peak);
     magnitude = hn::Mul(hn::PromoteTo(d, hn::BitCast(Narrow(), peak)),
                         hn::Set(d, static_cast<double>(count)));
@@ -293,40 +293,41 @@ HWY_INLINE SumAndError<Wide> SumsAndErrors(const ApproximateSums& sums, int64_t 
   // The head alone says which zero or special value it is.
   const auto is_number = hn::And(hn::IsFinite(head), hn::Gt(magnitude, hn::Zero(d)));
   const TwoVectorSum<Wide> sum = AddExactly(d, head, tail);
-  const WideVec bound = hn::Mul(magnitude, hn::Set(d, kRelativeBound<T, kTerm>));
+  const WideVec bound = hn::Mul(magnitude, hn::Set(d, kRelativeBound<T, kMap>));
   return {hn::IfThenElse(is_number, sum.head, head),
           hn::IfThenElseZero(is_number, hn::Add(bound, hn::Abs(sum.tail)))};
 }
 
-template <SumTerm kTerm, SumEnding kEnding, typename T>
-void EndGroups(const ApproximateSums& sums, int64_t groups, int64_t count, T* results,
-               uint8_t* unresolved) {
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
+void FinalizeGroups(const ApproximateSums& sums, int64_t groups, int64_t count, T* results,
+                    uint8_t* unresolved) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t whole = groups / lanes * lanes;
   std::fill_n(unresolved, whole, uint8_t{0});
   for (int64_t g = 0; g < whole; g += lanes) {
-    const auto of_terms = SumsAndErrors<kTerm, T>(sums.From(g), count);
-    StoreRounded(Wide(), EndVector<kEnding, T>(Wide(), of_terms, count), results + g,
+    const auto of_terms = SumsAndErrors<kMap, T>(sums.From(g), count);
+    StoreRounded(Wide(), EndVector<kFinalizer, T>(Wide(), of_terms, count), results + g,
                  unresolved + g);
   }
   std::fill(unresolved + whole, unresolved + groups, uint8_t{1});
 }
 
 template <typename T>
-ApproximateSumEnd<T> MakeEnd(SumTerm term, SumEnding ending) {
-  if (ending == SumEnding::kSquareRoot) {
-    return EndGroups<SumTerm::kSquare, SumEnding::kSquareRoot, T>;
+FinalizeSumsFunction<T> MakeFinalize(SumMap map, SumFinalizer finalizer) {
+  if (finalizer == SumFinalizer::kSquareRoot) {
+    return FinalizeGroups<SumMap::kSquare, SumFinalizer::kSquareRoot, T>;
   }
-  if (ending == SumEnding::kAverage) return EndGroups<SumTerm::kItself, SumEnding::kAverage, T>;
-  return VisitSumTerm(term, []<SumTerm kTerm>() -> ApproximateSumEnd<T> {
-    return EndGroups<kTerm, SumEnding::kItself, T>;
+  if (finalizer == SumFinalizer::kAverage)
+    return FinalizeGroups<SumMap::kItself, SumFinalizer::kAverage, T>;
+  return VisitSumMap(map, []<SumMap kMap>() -> FinalizeSumsFunction<T> {
+    return FinalizeGroups<kMap, SumFinalizer::kItself, T>;
   });
 }
 
 template <typename T>
-ApproximateSumKernels<T> MakeKernels(SumTerm term) {
-  return VisitSumTerm(term, []<SumTerm kTerm>() -> ApproximateSumKernels<T> {
-    return {AddRow<kTerm, T>, AddColumns<kTerm, T>};
+ApproximateSumKernels<T> MakeKernels(SumMap map) {
+  return VisitSumMap(map, []<SumMap kMap>() -> ApproximateSumKernels<T> {
+    return {AddRow<kMap, T>, AddColumns<kMap, T>};
   });
 }
 

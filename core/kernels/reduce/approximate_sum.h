@@ -1,10 +1,10 @@
-// Sums in binary64 that know how far off they may be. Where the bound leaves no doubt about the
-// rounding to the result's type, this is as good as an exact sum, in any order of addition.
+// Sums in binary64 that know how far off they may be. Where the bound leaves only one rounding to
+// the result's type, this is as good as an exact sum, in any order of addition.
 #pragma once
 
 #include <cstdint>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
@@ -26,24 +26,24 @@ struct ApproximateSums {
 // At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
 // are added pairwise, and seven for eight such sums. What follows keeps its own rounding errors.
 // The rest is room for the errors of the errors.
-template <typename T, SumTerm kTerm>
+template <typename T, SumMap kMap>
 inline constexpr double kRelativeBound = 0x1p-49;
 
 // FLOAT16 values are multiples of 2^-24 below 2^16. 64 of them need 46 bits, and the rounding
 // errors of 2^33 terms in all, each at most 2^-4, add up to less than 2^53 such multiples.
 template <>
-inline constexpr double kRelativeBound<Half, SumTerm::kItself> = 0;
+inline constexpr double kRelativeBound<Half, SumMap::kItself> = 0;
 template <>
-inline constexpr double kRelativeBound<Half, SumTerm::kMagnitude> = 0;
+inline constexpr double kRelativeBound<Half, SumMap::kMagnitude> = 0;
 
 // Their squares are exact in binary32, and eight are added pairwise there, with three roundings in
 // a row, 2^-24 each.
 template <>
-inline constexpr double kRelativeBound<Half, SumTerm::kSquare> = 0x1.9p-23;
+inline constexpr double kRelativeBound<Half, SumMap::kSquare> = 0x1.9p-23;
 
 // Only sums of terms of either sign that may be off need the largest magnitude.
-template <typename T, SumTerm kTerm>
-inline constexpr bool kNeedsPeak = kTerm == SumTerm::kItself&& kRelativeBound<T, kTerm> != 0;
+template <typename T, SumMap kMap>
+inline constexpr bool kNeedsPeak = kMap == SumMap::kItself&& kRelativeBound<T, kMap> != 0;
 
 template <typename T>
 struct ApproximateSumKernels {
@@ -57,16 +57,16 @@ struct ApproximateSumKernels {
 
 // T is float or Half.
 template <typename T>
-ApproximateSumKernels<T> ApproximateSumKernelsFor(SumTerm term);
+ApproximateSumKernels<T> ApproximateSumKernelsFor(SumMap map);
 
 // Stores the results of `groups` groups of `count` terms each, and sets their `unresolved` to 0. It
 // is 1 instead where the bound leaves the result open, and for the last groups, which fill no
 // vector.
 template <typename T>
-using ApproximateSumEnd = void (*)(const ApproximateSums& sums, int64_t groups, int64_t count,
-                                   T* results, uint8_t* unresolved);
+using FinalizeSumsFunction = void (*)(const ApproximateSums& sums, int64_t groups, int64_t count,
+                                      T* results, uint8_t* unresolved);
 
 template <typename T>
-ApproximateSumEnd<T> ApproximateSumEndFor(SumTerm term, SumEnding ending);
+FinalizeSumsFunction<T> FinalizeSumsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop

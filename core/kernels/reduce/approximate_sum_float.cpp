@@ -15,17 +15,17 @@
 namespace dmlop {
 
 template <>
-ApproximateSumKernels<float> ApproximateSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<ApproximateSumKernels<float>(SumTerm)> kForms =
+ApproximateSumKernels<float> ApproximateSumKernelsFor(SumMap map) {
+  constexpr IsaForms<ApproximateSumKernels<float>(SumMap)> kForms =
       DMLOP_ISA_FORMS(MakeKernels<float>);
-  return Choose(kForms)(term);
+  return Choose(kForms)(map);
 }
 
 template <>
-ApproximateSumEnd<float> ApproximateSumEndFor(SumTerm term, SumEnding ending) {
-  constexpr IsaForms<ApproximateSumEnd<float>(SumTerm, SumEnding)> kForms =
-      DMLOP_ISA_FORMS(MakeEnd<float>);
-  return Choose(kForms)(term, ending);
+FinalizeSumsFunction<float> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<FinalizeSumsFunction<float>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeFinalize<float>);
+  return Choose(kForms)(map, finalizer);
 }
 
 }  // namespace dmlop

@@ -15,17 +15,17 @@
 namespace dmlop {
 
 template <>
-ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<ApproximateSumKernels<Half>(SumTerm)> kForms =
+ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumMap map) {
+  constexpr IsaForms<ApproximateSumKernels<Half>(SumMap)> kForms =
       DMLOP_ISA_FORMS(MakeKernels<Half>);
-  return Choose(kForms)(term);
+  return Choose(kForms)(map);
 }
 
 template <>
-ApproximateSumEnd<Half> ApproximateSumEndFor(SumTerm term, SumEnding ending) {
-  constexpr IsaForms<ApproximateSumEnd<Half>(SumTerm, SumEnding)> kForms =
-      DMLOP_ISA_FORMS(MakeEnd<Half>);
-  return Choose(kForms)(term, ending);
+FinalizeSumsFunction<Half> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<FinalizeSumsFunction<Half>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeFinalize<Half>);
+  return Choose(kForms)(map, finalizer);
 }
 
 }  // namespace dmlop

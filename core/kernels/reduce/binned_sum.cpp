@@ -11,7 +11,7 @@
 
 #include "core/kernels/reduce/bin_vectors-inl.h"
 #include "core/kernels/reduce/columns-inl.h"
-#include "core/kernels/reduce/sum_terms-inl.h"
+#include "core/kernels/reduce/sum_maps-inl.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,32 +38,32 @@ HWY_INLINE void CarryOver(const BinnedSums& sums) {
 }
 
 // Adds whole vectors of FLOAT32 to the lanes that `sums` are.
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE void AddVectors(const T* x, int64_t count, const BinnedSums& sums) {
-  using Bins = SumBins<T, kTerm>;
+  using Bins = SumBins<T, kMap>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Magnitudes<Floats> magnitudes;
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(Floats()))) {
     magnitudes.Take(LoadFloats(Floats(), x + i));
   }
   AddToSpan<Bins>(Wide(), SpanOf<Bins>(magnitudes), count / lanes, sums,
-                  [&](int64_t i) HWY_ATTR { return OneVector<kTerm>::Term(x + i * lanes); });
+                  [&](int64_t i) HWY_ATTR { return OneVector<kMap>::Term(x + i * lanes); });
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE void AddBlock(const T* x, int64_t count, const BinnedSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
   const int64_t whole = count - count % lanes;
-  AddVectors<kTerm>(x, whole, sums);
+  AddVectors<kMap>(x, whole, sums);
   if (whole == count) return;
   HWY_ALIGN T rest[hn::MaxLanes(Floats())] = {};
   std::copy_n(x + whole, count - whole, rest);
-  AddVectors<kTerm>(rest, lanes, sums);
+  AddVectors<kMap>(rest, lanes, sums);
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
-  using Bins = SumBins<T, kTerm>;
+  using Bins = SumBins<T, kMap>;
   // Stays in the first-level cache while it is read twice.
   constexpr int64_t kBlock = 4096 / static_cast<int64_t>(sizeof(T));
   static_assert(Bins::kMaxCount % kBlock == 0);
@@ -72,7 +72,7 @@ void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
   const BinnedSums of_lanes{memory, lanes};
   for (int64_t i = 0; i < count;) {
     const int64_t end = std::min(count, i + Bins::kMaxCount * lanes);
-    for (; i < end; i += kBlock) AddBlock<kTerm>(x + i, std::min(kBlock, end - i), of_lanes);
+    for (; i < end; i += kBlock) AddBlock<kMap>(x + i, std::min(kBlock, end - i), of_lanes);
     CarryOver<Bins>(of_lanes);
   }
   auto total = BinVectors<Bins>::Load(of_lanes);
@@ -80,10 +80,10 @@ void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
 }
 
 // Adds some rows of columns, whole vectors of D.
-template <SumTerm kTerm, class D, typename T>
+template <SumMap kMap, class D, typename T>
 HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
                                const BinnedSums& sums) {
-  using Bins = SumBins<T, kTerm>;
+  using Bins = SumBins<T, kMap>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Magnitudes<D> magnitudes;
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -95,14 +95,14 @@ HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
   const BinSpan span = SpanOf<Bins>(magnitudes);
   for (int64_t c = 0; c < columns; c += lanes) {
     AddToSpan<Bins>(Wide(), span, rows.count, sums.From(c), [&](int64_t row) HWY_ATTR {
-      return OneVector<kTerm>::Term(rows.first + row * rows.stride + c);
+      return OneVector<kMap>::Term(rows.first + row * rows.stride + c);
     });
     if (rows.left == 0) CarryOver<Bins>(sums.From(c));
   }
 }
 
 // The same of fewer columns than a vector has.
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 HWY_INLINE void AddLastColumns(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums) {
   constexpr int64_t kLanes = hn::MaxLanes(Wide());
   HWY_ALIGN T elements[kFewRows * kLanes] = {};
@@ -110,32 +110,32 @@ HWY_INLINE void AddLastColumns(const FewRows<T>& rows, int64_t columns, const Bi
     std::copy_n(rows.first + row * rows.stride, columns, elements + row * kLanes);
   }
   const FewRows<T> few{elements, rows.count, kLanes, rows.number, rows.left};
-  AddSomeColumns<kTerm>(Narrow(), few, static_cast<int64_t>(hn::Lanes(Wide())), sums);
+  AddSomeColumns<kMap>(Narrow(), few, static_cast<int64_t>(hn::Lanes(Wide())), sums);
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 void AddFewRows(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   NextRows<T> next(rows, columns);
   int64_t c = 0;
   for (; c + kLine<T> <= columns; c += kLine<T>) {
     next.Prefetch(kLine<T>);
-    AddSomeColumns<kTerm>(Floats(), rows.From(c), kLine<T>, sums.From(c));
+    AddSomeColumns<kMap>(Floats(), rows.From(c), kLine<T>, sums.From(c));
   }
   for (; c + lanes <= columns; c += lanes) {
-    AddSomeColumns<kTerm>(Narrow(), rows.From(c), lanes, sums.From(c));
+    AddSomeColumns<kMap>(Narrow(), rows.From(c), lanes, sums.From(c));
   }
-  if (c < columns) AddLastColumns<kTerm>(rows.From(c), columns - c, sums.From(c));
+  if (c < columns) AddLastColumns<kMap>(rows.From(c), columns - c, sums.From(c));
 }
 
-template <SumTerm kTerm, typename T>
+template <SumMap kMap, typename T>
 void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                 const BinnedSums& sums) {
-  constexpr int64_t kMaxCount = SumBins<T, kTerm>::kMaxCount;
+  constexpr int64_t kMaxCount = SumBins<T, kMap>::kMaxCount;
   for (int64_t row = 0; row < rows; row += kMaxCount) {
     ForEachFewRows(x + row * row_stride, std::min(kMaxCount, rows - row), row_stride,
                    [&](const FewRows<T>& few, BlockPart)
-                       HWY_ATTR { AddFewRows<kTerm>(few, columns, sums); });
+                       HWY_ATTR { AddFewRows<kMap>(few, columns, sums); });
   }
 }
 
@@ -152,9 +152,9 @@ void Merge(const BinnedSums& other, const BinnedSums& sums) {
 }
 
 template <typename T>
-BinnedSumKernels<T> MakeKernels(SumTerm term) {
-  return VisitSumTerm(term, []<SumTerm kTerm>() -> BinnedSumKernels<T> {
-    return {AddRow<kTerm, T>, AddColumns<kTerm, T>, Merge<SumBins<T, kTerm>>};
+BinnedSumKernels<T> MakeKernels(SumMap map) {
+  return VisitSumMap(map, []<SumMap kMap>() -> BinnedSumKernels<T> {
+    return {AddRow<kMap, T>, AddColumns<kMap, T>, Merge<SumBins<T, kMap>>};
   });
 }
 
@@ -166,13 +166,13 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 template <typename T>
-BinnedSumKernels<T> BinnedSumKernelsFor(SumTerm term) {
-  constexpr IsaForms<BinnedSumKernels<T>(SumTerm)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(term);
+BinnedSumKernels<T> BinnedSumKernelsFor(SumMap map) {
+  constexpr IsaForms<BinnedSumKernels<T>(SumMap)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
+  return Choose(kForms)(map);
 }
 
-template BinnedSumKernels<float> BinnedSumKernelsFor(SumTerm term);
-template BinnedSumKernels<Half> BinnedSumKernelsFor(SumTerm term);
+template BinnedSumKernels<float> BinnedSumKernelsFor(SumMap map);
+template BinnedSumKernels<Half> BinnedSumKernelsFor(SumMap map);
 
 }  // namespace dmlop
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
@@ -23,13 +23,13 @@ struct BinSpan {
 // A bin with unit u is added to at 1.5 * 2^52 u, where binary64 has no place below u: what a term
 // leaves there is exact, and so is the rest, at most u / 2, which is for the next bin. kMaxCount
 // such rests, 2^39 of the next bin's units each, do not take it out of its binade.
-template <typename T, SumTerm kTerm>
+template <typename T, SumMap kMap>
 struct SumBins {
   static constexpr int kStep = 40;
   static constexpr int64_t kMaxCount = 1 << 11;  // of additions to a bin before it is carried over
 
   static constexpr int kFractionBits = std::is_same_v<T, float> ? 23 : 10;
-  static constexpr int kPowers = kTerm == SumTerm::kSquare ? 2 : 1;
+  static constexpr int kPowers = kMap == SumMap::kSquare ? 2 : 1;
   static constexpr int kMaxExponent = kPowers * (std::is_same_v<T, float> ? 128 : 16);
   static constexpr int kLeastExponent = kPowers * (std::is_same_v<T, float> ? -149 : -24);
 
@@ -85,6 +85,6 @@ struct BinnedSumKernels {
 
 // T is float or Half.
 template <typename T>
-BinnedSumKernels<T> BinnedSumKernelsFor(SumTerm term);
+BinnedSumKernels<T> BinnedSumKernelsFor(SumMap map);
 
 }  // namespace dmlop

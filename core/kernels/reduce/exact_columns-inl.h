@@ -14,12 +14,12 @@
 
 #include "core/kernels/reduce/accumulator-inl.h"
 #include "core/kernels/reduce/bin_vectors-inl.h"
-#include "core/kernels/reduce/end_sums-inl.h"
+#include "core/kernels/reduce/finalize_sums-inl.h"
 #include "core/kernels/reduce/magnitudes-inl.h"
 #include "core/kernels/reduce/next_rows-inl.h"
 #include "core/kernels/reduce/round_results-inl.h"
 #include "core/kernels/reduce/short_sum.h"
-#include "core/kernels/reduce/sum_terms-inl.h"
+#include "core/kernels/reduce/sum_maps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -34,7 +34,7 @@ struct ThreeVectorSum {
 
 // Of terms that do not cancel each other. What neither head nor tail can hold is so small that
 // binary64 is good enough for it.
-template <SumTerm kTerm, class D, typename T>
+template <SumMap kMap, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
   const auto zero = hn::Zero(d);
   TwoVectorSum<D> sum{zero, zero};
@@ -42,7 +42,7 @@ HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
   auto rests = zero;  // their magnitudes
   for (int64_t row = 0; row < rows.count; ++row) {
     const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
-    const auto head = AddExactly(d, sum.head, WideTerm<kTerm>(d, value));
+    const auto head = AddExactly(d, sum.head, WideTerm<kMap>(d, value));
     const auto tail = AddExactly(d, sum.tail, head.tail);
     sum = {head.head, tail.head};
     rest = hn::Add(rest, tail.tail);
@@ -78,9 +78,9 @@ HWY_INLINE ThreeVectorSum<D> InThreeParts(D d, BinVectors<Bins, D, kBins>& total
 }
 
 // Of any terms; `range` is that of the rows.
-template <SumTerm kTerm, class D, typename T>
+template <SumMap kMap, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<D>& range) {
-  using Bins = SumBins<T, kTerm>;
+  using Bins = SumBins<T, kMap>;
   static_assert(kMaxShortRow <= Bins::kMaxCount);
   const auto zero = hn::Zero(d);
   ThreeVectorSum<D> sum{zero, zero, zero, zero};
@@ -88,7 +88,7 @@ HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<
     // The bin before those that are added to takes what they carry over.
     BinVectors<Bins, D, kCount + 1> total(first - 1);
     total.template Add<1>(rows.count, [&](int64_t row) HWY_ATTR {
-      return WideTerm<kTerm>(d, LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride));
+      return WideTerm<kMap>(d, LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride));
     });
     total.CarryOver();
     sum = InThreeParts(d, total);
@@ -99,14 +99,14 @@ HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<
 // Ends groups with another value that rounds as the function's does. A multiple of half a unit of T
 // in the last place, the one nearest to the value, has few bits: the sum that it belongs to is
 // exact, and so is the sign of the difference to the sum that there is.
-template <SumEnding kEnding, typename T, class D>
+template <SumFinalizer kFinalizer, typename T, class D>
 HWY_INLINE RoundedVector<D> EndExactly(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
   const hn::RebindToSigned<D> bits;
-  const auto value = ValueOf<kEnding>(d, sum.head, count);
+  const auto value = ValueOf<kFinalizer>(d, sum.head, count);
   const auto step =
       RoundMagnitude(d, hn::Abs(value), kIsFloat ? 25 : 12, kIsFloat ? 0x1p-126 : 0x1p-14);
-  const auto back = SumFor<kEnding>(d, hn::CopySignToAbs(step, value), count);
+  const auto back = SumFor<kFinalizer>(d, hn::CopySignToAbs(step, value), count);
   const auto difference = hn::Add(hn::Add(hn::Sub(sum.head, back), sum.tail), sum.rest);
   // One unit of binary64 in the last place up or down, if any.
   const auto away = hn::Xor(hn::BitCast(bits, difference), hn::BitCast(bits, value));

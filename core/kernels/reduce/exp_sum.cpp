@@ -297,7 +297,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
     }
     for (int64_t c = whole; c < columns; ++c) {
       T column[kFewRows];
-      few.From(c).Gather(column);
+      few.From(c).Pack(column);
       AddRow(column, few.count, sums.From(c));
     }
   });

@@ -141,7 +141,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     T column[kFewRows];
-    few.Gather(column);
+    few.Pack(column);
     AddRow(column, few.count, {sums.max + c, sums.high + c, sums.low + c});
   };
   ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);

@@ -12,7 +12,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +34,7 @@ struct HalfFactors {
   alignas(64) std::array<int16_t, 64> high{};
 };
 
-constexpr HalfFactors FactorsFor(SumTerm term) {
+constexpr HalfFactors FactorsFor(SumMap map) {
   HalfFactors factors;
   for (int exponent = 0; exponent < 31; ++exponent) {
     // Subnormal values have the unit of the least normal ones.
@@ -43,13 +43,13 @@ constexpr HalfFactors FactorsFor(SumTerm term) {
     const int16_t factor = static_cast<int16_t>(1 << power);
     half[static_cast<size_t>(exponent)] = factor;
     half[static_cast<size_t>(exponent + 32)] =
-        term == SumTerm::kMagnitude ? factor : static_cast<int16_t>(-factor);
+        map == SumMap::kMagnitude ? factor : static_cast<int16_t>(-factor);
   }
   return factors;
 }
 
-template <SumTerm kTerm>
-inline constexpr HalfFactors kHalfFactors = FactorsFor(kTerm);
+template <SumMap kMap>
+inline constexpr HalfFactors kHalfFactors = FactorsFor(kMap);
 
 // How many products, of 25 bits each, a sum has room for.
 constexpr int64_t kHalfProducts = 64;
@@ -61,7 +61,7 @@ struct HalfIntegers {
   static HWY_INLINE HalfIntegers OfNothing() { return {hn::Zero(Ints()), hn::Zero(Ints())}; }
 
   // Adds the values of each pair of lanes, but for infinities and NaN. Returns the magnitudes.
-  template <SumTerm kTerm>
+  template <SumMap kMap>
   HWY_INLINE HalfBitsVec AddPairs(HalfBitsVec x) {
     const HalfBits d;
     const HalfBitsVec magnitude = hn::And(x, hn::Set(d, 0x7FFF));
@@ -69,8 +69,8 @@ struct HalfIntegers {
     const HalfBitsVec with_bit = hn::OrAnd(hn::Set(d, 0x400), x, hn::Set(d, 0x3FF));
     const HalfBitsVec significand = hn::Min(with_bit, magnitude);
     const HalfBitsVec place = hn::ShiftRight<10>(x);
-    low = hn::Add(low, Products(significand, place, kHalfFactors<kTerm>.low));
-    high = hn::Add(high, Products(significand, place, kHalfFactors<kTerm>.high));
+    low = hn::Add(low, Products(significand, place, kHalfFactors<kMap>.low));
+    high = hn::Add(high, Products(significand, place, kHalfFactors<kMap>.high));
     return magnitude;
   }
 

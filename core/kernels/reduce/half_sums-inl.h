@@ -15,7 +15,7 @@
 #include "core/kernels/reduce/accumulator-inl.h"
 #include "core/kernels/reduce/approximate_sum.h"
 #include "core/kernels/reduce/half_integers-inl.h"
-#include "core/kernels/reduce/sum_terms-inl.h"
+#include "core/kernels/reduce/sum_maps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -23,13 +23,13 @@ namespace dmlop::HWY_NAMESPACE {
 #if HWY_TARGET <= HWY_AVX3
 
 // Terms that are as good as integers.
-template <SumTerm kTerm, typename T>
-inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kTerm != SumTerm::kSquare;
+template <SumMap kMap, typename T>
+inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kMap != SumMap::kSquare;
 
 // Returns how many elements it added, all but the last few.
-template <SumTerm kTerm>
+template <SumMap kMap>
 HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accumulator) {
-  // There is work to be done while what is asked for comes, so that one stream is as quick as
+  // There is work to be done while what is prefetched comes, so that one stream is as quick as
   // several.
   constexpr int64_t kAhead = 1 << 12;
   const HalfBits d;
@@ -40,7 +40,7 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
     HalfBitsVec largest = hn::Zero(d);
     for (int64_t i = 0; i < some; i += lanes) {
       hwy::Prefetch(from + kAhead + i);
-      largest = hn::Max(largest, integers.AddPairs<kTerm>(LoadHalfBits(from + i)));
+      largest = hn::Max(largest, integers.AddPairs<kMap>(LoadHalfBits(from + i)));
     }
     // Zeros alone may have a negative sum.
     if (AreFinite(largest) && !hn::AllTrue(d, hn::Eq(largest, hn::Zero(d)))) {
@@ -50,7 +50,7 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
       return;
     }
     for (int64_t i = 0; i < some; i += static_cast<int64_t>(hn::Lanes(Wide()))) {
-      accumulator.Add(OneVector<kTerm>::Term(from + i));
+      accumulator.Add(OneVector<kMap>::Term(from + i));
     }
   };
   const int64_t block = kHalfProducts / 2 * lanes;
@@ -85,9 +85,9 @@ struct HalfColumns {
   }
 
   // Returns the magnitudes.
-  template <SumTerm kTerm>
+  template <SumMap kMap>
   HWY_INLINE HalfBitsVec AddPairs(HalfBitsVec x) {
-    const HalfBitsVec magnitudes = sums.AddPairs<kTerm>(x);
+    const HalfBitsVec magnitudes = sums.AddPairs<kMap>(x);
     See(magnitudes);
     return magnitudes;
   }
@@ -97,11 +97,11 @@ struct HalfColumns {
     return hn::AllTrue(PairBits(), hn::Ne(seen, hn::Zero(PairBits())));
   }
 
-  template <SumTerm kTerm>
+  template <SumMap kMap>
   HWY_INLINE WideFloats Total() const {
     const WideFloats total = sums.Total();
     // The magnitude of -0 is +0.
-    if (kTerm == SumTerm::kMagnitude || HaveSeenAll()) return total;
+    if (kMap == SumMap::kMagnitude || HaveSeenAll()) return total;
     const hn::Half<PairBits> half;
     return {WithSign(total.low, hn::LowerHalf(half, seen)),
             WithSign(total.high, hn::UpperHalf(half, seen))};
@@ -137,10 +137,10 @@ struct HalfLine {
   }
 
   // Returns the magnitudes, the largest of each two.
-  template <SumTerm kTerm>
+  template <SumMap kMap>
   HWY_INLINE HalfBitsVec AddRows(HalfBitsVec a, HalfBitsVec b) {
-    return hn::Max(lower.AddPairs<kTerm>(hn::InterleaveLower(HalfBits(), a, b)),
-                   upper.AddPairs<kTerm>(hn::InterleaveUpper(HalfBits(), a, b)));
+    return hn::Max(lower.AddPairs<kMap>(hn::InterleaveLower(HalfBits(), a, b)),
+                   upper.AddPairs<kMap>(hn::InterleaveUpper(HalfBits(), a, b)));
   }
 
   HWY_INLINE bool HaveSeenAll() const { return lower.HaveSeenAll() && upper.HaveSeenAll(); }
@@ -152,12 +152,12 @@ struct HalfLine {
     upper.See(hn::Xor(hn::InterleaveUpper(d, a, b), negative_zero));
   }
 
-  template <SumTerm kTerm>
+  template <SumMap kMap>
   HWY_INLINE void AddTo(const ApproximateSums& sums) const {
     const Wide d;
     const size_t lanes = hn::Lanes(d);
-    const WideFloats a = lower.Total<kTerm>();
-    const WideFloats b = upper.Total<kTerm>();
+    const WideFloats a = lower.Total<kMap>();
+    const WideFloats b = upper.Total<kMap>();
     AddToGroups(hn::ConcatLowerLower(d, b.low, a.low), sums.head, sums.tail);
     AddToGroups(hn::ConcatUpperUpper(d, b.low, a.low), sums.head + lanes, sums.tail + lanes);
     AddToGroups(hn::ConcatLowerLower(d, b.high, a.high), sums.head + 2 * lanes,
@@ -178,15 +178,15 @@ HWY_INLINE void ForEachPairOfRows(const Half* x, int64_t rows, int64_t stride, B
 }
 
 // Adds a few rows of a line. False where there are infinities or NaN, which it does not take.
-template <SumTerm kTerm>
+template <SumMap kMap>
 HWY_INLINE bool AddFiniteRows(const Half* x, int64_t rows, int64_t stride, HalfLine& line) {
   HalfLine sum = line;
   HalfBitsVec largest = hn::Zero(HalfBits());
   ForEachPairOfRows(x, rows, stride, [&](HalfBitsVec a, HalfBitsVec b) HWY_ATTR {
-    largest = hn::Max(largest, sum.AddRows<kTerm>(a, b));
+    largest = hn::Max(largest, sum.AddRows<kMap>(a, b));
   });
   if (!AreFinite(largest)) return false;
-  if (kTerm == SumTerm::kItself && !sum.HaveSeenAll()) {
+  if (kMap == SumMap::kItself && !sum.HaveSeenAll()) {
     ForEachPairOfRows(x, rows, stride,
                       [&](HalfBitsVec a, HalfBitsVec b) HWY_ATTR { sum.SeePositiveZeros(a, b); });
   }

@@ -39,7 +39,7 @@ struct FewRows {
   HWY_INLINE FewRows From(int64_t c) const { return {first + c, count, stride, number, left}; }
 
   // Puts the first column's elements side by side.
-  HWY_INLINE void Gather(T* column) const {
+  HWY_INLINE void Pack(T* column) const {
     for (int64_t row = 0; row < count; ++row) column[row] = first[row * stride];
   }
 

@@ -10,11 +10,11 @@
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/columns-inl.h"
-#include "core/kernels/reduce/end_sums-inl.h"
+#include "core/kernels/reduce/finalize_sums-inl.h"
 #include "core/kernels/reduce/magnitudes-inl.h"
 #include "core/kernels/reduce/round_results-inl.h"
 #include "core/kernels/reduce/short_terms-inl.h"
-#include "core/kernels/reduce/sum_terms-inl.h"
+#include "core/kernels/reduce/sum_maps-inl.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,7 +67,7 @@ class ManyTerms {
 };
 
 // ManyTerms::kColumns at most.
-template <SumTerm kTerm, SumEnding kEnding, typename T>
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
 void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                     uint8_t* unresolved) {
   ManyTerms all(columns);
@@ -76,13 +76,13 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
     ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
       next.Prefetch(static_cast<int64_t>(hn::Lanes(d)));
       auto terms = all.Load(d, c);
-      terms.template Take<kTerm>(few.From(c));
+      terms.template Take<kMap>(few.From(c));
       all.Store(d, terms, c);
     });
   });
   ForEachVector(columns, [&](auto d, int64_t c) HWY_ATTR {
-    FinishColumns<kTerm, kEnding>(d, all.Load(d, c), FewRows<T>{x + c, rows, row_stride, 0, 0},
-                                  results + c, unresolved + c);
+    FinishColumns<kMap, kFinalizer>(d, all.Load(d, c), FewRows<T>{x + c, rows, row_stride, 0, 0},
+                                    results + c, unresolved + c);
   });
 }
 
@@ -92,7 +92,7 @@ HWY_INLINE void PrefetchElements(const T* x, int64_t count) {
   PrefetchLines(x, count * static_cast<int64_t>(sizeof(T)));
 }
 
-template <SumTerm kTerm, SumEnding kEnding, typename T>
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
 void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                      uint8_t* unresolved) {
   constexpr int64_t kFewElements = 1 << 12;
@@ -104,22 +104,23 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
                        ahead * static_cast<int64_t>(hn::Lanes(d)));
       const FewRows<T> all{x + c, rows, row_stride, 0, 0};
       Terms<decltype(d)> terms;
-      terms.template Take<kTerm>(all);
-      FinishColumns<kTerm, kEnding>(d, terms, all, results + c, unresolved + c);
+      terms.template Take<kMap>(all);
+      FinishColumns<kMap, kFinalizer>(d, terms, all, results + c, unresolved + c);
     });
   }
   for (int64_t c = 0; c < columns; c += ManyTerms::kColumns) {
     const int64_t some = HWY_MIN(columns - c, ManyTerms::kColumns);
-    SumManyColumns<kTerm, kEnding>(x + c, rows, row_stride, some, results + c, unresolved + c);
+    SumManyColumns<kMap, kFinalizer>(x + c, rows, row_stride, some, results + c, unresolved + c);
   }
 }
 
 #if HWY_TARGET == HWY_SCALAR
-template <SumTerm kTerm, SumEnding kEnding, typename T>
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
 void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                   uint8_t* unresolved) {
   for (int64_t row = 0; row < rows; ++row) {
-    SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, unresolved + row);
+    SumShortColumns<kMap, kFinalizer>(x + row * pitch, count, 1, 1, results + row,
+                                      unresolved + row);
   }
 }
 #else
@@ -147,14 +148,14 @@ HWY_INLINE hn::Vec<D> FoldLanes(D d, hn::Vec<D>* vectors, Fold&& fold) {
 }
 
 // Of as many neighbours as two vectors hold.
-template <SumTerm kTerm, bool kWithRange, class D, typename T>
+template <SumMap kMap, bool kWithRange, class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
   const hn::Rebind<float, D> floats;
   if constexpr (kWithRange) {
     range.Take(LoadFloats(floats, x));
     range.Take(LoadFloats(floats, x + hn::Lanes(d)));
   }
-  const auto terms = TwoVectors<kTerm>::Term(x);
+  const auto terms = TwoVectors<kMap>::Term(x);
   return hn::Add(terms.low, terms.high);
 }
 
@@ -162,14 +163,14 @@ HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
 enum class Rows { kFollowed, kLast };
 
 // Of `count` neighbours; what is left of the last vector counts as terms that change nothing.
-template <SumTerm kTerm, bool kWithRange, Rows kRows, class D, typename T>
+template <SumMap kMap, bool kWithRange, Rows kRows, class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) {
   const hn::Rebind<float, D> floats;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   auto sum = hn::Set(d, -0.0);  // a sum of only -0 is -0
   int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    sum = hn::Add(sum, SumOfTwoVectors<kTerm, kWithRange>(d, x + i, range));
+    sum = hn::Add(sum, SumOfTwoVectors<kMap, kWithRange>(d, x + i, range));
   }
   for (; i < count; i += lanes) {
     auto value = kRows == Rows::kLast && i + lanes > count ? LoadRest(floats, x + i, count - i)
@@ -179,20 +180,20 @@ HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) 
       value = hn::IfThenElse(mask, value, hn::Set(floats, -0.0f));
     }
     if constexpr (kWithRange) range.Take(value);
-    sum = hn::Add(sum, WideTerm<kTerm>(d, value));
+    sum = hn::Add(sum, WideTerm<kMap>(d, value));
   }
   return sum;
 }
 
 // Of as many rows as there are lanes, each with a range of its own.
-template <SumTerm kTerm, Rows kRows, class D, typename T>
+template <SumMap kMap, Rows kRows, class D, typename T>
 HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn::Vec<D>& most,
                                hn::Vec<D>& least_power) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   hn::Vec<D> all_most[kLanes], all_least[kLanes];
   for (size_t row = 0; row < kLanes; ++row) {
     Range<D> range;
-    SumOfRow<kTerm, true, kRows>(d, x + static_cast<int64_t>(row) * pitch, count, range);
+    SumOfRow<kMap, true, kRows>(d, x + static_cast<int64_t>(row) * pitch, count, range);
     all_most[row] = hn::PromoteTo(d, range.Most());
     all_least[row] = hn::PromoteTo(d, range.LeastPower());
   }
@@ -202,34 +203,34 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
 }
 
 // As many rows as there are lanes. Mostly one range for all of them shows that the sums are exact.
-template <SumTerm kTerm, Rows kRows, class D, typename T>
+template <SumMap kMap, Rows kRows, class D, typename T>
 HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitch) {
-  constexpr bool kWithRange = kMayBeExact<T, kTerm>;
+  constexpr bool kWithRange = kMayBeExact<T, kMap>;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   hn::Vec<D> sums[kLanes];
   Range<D> range;
   for (int64_t row = 0; row < kLanes; ++row) {
-    sums[row] = SumOfRow<kTerm, kWithRange, kRows>(d, x + row * pitch, count, range);
+    sums[row] = SumOfRow<kMap, kWithRange, kRows>(d, x + row * pitch, count, range);
   }
   using V = hn::Vec<D>;
   const V sum = FoldLanes(d, sums, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
   const int64_t depth = count / kLanes + 8;
-  if constexpr (!kMayBeExact<T, kTerm>) return WithError<kTerm, T>(d, sum, sum, sum, count, depth);
+  if constexpr (!kMayBeExact<T, kMap>) return WithError<kMap, T>(d, sum, sum, sum, count, depth);
   V most = hn::PromoteTo(d, range.MostOfLanes());
   V least_power = hn::MinOfLanes(d, hn::PromoteTo(d, range.LeastPower()));
-  const auto all = WithError<kTerm, T>(d, sum, most, least_power, count, depth);
+  const auto all = WithError<kMap, T>(d, sum, most, least_power, count, depth);
   if (hn::AllTrue(d, hn::Eq(all.error, hn::Zero(d)))) return all;
-  RangesOfRows<kTerm, kRows>(d, x, count, pitch, most, least_power);
-  return WithError<kTerm, T>(d, sum, most, least_power, count, depth);
+  RangesOfRows<kMap, kRows>(d, x, count, pitch, most, least_power);
+  return WithError<kMap, T>(d, sum, most, least_power, count, depth);
 }
 
-template <SumTerm kTerm, class D, typename T>
+template <SumMap kMap, class D, typename T>
 HWY_NOINLINE SumAndError<D> SumOfLastRows(D d, const T* x, int64_t count, int64_t pitch) {
-  return SumOfRows<kTerm, Rows::kLast>(d, x, count, pitch);
+  return SumOfRows<kMap, Rows::kLast>(d, x, count, pitch);
 }
 
 // The same as ResolveExactly for as many rows as there are lanes.
-template <SumTerm kTerm, SumEnding kEnding, class D, typename T>
+template <SumMap kMap, SumFinalizer kFinalizer, class D, typename T>
 HWY_NOINLINE void ResolveRows(D d, const T* x, int64_t count, int64_t pitch,
                               const RoundedVector<D>& rounded, T* results, uint8_t* unresolved) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -239,11 +240,11 @@ HWY_NOINLINE void ResolveRows(D d, const T* x, int64_t count, int64_t pitch,
   }
   const FewRows<T> rows{columns, count, kLanes, 0, 0};
   Terms<D> terms;
-  if constexpr (kNeedsTerms<T, kTerm>) terms.template Take<kTerm>(rows);
-  ResolveExactly<kTerm, kEnding>(d, terms, rows, rounded, results, unresolved);
+  if constexpr (kNeedsTerms<T, kMap>) terms.template Take<kMap>(rows);
+  ResolveExactly<kMap, kFinalizer>(d, terms, rows, rounded, results, unresolved);
 }
 
-template <SumTerm kTerm, SumEnding kEnding, typename T>
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
 void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                   uint8_t* unresolved) {
   const Wide d;
@@ -261,32 +262,35 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
     if (prefetches)
       PrefetchElements(from + kBytesAhead / static_cast<int64_t>(sizeof(T)), lanes * count);
     const bool are_last = (row + lanes - 1) * pitch + count + excess > end;
-    const auto sums = are_last ? SumOfLastRows<kTerm>(d, from, count, pitch)
-                               : SumOfRows<kTerm, Rows::kFollowed>(d, from, count, pitch);
-    const auto rounded = EndShort<kTerm, kEnding, T>(d, sums, count);
+    const auto sums = are_last ? SumOfLastRows<kMap>(d, from, count, pitch)
+                               : SumOfRows<kMap, Rows::kFollowed>(d, from, count, pitch);
+    const auto rounded = EndShort<kMap, kFinalizer, T>(d, sums, count);
     if (HWY_LIKELY(hn::AllTrue(d, rounded.certain))) {
       StoreResults(d, rounded.value, results + row);
     } else {
-      ResolveRows<kTerm, kEnding>(d, from, count, pitch, rounded, results + row, unresolved + row);
+      ResolveRows<kMap, kFinalizer>(d, from, count, pitch, rounded, results + row,
+                                    unresolved + row);
     }
   }
   for (; row < rows; ++row) {
-    SumShortColumns<kTerm, kEnding>(x + row * pitch, count, 1, 1, results + row, unresolved + row);
+    SumShortColumns<kMap, kFinalizer>(x + row * pitch, count, 1, 1, results + row,
+                                      unresolved + row);
   }
 }
 #endif
 
-template <SumTerm kTerm, SumEnding kEnding, typename T>
-constexpr ShortSumKernels<T> kKernels{SumShortRows<kTerm, kEnding, T>,
-                                      SumShortColumns<kTerm, kEnding, T>};
+template <SumMap kMap, SumFinalizer kFinalizer, typename T>
+constexpr ShortSumKernels<T> kKernels{SumShortRows<kMap, kFinalizer, T>,
+                                      SumShortColumns<kMap, kFinalizer, T>};
 
 template <typename T>
-ShortSumKernels<T> MakeKernels(SumTerm term, SumEnding ending) {
-  if (ending == SumEnding::kSquareRoot) {
-    return kKernels<SumTerm::kSquare, SumEnding::kSquareRoot, T>;
+ShortSumKernels<T> MakeKernels(SumMap map, SumFinalizer finalizer) {
+  if (finalizer == SumFinalizer::kSquareRoot) {
+    return kKernels<SumMap::kSquare, SumFinalizer::kSquareRoot, T>;
   }
-  if (ending == SumEnding::kAverage) return kKernels<SumTerm::kItself, SumEnding::kAverage, T>;
-  return VisitSumTerm(term, []<SumTerm kTerm>() { return kKernels<kTerm, SumEnding::kItself, T>; });
+  if (finalizer == SumFinalizer::kAverage)
+    return kKernels<SumMap::kItself, SumFinalizer::kAverage, T>;
+  return VisitSumMap(map, []<SumMap kMap>() { return kKernels<kMap, SumFinalizer::kItself, T>; });
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 
 namespace dmlop {
 
@@ -27,6 +27,6 @@ struct ShortSumKernels {
 
 // T is float or Half.
 template <typename T>
-ShortSumKernels<T> ShortSumKernelsFor(SumTerm term, SumEnding ending);
+ShortSumKernels<T> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop

@@ -15,10 +15,10 @@
 namespace dmlop {
 
 template <>
-ShortSumKernels<float> ShortSumKernelsFor(SumTerm term, SumEnding ending) {
-  constexpr IsaForms<ShortSumKernels<float>(SumTerm, SumEnding)> kForms =
+ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<ShortSumKernels<float>(SumMap, SumFinalizer)> kForms =
       DMLOP_ISA_FORMS(MakeKernels<float>);
-  return Choose(kForms)(term, ending);
+  return Choose(kForms)(map, finalizer);
 }
 
 }  // namespace dmlop

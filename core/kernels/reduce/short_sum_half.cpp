@@ -15,10 +15,10 @@
 namespace dmlop {
 
 template <>
-ShortSumKernels<Half> ShortSumKernelsFor(SumTerm term, SumEnding ending) {
-  constexpr IsaForms<ShortSumKernels<Half>(SumTerm, SumEnding)> kForms =
+ShortSumKernels<Half> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<ShortSumKernels<Half>(SumMap, SumFinalizer)> kForms =
       DMLOP_ISA_FORMS(MakeKernels<Half>);
-  return Choose(kForms)(term, ending);
+  return Choose(kForms)(map, finalizer);
 }
 
 }  // namespace dmlop

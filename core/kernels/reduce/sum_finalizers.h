@@ -1,4 +1,4 @@
-// How sums of floats end: what has been seen of a group becomes the function's result.
+// How sums of floats are finalized: what has been seen of a group becomes the function's result.
 //
 //   Of(sum, n)                       the exact sum of n terms that are finite, not all of them zero
 //   OfZero(zero)                     terms that are all zero, whose sum is `zero`, sign included
@@ -18,7 +18,7 @@
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "core/tensor/half.h"
 
 namespace dmlop::reduce {
@@ -98,13 +98,8 @@ T RoundZero(double zero) {
   return RoundOnce<T>(zero, zero);
 }
 
-struct Rounded {
-  static constexpr SumEnding kByVectors = SumEnding::kItself;
-
-  template <typename T>
-  static T Of(const ExactSum& sum, int64_t) {
-    return RoundSum<T>(sum);
-  }
+// Of zeros and special values, averages and roots are what their sums are.
+struct LikeSums {
   template <typename T>
   static T OfZero(double zero) {
     return RoundZero<T>(zero);
@@ -112,6 +107,15 @@ struct Rounded {
   template <typename T>
   static T OfSpecial(double sum) {
     return RoundOnce<T>(sum, 0.0);
+  }
+};
+
+struct Rounded : LikeSums {
+  static constexpr SumFinalizer kByVectors = SumFinalizer::kItself;
+
+  template <typename T>
+  static T Of(const ExactSum& sum, int64_t) {
+    return RoundSum<T>(sum);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
@@ -119,20 +123,12 @@ struct Rounded {
   }
 };
 
-struct Averaged {
-  static constexpr SumEnding kByVectors = SumEnding::kAverage;
+struct Averaged : LikeSums {
+  static constexpr SumFinalizer kByVectors = SumFinalizer::kAverage;
 
   template <typename T>
   static T Of(const ExactSum& sum, int64_t n) {
     return RoundQuotient<T>(sum, static_cast<uint64_t>(n));
-  }
-  template <typename T>
-  static T OfZero(double zero) {
-    return RoundZero<T>(zero);
-  }
-  template <typename T>
-  static T OfSpecial(double sum) {
-    return RoundOnce<T>(sum, 0.0);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t n, T& result) {
@@ -146,20 +142,12 @@ struct Averaged {
   }
 };
 
-struct SquareRooted {
-  static constexpr SumEnding kByVectors = SumEnding::kSquareRoot;
+struct SquareRooted : LikeSums {
+  static constexpr SumFinalizer kByVectors = SumFinalizer::kSquareRoot;
 
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
     return RoundSquareRoot<T>(sum);
-  }
-  template <typename T>
-  static T OfZero(double zero) {
-    return RoundZero<T>(zero);
-  }
-  template <typename T>
-  static T OfSpecial(double sum) {
-    return RoundOnce<T>(sum, 0.0);
   }
   template <typename T>
   static bool Decide(HeadTail sum, double bound, int64_t, T& result) {

@@ -1,11 +1,11 @@
-#include "core/engine/reduce/element_gatherer.h"
+#include "core/engine/reduce/element_packer.h"
 
 #include "core/engine/copy/tile_shape.h"
 
 namespace dmlop {
 
-void ElementGatherer::GatherColumns(const ColumnRun& columns, int64_t rows, int64_t row_stride,
-                                    std::byte* to, const std::byte* from) const {
+void ElementPacker::PackColumns(const ColumnRun& columns, int64_t rows, int64_t row_stride,
+                                std::byte* to, const std::byte* from) const {
   if (columns.loops == nullptr) {
     return copy_({rows, columns.count, columns.count, 1, row_stride, columns.stride}, to, from);
   }

@@ -9,29 +9,29 @@
 
 namespace dmlop {
 
-class ElementGatherer {
+class ElementPacker {
  public:
   // `width`: bytes of an element.
-  explicit ElementGatherer(size_t width)
+  explicit ElementPacker(size_t width)
       : width_(static_cast<int64_t>(width)), copy_(CopyTileFor(width)) {}
 
   // The elements of a run.
   template <typename T>
-  void Gather(const ElementRun<T>& run, T* to) const {
+  void Pack(const ElementRun<T>& run, T* to) const {
     copy_({1, run.count, 0, 1, 0, run.stride}, reinterpret_cast<std::byte*>(to),
           reinterpret_cast<const std::byte*>(run.first));
   }
 
   // Columns, a row after the other.
   template <typename T>
-  void Gather(const ColumnRun& columns, const ElementRun<T>& run, T* to) const {
-    GatherColumns(columns, run.count, run.stride, reinterpret_cast<std::byte*>(to),
-                  reinterpret_cast<const std::byte*>(run.first));
+  void Pack(const ColumnRun& columns, const ElementRun<T>& run, T* to) const {
+    PackColumns(columns, run.count, run.stride, reinterpret_cast<std::byte*>(to),
+                reinterpret_cast<const std::byte*>(run.first));
   }
 
  private:
-  void GatherColumns(const ColumnRun& columns, int64_t rows, int64_t row_stride, std::byte* to,
-                     const std::byte* from) const;
+  void PackColumns(const ColumnRun& columns, int64_t rows, int64_t row_stride, std::byte* to,
+                   const std::byte* from) const;
 
   int64_t width_;
   CopyTileFunction copy_;

@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 using Group = std::vector<T>;
 
-// Adds up groups of the same size, and ends them.
+// Adds up groups of the same size, and finalizes them.
 template <typename T>
 Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
   const int64_t columns = std::ssize(groups);
@@ -28,11 +28,11 @@ Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
   std::vector<double> head(groups.size(), -0.0), tail(groups.size()), block(groups.size());
   std::vector<uint32_t> peak(groups.size());
   const ApproximateSums sums{head.data(), tail.data(), peak.data(), block.data()};
-  ApproximateSumKernelsFor<T>(form.term).add_columns(tile.data(), rows, columns, columns, sums);
+  ApproximateSumKernelsFor<T>(form.map).add_columns(tile.data(), rows, columns, columns, sums);
   Results<T> results(columns);
   std::fill(results.unresolved.begin(), results.unresolved.end(), uint8_t{77});
-  ApproximateSumEndFor<T>(form.term, form.ending)(sums, columns, rows, results.values.data(),
-                                                  results.unresolved.data());
+  FinalizeSumsFor<T>(form.map, form.finalizer)(sums, columns, rows, results.values.data(),
+                                               results.unresolved.data());
   return results;
 }
 
@@ -40,17 +40,17 @@ Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
 template <typename T>
 int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
   const Results<T> results = EndOf(form, groups);
-  int64_t doubts = 0;
+  int64_t unresolved = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (results.unresolved[i] != 0) {
       EXPECT_EQ(results.unresolved[i], 1);
-      ++doubts;
+      ++unresolved;
       continue;
     }
     EXPECT_EQ(BitsOf(results.values[i]), BitsOf(RoundReal<T>(Exact(form, groups[i]))))
-        << static_cast<int>(form.term) << " " << static_cast<int>(form.ending) << " " << i;
+        << static_cast<int>(form.map) << " " << static_cast<int>(form.finalizer) << " " << i;
   }
-  return doubts;
+  return unresolved;
 }
 
 class ApproximateEndOnIsa : public OnIsa {};
@@ -129,9 +129,9 @@ TEST_P(ApproximateEndOnIsa, KeepsZerosInfinitiesAndNan) {
         EXPECT_EQ(BitsOf(results.values[i]), BitsOf(FromDouble<T>(cases[i].*expected))) << i;
       }
     };
-    check({SumTerm::kItself, SumEnding::kItself}, &Case::sum);
-    check({SumTerm::kItself, SumEnding::kAverage}, &Case::average);
-    check({SumTerm::kSquare, SumEnding::kSquareRoot}, &Case::root);
+    check({SumMap::kItself, SumFinalizer::kItself}, &Case::sum);
+    check({SumMap::kItself, SumFinalizer::kAverage}, &Case::average);
+    check({SumMap::kSquare, SumFinalizer::kSquareRoot}, &Case::root);
   });
 }
 

@@ -64,7 +64,7 @@ Winner FindWinner(const Group& group, bool greatest, bool zeros_differ) {
 
 }  // namespace
 
-Calculation ExplainExtreme(ReduceFunction function, const Group& group) {
+Calculation ExplainMinMax(ReduceFunction function, const Group& group) {
   const bool gives_index =
       function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
   const bool greatest = function == ReduceFunction::kArgMax || function == ReduceFunction::kMax;
@@ -80,7 +80,7 @@ Calculation ExplainExtreme(ReduceFunction function, const Group& group) {
     return calculation;
   }
   calculation.deciding = {*winner.first};
-  calculation.rule = winner.equals > 1 ? ValueRule::kFirst : ValueRule::kExtreme;
+  calculation.rule = winner.equals > 1 ? ValueRule::kFirst : ValueRule::kMinMax;
   const std::string_view extreme = greatest ? "greatest" : "least";
   calculation.reason =
       winner.equals > 1 ? fmt::format("{} is the first of {} equal {} elements",

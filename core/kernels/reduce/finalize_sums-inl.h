@@ -1,10 +1,10 @@
 // From sums to results where a bound tells whether the rounding is unresolved, for kernel sources:
 // included once for each instruction set, hence the unusual guard.
-#if defined(DMLOP_KERNELS_END_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef DMLOP_KERNELS_END_SUMS_INL_H_
-#undef DMLOP_KERNELS_END_SUMS_INL_H_
+#if defined(DMLOP_KERNELS_FINALIZE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
+#undef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
 #else
-#define DMLOP_KERNELS_END_SUMS_INL_H_
+#define DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -12,23 +12,24 @@
 #include <cstdint>
 
 #include "core/kernels/reduce/round_results-inl.h"
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 // The function's value of `sum`, and what leads back to a sum from the value.
-template <SumEnding kEnding, class D>
+template <SumFinalizer kFinalizer, class D>
 HWY_INLINE hn::Vec<D> ValueOf(D d, hn::Vec<D> sum, int64_t count) {
-  if (kEnding == SumEnding::kAverage) return hn::Div(sum, hn::Set(d, static_cast<double>(count)));
-  return kEnding == SumEnding::kSquareRoot ? hn::Sqrt(sum) : sum;
+  if (kFinalizer == SumFinalizer::kAverage)
+    return hn::Div(sum, hn::Set(d, static_cast<double>(count)));
+  return kFinalizer == SumFinalizer::kSquareRoot ? hn::Sqrt(sum) : sum;
 }
-template <SumEnding kEnding, class D>
+template <SumFinalizer kFinalizer, class D>
 HWY_INLINE hn::Vec<D> SumFor(D d, hn::Vec<D> value, int64_t count) {
-  if (kEnding == SumEnding::kAverage) {
+  if (kFinalizer == SumFinalizer::kAverage) {
     return hn::Mul(value, hn::Set(d, static_cast<double>(count)));
   }
-  return kEnding == SumEnding::kSquareRoot ? hn::Mul(value, value) : value;
+  return kFinalizer == SumFinalizer::kSquareRoot ? hn::Mul(value, value) : value;
 }
 
 // A sum and how far off it may be.
@@ -39,19 +40,19 @@ struct SumAndError {
 
 // The function's value for a sum, and how far off that may be. No error: the value rounds as the
 // exact one does.
-template <SumEnding kEnding, class D>
+template <SumFinalizer kFinalizer, class D>
 HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count) {
   const auto sum = of_terms.sum;
   auto error = of_terms.error;
-  const auto value = ValueOf<kEnding>(d, sum, count);
-  if constexpr (kEnding == SumEnding::kAverage) {
+  const auto value = ValueOf<kFinalizer>(d, sum, count);
+  if constexpr (kFinalizer == SumFinalizer::kAverage) {
     error = hn::Div(error, hn::Set(d, static_cast<double>(count)));
   }
-  if constexpr (kEnding == SumEnding::kSquareRoot) {
+  if constexpr (kFinalizer == SumFinalizer::kSquareRoot) {
     error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
   }
   // A value that is halfway between two results has few bits: what leads back is exact then.
-  const auto back = SumFor<kEnding>(d, value, count);
+  const auto back = SumFor<kFinalizer>(d, value, count);
   const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
   const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
   return {value, hn::IfThenZeroElse(is_exact, room)};
@@ -64,11 +65,11 @@ struct RoundedVector {
   hn::Mask<D> certain;
 };
 
-// Ends as many groups as D has lanes.
-template <SumEnding kEnding, typename T, class D>
+// Finalizes as many groups as D has lanes.
+template <SumFinalizer kFinalizer, typename T, class D>
 HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
   const auto zero = hn::Zero(d);
-  const auto end = End<kEnding>(d, of_terms, count);
+  const auto end = End<kFinalizer>(d, of_terms, count);
   const auto value = RoundTo<T>(d, end.sum);
   // A value that is not finite is none that rounding could change.
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);

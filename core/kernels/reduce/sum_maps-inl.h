@@ -1,58 +1,58 @@
 // Vectors of the terms of sums, for kernel sources: included once for each instruction set, hence
 // the unusual guard.
-#if defined(DMLOP_KERNELS_SUM_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef DMLOP_KERNELS_SUM_TERMS_INL_H_
-#undef DMLOP_KERNELS_SUM_TERMS_INL_H_
+#if defined(DMLOP_KERNELS_SUM_MAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_SUM_MAPS_INL_H_
+#undef DMLOP_KERNELS_SUM_MAPS_INL_H_
 #else
-#define DMLOP_KERNELS_SUM_TERMS_INL_H_
+#define DMLOP_KERNELS_SUM_MAPS_INL_H_
 #endif
 
 #include <hwy/highway.h>
 
 #include <type_traits>
 
-#include "core/kernels/reduce/sum_term.h"
+#include "core/kernels/reduce/sum_map.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-template <SumTerm kTerm, class D>
+template <SumMap kMap, class D>
 HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D> > x) {
   const auto wide = hn::PromoteTo(d, x);
-  if constexpr (kTerm == SumTerm::kMagnitude) return hn::Abs(wide);
-  if constexpr (kTerm == SumTerm::kSquare) return hn::Mul(wide, wide);
+  if constexpr (kMap == SumMap::kMagnitude) return hn::Abs(wide);
+  if constexpr (kMap == SumMap::kSquare) return hn::Mul(wide, wide);
   return wide;
 }
 
 // One vector of elements at a time.
-template <SumTerm kTerm>
+template <SumMap kMap>
 struct OneVector {
   using Sum = WideVec;
 
   template <typename T>
   static HWY_INLINE Sum Term(const T* x) {
-    return WideTerm<kTerm>(Wide(), LoadNarrow(x));
+    return WideTerm<kMap>(Wide(), LoadNarrow(x));
   }
 
   static HWY_INLINE Sum Add(const Sum& a, const Sum& b) { return hn::Add(a, b); }
 };
 
 // Two neighbours: where they are narrow, a vector holds both.
-template <SumTerm kTerm>
+template <SumMap kMap>
 struct TwoVectors {
   using Sum = WideFloats;
 
   static HWY_INLINE Sum Term(const float* x) {
-    return {OneVector<kTerm>::Term(x), OneVector<kTerm>::Term(x + hn::Lanes(Wide()))};
+    return {OneVector<kMap>::Term(x), OneVector<kMap>::Term(x + hn::Lanes(Wide()))};
   }
   static HWY_INLINE Sum Term(const Half* x) {
 #if HWY_TARGET == HWY_SCALAR
-    return {OneVector<kTerm>::Term(x), OneVector<kTerm>::Term(x + 1)};
+    return {OneVector<kMap>::Term(x), OneVector<kMap>::Term(x + 1)};
 #else
     FloatVec values = LoadFloats(Floats(), x);
-    if constexpr (kTerm == SumTerm::kMagnitude) values = hn::Abs(values);
-    if constexpr (kTerm == SumTerm::kSquare) values = hn::Mul(values, values);  // of 22 bits
+    if constexpr (kMap == SumMap::kMagnitude) values = hn::Abs(values);
+    if constexpr (kMap == SumMap::kSquare) values = hn::Mul(values, values);  // of 22 bits
     return WidenFloats(values);
 #endif
   }
@@ -80,12 +80,12 @@ struct TwoVectorsOfSquares {
 #endif
 
 #if HWY_TARGET == HWY_SCALAR
-template <SumTerm kTerm, typename T>
-using VectorsOf = TwoVectors<kTerm>;
+template <SumMap kMap, typename T>
+using VectorsOf = TwoVectors<kMap>;
 #else
-template <SumTerm kTerm, typename T>
-using VectorsOf = std::conditional_t<kTerm == SumTerm::kSquare && std::is_same_v<T, Half>,
-                                     TwoVectorsOfSquares, TwoVectors<kTerm> >;
+template <SumMap kMap, typename T>
+using VectorsOf = std::conditional_t<kMap == SumMap::kSquare && std::is_same_v<T, Half>,
+                                     TwoVectorsOfSquares, TwoVectors<kMap> >;
 #endif
 
 // The sum of eight terms, `step` elements apart.
