@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/exit_status.h"
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace dmlop {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/confinement.h"
-#include "app/options.h"
+#include "app/options/options.h"
 #include "core/document/operator_document.h"
 #include "core/model/model_document.h"
 

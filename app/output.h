@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/options.h"
+#include "app/options/options.h"
 #include "core/io/file.h"
 #include "core/io/output_set.h"
 

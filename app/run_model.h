@@ -3,7 +3,7 @@
 
 #include "app/descriptor.h"
 #include "app/exit_status.h"
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace dmlop {
 

@@ -28,7 +28,7 @@ LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|simd/dispatch\.h|.*-inl\.h)",
     "tbb/": r"core/base/parallel\.cpp",
     "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
-    "CLI/": r"app/(options|\w+_options)\.cpp|app/option_kinds\.(h|cpp)",
+    "CLI/": r"app/options/.*\.(h|cpp)",
     "benchmark/": r"app/bench/bench_module\.cpp",
     "png.h": r"app/text/picture\.cpp",
     "nettle/": r"app/run_report\.cpp",

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/bench/bench_row.h"
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace dmlop {
 

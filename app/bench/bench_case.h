@@ -6,7 +6,7 @@
 
 #include "app/exit_status.h"
 #include "app/file_roles.h"
-#include "app/options.h"
+#include "app/options/options.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 #include "core/compare/compare.h"
 
 namespace dmlop {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/options.h"
+#include "app/options/options.h"
 #include "app/text/picture.h"
 #include "core/compare/difference_map.h"
 #include "core/compare/value_map.h"

@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "app/command_options.h"
 #include "app/commands.h"
-#include "app/option_kinds.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
 
 namespace dmlop {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/option_kinds.h"
+#include "app/options/option_kinds.h"
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "app/command_options.h"
 #include "app/commands.h"
-#include "app/option_kinds.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
 
 namespace dmlop {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "app/exit_status.h"
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace CLI {
 class App;

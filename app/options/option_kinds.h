@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace dmlop {
 

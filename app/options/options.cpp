@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "app/command_options.h"
 #include "app/commands.h"
-#include "app/option_kinds.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
 #include "app/output.h"
 #include "app/progress.h"
 #include "core/base/error.h"

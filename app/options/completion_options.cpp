@@ -1,6 +1,6 @@
-#include "app/command_options.h"
-#include "app/completion.h"
-#include "app/option_kinds.h"
+#include "app/options/command_options.h"
+#include "app/options/completion.h"
+#include "app/options/option_kinds.h"
 #include "app/output.h"
 
 namespace dmlop {
