@@ -32,35 +32,47 @@ Expectation Split(const OperatorDesc& desc, std::span<const ConstTensorView> inp
   return {BitsAt(inputs[0], source)};
 }
 
-// Positions of the window along each spatial dimension.
-Dims BlocksOf(const OperatorDesc& desc, const Dims& input_sizes) {
-  Dims blocks;
-  const Numbers& windows = Get<Numbers>(desc, "WindowSizes");
-  for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t padded = input_sizes[d + 2] + int64_t{Get<Numbers>(desc, "StartPadding")[d]} +
-                           Get<Numbers>(desc, "EndPadding")[d];
-    const int64_t reach = int64_t{Get<Numbers>(desc, "Dilations")[d]} * (windows[d] - 1);
-    blocks.push_back((padded - reach - 1) / Get<Numbers>(desc, "Strides")[d] + 1);
+struct Windows {
+  const Numbers& sizes;
+  const Numbers& strides;
+  const Numbers& dilations;
+  const Numbers& padding_before;
+  const Numbers& padding_after;
+
+  explicit Windows(const OperatorDesc& desc)
+      : sizes(Get<Numbers>(desc, "WindowSizes")),
+        strides(Get<Numbers>(desc, "Strides")),
+        dilations(Get<Numbers>(desc, "Dilations")),
+        padding_before(Get<Numbers>(desc, "StartPadding")),
+        padding_after(Get<Numbers>(desc, "EndPadding")) {}
+
+  // Positions of the window along each spatial dimension.
+  Dims BlocksOf(const Dims& input_sizes) const {
+    Dims blocks;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const int64_t padded = input_sizes[d + 2] + int64_t{padding_before[d]} + padding_after[d];
+      const int64_t reach = int64_t{dilations[d]} * (sizes[d] - 1);
+      blocks.push_back((padded - reach - 1) / strides[d] + 1);
+    }
+    return blocks;
   }
-  return blocks;
-}
+};
 
 // UNF-6 to UNF-9.
 Expectation Unfold(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                    const Dims& index) {
   const Dims& sizes = inputs[0].layout.sizes;
-  const Numbers& window_sizes = Get<Numbers>(desc, "WindowSizes");
-  const Dims windows(window_sizes.begin(), window_sizes.end());
+  const Windows windows(desc);
+  const Dims window(windows.sizes.begin(), windows.sizes.end());
   const size_t n = index.size() - 3;  // behind the leading 1s of an output of the input's rank
   const int64_t row = index[n + 1];
-  const Dims tap = IndexOf(windows, row % Product(windows));
-  const Dims block = IndexOf(BlocksOf(desc, sizes), index[n + 2]);
+  const Dims tap = IndexOf(window, row % Product(window));
+  const Dims block = IndexOf(windows.BlocksOf(sizes), index[n + 2]);
 
-  Dims source = {index[n], row / Product(windows)};
-  for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t position = block[d] * Get<Numbers>(desc, "Strides")[d] +
-                             tap[d] * Get<Numbers>(desc, "Dilations")[d] -
-                             int64_t{Get<Numbers>(desc, "StartPadding")[d]};
+  Dims source = {index[n], row / Product(window)};
+  for (size_t d = 0; d < window.size(); ++d) {
+    const int64_t position = block[d] * windows.strides[d] + tap[d] * windows.dilations[d] -
+                             int64_t{windows.padding_before[d]};
     if (position < 0 || position >= sizes[d + 2]) return {0};
     source.push_back(position);
   }
