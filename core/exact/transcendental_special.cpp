@@ -51,7 +51,8 @@ double SpecialValue(ElementWiseFunction function, const TranscendentalArguments&
     case F::kCelu:
       return (x > 0 ? x : 0.0) + std::fmin(0.0, a * std::expm1(x / a)) + 0.0;
     case F::kScaledElu:
-      return x > 0 ? b * x : b * (a * std::expm1(x) + 0.0);
+      if (x > 0) return b * x;
+      return b * (std::isinf(a) ? a * std::exp(x) - a : a * std::expm1(x) + 0.0);
     case F::kScaledTanh:
       return a * std::tanh(b * x);
     case F::kSoftplus:

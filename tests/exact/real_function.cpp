@@ -5,22 +5,8 @@
 namespace dmlop {
 namespace {
 
+using F = ElementWiseFunction;
 constexpr mpfr_rnd_t kNearest = MPFR_RNDN;
-
-// Near 0, and of a softplus far from it, what a result is next to shows only behind many digits:
-// 0.5 + x / 4, say. Elsewhere none is nearer to a rounding boundary than 2^-100, but for results
-// that are one.
-mpfr_prec_t PrecisionFor(Transcendental function, double x, Parameters parameters) {
-  const bool is_softplus =
-      function == Transcendental::kSoftplus || function == Transcendental::kParametricSoftplus;
-  const auto is_far = [&](double value) {
-    return value != 0 && (std::fabs(value) < 0x1p-30 || (is_softplus && std::fabs(value) > 64));
-  };
-  const double ratio = function == Transcendental::kAtanYx ? x / parameters.first : 0;
-  const bool are_far =
-      is_far(x) || is_far(x * parameters.first) || is_far(x * parameters.second) || is_far(ratio);
-  return are_far ? 1400 : 240;
-}
 
 int Sigmoid(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t) {
   mpfr_neg(y, x, kNearest);
@@ -41,41 +27,41 @@ int Gelu(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t) {
 
 using MpfrFunction = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
-MpfrFunction UnaryFunction(Transcendental function) {
+MpfrFunction UnaryFunction(ElementWiseFunction function) {
   switch (function) {
-    case Transcendental::kExp:
+    case F::kExp:
       return mpfr_exp;
-    case Transcendental::kLog:
+    case F::kLog:
       return mpfr_log;
-    case Transcendental::kSin:
+    case F::kSin:
       return mpfr_sin;
-    case Transcendental::kCos:
+    case F::kCos:
       return mpfr_cos;
-    case Transcendental::kTan:
+    case F::kTan:
       return mpfr_tan;
-    case Transcendental::kAsin:
+    case F::kAsin:
       return mpfr_asin;
-    case Transcendental::kAcos:
+    case F::kAcos:
       return mpfr_acos;
-    case Transcendental::kAtan:
+    case F::kAtan:
       return mpfr_atan;
-    case Transcendental::kSinh:
+    case F::kSinh:
       return mpfr_sinh;
-    case Transcendental::kCosh:
+    case F::kCosh:
       return mpfr_cosh;
-    case Transcendental::kTanh:
+    case F::kTanh:
       return mpfr_tanh;
-    case Transcendental::kAsinh:
+    case F::kAsinh:
       return mpfr_asinh;
-    case Transcendental::kAcosh:
+    case F::kAcosh:
       return mpfr_acosh;
-    case Transcendental::kAtanh:
+    case F::kAtanh:
       return mpfr_atanh;
-    case Transcendental::kErf:
+    case F::kErf:
       return mpfr_erf;
-    case Transcendental::kSigmoid:
+    case F::kSigmoid:
       return Sigmoid;
-    case Transcendental::kGelu:
+    case F::kGelu:
       return Gelu;
     default:
       return nullptr;
@@ -99,49 +85,50 @@ void SoftMaximum(mpfr_ptr y) {
   mpfr_add(y, y, rest.get(), kNearest);
 }
 
-void WithParameters(Transcendental function, mpfr_ptr y, double x, Parameters parameters) {
+void WithParameters(ElementWiseFunction function, mpfr_ptr y, double x, Parameters parameters) {
   const auto [a, b] = parameters;
   switch (function) {
-    case Transcendental::kElu:
+    case F::kElu:
       if (!(x >= 0)) ScaledExpm1(y, a);
       break;
-    case Transcendental::kCelu:
+    case F::kCelu:
       mpfr_div_d(y, y, a, kNearest);
       ScaledExpm1(y, a);
       if (!(mpfr_sgn(y) < 0)) mpfr_set_zero(y, 1);
       if (x > 0) mpfr_add_d(y, y, x, kNearest);
       break;
-    case Transcendental::kScaledElu:
+    case F::kScaledElu:
       if (!(x > 0)) ScaledExpm1(y, a);
       if (mpfr_zero_p(y)) mpfr_set_zero(y, 1);
       mpfr_mul_d(y, y, b, kNearest);
       break;
-    case Transcendental::kScaledTanh:
+    case F::kScaledTanh:
       mpfr_mul_d(y, y, b, kNearest);
       mpfr_tanh(y, y, kNearest);
       mpfr_mul_d(y, y, a, kNearest);
       break;
-    case Transcendental::kSoftplus:
+    case F::kSoftplus:
       mpfr_mul_d(y, y, a, kNearest);
       SoftMaximum(y);
       mpfr_div_d(y, y, a, kNearest);
       break;
-    case Transcendental::kParametricSoftplus:
+    case F::kParametricSoftplus:
       mpfr_mul_d(y, y, b, kNearest);
       SoftMaximum(y);
       mpfr_mul_d(y, y, a, kNearest);
       break;
-    case Transcendental::kSwish:
+    case F::kSwish:
       mpfr_mul_d(y, y, a, kNearest);
       Sigmoid(y, y, kNearest);
       mpfr_mul_d(y, y, x, kNearest);
       break;
-    case Transcendental::kPow: {
+    case F::kConstantPow:
+    case F::kPow: {
       const Real exponent(a, 64);
       mpfr_pow(y, y, exponent.get(), kNearest);
       break;
     }
-    case Transcendental::kAtanYx: {
+    case F::kAtanYx: {
       const Real other(a, 64);
       mpfr_atan2(y, y, other.get(), kNearest);
       break;
@@ -153,8 +140,9 @@ void WithParameters(Transcendental function, mpfr_ptr y, double x, Parameters pa
 
 }  // namespace
 
-Real RealFunction(Transcendental function, double x, Parameters parameters) {
-  Real y(x, PrecisionFor(function, x, parameters));
+Real RealFunction(ElementWiseFunction function, double x, Parameters parameters,
+                  mpfr_prec_t precision) {
+  Real y(x, precision);
   if (const MpfrFunction unary = UnaryFunction(function); unary != nullptr) {
     const Real argument = y;
     unary(y.get(), argument.get(), kNearest);

@@ -1,4 +1,5 @@
-// Every FLOAT32 element of functions of one element, on every instruction set of the machine:
+// Every FLOAT32 element of functions of one element, and every pair of FLOAT16 elements of POW and
+// ATAN_YX, on every instruction set of the machine:
 //
 //   dmlop_exhaustive [--best N] [FUNCTION...]
 //
@@ -17,9 +18,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/kernels/element_wise/transcendental/row.h"
-#include "core/kernels/isa.h"
+#include "core/engine/element_wise/loop.h"
+#include "core/kernels/simd/isa.h"
 #include "tests/exact/real_function.h"
+#include "tests/exhaustive/pairs.h"
 #include "tests/exhaustive/wide_function.h"
 
 namespace dmlop {
@@ -29,7 +31,6 @@ constexpr size_t kBlockSize = 1 << 14;
 constexpr size_t kBlockCount = (uint64_t{1} << 32) / kBlockSize;
 
 struct Counts {
-  std::atomic<uint64_t> unresolved = 0;
   std::atomic<uint64_t> by_mpfr = 0;
   std::atomic<uint64_t> errors = 0;
 };
@@ -39,6 +40,14 @@ struct Buffers {
   std::vector<float> y = std::vector<float>(kBlockSize);
   std::vector<double> wide = std::vector<double>(kBlockSize);
 };
+
+void Compute(ElementWiseFunction function, Buffers& buffers) {
+  const Layout layout{{int64_t{kBlockSize}}, {1}};
+  const ConstTensorView input{reinterpret_cast<const std::byte*>(buffers.x.data()),
+                              DataType::kFloat32, layout};
+  ComputeElements({.function = function}, {&input, 1},
+                  {reinterpret_cast<std::byte*>(buffers.y.data()), DataType::kFloat32, layout});
+}
 
 void ReportError(const NamedFunction& function, float x, float y, Counts& counts) {
   if (counts.errors++ < 10) {
@@ -83,8 +92,7 @@ void CheckBlock(const NamedFunction& function, size_t block, bool is_first, uint
   for (size_t i = 0; i < kBlockSize; ++i) {
     buffers.x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlockSize + i));
   }
-  counts.unresolved += static_cast<uint64_t>(TranscendentalRow(
-      function.function, {}, int64_t{kBlockSize}, buffers.y.data(), buffers.x.data()));
+  Compute(function.function, buffers);
   if (is_first) {
     digest = DigestOf(buffers.y);
     CompareWithWide(function, buffers, counts);
@@ -111,9 +119,9 @@ uint64_t CheckAll(const NamedFunction& function, std::string_view isa, bool is_f
   }
   for (std::thread& thread : threads) thread.join();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("%-8s %-8s inputs %lu, unresolved %lu, by MPFR %lu, errors %lu, %.1f s\n",
-              function.name, isa.data(), kBlockCount * kBlockSize, counts.unresolved.load(),
-              counts.by_mpfr.load(), counts.errors.load(), seconds.count());
+  std::printf("%-8s %-8s inputs %lu, by MPFR %lu, errors %lu, %.1f s\n", function.name, isa.data(),
+              kBlockCount * kBlockSize, counts.by_mpfr.load(), counts.errors.load(),
+              seconds.count());
   std::fflush(stdout);
   return counts.errors;
 }
@@ -126,6 +134,19 @@ uint64_t CheckFunction(const NamedFunction& function, const std::vector<std::str
     SelectIsa(isa);
     errors += CheckAll(function, isa, is_first, digests);
     is_first = false;
+  }
+  return errors;
+}
+
+uint64_t CheckPairsOn(const NamedFunction& function, const std::vector<std::string_view>& isas) {
+  uint64_t errors = 0;
+  for (const std::string_view isa : isas) {
+    SelectIsa(isa);
+    const uint64_t wrong = CheckPairs(function);
+    std::printf("%-8s %-8s pairs %lu, errors %lu\n", function.name, isa.data(), uint64_t{1} << 32,
+                wrong);
+    std::fflush(stdout);
+    errors += wrong;
   }
   return errors;
 }
@@ -143,12 +164,17 @@ int main(int argc, char** argv) {
   }
   uint64_t errors = 0;
   size_t found = 0;
+  const auto is_asked_for = [&](const dmlop::NamedFunction& function) {
+    const bool asked =
+        names.empty() || std::find(names.begin(), names.end(), function.name) != names.end();
+    found += asked ? 1 : 0;
+    return asked;
+  };
   for (const dmlop::NamedFunction& function : dmlop::kUnaryFunctions) {
-    if (!names.empty() && std::find(names.begin(), names.end(), function.name) == names.end()) {
-      continue;
-    }
-    ++found;
-    errors += dmlop::CheckFunction(function, isas);
+    if (is_asked_for(function)) errors += dmlop::CheckFunction(function, isas);
+  }
+  for (const dmlop::NamedFunction& function : dmlop::kPairFunctions) {
+    if (is_asked_for(function)) errors += dmlop::CheckPairsOn(function, isas);
   }
   if (found < names.size()) std::fprintf(stderr, "There is a function that is not known.\n");
   return errors == 0 && found >= names.size() ? 0 : 1;

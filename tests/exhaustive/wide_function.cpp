@@ -28,6 +28,8 @@ DMLOP_DECLARE(acosh)
 DMLOP_DECLARE(atanh)
 DMLOP_DECLARE(erf)
 DMLOP_DECLARE(erfc)
+extern "C" double pow(double, double) noexcept DMLOP_VECTOR_FORM;
+extern "C" double atan2(double, double) noexcept DMLOP_VECTOR_FORM;
 
 namespace dmlop {
 namespace {
@@ -58,9 +60,9 @@ bool AllAgree(size_t count, const float* results, const double* wide) {
   return differ == 0;
 }
 
-void WideFunction(Transcendental function, size_t count, double* y, const float* x) {
+void WideFunction(ElementWiseFunction function, size_t count, double* y, const float* x) {
 #define DMLOP_CASE(name, expression) \
-  case Transcendental::name:         \
+  case ElementWiseFunction::name:    \
     return ForEach(count, y, x, [](double v) { return expression; });
   switch (function) {
     DMLOP_CASE(kExp, exp(v))
@@ -82,6 +84,14 @@ void WideFunction(Transcendental function, size_t count, double* y, const float*
     DMLOP_CASE(kGelu, 0.5 * v * erfc(v * -0x1.6a09e667f3bcdp-1))
     default:
       return;
+  }
+}
+
+void WideFunctionOfPairs(ElementWiseFunction function, size_t count, double* y, double x,
+                         const double* seconds) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) {
+    y[i] = function == ElementWiseFunction::kPow ? pow(x, seconds[i]) : atan2(x, seconds[i]);
   }
 }
 

@@ -1,10 +1,10 @@
-// Transcendental functions in binary64 by the C library: an evaluation that has nothing in common
-// with the kernels.
+// ElementWiseFunction functions in binary64 by the C library: an evaluation that has nothing in
+// common with the kernels.
 #pragma once
 
 #include <cstddef>
 
-#include "core/exact/transcendental.h"
+#include "core/exact/functions.h"
 
 namespace dmlop {
 
@@ -12,7 +12,11 @@ namespace dmlop {
 inline constexpr double kWideError = 0x1p-44;
 
 // Of functions without parameters.
-void WideFunction(Transcendental function, size_t count, double* y, const float* x);
+void WideFunction(ElementWiseFunction function, size_t count, double* y, const float* x);
+
+// Of functions of two elements, the first of which is always `x`.
+void WideFunctionOfPairs(ElementWiseFunction function, size_t count, double* y, double x,
+                         const double* seconds);
 
 // Whether every result is what all numbers round to that are within kWideError of `wide`.
 bool AllAgree(size_t count, const float* results, const double* wide);
