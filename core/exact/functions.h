@@ -79,6 +79,34 @@ enum class ElementWiseFunction : uint8_t {
   kHardSigmoid,        // p: Alpha, q: Beta
   kHardSwish,          // p: Alpha, q: Beta
   kSoftsign,
+  // Transcendental.
+  kExp,
+  kLog,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kErf,
+  kSigmoid,
+  kGelu,
+  kElu,                 // p: Alpha
+  kCelu,                // p: Alpha
+  kScaledElu,           // p: Alpha, q: Gamma
+  kScaledTanh,          // p: Alpha, q: Beta
+  kSoftplus,            // p: Steepness
+  kParametricSoftplus,  // p: Alpha, q: Beta
+  kSwish,               // p: SigmoidInputScale
+  kConstantPow,         // x to the power p
+  kPow,                 // x to the power y, in the type of x
+  kAtanYx,              // the angle of the point (y, x)
   kCount,
 };
 
@@ -87,5 +115,9 @@ enum class ElementWiseFunction : uint8_t {
 // it.
 HeadTail ExactElement(ElementWiseFunction function, std::span<const double> elements,
                       std::span<const double> numbers);
+
+// Whether the numbers, infinite, NaN or a divisor that is zero, make another function of it: then
+// that is the value for every element.
+bool NeedsExactElements(ElementWiseFunction function, std::span<const double> numbers);
 
 }  // namespace dmlop

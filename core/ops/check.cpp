@@ -229,7 +229,7 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   const bool is_complete = fields.Check();
   CheckTensors(op, TensorRole::kInput, diagnostics);
   if (is_complete) {
-    Inference inference(op, diagnostics);
+    Inference inference(op, level, diagnostics);
     op.info().infer(op, inference);
   }
   CheckTypesAgree(op, diagnostics);

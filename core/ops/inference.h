@@ -51,7 +51,10 @@ inline Place SizeAt(const TensorAt& tensor, size_t dimension) {
 
 class Inference {
  public:
-  Inference(OperatorDesc& op, Diagnostics& diagnostics) : op_(op), diagnostics_(diagnostics) {}
+  Inference(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics)
+      : op_(op), level_(level), diagnostics_(diagnostics) {}
+
+  FeatureLevel level() const { return level_; }
 
   template <typename... Args>
   void Fail(std::string_view code, const Place& place, fmt::format_string<Args...> text,
@@ -93,6 +96,7 @@ class Inference {
   void Report(std::string_view code, const Place& place, std::string message);
 
   OperatorDesc& op_;
+  FeatureLevel level_;
   Diagnostics& diagnostics_;
 };
 

@@ -7,9 +7,10 @@ namespace dmlop {
 namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
-constexpr RowsFunction kRows[] = {UnaryOperators,  BinaryOperators, JoinSplitOperators,
-                                  ReduceOperators, UnfoldOperators, SliceOperators,
-                                  FillOperators};
+constexpr RowsFunction kRows[] = {
+    UnaryOperators,  BinaryOperators,         JoinSplitOperators,
+    ReduceOperators, UnfoldOperators,         SliceOperators,
+    FillOperators,   TranscendentalOperators, SmoothActivationOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -12,6 +12,8 @@ std::span<const OperatorInfo> FillOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> ReduceOperators();
 std::span<const OperatorInfo> SliceOperators();
+std::span<const OperatorInfo> SmoothActivationOperators();
+std::span<const OperatorInfo> TranscendentalOperators();
 std::span<const OperatorInfo> UnaryOperators();
 std::span<const OperatorInfo> UnfoldOperators();
 

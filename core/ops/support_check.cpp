@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/ops/inference.h"
+
 namespace dmlop {
 namespace {
 
@@ -44,6 +46,15 @@ void ForEachLateEnumerator(const OperatorDesc& op, Visit&& visit) {
     if (field.names.since.empty()) continue;
     if (const auto* value = std::get_if<uint32_t>(&op.values()[i])) visit(field, *value);
   }
+}
+
+// Whether the fields of a descriptor that is valid at some level may be what they are at this one.
+bool TakesFields(const OperatorDesc& op, FeatureLevel level) {
+  OperatorDesc copy = op;
+  Diagnostics diagnostics;
+  Inference inference(copy, level, diagnostics);
+  op.info().infer(copy, inference);
+  return !diagnostics.has_errors();
 }
 
 class SupportChecker {
@@ -150,7 +161,11 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
   ForEachLateEnumerator(op, [&](const Field& field, uint32_t value) {
     level = std::max(level, field.names.since[value]);
   });
-  return level;
+  const auto levels = FeatureLevels();
+  const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {
+    return one >= level && TakesFields(op, one);
+  });
+  return first == levels.end() ? kHighestFeatureLevel : *first;
 }
 
 }  // namespace dmlop

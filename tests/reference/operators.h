@@ -27,5 +27,6 @@ struct NamedOracle {
 std::span<const NamedOracle> ElementWiseOracles();
 std::span<const NamedOracle> MovementOracles();
 std::span<const NamedOracle> ReductionOracles();
+std::span<const NamedOracle> TranscendentalOracles();
 
 }  // namespace dmlop::reference

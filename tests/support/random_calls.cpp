@@ -58,6 +58,11 @@ OperatorCall IdentityWith(Engine& engine, const std::optional<ScaleBias>& scale_
   return MakeCall(desc, {std::move(input)}, {RandomOutput(engine, type, sizes)});
 }
 
+bool HasScaleBias(const OperatorDesc& desc) {
+  const auto fields = desc.fields();
+  return std::find(fields.begin(), fields.end(), &kScaleBias) != fields.end();
+}
+
 // --- JOIN and SPLIT ------------------------------------------------------------------------------
 
 // Parts that differ along one axis only, and the whole of them.
@@ -198,12 +203,21 @@ OperatorCall RandomUnfold(Engine& engine) {
 }
 
 OperatorCall RandomElementWise(Engine& engine, std::string_view name) {
-  const OperatorDesc desc = OperatorNamed(name);
-  const DataType type = RandomType(engine, InputTypes(RowOf(desc)));
-  const Dims sizes = RandomSizes(engine, RandomRank(engine, RowOf(desc)), kMaxElements);
+  OperatorDesc desc = OperatorNamed(name);
+  const SupportRow& row = RowOf(desc);
+  const DataType type = RandomType(engine, InputTypes(row));
+  const Dims sizes = RandomSizes(engine, RandomRank(engine, row), kMaxElements);
   std::vector<TestTensor> inputs;
-  for (size_t i = 0; i < TensorSlots(desc, TensorRole::kInput).size(); ++i) {
-    inputs.push_back(RandomInput(engine, type, sizes));
+  for (const TensorSlot& slot : TensorSlots(desc, TensorRole::kInput)) {
+    const bool is_like_output = slot.field->type == TypeVariable::kT;
+    inputs.push_back(RandomInput(
+        engine, is_like_output ? type : RandomType(engine, row.TypesOf(slot.field->type)), sizes));
+  }
+  for (const Field* field : desc.fields()) {
+    if (field->kind == FieldKind::kFloat) Set(desc, field->name, RandomFactor(engine));
+  }
+  if (HasScaleBias(desc) && BitWidth(type) != 64 && OneIn(engine, 3)) {
+    Set(desc, "ScaleBias", std::optional(ScaleBias{RandomFactor(engine), RandomFactor(engine)}));
   }
   return MakeCall(desc, std::move(inputs), {RandomOutput(engine, type, sizes)});
 }
@@ -252,7 +266,9 @@ std::vector<RandomOperator> RandomOperators() {
     operators.push_back({"REDUCE_" + std::string(Name(function)),
                          [function](Engine& engine) { return RandomReduce(engine, function); }});
   }
-  for (const std::string name : {"ELEMENT_WISE_ABS", "ELEMENT_WISE_ADD"}) {
+  for (const OperatorInfo* info : Operators()) {
+    if (!std::holds_alternative<ElementWise>(info->family)) continue;
+    const std::string name(info->name);
     operators.push_back({name, [name](Engine& engine) { return RandomElementWise(engine, name); }});
   }
   operators.push_back({"SLICE1", RandomSlice});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 #include "core/exact/rounding.h"
 #include "core/kernels/copy/copy.h"
@@ -103,6 +104,7 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
     after_ = RowSteps(row_->out);
     if (row_->relative_error > 0) {
       round_ = RoundFunctionFor(output_type);
+      approximates_nothing_ = NeedsExactElements(call.function, call.parameters.numbers);
     } else if (IsFloat(row_->out) || !IsFloat(output_type)) {
       after_.ConvertTo(output_type);
     } else {
@@ -180,15 +182,23 @@ const std::byte* RowPipeline::Compute(int64_t count, const Inputs& inputs, std::
   std::byte* const(&buffers)[2] = {scratch.outputs[0], scratch.outputs[1]};
   std::byte* const final = to != nullptr ? to : buffers[1];
   if (round_ != nullptr) {
-    row_->compute(call_.parameters, count, buffers[0], inputs.data());
-    const int64_t unresolved =
-        round_(row_->relative_error, count, final, buffers[0], scratch.unresolved);
-    Resolve(unresolved, inputs, final, scratch);
+    Resolve(Approximate(count, inputs, final, scratch), inputs, final, scratch);
     return final;
   }
   std::byte* const computed = after_.empty() ? final : buffers[0];
   row_->compute(call_.parameters, count, computed, inputs.data());
   return after_.empty() ? final : after_.Run(count, computed, to, buffers);
+}
+
+int64_t RowPipeline::Approximate(int64_t count, const Inputs& inputs, std::byte* to,
+                                 Scratch& scratch) const {
+  if (approximates_nothing_) {
+    std::iota(scratch.unresolved, scratch.unresolved + count, 0);
+    return count;
+  }
+  std::byte* const approximations = scratch.outputs[0];
+  row_->compute(call_.parameters, count, approximations, inputs.data());
+  return round_(row_->relative_error, count, to, approximations, scratch.unresolved);
 }
 
 void RowPipeline::Resolve(int64_t unresolved_count, const Inputs& inputs, std::byte* to,

@@ -84,6 +84,8 @@ class RowPipeline {
   // Where the results of whole blocks are: in `to` unless that is null.
   const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
                            Scratch& scratch) const;
+  // Of a function that is approximated; returns how many results are missing.
+  int64_t Approximate(int64_t count, const Inputs& inputs, std::byte* to, Scratch& scratch) const;
   void Resolve(int64_t unresolved_count, const Inputs& inputs, std::byte* to,
                const Scratch& scratch) const;
 
@@ -94,6 +96,7 @@ class RowPipeline {
   std::array<int64_t, kMaxElementInputs> widths_;  // of stored elements
   RowSteps after_;
   RoundFunction* round_ = nullptr;  // of approximations
+  bool approximates_nothing_ = false;
   DataType output_type_;
   int64_t output_width_;
   int64_t chunk_;  // elements

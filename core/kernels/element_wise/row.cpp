@@ -14,8 +14,10 @@
 namespace dmlop {
 namespace {
 
-constexpr RowTable* kTables[] = {ArithmeticRows, AffineRows,  UnaryRows,
-                                 DivisionRows,   LogicalRows, SelectionRows};
+constexpr RowTable* kTables[] = {ArithmeticRows,  AffineRows,    UnaryRows,
+                                 DivisionRows,    LogicalRows,   SelectionRows,
+                                 AngleRows,       CircularRows,  ErrorFunctionRows,
+                                 ExponentialRows, LogarithmRows, IntegerPowerRows};
 
 constexpr size_t kTypeCount = static_cast<size_t>(DataType::kInt4) + 1;
 

@@ -108,6 +108,16 @@ constexpr ElementWiseRow HalfRow(ElementWiseFunction function) {
   return {function, {kHalf}, kHalf, kHalf, kHalf, ComputeHalfRow<F, kInputs>};
 }
 
+// A function of floats that is approximated in FLOAT64, within F::kRelativeError of the real result
+// or where FLOAT32 and FLOAT16 round both alike.
+template <class F, size_t kInputs = 1>
+constexpr ElementWiseRow Approximated(ElementWiseFunction function) {
+  using enum DataType;
+  ElementWiseRow row = Row<F, double, kInputs>(function, {kFloat32, kFloat16});
+  row.relative_error = F::kRelativeError;
+  return row;
+}
+
 // A vector of ones and zeros.
 template <class D, class M>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D> > OneOrZero(D, M mask) {

@@ -11,5 +11,7 @@ using RowTable = std::span<const ElementWiseRow>();
 
 // For the current instruction set.
 RowTable ArithmeticRows, AffineRows, UnaryRows, DivisionRows, LogicalRows, SelectionRows;
+RowTable AngleRows, CircularRows, ErrorFunctionRows, ExponentialRows, LogarithmRows;
+RowTable IntegerPowerRows;
 
 }  // namespace dmlop

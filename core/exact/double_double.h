@@ -1,0 +1,86 @@
+// Arithmetic of about 106 bits: a number is the unevaluated sum of two binary64 numbers. Only IEEE
+// additions, multiplications and divisions, so the bits are the same on every machine. A tail may
+// be as small as binary64 allows; so what is tiny against the head still tells its sign.
+#pragma once
+
+#include <cmath>
+
+#include "core/exact/error_free.h"
+
+namespace dmlop {
+
+using DoubleDouble = HeadTail;
+
+// a * b, exactly, for products in [2^-960, 2^990]; without a fused multiply-add, which not every
+// machine has.
+inline HeadTail TwoProduct(double a, double b) {
+  constexpr double kSplitter = 0x1p27 + 1;
+  const auto high_half = [](double x) {
+    const double scaled = x * kSplitter;
+    return scaled - (scaled - x);
+  };
+  const double a_high = high_half(a);
+  const double b_high = high_half(b);
+  const double a_low = a - a_high;
+  const double b_low = b - b_high;
+  const double head = a * b;
+  return {head, ((a_high * b_high - head) + a_high * b_low + a_low * b_high) + a_low * b_low};
+}
+
+inline DoubleDouble operator-(DoubleDouble a) {
+  return {-a.head, -a.tail};
+}
+
+inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
+  const HeadTail heads = TwoSum(a.head, b.head);
+  const HeadTail tails = TwoSum(a.tail, b.tail);
+  const HeadTail sum = FastTwoSum(heads.head, heads.tail + tails.head);
+  return FastTwoSum(sum.head, sum.tail + tails.tail);
+}
+
+inline DoubleDouble operator+(DoubleDouble a, double b) {
+  const HeadTail heads = TwoSum(a.head, b);
+  return FastTwoSum(heads.head, heads.tail + a.tail);
+}
+
+inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) {
+  return a + -b;
+}
+
+inline DoubleDouble operator*(DoubleDouble a, double b) {
+  const HeadTail product = TwoProduct(a.head, b);
+  return FastTwoSum(product.head, product.tail + a.tail * b);
+}
+
+inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
+  const HeadTail product = TwoProduct(a.head, b.head);
+  return FastTwoSum(product.head, product.tail + (a.head * b.tail + a.tail * b.head));
+}
+
+inline DoubleDouble operator/(DoubleDouble a, double b) {
+  const double first = a.head / b;
+  const DoubleDouble rest = a - TwoProduct(first, b);
+  return FastTwoSum(first, (rest.head + rest.tail) / b);
+}
+
+inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
+  const double first = a.head / b.head;
+  const DoubleDouble rest = a - b * first;
+  const double second = rest.head / b.head;
+  const DoubleDouble last = rest - b * second;
+  return FastTwoSum(first, second) + last.head / b.head;
+}
+
+// By a power of two, where no part underflows.
+inline DoubleDouble Scale(DoubleDouble a, double power_of_two) {
+  return {a.head * power_of_two, a.tail * power_of_two};
+}
+
+inline DoubleDouble SquareRoot(DoubleDouble a) {
+  if (a.head == 0) return a;
+  const double first = std::sqrt(a.head);
+  const DoubleDouble rest = a - TwoProduct(first, first);
+  return FastTwoSum(first, rest.head / (2 * first));
+}
+
+}  // namespace dmlop

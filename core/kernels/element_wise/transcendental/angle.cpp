@@ -1,0 +1,44 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/transcendental/angle.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/tables.h"
+#include "core/kernels/element_wise/transcendental/angle-inl.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+using enum ElementWiseFunction;
+
+std::span<const ElementWiseRow> AngleTable() {
+  static constexpr ElementWiseRow kRows[] = {
+      Approximated<Asin>(kAsin),
+      Approximated<Acos>(kAcos),
+      Approximated<Atan>(kAtan),
+      Approximated<AtanYx, 2>(kAtanYx),
+  };
+  return kRows;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+std::span<const ElementWiseRow> AngleRows() {
+  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(AngleTable);
+  return Choose(kTables)();
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,168 @@
+// Approximations of functions made of e^x. Included once for each instruction set, hence
+// the unusual guard.
+#if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_
+#undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_
+#else
+#define DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_
+#endif
+
+#include "core/kernels/element_wise/transcendental/polynomial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// e^x = power * (1 + rest) for x in [-700, 700]; beyond, as there, where FLOAT32 is 0 or infinite.
+template <class D>
+struct ExpParts {
+  hn::Vec<D> power, rest;
+};
+
+// With k = x / ln 2 rounded and r = x - k * ln 2, `power` is 2^k and `rest` e^r - 1: r times a
+// polynomial that meets (e^r - 1) / r where Chebyshev polynomials say, for |r| <= ln 2 / 2. It is
+// within 2^-49.2 of the rest and 2^-50.5 of e^r.
+template <class D>
+HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
+  constexpr double kCoefficients[] = {
+      0x1.0000000000006p+0,  0x1.0000000000001p-1,  0x1.5555555550d88p-3,  0x1.5555555553d68p-5,
+      0x1.11111123bf154p-7,  0x1.6c16c17889ef1p-10, 0x1.a01994c849582p-13, 0x1.a019b9149a41cp-16,
+      0x1.72e107c874de9p-19, 0x1.28917c89a43a7p-22};
+  const hn::RebindToUnsigned<D> du;
+  x = Limit(d, x, -700.0, 700.0);
+  // Adding 1.5 * 2^52 leaves k in the low bits of the sum.
+  const auto shifter = hn::Set(d, 0x1.8p52);
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep+0), shifter);
+  const auto k = hn::Sub(shifted, shifter);
+  // The product with the first part of ln 2, of 40 bits, is exact.
+  auto r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa2000p-1), x);
+  r = hn::NegMulAdd(k, hn::Set(d, 0x1.9ef35793c7673p-41), r);
+  const auto exponent = hn::Add(hn::BitCast(du, shifted), hn::Set(du, 1023));
+  return {hn::BitCast(d, hn::ShiftLeft<52>(exponent)), hn::Mul(r, Polynomial(d, r, kCoefficients))};
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> ApproximateExp(D d, hn::Vec<D> x) {
+  const auto [power, rest] = SplitExp(d, x);
+  return hn::MulAdd(power, rest, power);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> ApproximateExpm1(D d, hn::Vec<D> x) {
+  const auto [power, rest] = SplitExp(d, x);
+  return hn::MulAdd(power, rest, hn::Sub(power, One(d)));
+}
+
+// With t = e^(2 |x|) - 1, tanh |x| = t / (t + 2). From 30 on it is 1.
+template <class D>
+HWY_INLINE hn::Vec<D> ApproximateTanh(D d, hn::Vec<D> x) {
+  const auto magnitude = Limit(d, hn::Abs(x), 0.0, 30.0);
+  const auto t = ApproximateExpm1(d, hn::Add(magnitude, magnitude));
+  return FlipSign(d, hn::Div(t, hn::Add(t, hn::Set(d, 2.0))), x);
+}
+
+struct Exp {
+  static constexpr double kRelativeError = 0x1p-46;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
+    return ApproximateExp(d, x);
+  }
+};
+
+// With t = e^|x| - 1, sinh |x| = (t + t / (t + 1)) / 2.
+struct Sinh {
+  static constexpr double kRelativeError = 0x1p-46;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
+    const auto t = ApproximateExpm1(d, hn::Abs(x));
+    const auto twice = hn::Add(t, hn::Div(t, hn::Add(t, One(d))));
+    return FlipSign(d, hn::Mul(twice, hn::Set(d, 0.5)), x);
+  }
+};
+
+struct Cosh {
+  static constexpr double kRelativeError = 0x1p-46;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
+    const auto e = ApproximateExp(d, hn::Abs(x));
+    return hn::Mul(hn::Add(e, hn::Div(One(d), e)), hn::Set(d, 0.5));
+  }
+};
+
+struct Tanh {
+  static constexpr double kRelativeError = 0x1p-46;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
+    return ApproximateTanh(d, x);
+  }
+};
+
+struct Sigmoid {
+  static constexpr double kRelativeError = 0x1p-46;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
+    return hn::Div(One(d), hn::Add(One(d), ApproximateExp(d, hn::Neg(x))));
+  }
+};
+
+struct Elu {
+  static constexpr double kRelativeError = 0x1p-45;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters& parameters, hn::Vec<D> x) const {
+    const auto alpha = hn::Set(d, parameters.numbers[0]);
+    const auto below = hn::Mul(alpha, ApproximateExpm1(d, x));
+    return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), x, below);
+  }
+};
+
+// The formula's max and min prefer any number to NaN, and 0 to -0.
+struct Celu {
+  static constexpr double kRelativeError = 0x1p-44;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters& parameters, hn::Vec<D> x) const {
+    const auto alpha = hn::Set(d, parameters.numbers[0]);
+    const auto zero = hn::Zero(d);
+    const auto below = hn::Mul(alpha, ApproximateExpm1(d, hn::Div(x, alpha)));
+    return hn::IfThenElse(hn::Gt(x, zero), x, hn::IfThenElseZero(hn::Lt(x, zero), below));
+  }
+};
+
+// Alpha * e^x - Alpha is +0 where it is zero.
+struct ScaledElu {
+  static constexpr double kRelativeError = 0x1p-45;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters& parameters, hn::Vec<D> x) const {
+    const auto alpha = hn::Set(d, parameters.numbers[0]);
+    const auto gamma = hn::Set(d, parameters.numbers[1]);
+    const auto below = hn::MulAdd(alpha, ApproximateExpm1(d, x), hn::Zero(d));
+    return hn::Mul(gamma, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below));
+  }
+};
+
+struct ScaledTanh {
+  static constexpr double kRelativeError = 0x1p-45;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters& parameters, hn::Vec<D> x) const {
+    const auto alpha = hn::Set(d, parameters.numbers[0]);
+    const auto beta = hn::Set(d, parameters.numbers[1]);
+    return hn::Mul(alpha, ApproximateTanh(d, hn::Mul(beta, x)));
+  }
+};
+
+// Far to the left a zero, so that infinity times it is NaN.
+struct Swish {
+  static constexpr double kRelativeError = 0x1p-45;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters& parameters, hn::Vec<D> x) const {
+    const auto scale = hn::Set(d, parameters.numbers[0]);
+    const auto scaled = hn::Mul(x, scale);
+    const auto far = hn::Lt(scaled, hn::Set(d, -690.0));
+    const auto y = hn::Div(x, hn::Add(One(d), ApproximateExp(d, hn::Neg(scaled))));
+    return hn::IfThenElse(far, hn::Mul(x, hn::Zero(d)), y);
+  }
+};
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

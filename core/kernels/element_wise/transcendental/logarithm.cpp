@@ -1,0 +1,48 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/element_wise/transcendental/logarithm.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/tables.h"
+#include "core/kernels/element_wise/transcendental/logarithm-inl.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+using enum ElementWiseFunction;
+
+std::span<const ElementWiseRow> LogarithmTable() {
+  static constexpr ElementWiseRow kRows[] = {
+      Approximated<Log>(kLog),
+      Approximated<Asinh>(kAsinh),
+      Approximated<Acosh>(kAcosh),
+      Approximated<Atanh>(kAtanh),
+      Approximated<Softplus>(kSoftplus),
+      Approximated<ParametricSoftplus>(kParametricSoftplus),
+      Approximated<ConstantPow>(kConstantPow),
+      Approximated<Pow, 2>(kPow),
+  };
+  return kRows;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+std::span<const ElementWiseRow> LogarithmRows() {
+  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(LogarithmTable);
+  return Choose(kTables)();
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

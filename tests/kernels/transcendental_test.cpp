@@ -1,0 +1,58 @@
+// How near approximations are to what they stand for, with every instruction set.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/kernels/element_wise/row.h"
+#include "tests/exact/float_strata.h"
+#include "tests/exact/real_function.h"
+#include "tests/support/settings.h"
+
+namespace dmlop {
+namespace {
+
+// What is furthest from the real result, as a part of it; where both round to 0, infinity or 1 it
+// may be any.
+double WorstError(ElementWiseFunction function, const std::vector<double>& x,
+                  const std::vector<Real>& expected) {
+  std::vector<double> y(x.size());
+  const auto* from = reinterpret_cast<const std::byte*>(x.data());
+  RowFor(function, DataType::kFloat32)
+      .compute({}, static_cast<int64_t>(x.size()), reinterpret_cast<std::byte*>(y.data()), &from);
+  double worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    Real difference = expected[i];
+    const double rounded = mpfr_get_d(difference.get(), MPFR_RNDN);
+    const bool is_one = function == ElementWiseFunction::kErf && std::fabs(x[i]) > 3.95;
+    if (!(std::fabs(rounded) > 0x1p-152 && std::fabs(rounded) < 0x1p129) || is_one) continue;
+    mpfr_d_sub(difference.get(), y[i], difference.get(), MPFR_RNDN);
+    worst = std::max(worst, std::fabs(mpfr_get_d(difference.get(), MPFR_RNDN) / rounded));
+  }
+  return worst;
+}
+
+// Each approximation's bound has room: elements are left open by it, not by luck.
+TEST(Transcendental, ApproximationsKeepAQuarterOfTheirBounds) {
+  const SettingsGuard settings_before;
+  const std::vector<float> floats = FloatStrata();
+  std::vector<double> x(floats.begin(), floats.end());
+  x.resize((x.size() + kRowBlock - 1) / kRowBlock * kRowBlock);
+  for (const auto& [name, function] : kUnaryFunctions) {
+    std::vector<Real> expected;
+    for (const double element : floats) {
+      expected.push_back(RealFunction(function, element, {}, 240));
+    }
+    for (const std::string_view isa : SupportedIsas()) {
+      SelectIsa(isa);
+      const double worst = WorstError(function, x, expected);
+      EXPECT_LT(worst, RowFor(function, DataType::kFloat32).relative_error / 4)
+          << name << " " << isa;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dmlop

@@ -1,0 +1,12 @@
+// The oracle of transcendental functions: what the reference page makes of one element, by MPFR.
+#pragma once
+
+#include "tests/exact/real_function.h"
+
+namespace dmlop::reference {
+
+// T is float or Half; for functions of two elements, the second one is the first parameter.
+template <typename T>
+T ExpectedElement(ElementWiseFunction function, double x, Parameters parameters = {});
+
+}  // namespace dmlop::reference
