@@ -10,8 +10,21 @@ Dims Region::IndexAt(int64_t k) const {
   return index;
 }
 
+namespace {
+
+// The result is that of the activation by itself: what it sees has been rounded.
+void Activate(const OperatorDesc& host, const TensorView& output) {
+  const std::vector<OperatorDesc>* activation = host.find_if_known(kFusedActivation);
+  if (activation == nullptr) return;
+  const ConstTensorView input = output;
+  Run(activation->front(), {&input, 1}, {&output, 1});
+}
+
+}  // namespace
+
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   std::visit([&](const auto& family) { Run(family, op, inputs, outputs); }, op.info().family);
+  Activate(op, outputs[0]);
 }
 
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op) {
@@ -22,6 +35,7 @@ void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output) {
   std::visit([&](const auto& family) { RunPart(family, op, inputs, part, output); },
              op.info().family);
+  Activate(op, output);
 }
 
 }  // namespace dmlop

@@ -2,6 +2,7 @@
 // what is its own. Everything else that can be asked of it is answered once for each family.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -26,9 +27,11 @@ using OutputViews = std::span<const TensorView>;
 // --- elements are computed from those at their place in the inputs -------------------------------
 
 struct ElementWise {
-  ElementWiseFunction function;
-  // Sets what the function takes besides elements and ScaleBias. Null: nothing.
-  void (*parameters)(const OperatorDesc& op, ElementParameters& parameters) = nullptr;
+  ElementWiseFunction function = ElementWiseFunction::kCast;
+  // Sets what fields say besides ScaleBias: parameters, or another function. Null: nothing.
+  void (*prepare)(const OperatorDesc& op, ElementWiseCall& call) = nullptr;
+  // The inputs of the function, by their numbers among those of the operator.
+  std::array<uint8_t, kMaxElementInputs> order = {0, 1, 2};
 };
 
 // --- elements change their places, and nothing else ----------------------------------------------

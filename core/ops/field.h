@@ -147,8 +147,9 @@ constexpr FieldOf<bool> Bool(std::string_view name) {
 constexpr FieldOf<uint32_t> Enum(std::string_view name, EnumNames names) {
   return {{.name = name, .kind = FieldKind::kEnum, .names = names}};
 }
+// It is the DataType of tensors.
 constexpr FieldOf<DataType> TypeOf(std::string_view name, TypeVariable type = TypeVariable::kT) {
-  return {{.name = name, .kind = FieldKind::kDataType, .type = type}};
+  return {{.name = name, .kind = FieldKind::kDataType, .type = type, .limits = {.rule = "ELW-4"}}};
 }
 constexpr FieldOf<std::vector<uint32_t>> Uints(std::string_view name, Limits limits = {}) {
   return {{.name = name, .kind = FieldKind::kUints, .limits = limits}};

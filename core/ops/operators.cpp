@@ -8,9 +8,11 @@ namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
 constexpr RowsFunction kRows[] = {
-    UnaryOperators,  BinaryOperators,         JoinSplitOperators,
-    ReduceOperators, UnfoldOperators,         SliceOperators,
-    FillOperators,   TranscendentalOperators, SmoothActivationOperators};
+    UnaryOperators,     BinaryOperators,         JoinSplitOperators,
+    ReduceOperators,    UnfoldOperators,         SliceOperators,
+    FillOperators,      TranscendentalOperators, SmoothActivationOperators,
+    LogicalOperators,   ClipOperators,           SelectCastOperators,
+    ActivationOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

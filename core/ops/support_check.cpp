@@ -57,6 +57,22 @@ bool TakesFields(const OperatorDesc& op, FeatureLevel level) {
   return !diagnostics.has_errors();
 }
 
+template <typename Visit>
+void ForEachActivation(const OperatorDesc& op, Visit&& visit) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const auto* activations = std::get_if<std::vector<OperatorDesc>>(&op.values()[i]);
+    if (activations == nullptr) continue;
+    for (const OperatorDesc& activation : *activations) visit(*op.fields()[i], activation);
+  }
+}
+
+void ReportMissing(const OperatorDesc& op, const SupportTable& table, std::string_view pointer,
+                   FeatureLevel level, Diagnostics& diagnostics) {
+  diagnostics.Error("FL-2", std::string(pointer),
+                    fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
+                                ToString(level), ToString(table.rows.front().since)));
+}
+
 class SupportChecker {
  public:
   SupportChecker(const OperatorDesc& op, const SupportTable& table, FeatureLevel level,
@@ -144,10 +160,14 @@ void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagn
   const SupportTable* table = SupportFor(op);
   if (table == nullptr) return;
   const SupportRow* row = RowAt(*table, level);
-  if (row != nullptr) return SupportChecker(op, *table, level, diagnostics).Check(*row);
-  diagnostics.Error("FL-2", "",
-                    fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
-                                ToString(level), ToString(table->rows.front().since)));
+  if (row == nullptr) return ReportMissing(op, *table, "", level, diagnostics);
+  SupportChecker(op, *table, level, diagnostics).Check(*row);
+  ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
+    const SupportTable& own = activation.info().support.front();
+    if (RowAt(own, level) == nullptr) {
+      ReportMissing(activation, own, field.name, level, diagnostics);
+    }
+  });
 }
 
 FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
@@ -160,6 +180,9 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
   FeatureLevel level = row != nullptr ? row->since : kHighestFeatureLevel;
   ForEachLateEnumerator(op, [&](const Field& field, uint32_t value) {
     level = std::max(level, field.names.since[value]);
+  });
+  ForEachActivation(op, [&](const Field&, const OperatorDesc& activation) {
+    level = std::max(level, activation.info().support.front().rows.front().since);
   });
   const auto levels = FeatureLevels();
   const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {

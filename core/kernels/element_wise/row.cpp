@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/isa.h"
@@ -76,6 +77,20 @@ ElementParameters FloatBounds(DataType type, float min, float max) {
                          BoundOf<T>(max, std::numeric_limits<T>::max())};
     });
   }
+  return bounds;
+}
+
+ElementParameters TypedBounds(DataType type, const ElementBytes& min, const ElementBytes& max) {
+  ElementParameters bounds;
+  VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), type,
+                [&]<typename T>() {
+                  if constexpr (std::is_integral_v<T>) {
+                    bounds.integers = {static_cast<int64_t>(ElementOf<T>(min)),
+                                       static_cast<int64_t>(ElementOf<T>(max))};
+                  } else {
+                    bounds.numbers = {AsDouble(ElementOf<T>(min)), AsDouble(ElementOf<T>(max))};
+                  }
+                });
   return bounds;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/exact/functions.h"
 #include "core/tensor/data_type.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 
@@ -24,7 +25,10 @@ struct ElementParameters {
 // The bounds of CLIP, THRESHOLD and CLIP_GRAD as their FLOAT attributes limit elements of `type`.
 ElementParameters FloatBounds(DataType type, float min, float max);
 
-// The same for bounds of the elements' type: floats in double, integers by their bits.
+// The same for bounds of the elements' type.
+ElementParameters TypedBounds(DataType type, const ElementBytes& min, const ElementBytes& max);
+
+// Bounds, or a sequence, of integers; UINT64 by its bits.
 ElementParameters IntegerBounds(int64_t min, int64_t max);
 
 // Computes `count` elements, a multiple of kRowBlock. `to` may be one of `from`, where elements

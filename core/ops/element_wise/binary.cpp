@@ -1,45 +1,107 @@
-// Operators of two inputs, A and B.
-#include "core/ops/inference.h"
-#include "core/ops/rows.h"
+// Arithmetic of two inputs, A and B.
+#include "core/ops/element_wise/shared.h"
 
 namespace dmlop {
 namespace {
 
-constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kOutputTensor};
+using namespace element_wise;
 
-constexpr DataTypeSet kFloatsAnd32 = types::kFloats | types::kInt32s;
+constexpr DataTypes kFloatsAnd32 = kFloats | types::kInt32s;
+
+// --- sums, differences, products -----------------------------------------------------------------
+
 constexpr SupportRow kAddRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats}},
-    {Level(2, 1), 4, 5, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}},
-    {Level(4, 1), 1, 8, {kFloatsAnd32 | types::kInt64s}},
-    {Level(5, 1), 1, 8, {types::kUpTo32 | types::kInt64s}},
+    {Level(1, 0), 4, 5, {kFloats}},      {Level(2, 1), 4, 5, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(4, 1), 1, 8, {kFloatsAnd32 | types::kInt64s}},
+    {Level(5, 1), 1, 8, {kUpTo64}},
 };
+constexpr SupportRow kSubtractRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},      {Level(2, 1), 4, 4, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(4, 1), 1, 8, {kFloatsAnd32 | types::kInt64s}},
+    {Level(5, 1), 1, 8, {kUpTo64}},
+};
+constexpr SupportRow kMeanRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(2, 1), 4, 4, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {kFloatsAnd32}},
+};
+constexpr SupportRow kDifferenceSquareRows[] = {{Level(3, 1), 1, 8, {kFloatsAnd32}}};
 constexpr SupportTable kAddSupport[] = {{kAddRows}};
-constexpr Rule kRules[] = {
-    {"ELW-1", "all tensors agree in DataType, DimensionCount and Sizes"},
+constexpr SupportTable kSubtractSupport[] = {{kSubtractRows}};
+constexpr SupportTable kMeanSupport[] = {{kMeanRows}};
+constexpr SupportTable kDifferenceSquareSupport[] = {{kDifferenceSquareRows}};
+
+// --- ADD1 ----------------------------------------------------------------------------------------
+
+constexpr SupportRow kAdd1Rows[] = {
+    {Level(2, 0), 4, 5, {kFloats}},
+    {Level(3, 0), 1, 8, {kFloats}},
+};
+constexpr SupportTable kAdd1Support[] = {{kAdd1Rows}};
+constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
+constexpr Rule kAdd1Rules[] = {
+    kSame,
+    {"FUS-2", "FusedActivation is an activation that can be fused"},
+    {"FUS-4", "a fused activation has no tensors"},
 };
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kATensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kATensor));
+// --- quotients and remainders --------------------------------------------------------------------
+
+constexpr SupportRow kDivideRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},      {Level(2, 1), 4, 4, {kFloatsAnd32}},
+    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(5, 1), 1, 8, {types::kUpTo32}},
+    {Level(6, 0), 1, 8, {kUpTo64}},
+};
+constexpr SupportRow kModulusRows[] = {
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(6, 0), 1, 8, {kUpTo64}},
+};
+constexpr SupportTable kDivideSupport[] = {{kDivideRows}};
+constexpr SupportTable kModulusSupport[] = {{kModulusRows}};
+
+// --- the larger and the smaller ------------------------------------------------------------------
+
+constexpr SupportRow kMaxRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(5, 0), 1, 8, {kUpTo64}},
+};
+constexpr SupportTable kMaxSupport[] = {{kMaxRows}};
+
+// What the WebNN conformance suite grants floats; the tolerance of integers is always 0.
+template <uint64_t kUlp>
+constexpr OperatorInfo Tolerating(OperatorInfo info) {
+  info.hardware_tolerance = [](const OperatorDesc& op) {
+    return IsFloat(*op[kATensor].data_type) ? kUlp : 0;
+  };
+  return info;
 }
 
-constexpr OperatorInfo Binary(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, ElementWiseFunction function) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kFields,
-          .support = support,
-          .type_rule = "ELW-1",
-          .rules = kRules,
-          .infer = Infer,
-          .family = ElementWise{function},
-          .in_place = true};
+constexpr OperatorInfo Add1() {
+  OperatorInfo info =
+      Binary("ELEMENT_WISE_ADD1", "a + b, and an activation of that", kAdd1Support, {F::kAdd});
+  info.fields = kAdd1Fields;
+  info.rules = kAdd1Rules;
+  return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, ElementWiseFunction::kAdd),
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
+    Add1(),
+    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kDifferenceSquareSupport,
+           {F::kDifferenceSquare}),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
+    Binary("ELEMENT_WISE_MAX", "the larger of a and b", kMaxSupport, {F::kMax}),
+    Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kMeanSupport, {F::kMean}),
+    Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kMaxSupport, {F::kMin}),
+    Binary("ELEMENT_WISE_MODULUS_FLOOR", "a - b * floor(a / b), as % in Python", kModulusSupport,
+           {F::kModulusFloor}),
+    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C", kModulusSupport,
+           {F::kModulusTruncate}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
+    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
 };
 
 }  // namespace

@@ -6,8 +6,9 @@ namespace dmlop {
 namespace {
 
 // Elements of one type that are only scaled, or not even that.
-void RunAsCopy(const ScaleBias* factors, const ConstTensorView& input, const TensorView& output) {
-  if (factors == nullptr) return CopyView(input, output);
+void RunAsCopy(const std::optional<ScaleBias>& factors, const ConstTensorView& input,
+               const TensorView& output) {
+  if (!factors) return CopyView(input, output);
   const ScaleBiasFunction scale_bias = ScaleBiasFor(output.type);
   ComputeView(input, output,
               [&](int64_t count, std::byte* to, const std::byte* from, bool streams) {
@@ -19,14 +20,15 @@ void RunAsCopy(const ScaleBias* factors, const ConstTensorView& input, const Ten
 
 void Run(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
          OutputViews outputs) {
-  const ScaleBias* factors = op.find_if_known(kScaleBias);
-  const bool is_copy =
-      family.function == ElementWiseFunction::kCast && inputs[0].type == outputs[0].type;
-  if (is_copy) return RunAsCopy(factors, inputs[0], outputs[0]);
   ElementWiseCall call{.function = family.function};
-  if (factors != nullptr) call.scale_bias = *factors;
-  if (family.parameters != nullptr) family.parameters(op, call.parameters);
-  ComputeElements(call, inputs, outputs[0]);
+  if (const ScaleBias* factors = op.find_if_known(kScaleBias)) call.scale_bias = *factors;
+  if (family.prepare != nullptr) family.prepare(op, call);
+  const bool is_copy =
+      call.function == ElementWiseFunction::kCast && inputs[0].type == outputs[0].type;
+  if (is_copy) return RunAsCopy(call.scale_bias, inputs[0], outputs[0]);
+  std::vector<ConstTensorView> in_order;
+  for (size_t i = 0; i < inputs.size(); ++i) in_order.push_back(inputs[family.order[i]]);
+  ComputeElements(call, in_order, outputs[0]);
 }
 
 std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op) {

@@ -86,8 +86,8 @@ constexpr SupportRow kConstantPowRows[] = {
 };
 constexpr SupportTable kConstantPowSupport[] = {{kConstantPowRows}};
 
-void SetExponent(const OperatorDesc& op, ElementParameters& parameters) {
-  parameters.numbers = {op[kExponent]};
+void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
+  call.parameters.numbers = {op[kExponent]};
 }
 
 // --- ELEMENT_WISE_ATAN_YX ------------------------------------------------------------------------

@@ -1,23 +1,15 @@
 // Operators of one input.
-#include "core/ops/inference.h"
-#include "core/ops/rows.h"
+#include "core/ops/element_wise/shared.h"
 
 namespace dmlop {
 namespace {
 
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias};
-
-// 64-bit types have no ScaleBias.
-void RequireScalable(std::string_view code, const OperatorDesc& op, Inference& infer) {
-  const DataType type = *op[kInputTensor].data_type;
-  infer.Require(!op.Has(kScaleBias) || BitWidth(type) != 64, code, At(kScaleBias),
-                "ScaleBias is not supported for {}", Name(type));
-}
+using namespace element_wise;
 
 // --- ELEMENT_WISE_IDENTITY -----------------------------------------------------------------------
 
 constexpr SupportRow kIdentityRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats}},
+    {Level(1, 0), 4, 5, {kFloats}},
     {Level(2, 1), 4, 5, {types::kUpTo32}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
@@ -38,52 +30,90 @@ uint64_t IdentityTolerance(const OperatorDesc& op) {
   return op.Has(kScaleBias) ? 2 : 0;
 }
 
-// --- functions of one element --------------------------------------------------------------------
+// --- functions of numbers ------------------------------------------------------------------------
 
-constexpr DataTypeSet kSignedTo32 = {DataType::kInt32, DataType::kInt16, DataType::kInt8};
+constexpr SupportRow kFloatRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(3, 0), 1, 8, {kFloats}},
+};
+constexpr SupportRow kRoundRows[] = {
+    {Level(2, 1), 4, 4, {kFloats}},
+    {Level(3, 0), 1, 8, {kFloats}},
+};
 constexpr SupportRow kAbsRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {types::kFloats | kSignedTo32}},
-    {Level(3, 0), 1, 8, {types::kFloats | kSignedTo32}},
-    {Level(4, 1), 1, 8, {types::kFloats | kSignedTo32 | DataTypeSet{DataType::kInt64}}},
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(2, 1), 4, 4, {kFloats | kSignedTo32}},
+    {Level(3, 0), 1, 8, {kFloats | kSignedTo32}},
+    {Level(4, 1), 1, 8, {kFloats | kSigned}},
 };
+constexpr SupportRow kSignRows[] = {
+    {Level(2, 0), 4, 4, {kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {kUpTo64}},
+};
+constexpr SupportRow kNegateRows[] = {{Level(5, 0), 1, 8, {kFloats | kSigned}}};
+constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
+constexpr SupportTable kRoundSupport[] = {{kRoundRows}};
 constexpr SupportTable kAbsSupport[] = {{kAbsRows}};
-constexpr Rule kScaledRules[] = {
-    {"ELW-1", "input and output agree in DataType, DimensionCount and Sizes"},
-    {"SB-4", "no ScaleBias for 64-bit types"},
-};
+constexpr SupportTable kSignSupport[] = {{kSignRows}};
+constexpr SupportTable kNegateSupport[] = {{kNegateRows}};
 
-void InferScaled(const OperatorDesc& op, Inference& infer) {
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kInputTensor));
-  RequireScalable("SB-4", op, infer);
+constexpr OperatorInfo Abs() {
+  OperatorInfo info =
+      Scaled("ELEMENT_WISE_ABS", "the magnitude of each element", kAbsSupport, {F::kAbs});
+  info.rules = kScaledRules;
+  info.infer = InferScaled;
+  return info;
 }
 
-constexpr OperatorInfo Scaled(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, ElementWiseFunction function) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kFields,
-          .support = support,
-          .type_rule = "ELW-1",
-          .rules = kScaledRules,
-          .infer = InferScaled,
-          .family = ElementWise{function},
-          .in_place = true};
+constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
+                                               "TOWARD_INFINITY"};
+constexpr auto kRoundingMode = field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes});
+constexpr const Field* kRoundFields[] = {&kInputTensor, &kOutputTensor, &kRoundingMode};
+
+void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
+  constexpr F kFunctions[] = {F::kRoundHalvesToEven, F::kRoundTowardZero, F::kRoundHalvesAway};
+  call.function = kFunctions[op[kRoundingMode]];
+}
+
+constexpr OperatorInfo Round() {
+  OperatorInfo info = Unary("ELEMENT_WISE_ROUND", "each element rounded to an integer",
+                            kRoundSupport, {.prepare = SetRounding});
+  info.fields = kRoundFields;
+  return info;
+}
+
+// What the WebNN conformance suite grants.
+template <uint64_t kUlp>
+constexpr OperatorInfo Tolerating(OperatorInfo info) {
+  info.hardware_tolerance = [](const OperatorDesc&) { return kUlp; };
+  return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "ELEMENT_WISE_IDENTITY",
      .summary = "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
-     .fields = kFields,
+     .fields = kScaledFields,
      .support = kIdentitySupport,
      .type_rule = "ID-1",
      .rules = kIdentityRules,
      .infer = InferIdentity,
-     .family = ElementWise{ElementWiseFunction::kCast},
+     .family = ElementWise{F::kCast},
      .in_place = true,
      .hardware_tolerance = IdentityTolerance},
-    Scaled("ELEMENT_WISE_ABS", "the magnitude of each element", kAbsSupport,
-           ElementWiseFunction::kAbs),
+    Abs(),
+    Scaled("ELEMENT_WISE_CEIL", "the least integer from each element up", kFloatSupport,
+           {F::kCeil}),
+    Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kFloatSupport,
+           {F::kFloor}),
+    Unary("ELEMENT_WISE_NEGATE", "-x", kNegateSupport, {F::kNegate}),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
+    Round(),
+    Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
+          kSignSupport, {F::kSign}),
+    Tolerating<1>(
+        Scaled("ELEMENT_WISE_SQRT", "the square root of each element", kFloatSupport, {F::kSqrt})),
 };
 
 }  // namespace

@@ -1,0 +1,50 @@
+// What the rows of activations share.
+#pragma once
+
+#include "core/ops/element_wise/shared.h"
+
+namespace dmlop::element_wise {
+
+inline constexpr auto kAlpha = field::Float("Alpha");
+inline constexpr auto kBeta = field::Float("Beta");
+inline constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
+inline constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
+
+inline constexpr SupportRow kActivationRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(2, 0), 4, 5, {kFloats}},
+    {Level(3, 0), 1, 8, {kFloats}},
+};
+inline constexpr SupportRow kLateRows[] = {{Level(6, 2), 1, 8, {kFloats}}};
+inline constexpr SupportTable kActivationSupport[] = {{kActivationRows}};
+inline constexpr SupportTable kLateSupport[] = {{kLateRows}};
+
+// The fields in the order in which the function has its numbers.
+template <const FieldOf<float>&... kNumbers>
+void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
+  call.parameters.numbers = {op[kNumbers]...};
+}
+
+constexpr OperatorInfo Activation(std::string_view name, std::string_view summary,
+                                  std::span<const Field* const> fields, ElementWise family) {
+  OperatorInfo info = Unary(name, summary, kActivationSupport, family);
+  info.fields = fields;
+  info.fusable = true;
+  return info;
+}
+
+constexpr OperatorInfo Since(std::span<const SupportTable> support, OperatorInfo info) {
+  info.support = support;
+  return info;
+}
+
+// What the WebNN conformance suite grants.
+template <uint64_t kFloat32, uint64_t kFloat16 = kFloat32>
+constexpr OperatorInfo Tolerating(OperatorInfo info) {
+  info.hardware_tolerance = [](const OperatorDesc& op) {
+    return *op[kInputTensor].data_type == DataType::kFloat16 ? kFloat16 : kFloat32;
+  };
+  return info;
+}
+
+}  // namespace dmlop::element_wise

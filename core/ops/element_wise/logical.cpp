@@ -1,0 +1,165 @@
+// Comparisons and predicates, whose results are 1 or 0, logic, and bits.
+#include "core/ops/element_wise/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace element_wise;
+
+// --- predicates ----------------------------------------------------------------------------------
+
+// The output is UINT8, where it is left out, or what alone there is at the level.
+void InferTruth(const Sizes& sizes, DataType type, Inference& infer) {
+  infer.OutputType(kOtherOutput, type);
+  infer.Output("ELW-1", kOtherOutput, sizes);
+}
+
+void InferPredicate(const OperatorDesc& op, Inference& infer) {
+  InferTruth(op.sizes(kInputTensor), DataType::kUint8, infer);
+}
+
+constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
+constexpr Rule kPredicateRules[] = {kSameSizes};
+
+constexpr OperatorInfo Predicate(std::string_view name, std::string_view summary,
+                                 std::span<const SupportTable> support, ElementWise family) {
+  return {.name = name,
+          .summary = summary,
+          .fields = kPredicateFields,
+          .support = support,
+          .type_rule = "ELW-1",
+          .rules = kPredicateRules,
+          .infer = InferPredicate,
+          .family = family};
+}
+
+constexpr SupportRow kIsNanRows[] = {
+    {Level(2, 0), 4, 4, {kFloats, kTruth}},
+    {Level(3, 0), 1, 8, {kFloats, kTruth}},
+};
+constexpr SupportRow kIsInfinityRows[] = {
+    {Level(2, 1), 4, 4, {kFloats, DataTypes{DataType::kUint8}}},
+    {Level(3, 0), 1, 8, {kFloats, DataTypes{DataType::kUint8}}},
+};
+constexpr SupportRow kBitCountRows[] = {
+    {Level(3, 0), 1, 8, {kUnsignedTo32, kTruth}},
+    {Level(4, 1), 1, 8, {types::kAll, kTruth}},
+};
+constexpr SupportTable kIsNanSupport[] = {{kIsNanRows}};
+constexpr SupportTable kIsInfinitySupport[] = {{kIsInfinityRows}};
+constexpr SupportTable kBitCountSupport[] = {{kBitCountRows}};
+
+constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
+constexpr auto kInfinityMode =
+    field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes});
+constexpr const Field* kIsInfinityFields[] = {&kInputTensor, &kOtherOutput, &kInfinityMode};
+
+void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
+  constexpr F kFunctions[] = {F::kIsInfinity, F::kIsPositiveInfinity, F::kIsNegativeInfinity};
+  call.function = kFunctions[op[kInfinityMode]];
+}
+
+constexpr OperatorInfo IsInfinity() {
+  OperatorInfo info = Predicate("ELEMENT_WISE_IS_INFINITY", "1 where an element is infinite",
+                                kIsInfinitySupport, {.prepare = SetInfinity});
+  info.fields = kIsInfinityFields;
+  return info;
+}
+
+// --- comparisons ---------------------------------------------------------------------------------
+
+constexpr const Field* kComparisonFields[] = {&kATensor, &kBTensor, &kOtherOutput};
+constexpr Rule kComparisonRules[] = {
+    kSameSizes,
+    {"CMP-1", "A and B agree in DataType"},
+};
+
+void InferComparison(const OperatorDesc& op, Inference& infer) {
+  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kATensor));
+  InferTruth(op.sizes(kATensor), infer.level() < Level(2, 0) ? DataType::kUint32 : DataType::kUint8,
+             infer);
+}
+
+constexpr SupportRow kEqualsRows[] = {
+    {Level(1, 0), 4, 4, {kFloats, DataTypes{DataType::kUint32}}},
+    {Level(2, 0), 4, 4, {kFloats, kTruth}},
+    {Level(2, 1), 4, 4, {types::kUpTo32, kTruth}},
+    {Level(3, 0), 1, 8, {types::kUpTo32, kTruth}},
+    {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
+};
+constexpr SupportRow kOrEqualRows[] = {
+    {Level(3, 0), 1, 8, {types::kUpTo32, kTruth}},
+    {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
+};
+constexpr SupportTable kEqualsSupport[] = {{kEqualsRows}};
+constexpr SupportTable kOrEqualSupport[] = {{kOrEqualRows}};
+
+constexpr OperatorInfo Comparison(std::string_view name, std::string_view summary,
+                                  std::span<const SupportTable> support, ElementWise family) {
+  return {.name = name,
+          .summary = summary,
+          .fields = kComparisonFields,
+          .support = support,
+          .type_rule = "CMP-1",
+          .rules = kComparisonRules,
+          .infer = InferComparison,
+          .family = family};
+}
+
+// --- logic and bits ------------------------------------------------------------------------------
+
+constexpr SupportRow kLogicRows[] = {
+    {Level(1, 0), 4, 4, {DataTypes{DataType::kUint32}}},
+    {Level(2, 0), 4, 4, {kTruth}},
+    {Level(3, 0), 1, 8, {kTruth}},
+};
+constexpr SupportRow kBitRows[] = {
+    {Level(3, 0), 1, 8, {kUnsignedTo32}},
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportRow kShiftRows[] = {
+    {Level(2, 1), 4, 4, {kUnsignedTo32}},
+    {Level(3, 0), 1, 8, {kUnsignedTo32}},
+    {Level(4, 1), 1, 8, {kUnsignedTo32 | DataTypes{DataType::kUint64}}},
+};
+constexpr SupportTable kLogicSupport[] = {{kLogicRows}};
+constexpr SupportTable kBitSupport[] = {{kBitRows}};
+constexpr SupportTable kShiftSupport[] = {{kShiftRows}};
+
+constexpr OperatorInfo kOperators[] = {
+    Binary("ELEMENT_WISE_BIT_AND", "the bits that a and b both have", kBitSupport, {F::kBitAnd}),
+    Predicate("ELEMENT_WISE_BIT_COUNT", "how many bits of each element are one", kBitCountSupport,
+              {F::kBitCount}),
+    Unary("ELEMENT_WISE_BIT_NOT", "every bit inverted", kBitSupport, {F::kBitNot}),
+    Binary("ELEMENT_WISE_BIT_OR", "the bits that a or b has", kBitSupport, {F::kBitOr}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_LEFT", "a * 2^b, modulo 2^width", kShiftSupport,
+           {F::kBitShiftLeft}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT", "a / 2^b, rounded down", kShiftSupport,
+           {F::kBitShiftRight}),
+    Binary("ELEMENT_WISE_BIT_XOR", "the bits that just one of a and b has", kBitSupport,
+           {F::kBitXor}),
+    IsInfinity(),
+    Predicate("ELEMENT_WISE_IS_NAN", "1 where an element is NaN", kIsNanSupport, {F::kIsNan}),
+    Binary("ELEMENT_WISE_LOGICAL_AND", "1 where neither a nor b is 0", kLogicSupport,
+           {F::kLogicalAnd}),
+    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", "1 where a = b", kEqualsSupport, {F::kEquals}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", "1 where a > b", kEqualsSupport,
+               {F::kGreaterThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", "1 where a >= b", kOrEqualSupport,
+               {F::kGreaterThanOrEqual}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", "1 where a < b", kEqualsSupport, {F::kLessThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "1 where a <= b", kOrEqualSupport,
+               {F::kLessThanOrEqual}),
+    Unary("ELEMENT_WISE_LOGICAL_NOT", "1 where an element is 0", kLogicSupport, {F::kLogicalNot}),
+    Binary("ELEMENT_WISE_LOGICAL_OR", "1 where a or b is not 0", kLogicSupport, {F::kLogicalOr}),
+    Binary("ELEMENT_WISE_LOGICAL_XOR", "1 where just one of a and b is 0", kLogicSupport,
+           {F::kLogicalXor}),
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> LogicalOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,75 @@
+// Operators with tensors of several types: IF and CAST.
+#include "core/ops/element_wise/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace element_wise;
+
+// --- ELEMENT_WISE_IF -----------------------------------------------------------------------------
+
+constexpr auto kConditionTensor = field::Input("ConditionTensor", TypeVariable::kU);
+constexpr const Field* kIfFields[] = {&kConditionTensor, &kATensor, &kBTensor, &kOutputTensor};
+constexpr DataTypes kUint8 = {DataType::kUint8};
+constexpr SupportRow kIfRows[] = {
+    {Level(2, 0), 4, 4, {DataTypes{DataType::kFloat16}, kUint8}},
+    {Level(2, 1), 4, 4, {types::kUpTo32, kUint8}},
+    {Level(3, 0), 1, 8, {types::kUpTo32, kUint8}},
+    {Level(5, 0), 1, 8, {types::kAll, kUint8}},
+};
+constexpr SupportTable kIfSupport[] = {{kIfRows}};
+constexpr Rule kIfRules[] = {
+    {"ELW-1",
+     "all tensors agree in DimensionCount and Sizes, and all but the condition in "
+     "DataType"},
+};
+
+void InferIf(const OperatorDesc& op, Inference& infer) {
+  infer.RequireSizes("ELW-1", infer.tensor(kATensor), op.sizes(kConditionTensor));
+  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kConditionTensor));
+  infer.Output("ELW-1", kOutputTensor, op.sizes(kConditionTensor));
+}
+
+// --- CAST ----------------------------------------------------------------------------------------
+
+constexpr const Field* kCastFields[] = {&kInputTensor, &kOtherOutput};
+constexpr DataTypes kNarrow = kFloats | types::kInt16s | types::kInt8s;
+constexpr SupportRow kCastRows[] = {
+    {Level(1, 0), 4, 4, {kNarrow, kNarrow}},
+    {Level(3, 0), 4, 4, {kUpTo64, kUpTo64}},
+    {Level(3, 1), 1, 8, {kUpTo64, kUpTo64}},
+    {Level(4, 1), 1, 8, {types::kAll, types::kAll}},
+};
+constexpr SupportTable kCastSupport[] = {{kCastRows}};
+constexpr Rule kCastRules[] = {kSameSizes};
+
+void InferCast(const OperatorDesc& op, Inference& infer) {
+  infer.Output("ELW-1", kOtherOutput, op.sizes(kInputTensor));
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "ELEMENT_WISE_IF",
+     .summary = "a where the condition is not 0, else b",
+     .fields = kIfFields,
+     .support = kIfSupport,
+     .type_rule = "ELW-1",
+     .rules = kIfRules,
+     .infer = InferIf,
+     .family = ElementWise{.function = F::kIf, .order = {1, 2, 0}}},
+    {.name = "CAST",
+     .summary = "each element as one of another type",
+     .fields = kCastFields,
+     .support = kCastSupport,
+     .type_rule = "ELW-1",
+     .rules = kCastRules,
+     .infer = InferCast,
+     .family = ElementWise{F::kCast}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> SelectCastOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
