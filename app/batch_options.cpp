@@ -57,7 +57,8 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       ->required()
       ->type_name("MANIFEST");
   CLI::Option* check = command.add_flag(
-      "--check", options->check, "Compare with the outputs that exist instead of writing them");
+      "--check", options->check,
+      "Compare with what is expected, or with the outputs that exist, instead of writing them");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
   command.add_option("--report", options->report, "Write one line of JSON for each case")

@@ -42,6 +42,7 @@ class DevTest(unittest.TestCase):
             path.write_text(STAND_IN)
             path.chmod(0o755)
         (self.folder / "tests/fuzz").mkdir(parents=True)
+        shutil.copy(ROOT / "tests/fuzz/seeds.py", self.folder / "tests/fuzz")
         (self.folder / "tests/fuzz/npy.dict").touch()
         (self.folder / "testdata/a.json").write_text('{"a": 1}')
         (self.folder / "testdata/a.npy").touch()

@@ -94,6 +94,7 @@ void BatchCase::Read() {
   if (document_->json().root().Find("sweep")) {
     throw Error(ErrorKind::kUsage, "a sweep, of which --expand makes cases");
   }
+  outcome_.name = document_->name();
   case_.emplace(*document_);
   case_->Bind(TensorRole::kInput, {});
   case_->Bind(TensorRole::kOutput, {});
@@ -105,6 +106,7 @@ void BatchCase::Read() {
 void BatchCase::RequireBound(TensorRole role) const {
   std::vector<std::string> unbound;
   for (const TensorSlot& slot : case_->Slots(role)) {
+    if (settings_.check && IsExpected(slot)) continue;
     const auto binding = document_->bindings().find(slot.path);
     if (binding == document_->bindings().end()) {
       unbound.push_back(DisplayName(slot.path));
@@ -197,6 +199,24 @@ void BatchCase::Publish(bool flush_first) {
   });
 }
 
+bool BatchCase::IsExpected(const TensorSlot& slot) const {
+  return document_->expected().contains(slot.path);
+}
+
+// The values that the case states or, where it states none, those of the file that is there.
+LoadedTensor BatchCase::Expected(const TensorSlot& slot) {
+  if (IsExpected(slot)) {
+    Diagnostics none;  // the values have been checked
+    return document_->InlineTensor(*slot.desc, document_->expected().at(slot.path), none);
+  }
+  const std::string path = case_->PathOf(slot);
+  LoadedTensor golden = LoadInput(path, *slot.desc);
+  if (settings_.hash_files) {
+    outcome_.files.outputs.push_back({DisplayName(slot.path), path, Sha256(golden.file_bytes)});
+  }
+  return golden;
+}
+
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   Tolerance tolerance = settings_.tolerance;
   if (settings_.webnn_tolerance) {
@@ -204,12 +224,7 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   }
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string path = case_->PathOf(slots[i]);
-    const LoadedTensor golden = LoadInput(path, *slots[i].desc);
-    if (settings_.hash_files) {
-      outcome_.files.outputs.push_back(
-          {DisplayName(slots[i].path), path, Sha256(golden.file_bytes)});
-    }
+    const LoadedTensor golden = Expected(slots[i]);
     const Comparison comparison =
         dmlop::Compare(AsConst(outputs[i].view()), golden.view, tolerance);
     if (comparison.passes()) continue;
@@ -217,10 +232,12 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
     outcome_.exit_status = ExitStatus::kDifferent;
     const std::string text = ComparisonText(comparison, golden.view, tolerance.bits);
     const size_t first_line = text.find('\n');
-    outcome_.faults.push_back({std::nullopt,
-                               fmt::format("{} differs from {}: {}", DisplayName(slots[i].path),
-                                           path, text.substr(0, first_line)),
-                               text.substr(first_line + 1)});
+    outcome_.faults.push_back(
+        {std::nullopt,
+         fmt::format("{} differs from {}: {}", DisplayName(slots[i].path),
+                     IsExpected(slots[i]) ? "what the case expects" : case_->PathOf(slots[i]),
+                     text.substr(0, first_line)),
+         text.substr(first_line + 1)});
   }
 }
 

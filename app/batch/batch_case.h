@@ -20,7 +20,7 @@ struct BatchSettings {
   std::string folder;   // what bindings are relative to
   std::string confine;  // where all files of the cases must lie; empty: anywhere
   FeatureLevel level = kHighestFeatureLevel;
-  bool check = false;  // compare with the outputs that exist instead of writing them
+  bool check = false;  // compare with what is expected instead of writing outputs
   Tolerance tolerance;
   bool webnn_tolerance = false;
   bool hash_files = false;
@@ -39,6 +39,7 @@ enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
 
 struct CaseOutcome {
   int64_t line = 0;
+  std::string name;  // empty: it has none
   CaseStatus status = CaseStatus::kDone;
   ExitStatus exit_status = ExitStatus::kSuccess;
   std::vector<CaseFault> faults;
@@ -79,6 +80,8 @@ class BatchCase {
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
+  bool IsExpected(const TensorSlot& slot) const;
+  LoadedTensor Expected(const TensorSlot& slot);
   void Compare(const std::vector<OutputTensor>& outputs);
   void ReportFiles();
   void Refuse(const Diagnostics& diagnostics);

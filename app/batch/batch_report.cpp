@@ -22,6 +22,7 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
                {"exitStatus", static_cast<int>(outcome.exit_status)},
                {"inputs", FilesJson(outcome.files.inputs)},
                {"outputs", FilesJson(outcome.files.outputs)}};
+  if (!outcome.name.empty()) json["name"] = outcome.name;
   if (times) json["seconds"] = SecondsJson(outcome.times);
   if (!outcome.passed()) {
     std::string error;
@@ -33,10 +34,11 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
 
 std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, bool details) {
   std::string text;
+  const std::string name = outcome.name.empty() ? "" : outcome.name + ": ";
   for (const CaseFault& fault : outcome.faults) {
-    text +=
-        fmt::format("{}:{}:{} {}\n", manifest, outcome.line,
-                    fault.column ? fmt::format("{}:", *fault.column) : "", Printable(fault.text));
+    text += fmt::format("{}:{}:{} {}\n", manifest, outcome.line,
+                        fault.column ? fmt::format("{}:", *fault.column) : "",
+                        Printable(name + fault.text));
     if (details) text += fault.details;
   }
   return text;

@@ -168,8 +168,9 @@ std::string Pretty(const Json& json, size_t indent) {
 
 std::string CompleteText(const OperatorDocument& document) {
   Json json = OperatorJson(document.op());
-  if (const auto bindings = document.json().root().Find("bindings")) {
-    json["bindings"] = AsWritten(*bindings);
+  for (const std::string_view member : {"name", "bindings", "expect"}) {
+    const auto value = document.json().root().Find(member);
+    if (value) json[std::string(member)] = AsWritten(*value);
   }
   return Pretty(json) + "\n";
 }

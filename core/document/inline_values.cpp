@@ -1,5 +1,6 @@
-// Tensors whose elements stand in the document: nested arrays of the tensor's shape, or
-// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or seeded values.
+// Tensors whose elements stand in the document: nested arrays of the tensor's shape or one flat
+// array, or DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or
+// seeded values.
 //
 //   DOC-4   the values do not have the tensor's shape
 #include <fmt/format.h>
@@ -32,11 +33,10 @@ class InlineReader {
         values_(diagnostics) {}
 
   void Read(JsonCursor source) {
-    if (source.is_array()) {
-      ReadArray(source, 0);
-    } else {
-      ReadInitializer(source);
-    }
+    if (!source.is_array()) return ReadInitializer(source);
+    const auto first = source.first_child();
+    if (first && !first->is_array()) sizes_ = {Product(sizes_)};
+    ReadArray(source, 0);
   }
 
   // Only the "value" of an initializer.
@@ -121,20 +121,28 @@ class InlineReader {
 void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
   for (const TensorSlot& slot : TensorSlots(op())) {
     const auto binding = bindings_.find(slot.path);
-    if (binding == bindings_.end() || !binding->second.values || !slot.desc->complete()) continue;
-    Diagnostics of_tensor;
-    ValidateTensorDesc(*slot.desc, slot.role(), slot.path, std::nullopt, of_tensor);
-    if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) continue;
-    const JsonCursor values = *binding->second.values;
-    Diagnostics of_values;
-    InlineReader(*slot.desc, nullptr, of_values).Read(values);
-    const Layout layout = LayoutOf(*slot.desc);
-    const bool is_bounded = values.is_array() || layout.element_count() <= kMaxComposed;
-    if (!of_values.has_errors() && is_bounded && HasOverlap(layout)) {
-      InlineTensor(*slot.desc, values, of_values);
+    if (binding != bindings_.end() && binding->second.values) {
+      CheckInlineValues(slot, *binding->second.values, diagnostics);
     }
-    diagnostics.AppendAll(of_values);
+    const auto expected = expected_.find(slot.path);
+    if (expected != expected_.end()) CheckInlineValues(slot, expected->second, diagnostics);
   }
+}
+
+void OperatorDocument::CheckInlineValues(const TensorSlot& slot, JsonCursor values,
+                                         Diagnostics& diagnostics) const {
+  if (!slot.desc->complete()) return;
+  Diagnostics of_tensor;
+  ValidateTensorDesc(*slot.desc, slot.role(), slot.path, std::nullopt, of_tensor);
+  if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) return;
+  Diagnostics of_values;
+  InlineReader(*slot.desc, nullptr, of_values).Read(values);
+  const Layout layout = LayoutOf(*slot.desc);
+  const bool is_bounded = values.is_array() || layout.element_count() <= kMaxComposed;
+  if (!of_values.has_errors() && is_bounded && HasOverlap(layout)) {
+    InlineTensor(*slot.desc, values, of_values);
+  }
+  diagnostics.AppendAll(of_values);
 }
 
 LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor values,

@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-constexpr std::array<std::string_view, 2> kOtherKeys = {"bindings", "$schema"};
+constexpr std::array<std::string_view, 4> kOtherKeys = {"bindings", "name", "expect", "$schema"};
 
 }  // namespace
 
@@ -26,21 +26,40 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
   }
   if (!has_operator()) return;
   const ValueReader values(diagnostics);
-  if (const auto bindings = values.Find(json_.root(), "bindings")) {
-    ReadBindings(*bindings, diagnostics);
-  }
+  const JsonCursor root = json_.root();
+  if (const auto bindings = values.Find(root, "bindings")) ReadBindings(*bindings, values);
+  if (const auto expected = values.Find(root, "expect")) ReadExpected(*expected, values);
+  if (const auto name = values.Find(root, "name")) name_ = values.String(*name).value_or("");
 }
 
-void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics) {
-  const ValueReader values(diagnostics);
+// Calls take(value, role, path) for each member of an object that has fields of tensors, and for
+// each entry of those that are arrays. What is null is left out.
+template <typename Take>
+void OperatorDocument::ReadTensorValues(JsonCursor object, std::span<const Field* const> fields,
+                                        const ValueReader& values, Take&& take) {
   if (!values.Expect(object, JsonKind::kObject)) return;
-  const std::vector<const Field*> fields = TensorFieldsOf(op().info());
   std::vector<std::string_view> names;
   for (const Field* field : fields) names.push_back(field->name);
   values.CheckKeys(object, names);
+  for (const Field* field : fields) {
+    const auto value = values.Find(object, field->name);
+    if (!value) continue;
+    if (field->kind == FieldKind::kTensor) {
+      op().AddTensor(*field);
+      take(*value, field->role, std::string(field->name));
+      continue;
+    }
+    if (!values.Expect(*value, JsonKind::kArray)) continue;
+    size_t i = 0;
+    for (const JsonCursor child : value->children()) {
+      const std::string path = fmt::format("{}/{}", field->name, i++);
+      if (!child.is_null()) take(child, field->role, path);
+    }
+  }
+}
 
-  const auto read = [&](JsonCursor value, TensorRole role, const std::string& path) {
-    if (value.is_null()) return;
+void OperatorDocument::ReadBindings(JsonCursor object, const ValueReader& values) {
+  const auto take = [&](JsonCursor value, TensorRole role, const std::string& path) {
     if (value.is_string()) {
       if (!values.FileName(value)) return;
       const bool stream = value.string() == kStandardStream;
@@ -56,20 +75,22 @@ void OperatorDocument::ReadBindings(JsonCursor object, Diagnostics& diagnostics)
                                Describe(value.kind())));
     }
   };
-  for (const Field* field : fields) {
-    const auto value = values.Find(object, field->name);
-    if (!value) continue;
-    if (field->kind == FieldKind::kTensor) {
-      op().AddTensor(*field);
-      read(*value, field->role, std::string(field->name));
-      continue;
+  ReadTensorValues(object, TensorFieldsOf(op().info()), values, take);
+}
+
+void OperatorDocument::ReadExpected(JsonCursor object, const ValueReader& values) {
+  std::vector<const Field*> outputs = TensorFieldsOf(op().info());
+  std::erase_if(outputs, [](const Field* field) { return field->role != TensorRole::kOutput; });
+  const auto take = [&](JsonCursor value, TensorRole, const std::string& path) {
+    if (value.is_array() || value.is_object()) {
+      expected_.emplace(path, value);
+    } else {
+      values.Error(
+          value, "DOC-1",
+          fmt::format("expected values or an initializer, found {}", Describe(value.kind())));
     }
-    if (!values.Expect(*value, JsonKind::kArray)) continue;
-    size_t i = 0;
-    for (const JsonCursor child : value->children()) {
-      read(child, field->role, fmt::format("{}/{}", field->name, i++));
-    }
-  }
+  };
+  ReadTensorValues(object, outputs, values, take);
 }
 
 void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {
@@ -82,24 +103,26 @@ void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {
 
 void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {
   object_.Check(level, diagnostics);
-  CheckBindings(diagnostics);
+  CheckTensorsExist(diagnostics);
   CheckInlineValues(diagnostics);
   diagnostics.SortByPlace();
 }
 
-// Arrays of bindings may be longer than the arrays of tensors.
-void OperatorDocument::CheckBindings(Diagnostics& diagnostics) const {
+// Arrays of bindings and of expected values may be longer than the arrays of tensors.
+void OperatorDocument::CheckTensorsExist(Diagnostics& diagnostics) const {
   std::set<std::string> known;
   for (const TensorSlot& slot : TensorSlots(op())) known.insert(slot.path);
+  const auto check = [&](const std::string& path, std::string_view verb, JsonCursor place) {
+    if (known.contains(path)) return;
+    diagnostics.Error("DOC-3", place.pointer(),
+                      fmt::format("there is no tensor {} to {}", DisplayName(path), verb),
+                      place.offset());
+  };
   for (const auto& [path, binding] : bindings_) {
-    if (known.contains(path)) continue;
-    const std::string field = path.substr(0, path.find('/'));
-    const auto bindings = json_.root().Find("bindings");
-    const auto array = bindings ? bindings->Find(field) : std::nullopt;
-    diagnostics.Error("DOC-3", "/bindings/" + path,
-                      fmt::format("there is no tensor {} to bind", DisplayName(path)),
-                      array ? std::optional(array->offset()) : std::nullopt);
+    const std::optional<JsonCursor>& place = binding.values ? binding.values : binding.place;
+    if (place) check(path, "bind", *place);
   }
+  for (const auto& [path, values] : expected_) check(path, "expect values of", values);
 }
 
 }  // namespace dmlop

@@ -1,9 +1,11 @@
-// One operator as a JSON document: "type", "desc" and "bindings".
+// One operator as a JSON document: "type", "desc", "bindings" and, of a test case, "name" and
+// "expect".
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/base/diagnostic.h"
@@ -38,6 +40,12 @@ class OperatorDocument {
   std::map<std::string, Binding>& bindings() { return bindings_; }
   const std::map<std::string, Binding>& bindings() const { return bindings_; }
 
+  // The values that outputs should have, by the path of the tensor.
+  const std::map<std::string, JsonCursor>& expected() const { return expected_; }
+
+  // What the case is called; empty where it has no name.
+  const std::string& name() const { return name_; }
+
   // Gives an array of tensors that was left out `count` entries.
   void SizeLeftOutTensors(TensorRole role, size_t count);
 
@@ -45,20 +53,27 @@ class OperatorDocument {
   // not be read are not repeated.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The elements of an input with a valid desc that are bound in the document itself, after Check
-  // found them fit. Different values in one place are reported.
+  // The elements of a tensor with a valid desc that stand in the document itself, after Check found
+  // them fit. Different values in one place are reported.
   LoadedTensor InlineTensor(const TensorDesc& desc, JsonCursor values,
                             Diagnostics& diagnostics) const;
 
  private:
-  void ReadBindings(JsonCursor object, Diagnostics& diagnostics);
-  void CheckBindings(Diagnostics& diagnostics) const;
+  template <typename Take>
+  void ReadTensorValues(JsonCursor object, std::span<const Field* const> fields,
+                        const ValueReader& values, Take&& take);
+  void ReadBindings(JsonCursor object, const ValueReader& values);
+  void ReadExpected(JsonCursor object, const ValueReader& values);
+  void CheckTensorsExist(Diagnostics& diagnostics) const;
   void CheckInlineValues(Diagnostics& diagnostics) const;
+  void CheckInlineValues(const TensorSlot& slot, JsonCursor values, Diagnostics& diagnostics) const;
 
   JsonDocument json_;
   std::string folder_;
   OperatorObject object_;
   std::map<std::string, Binding> bindings_;
+  std::map<std::string, JsonCursor> expected_;
+  std::string name_;
 };
 
 // The document as text with everything filled in, for an operator that is valid.

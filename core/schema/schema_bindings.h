@@ -14,7 +14,10 @@ void DefineBindings(Json& definitions);
 // The value of "bindings".
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
-// What must hold between the inputs of a descriptor and their bindings.
+// The value of "expect".
+Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
+
+// What must hold between the tensors of a descriptor and the values that it binds or expects.
 Json BindingRules(const std::vector<const Field*>& fields);
 
 }  // namespace dmlop

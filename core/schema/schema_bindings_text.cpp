@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/io/tensor_file.h"
@@ -55,26 +56,42 @@ Json HasField(std::string_view name, const Json& schema) {
   return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
 }
 
-// What is bound to the inputs must go with their types: values in the document are of the type,
-// and only .npy files tell it. The inputs of an array are all of one type.
-Json RulesOf(const Field& input) {
-  const bool is_array = input.kind == FieldKind::kTensors;
+// Values in the document are of the tensor's type, and only .npy files tell it. The tensors of an
+// array are all of one type.
+Json RulesOf(const Field& tensor) {
+  const bool is_input = tensor.role == TensorRole::kInput;
+  const bool is_array = tensor.kind == FieldKind::kTensors;
+  const std::string member = is_input ? "bindings" : "expect";
   const auto one_of = [&](const Json& schema) {
     return is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
   };
-  const auto binding = [&](const Json& schema) -> Json {
-    return {{"properties", {{"bindings", {{"properties", {{std::string(input.name), schema}}}}}}}};
+  const auto values = [&](const Json& schema) -> Json {
+    return {{"properties", {{member, {{"properties", {{std::string(tensor.name), schema}}}}}}}};
   };
   Json rules = Json::array();
-  rules.push_back(IfThen(Has("bindings", Has(input.name, one_of(Ref("untyped-binding")))),
-                         HasField(input.name, one_of(Ref("complete-tensor")))));
+  if (is_input) {
+    rules.push_back(IfThen(Has(member, Has(tensor.name, one_of(Ref("untyped-binding")))),
+                           HasField(tensor.name, one_of(Ref("complete-tensor")))));
+  }
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;
     const Json typed = Ref(ValueDefinition(type) + "-binding");
-    rules.push_back(IfThen(HasField(input.name, one_of(Ref(fmt::format("{}-tensor", Name(type))))),
-                           binding(is_array ? Json{{"items", typed}} : typed)));
+    rules.push_back(IfThen(HasField(tensor.name, one_of(Ref(fmt::format("{}-tensor", Name(type))))),
+                           values(is_array ? Json{{"items", typed}} : typed)));
   }
   return rules;
+}
+
+// An object that has tensors' fields, and in those that are arrays as many.
+Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
+              const std::function<Json(const Field&)>& schema_of) {
+  Json properties = Json::object();
+  for (const Field* field : fields) {
+    const Json one = schema_of(*field);
+    const bool is_array = field->kind == FieldKind::kTensors;
+    properties[std::string(field->name)] = is_array ? dialect.Optional(ArrayOf(one)) : one;
+  }
+  return dialect.Optional(dialect.Object(properties, Json::array()));
 }
 
 }  // namespace
@@ -95,23 +112,27 @@ void DefineBindings(Json& definitions) {
   input["type"] = {"string", "array", "object", "null"};
   input["pattern"] = definitions["file-name"]["pattern"];
   definitions["input-binding"] = input;
+  Json expected = Ref("number-binding");
+  expected["type"] = {"array", "object", "null"};
+  definitions["expected-values"] = expected;
   definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
 }
 
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {
-  Json properties = Json::object();
-  for (const Field* field : fields) {
-    const bool is_array = field->kind == FieldKind::kTensors;
-    const Json one = Ref(field->role == TensorRole::kInput ? "input-binding" : "output-binding");
-    properties[std::string(field->name)] = is_array ? dialect.Optional(ArrayOf(one)) : one;
-  }
-  return dialect.Optional(dialect.Object(properties, Json::array()));
+  return ByTensor(dialect, fields, [](const Field& field) {
+    return Ref(field.role == TensorRole::kInput ? "input-binding" : "output-binding");
+  });
+}
+
+Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {
+  std::vector<const Field*> outputs = fields;
+  std::erase_if(outputs, [](const Field* field) { return field->role != TensorRole::kOutput; });
+  return ByTensor(dialect, outputs, [](const Field&) { return Ref("expected-values"); });
 }
 
 Json BindingRules(const std::vector<const Field*>& fields) {
   Json rules = Json::array();
   for (const Field* field : fields) {
-    if (field->role != TensorRole::kInput) continue;
     for (const Json& rule : RulesOf(*field)) rules.push_back(rule);
   }
   return rules;

@@ -169,7 +169,9 @@ class FieldSchemas {
 void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
                           Json& around) {
   around["$schema"] = Json::object();
+  around["name"] = dialect.Optional({{"type", "string"}});
   around["bindings"] = BindingsSchema(dialect, fields);
+  around["expect"] = ExpectedSchema(dialect, fields);
 }
 
 void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& around) {

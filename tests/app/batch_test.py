@@ -340,6 +340,82 @@ class CheckTest(BatchTest):
         self.assertFalse((self.folder / "a.npy").exists())
 
 
+class ExpectTest(BatchTest):
+    def expecting(self, values, type="FLOAT32", name="one", **bindings):
+        tensor = {"DataType": type, "Sizes": [2, 2]}
+        return {"name": name, "type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": tensor},
+                "bindings": {"InputTensor": {"valueStart": 1, "valueDelta": 1}} | bindings,
+                "expect": {"OutputTensor": values}}
+
+    def test_values_in_any_form(self):
+        forms = [[[1, 2], [3, 4]], [1, 2, 3, 4], {"valueStart": 1, "valueDelta": 1}]
+        self.manifest(*[self.expecting(form) for form in forms])
+        self.batch("cases.jsonl", "--check", "--bits", "--report", "report.jsonl")
+        for case in self.report():
+            self.assertEqual((case["name"], case["status"], case["outputs"]), ("one", "done", []))
+        self.assertEqual(self.files(), ["cases.jsonl", "report.jsonl", "x.npy"])
+
+    def test_a_difference_is_told_by_name(self):
+        self.manifest(self.expecting([1, 2, 3, 5]), self.expecting({"value": 1}, name="two"))
+        said = self.batch("cases.jsonl", "--check", "-k", status=1)
+        self.assertIn("cases.jsonl:1: one: OutputTensor differs from what the case expects: "
+                      "1 of 4 elements differ\n", said)
+        self.assertIn("cases.jsonl:2: two: OutputTensor differs", said)
+        self.batch("cases.jsonl", "--check", "--atol", "1", "--line", "1")
+
+    def test_bits_tell_zeros_and_nan_apart(self):
+        zeros = self.expecting([0, 0, 0, -0.0]) | {"bindings": {"InputTensor": {"value": 0}}}
+        self.manifest(zeros)
+        self.batch("cases.jsonl", "--check")
+        self.batch("cases.jsonl", "--check", "--bits", status=1)
+        np.save(self.folder / "nan.npy", np.array([0x7FC00001], "u4").view("f4"))
+        nan = {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": "nan.npy"},
+               "expect": {"OutputTensor": ["nan"]}}
+        self.manifest(nan)
+        self.batch("cases.jsonl", "--check")
+        self.batch("cases.jsonl", "--check", "--bits", status=1)
+
+    def test_only_some_outputs_are_expected(self):
+        self.save(second=np.array([3, 4], "f4"))
+        split = {"type": "SPLIT", "Axis": 0, "OutputCount": 2,
+                 "InputTensor": {"DataType": "FLOAT32", "Sizes": [4]},
+                 "bindings": {"InputTensor": [1, 2, 3, 4], "OutputTensors": [None, "second.npy"]},
+                 "expect": {"OutputTensors": [[1, 2]]}}
+        self.manifest(split)
+        self.batch("cases.jsonl", "--check", "--bits")
+        self.save(second=np.array([3, 5], "f4"))
+        self.assertIn("OutputTensors[1] differs from second.npy",
+                      self.batch("cases.jsonl", "--check", "--bits", status=1))
+        del split["bindings"]["OutputTensors"]
+        self.manifest(split)
+        self.assertIn("OutputTensors[1] is bound to nothing",
+                      self.batch("cases.jsonl", "--check", status=2))
+
+    def test_what_is_expected_is_preferred_to_a_file(self):
+        self.manifest(self.expecting([1, 2, 3, 4], OutputTensor="out.npy"))
+        self.batch("cases.jsonl", "--check")
+        self.batch("cases.jsonl")
+        self.assert_same(self.load("out"), np.array([[1, 2], [3, 4]], "f4"))
+        self.manifest(self.expecting([1, 2, 3, 5], OutputTensor="out.npy"))
+        self.batch("cases.jsonl", "--check", status=1)
+
+    def test_without_a_check_outputs_are_bound(self):
+        self.manifest(self.expecting([1, 2, 3, 4]))
+        self.assertIn("OutputTensor is bound to nothing", self.batch("cases.jsonl", status=2))
+
+    def test_expectations_that_do_not_fit(self):
+        for expect, fault in [
+            ({"OutputTensor": [1, 2, 3]}, "/expect/OutputTensor: the array has 3 values; expected 4 [DOC-4]"),
+            ({"OutputTensor": [[1, 2], [3, "x"]]}, "/expect/OutputTensor/1/1: 'x' is not"),
+            ({"OutputTensor": "x.npy"}, "/expect/OutputTensor: expected values or an initializer, found a string [DOC-1]"),
+            ({"InputTensor": [1, 2, 3, 4]}, "/expect/InputTensor: 'InputTensor' is not a known"),
+            ([1], "/expect: expected an object"),
+        ]:
+            with self.subTest(expect):
+                self.manifest(self.expecting([1, 2, 3, 4]) | {"expect": expect})
+                self.assertIn(fault, self.batch("cases.jsonl", "--check", status=3))
+
+
 class ResumeTest(BatchTest):
     def test_newer_outputs_are_skipped(self):
         self.save(other=X)

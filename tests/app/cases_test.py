@@ -1,95 +1,153 @@
-"""Runs testdata/cases and testdata/invalid. A new case is a file; it needs no code.
+"""Runs testdata/operators and reads testdata/invalid. A new case is a line; it needs no code.
 
-cases/OPERATOR/CASE.json        a descriptor with its inputs; CASE.txt is what `dmlop run` prints
-invalid/RULE[-WHAT].json        a descriptor that breaks that rule; RULE[-WHAT].txt is what
-                                `dmlop validate` reports; .args holds further arguments
+operators/NAME.jsonl   cases of that operator, as `dmlop batch --check` takes them: "name", "type",
+                       "desc", "bindings" and "expect"
+invalid/*.jsonl        broken documents: the "rule" that each breaks, the "document", the "message"
+                       of `dmlop validate` behind the place, or a list of them, and further "args"
+invalid/RULE[-WHAT].json   a document whose fault is in how it is written, or that has many lines;
+                           the .txt beside it is all that `dmlop validate` prints
 """
 
 import json
 import re
-import shlex
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from program import ROOT, start
+from program import ROOT, ProgramTest, operators, read_lines, start
 
-CASES = ROOT / "testdata/cases"
+OPERATORS = ROOT / "testdata/operators"
 INVALID = ROOT / "testdata/invalid"
 
 
 class CasesTest(unittest.TestCase):
     maxDiff = None
 
-    def test_run_prints_what_the_reference_states(self):
-        descriptors = sorted(CASES.glob("*/*.json"))
-        self.assertGreater(len(descriptors), 80)
-        for descriptor in descriptors:
-            name = descriptor.relative_to(CASES)
+    def test_every_case_gives_what_it_expects(self):
+        for path in sorted(OPERATORS.glob("*.jsonl")):
+            with self.subTest(path.name):
+                done = start(["batch", path, "--check", "--bits", "-k", "--report", "-"])
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+                cases = [json.loads(line) for line in done.stdout.splitlines()]
+                self.assertEqual({case["status"] for case in cases}, {"done"})
+                names = [case["name"] for case in cases]
+                self.assertEqual(len(set(names)), len(names))
+
+    def test_every_operator_has_cases_in_its_file(self):
+        for place, case in read_lines("operators"):
+            with self.subTest(place):
+                operator = case.get("type", case.get("Type")).removeprefix("DML_OPERATOR_").lower()
+                self.assertEqual(place.split(".")[0], operator)
+        files = {path.stem for path in OPERATORS.glob("*.jsonl")}
+        self.assertEqual(files, {name.lower() for name in operators()})
+
+
+class Printed:
+    """A document in one line, and where each value and its key begin, by JSON pointer."""
+
+    def __init__(self, document):
+        self.text = ""
+        self.places = {}
+        self.add(document, "")
+
+    def add(self, value, pointer):
+        self.places.setdefault(pointer, []).append(len(self.text))
+        if not isinstance(value, (dict, list)):
+            self.text += json.dumps(value, ensure_ascii=False)
+            return
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        self.text += opening
+        for i, key in enumerate(value):
+            self.text += ", " if i > 0 else ""
+            here = f"{pointer}/{key if opening == '{' else i}"
+            if opening == "{":
+                # What is null may be left out, and then the object is told that lacks it.
+                self.places[here] = [*self.places[pointer]] if value[key] is None else []
+                self.places[here].append(len(self.text))
+                self.text += json.dumps(key, ensure_ascii=False) + ": "
+            self.add(value[key] if opening == "{" else key, here)
+        self.text += closing
+
+    def places_of(self, pointer):
+        """Of what is missing: where the value begins that lacks it."""
+        while pointer not in self.places:
+            pointer = pointer.rpartition("/")[0]
+        return self.places[pointer]
+
+
+def message_of(fault):
+    pointer = fault["pointer"] + ": " if fault["pointer"] else ""
+    return f"{fault['severity']}: {pointer}{fault['message']} [{fault['code']}]"
+
+
+def listed(message):
+    return message if isinstance(message, list) else [message]
+
+
+class InvalidTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        """Reads all documents with the same arguments in one process."""
+        cls.cases = [(place, case, Printed(case["document"])) for place, case in read_lines("invalid")]
+        cls.verdicts = {}
+        for args in {tuple(case.get("args", [])) for _, case, _ in cls.cases}:
+            own = [(place, printed.text) for place, case, printed in cls.cases
+                   if tuple(case.get("args", [])) == args]
+            done = start(["validate", "--format", "json", *args, *[text for _, text in own]])
+            lines = done.stdout.splitlines()
+            assert done.returncode == 3 and len(lines) == len(own), done.stderr.decode()
+            cls.verdicts |= {place: json.loads(line) for (place, _), line in zip(own, lines)}
+
+    def test_validate_says_what_is_wrong(self):
+        for place, case, _ in self.cases:
+            with self.subTest(place):
+                faults = self.verdicts[place]["diagnostics"]
+                self.assertEqual([message_of(fault) for fault in faults], listed(case["message"]))
+                self.assertIn(case["rule"], [fault["code"] for fault in faults])
+                self.assertFalse(self.verdicts[place]["valid"])
+
+    def test_validate_says_where_it_is(self):
+        for place, _, printed in self.cases:
+            for fault in self.verdicts[place]["diagnostics"]:
+                with self.subTest(place, pointer=fault["pointer"]):
+                    self.assertEqual(fault["line"], 1)
+                    self.assertIn(fault["column"] - 1, printed.places_of(fault["pointer"]))
+
+    def test_text_shows_the_place_in_files(self):
+        names = sorted(path.name for path in INVALID.glob("*.json"))
+        texts = [(INVALID / name).with_suffix(".txt").read_text(errors="replace") for name in names]
+        done = start(["validate", *names], cwd=INVALID)
+        self.assertEqual(done.stderr.decode(errors="replace"), "".join(texts))
+        self.assertEqual((done.stdout, done.returncode), (b"", 3))
+        done = start(["validate", "--format", "json", *names], cwd=INVALID)
+        for name, text, line in zip(names, texts, done.stdout.splitlines(), strict=True):
+            verdict = json.loads(line)
             with self.subTest(name):
-                done = start(["run", name], cwd=CASES)
-                self.assertEqual(done.stderr.decode(), "")
-                self.assertEqual(done.stdout.decode(), descriptor.with_suffix(".txt").read_text())
-                self.assertEqual(done.returncode, 0)
+                rule = re.match("[A-Z]+-[0-9]+", name)[0]
+                self.assertIn(rule, [fault["code"] for fault in verdict["diagnostics"]])
+                for fault in verdict["diagnostics"]:
+                    place = f"{name}:{fault['line']}:{fault['column']}: "
+                    self.assertIn(place + message_of(fault) + "\n", text)
 
-    def test_every_case_has_its_text_and_every_text_its_case(self):
-        for folder in (CASES, INVALID):
-            for path in folder.rglob("*.*"):
-                twin = path.with_suffix(".txt" if path.suffix == ".json" else ".json")
-                self.assertTrue(twin.exists(), twin)
+    def test_every_rule_of_an_operator_is_broken_by_a_document(self):
+        rules = {rule["code"] for info in operators().values() for rule in info["rules"]}
+        self.assertEqual(rules - {case["rule"] for _, case, _ in self.cases}, set())
 
-    def test_all_cases_are_valid_documents(self):
-        names = [str(p.relative_to(CASES)) for p in sorted(CASES.glob("*/*.json"))]
-        done = start(["validate", "--format", "json", *names], cwd=CASES)
-        verdicts = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([v["document"] for v in verdicts if not v["valid"]], [])
-        self.assertEqual(len(verdicts), len(names))
-        self.assertEqual(done.returncode, 0)
-
-
-class InvalidTest(unittest.TestCase):
-    maxDiff = None
-
-    def invalid(self):
-        for descriptor in sorted(INVALID.glob("*.json")):
-            options = descriptor.with_suffix(".args")
-            yield descriptor, shlex.split(options.read_text()) if options.exists() else []
-
-    def test_validate_reports_the_rule_that_the_file_name_says(self):
-        for descriptor, options in self.invalid():
-            with self.subTest(descriptor.name):
-                done = start(["validate", descriptor.name, *options], cwd=INVALID)
-                self.assertEqual(
-                    done.stderr.decode(errors="replace"),
-                    descriptor.with_suffix(".txt").read_text(errors="replace"),
-                )
-                self.assertEqual((done.stdout, done.returncode), (b"", 3))
-
-    def test_json_verdict_has_the_code_and_the_same_places(self):
-        for descriptor, options in self.invalid():
-            with self.subTest(descriptor.name):
-                arguments = ["validate", descriptor.name, "--format", "json", *options]
-                done = start(arguments, cwd=INVALID)
-                verdict = json.loads(done.stdout)
-                self.assertFalse(verdict["valid"])
-                rule = re.match("[A-Z]+-[0-9]+", descriptor.name)[0]
-                self.assertIn(rule, [d["code"] for d in verdict["diagnostics"]])
-                text = descriptor.with_suffix(".txt").read_text(errors="replace")
-                for d in verdict["diagnostics"]:
-                    place = f"{descriptor.name}:{d['line']}:{d['column']}: {d['severity']}: "
-                    pointer = d["pointer"] + ": " if d["pointer"] else ""
-                    self.assertIn(f"{place}{pointer}{d['message']} [{d['code']}]\n", text)
-
-    def test_run_refuses_before_it_looks_at_files(self):
-        """What is invalid stays so with any file bound, and nothing is written."""
-        for descriptor, options in self.invalid():
-            with self.subTest(descriptor.name):
-                arguments = ["run", descriptor.name, *options, "-o", "must-not-appear.npy"]
-                done = start(arguments, cwd=INVALID)
-                # A document that leaves inputs unbound may be refused for that.
-                self.assertIn(done.returncode, (2, 3))
-                self.assertEqual(done.stdout, b"")
-                self.assertFalse((INVALID / "must-not-appear.npy").exists())
+    def test_nothing_is_written_for_what_is_invalid(self):
+        lines = []
+        for _, case, _ in self.cases:
+            document = case["document"]
+            files = {"OutputTensor": f"{len(lines)}.npy"}
+            if document.get("type") in ("SPLIT", "DML_OPERATOR_SPLIT"):
+                files = {"OutputTensors": [f"{len(lines)}.npy"]}
+            if "args" not in case:
+                lines.append(json.dumps({"bindings": files} | document))
+        self.write("cases.jsonl", "\n".join(lines))
+        report = self.text_of("batch", "cases.jsonl", "-k", "-q", "--report", "-", status=3)
+        statuses = [json.loads(line)["exitStatus"] for line in report.splitlines()]
+        self.assertEqual(len(statuses), len(lines))
+        self.assertLessEqual(set(statuses), {2, 3})
+        self.assertEqual(self.files(), ["cases.jsonl"])
 
 
 if __name__ == "__main__":

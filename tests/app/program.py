@@ -38,6 +38,19 @@ def parsed(path):
     return json.loads(token.sub(lambda match: match[1] or "", text))
 
 
+def read_lines(folder):
+    """What the lines of testdata/FOLDER/*.jsonl say, each with the place where it stands."""
+    for path in sorted((ROOT / "testdata" / folder).glob("*.jsonl")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if line.strip() and not line.startswith("//"):
+                yield f"{path.name}:{number}", json.loads(line)
+
+
+def operators():
+    """What `dmlop ops` tells of each operator, by its name."""
+    return {info["name"]: info for info in json.loads(start(["ops", "--format", "json"]).stdout)}
+
+
 def read_screen(screen):
     """What is written to a pseudo-terminal until nobody has its other end; closes it."""
     text = b""

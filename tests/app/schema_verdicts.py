@@ -45,7 +45,7 @@ def at(document, names):
 
 
 def is_inline_value(document, pointer):
-    return pointer.startswith("/bindings/")
+    return pointer.startswith(("/bindings/", "/expect/"))
 
 
 def has_no_sizes(document, pointer):

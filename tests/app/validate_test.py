@@ -9,10 +9,9 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, parsed, start
+from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, parsed, read_lines, start
 
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
-CASES = ROOT / "testdata/cases"
 MODELS = ROOT / "testdata/models"
 
 LONG = 1_000_000  # characters of two bytes each
@@ -25,7 +24,7 @@ PLACES = [
       |  ^
 """),
     ("the last line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}\n, "last": 1}',
-     """3:3: error: /last: 'last' is not a known field; expected one of type, Type, desc, Desc, bindings, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """3:3: error: /last: 'last' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     3 | , "last": 1}
       |   ^
 """),
@@ -42,13 +41,13 @@ PLACES = [
 """),
     ("characters of two, three and four bytes", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                                 '/* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}',
-     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of type, Type, desc, Desc, bindings, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     2 | /* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}
       |            ^
 """),
     ("wide characters and one that combines", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                               '/* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}',
-     """2:14: error: /x: 'x' is not a known field; expected one of type, Type, desc, Desc, bindings, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:14: error: /x: 'x' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     2 | /* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}
       |                ^
 """),
@@ -243,14 +242,14 @@ class ValidateTest(ProgramTest):
                 self.assertEqual((fault["pointer"], fault["code"], fault["column"]), ("/OutputCount", code, 45))
 
     def test_an_element_that_cannot_be_read_is_the_only_fault(self):
-        for path in sorted(CASES.glob("*/*.json")) + sorted(MODELS.glob("*.json")):
-            document = parsed(path)
+        models = [(path.name, parsed(path)) for path in sorted(MODELS.glob("*.json"))]
+        for place, document in [*read_lines("operators"), *models]:
             broken = list(with_one_element_replaced(document))
             for i, (text, _) in enumerate(broken):
                 self.write(f"{i}.json", text)
             verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
             for (_, pointer), verdict in zip(broken, verdicts, strict=True):
-                with self.subTest(path.name, pointer=pointer):
+                with self.subTest(place, pointer=pointer):
                     faults = [(d["pointer"], d["code"]) for d in verdict["diagnostics"] if d["severity"] == "error"]
                     self.assertEqual(faults, [(pointer, "DOC-1")])
 
@@ -359,7 +358,7 @@ def with_one_element_replaced(document):
                 value[key] = "x"
                 yield json.dumps(document), here
                 value[key] = child
-            elif isinstance(child, (dict, list)) and key != "bindings":
+            elif isinstance(child, (dict, list)) and key not in ("bindings", "expect"):
                 yield from visit(child, here)
     if "commands" not in document:
         yield from visit(document, "")
@@ -376,12 +375,13 @@ class CompleteTest(ProgramTest):
         return self.text_of("validate", document, "--print-complete", **options)
 
     def test_complete_is_valid_and_runs_the_same(self):
-        for path in sorted(CASES.glob("*/*.json")):
-            with self.subTest(path.name):
-                complete = self.complete(path)
-                self.write("c.json", complete)
-                self.assertEqual(self.complete("c.json"), complete)
-                self.assertEqual(self.text_of("run", "c.json"), path.with_suffix(".txt").read_text())
+        complete = []
+        for place, case in read_lines("operators"):
+            with self.subTest(place):
+                complete.append(self.complete(json.dumps(case)))
+                self.assertEqual(self.complete(complete[-1]), complete[-1])
+        self.write("c.jsonl", "\n".join(text.replace("\n", " ") for text in complete))
+        self.run_program("batch", "c.jsonl", "--check", "--bits")
 
     def test_complete_leaves_nothing_out(self):
         for document, bound in [(COPY, {}), (SUM, {}), (THIRDS, {})]:
