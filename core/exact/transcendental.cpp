@@ -134,6 +134,7 @@ DoubleDouble SnapToShort(DoubleDouble value) {
   const double shifter = std::ldexp(0x1.8p52, std::ilogb(magnitude) + 1 - kBits);
   const double snapped = (value.head + shifter) - shifter;
   const double distance = (value.head - snapped) + value.tail;
+  if (std::fabs(snapped) == 1) return value;  // the exponent is tiny, and not zero
   return std::fabs(distance) <= magnitude * 0x1p-90 ? DoubleDouble{snapped, 0} : value;
 }
 

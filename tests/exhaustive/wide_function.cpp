@@ -5,7 +5,7 @@
 
 // The C library has forms for vectors, for which <cmath> would ask only where a compiler may break
 // the rules of arithmetic. Hence no <cmath>.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
 #define DMLOP_VECTOR_FORM __attribute__((simd("notinbranch")))
 #else
 #define DMLOP_VECTOR_FORM

@@ -27,7 +27,8 @@ double AsWritten(F function, double x, Parameters parameters) {
       return (x > 0 ? x : 0.0) + (a * std::expm1(x / a) < 0 ? a * std::expm1(x / a) : 0.0);
     case F::kScaledElu:
       if (x > 0) return b * x;
-      return std::isfinite(a) ? b * (a * std::expm1(x)) : b * (a * std::exp(x) - a);
+      // A difference that is zero is +0.
+      return b * (std::isfinite(a) ? a * std::expm1(x) + 0.0 : a * std::exp(x) - a);
     case F::kScaledTanh:
       return a * std::tanh(b * x);
     case F::kSoftplus:
@@ -56,8 +57,8 @@ T ExpectedElement(F function, double x, Parameters parameters) {
                         !(function == F::kSoftplus && parameters.first == 0);
   if (is_usual || IsOneCallOfMpfr(function)) return ExpectedResult<T>(function, x, parameters);
   const double result = AsWritten(function, x, parameters);
-  return RoundReal<T>(
-      Real(std::isnan(result) ? std::bit_cast<double>(0x7FF8000000000000) : result));
+  if (std::isnan(result)) return FromDouble<T>(std::bit_cast<double>(0x7FF8000000000000));
+  return RoundReal<T>(Real(result));
 }
 
 template float ExpectedElement<float>(F, double, Parameters);
