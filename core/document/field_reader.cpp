@@ -251,7 +251,7 @@ void ReadScalars(JsonCursor object, const ValueReader& values, OperatorDesc& op)
     const auto value = values.Find(object, field.name);
     const auto type = StatedType(op, field.type);
     if (!value || !type || ByteWidth(*type) == 0) continue;
-    if (const auto scalar = values.ScalarOf(*value, *type)) {
+    if (const auto scalar = values.ScalarOf(*value, *type, field.limits.wraps)) {
       op.values()[i] = *scalar;
     } else {
       op.values()[i] = Scalar{*type, {}};

@@ -250,9 +250,10 @@ bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const 
   return stored;
 }
 
-std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type) const {
+std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, bool wraps) const {
   Scalar scalar{type, {}};
   const auto read = [&](JsonCursor number, DataType as) {
+    if (wraps && !number.is_string() && number.token().starts_with('-')) as = SignedLike(as);
     Diagnostics faults;
     ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
     for (const Diagnostic& fault : faults.list()) Error(number, "UNI-1", fault.message);

@@ -82,7 +82,8 @@ class ValueReader {
 
   // A DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that goes with the
   // type (UNI-1, UNI-2; FLOAT16 is told by its bits, {"UInt16": 15360}).
-  std::optional<Scalar> ScalarOf(JsonCursor value, DataType type) const;
+  // Where it `wraps`, a negative number stands for an unsigned one (UNI-4).
+  std::optional<Scalar> ScalarOf(JsonCursor value, DataType type, bool wraps) const;
 
   // Fields that cannot be read are left out of the desc.
   TensorDesc Tensor(JsonCursor value) const;

@@ -16,7 +16,7 @@ namespace {
 void Activate(const OperatorDesc& host, const TensorView& output) {
   const std::vector<OperatorDesc>* activation = host.find_if_known(kFusedActivation);
   if (activation == nullptr) return;
-  const ConstTensorView input = output;
+  const ConstTensorView input{output.data, output.type, output.layout};
   Run(activation->front(), {&input, 1}, {&output, 1});
 }
 

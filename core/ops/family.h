@@ -2,7 +2,6 @@
 // what is its own. Everything else that can be asked of it is answered once for each family.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -30,8 +29,10 @@ struct ElementWise {
   ElementWiseFunction function = ElementWiseFunction::kCast;
   // Sets what fields say besides ScaleBias: parameters, or another function. Null: nothing.
   void (*prepare)(const OperatorDesc& op, ElementWiseCall& call) = nullptr;
-  // The inputs of the function, by their numbers among those of the operator.
-  std::array<uint8_t, kMaxElementInputs> order = {0, 1, 2};
+  // What the function takes, in its order, all with the output's sizes, and what else elements of
+  // the inputs say. Null: the inputs.
+  std::vector<ConstTensorView> (*operands)(const OperatorDesc& op, InputViews inputs,
+                                           ElementWiseCall& call) = nullptr;
 };
 
 // --- elements change their places, and nothing else ----------------------------------------------

@@ -58,6 +58,7 @@ struct Limits {
   std::string_view count_rule = {};  // also: as many entries as the first array of a count
   bool per_dimension = false;        // an entry for each dimension of the first input
   bool distinct = false;             // no number stands twice
+  bool wraps = false;                // negative numbers may stand for unsigned ones, modulo 2^width
 };
 
 struct EnumNames {
@@ -165,6 +166,10 @@ constexpr FieldOf<Size2d> TwoSizes(std::string_view name, Limits limits = {}) {
 }
 constexpr FieldOf<Scalar> ScalarOf(std::string_view name, TypeVariable type = TypeVariable::kT) {
   return {{.name = name, .kind = FieldKind::kScalar, .type = type}};
+}
+constexpr FieldOf<Scalar> Wrapping(FieldOf<Scalar> field) {
+  field.limits.wraps = true;
+  return field;
 }
 constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) {
   return {{.name = name, .kind = FieldKind::kActivations}};

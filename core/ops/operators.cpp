@@ -8,11 +8,11 @@ namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
 constexpr RowsFunction kRows[] = {
-    UnaryOperators,     BinaryOperators,         JoinSplitOperators,
-    ReduceOperators,    UnfoldOperators,         SliceOperators,
-    FillOperators,      TranscendentalOperators, SmoothActivationOperators,
-    LogicalOperators,   ClipOperators,           SelectCastOperators,
-    ActivationOperators};
+    UnaryOperators,    BinaryOperators,         JoinSplitOperators,
+    ReduceOperators,   UnfoldOperators,         SliceOperators,
+    FillOperators,     TranscendentalOperators, LogicalOperators,
+    ClipOperators,     SelectCastOperators,     ActivationOperators,
+    QuantizeOperators, AffineOperators,         SmoothActivationOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -8,11 +8,13 @@
 namespace dmlop {
 
 std::span<const OperatorInfo> ActivationOperators();
+std::span<const OperatorInfo> AffineOperators();
 std::span<const OperatorInfo> BinaryOperators();
 std::span<const OperatorInfo> ClipOperators();
 std::span<const OperatorInfo> FillOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LogicalOperators();
+std::span<const OperatorInfo> QuantizeOperators();
 std::span<const OperatorInfo> ReduceOperators();
 std::span<const OperatorInfo> SelectCastOperators();
 std::span<const OperatorInfo> SliceOperators();

@@ -39,6 +39,21 @@ bool IsSigned(DataType type) {
                               .Contains(type);
 }
 
+DataType SignedLike(DataType type) {
+  switch (type) {
+    case DataType::kUint64:
+      return DataType::kInt64;
+    case DataType::kUint32:
+      return DataType::kInt32;
+    case DataType::kUint16:
+      return DataType::kInt16;
+    case DataType::kUint8:
+      return DataType::kInt8;
+    default:
+      return type;
+  }
+}
+
 std::string ToString(DataTypeSet set) {
   std::string text;
   for (const DataType type : kReferenceOrder) {

@@ -45,6 +45,9 @@ inline size_t ByteWidth(DataType type) {
 bool IsFloat(DataType type);
 bool IsSigned(DataType type);
 
+// The signed integers as wide as those of an unsigned type; any other type itself.
+DataType SignedLike(DataType type);
+
 // A set of element types.
 class DataTypeSet {
  public:

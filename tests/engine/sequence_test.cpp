@@ -24,7 +24,7 @@ using enum ElementWiseFunction;
 TEST(Sequence, HasTheValuesOfTheExample) {
   std::vector<float> values(5);
   const ElementParameters parameters{{double{3.2f}, double{1.5f}}, {}};
-  FillSequence(parameters,
+  FillSequence(parameters, 0, {5, 5, 5, 1},
                {reinterpret_cast<std::byte*>(values.data()), kFloat32, PackedLayout({1, 1, 1, 5})});
   const uint32_t expected[] = {0x404CCCCD, 0x40966666, 0x40C66666, 0x40F66666, 0x41133333};
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(std::bit_cast<uint32_t>(values[i]), expected[i]);
@@ -40,8 +40,8 @@ TEST(Sequence, IsInRowMajorOrderInAnyLayout) {
     const DataType type = OneOf(engine, std::vector{kFloat32, kFloat16, kUint8, kInt16, kInt64});
     const Dims sizes = OneIn(engine, 10) ? Dims{300, 700} : RandomSizes(engine, 4, 3000);
     TestTensor output = RandomOutput(engine, type, sizes);
-    FillSequence(parameters, output.mutable_view());
-    int64_t place = 0;
+    FillSequence(parameters, 7, PackedStrides(sizes), output.mutable_view());
+    int64_t place = 7;
     reference::ForEachIndex(sizes, [&](const Dims& index) {
       const double k = static_cast<double>(place);
       const reference::StoredElement element =

@@ -14,21 +14,22 @@ constexpr int64_t kPart = 1 << 9;    // elements of a part of a row
 constexpr int64_t kGrain = 1 << 15;  // less than this is not worth a second thread
 
 template <typename T>
-void NumberPlaces(int64_t first, int64_t count, std::byte* to) {
+void NumberPlaces(int64_t first, int64_t step, int64_t count, std::byte* to) {
   T* places = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < count; ++i) places[i] = static_cast<T>(first + i);
+  for (int64_t i = 0; i < count; ++i) places[i] = static_cast<T>(first + i * step);
 }
 
 }  // namespace
 
-void FillSequence(const ElementParameters& parameters, const TensorView& output) {
+void FillSequence(const ElementParameters& parameters, int64_t first, const Dims& steps,
+                  const TensorView& output) {
   // Rows of the output, and the numbers of their elements.
-  LoopNest<2> nest = Merged(LoopNest<2>{
-      output.layout.sizes, {output.layout.strides, PackedStrides(output.layout.sizes)}});
+  LoopNest<2> nest = Merged(LoopNest<2>{output.layout.sizes, {output.layout.strides, steps}});
   if (nest.rank() == 0) nest.Push(1, {1, 1});
   const size_t last = nest.rank() - 1;
   const int64_t row = nest.sizes[last];
   const int64_t stride = nest.strides[0][last];
+  const int64_t step = nest.strides[1][last];
   const LoopNest<2> rows = Without(nest, last);
 
   const bool is_float = IsFloat(output.type);
@@ -47,14 +48,14 @@ void FillSequence(const ElementParameters& parameters, const TensorView& output)
                 alignas(64) std::byte values[kPart * sizeof(double)];
                 Walk<2> walk(rows, begin / parts);
                 for (int64_t i = begin; i < end; ++i) {
-                  const int64_t first = i % parts * kPart;
-                  const int64_t count = std::min(kPart, row - first);
-                  const int64_t place = walk.offset(1) + first;
-                  is_float ? NumberPlaces<double>(place, count, numbers)
-                           : NumberPlaces<uint64_t>(place, count, numbers);
+                  const int64_t in_row = i % parts * kPart;
+                  const int64_t count = std::min(kPart, row - in_row);
+                  const int64_t place = first + walk.offset(1) + in_row * step;
+                  is_float ? NumberPlaces<double>(place, step, count, numbers)
+                           : NumberPlaces<uint64_t>(place, step, count, numbers);
                   const RowSource source{numbers, false};
-                  std::byte* const to =
-                      output.data + (walk.offset(0) + first * stride) * static_cast<int64_t>(width);
+                  std::byte* const to = output.data + (walk.offset(0) + in_row * stride) *
+                                                          static_cast<int64_t>(width);
                   std::byte* const target = stride == 1 ? to : values;
                   pipeline.Run(count, {&source, 1}, target, /*streams=*/false, scratch);
                   if (target != to) copy({1, count, 0, stride, 0, 1}, to, values);

@@ -1,5 +1,6 @@
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
+#include "core/engine/element_wise/sequence.h"
 #include "core/ops/families.h"
 
 namespace dmlop {
@@ -16,26 +17,55 @@ void RunAsCopy(const std::optional<ScaleBias>& factors, const ConstTensorView& i
               });
 }
 
+Dims OutputSizes(const OperatorDesc& op) {
+  const std::vector<uint32_t>& sizes = *TensorSlots(op, TensorRole::kOutput)[0].desc->sizes;
+  return Dims(sizes.begin(), sizes.end());
+}
+
+// A part of the output whose place the region is; the inputs are whole.
+void Compute(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
+             const Region* part, const TensorView& output) {
+  ElementWiseCall call{.function = family.function};
+  if (const ScaleBias* factors = op.find_if_known(kScaleBias)) call.scale_bias = *factors;
+  if (family.prepare != nullptr) family.prepare(op, call);
+  std::vector<ConstTensorView> operands(inputs.begin(), inputs.end());
+  if (family.operands != nullptr) operands = family.operands(op, inputs, call);
+  if (part != nullptr) {
+    for (ConstTensorView& operand : operands) operand = Narrowed(operand, *part);
+  }
+  if (call.function == ElementWiseFunction::kSequence) {
+    const Layout places = PackedLayout(OutputSizes(op));
+    const int64_t first = part == nullptr ? 0 : OffsetOf(places, part->begin);
+    return FillSequence(call.parameters, first, places.strides, output);
+  }
+  const bool is_copy =
+      call.function == ElementWiseFunction::kCast && operands[0].type == output.type;
+  if (is_copy) return RunAsCopy(call.scale_bias, operands[0], output);
+  ComputeElements(call, operands, output);
+}
+
 }  // namespace
 
 void Run(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
          OutputViews outputs) {
-  ElementWiseCall call{.function = family.function};
-  if (const ScaleBias* factors = op.find_if_known(kScaleBias)) call.scale_bias = *factors;
-  if (family.prepare != nullptr) family.prepare(op, call);
-  const bool is_copy =
-      call.function == ElementWiseFunction::kCast && inputs[0].type == outputs[0].type;
-  if (is_copy) return RunAsCopy(call.scale_bias, inputs[0], outputs[0]);
-  std::vector<ConstTensorView> in_order;
-  for (size_t i = 0; i < inputs.size(); ++i) in_order.push_back(inputs[family.order[i]]);
-  ComputeElements(call, in_order, outputs[0]);
+  Compute(family, op, inputs, nullptr, outputs[0]);
 }
 
+// An input with fewer elements has one for each block of the output's.
 std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op) {
+  const Dims whole = OutputSizes(op);
   std::vector<SourceMap> maps;
-  for (size_t input = 0; input < TensorSlots(op, TensorRole::kInput).size(); ++input) {
-    maps.push_back([input](const Region& output) {
-      return Region{input, output.begin, output.sizes};
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    const size_t input = maps.size();
+    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    maps.push_back([input, sizes, whole](const Region& output) {
+      Region source{input, output.begin, output.sizes};
+      for (size_t d = 0; d < whole.size(); ++d) {
+        const int64_t block = whole[d] / sizes[d];
+        source.begin[d] = output.begin[d] / block;
+        source.sizes[d] = (output.begin[d] + output.sizes[d] - 1) / block - source.begin[d] + 1;
+      }
+      return source;
     });
   }
   return maps;
@@ -43,9 +73,7 @@ std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op) {
 
 void RunPart(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
              const Region& part, const TensorView& output) {
-  std::vector<ConstTensorView> parts;
-  for (const ConstTensorView& input : inputs) parts.push_back(Narrowed(input, part));
-  Run(family, op, parts, {&output, 1});
+  Compute(family, op, inputs, &part, output);
 }
 
 }  // namespace dmlop

@@ -30,6 +30,10 @@ void InferIf(const OperatorDesc& op, Inference& infer) {
   infer.Output("ELW-1", kOutputTensor, op.sizes(kConditionTensor));
 }
 
+std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, ElementWiseCall&) {
+  return {inputs[1], inputs[2], inputs[0]};
+}
+
 // --- CAST ----------------------------------------------------------------------------------------
 
 constexpr const Field* kCastFields[] = {&kInputTensor, &kOtherOutput};
@@ -55,7 +59,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "ELW-1",
      .rules = kIfRules,
      .infer = InferIf,
-     .family = ElementWise{.function = F::kIf, .order = {1, 2, 0}}},
+     .family = ElementWise{.function = F::kIf, .operands = IfOperands}},
     {.name = "CAST",
      .summary = "each element as one of another type",
      .fields = kCastFields,

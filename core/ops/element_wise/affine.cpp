@@ -1,0 +1,93 @@
+// VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with one number, and sums.
+#include "core/ops/element_wise/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace element_wise;
+
+// --- VALUE_SCALE_2D ------------------------------------------------------------------------------
+
+constexpr auto kScale = field::Float("Scale");
+constexpr auto kChannelCount = field::Count("ChannelCount");
+constexpr auto kBias = field::Floats("Bias");
+constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
+                                         &kBias};
+constexpr SupportRow kScaleRows[] = {{Level(1, 0), 4, 4, {kFloats}}};
+constexpr SupportTable kScaleSupport[] = {{kScaleRows}};
+constexpr Rule kScaleRules[] = {
+    kSame,
+    {"VS2D-2", "there are 1 or 3 channels, in dimension 1, and as many biases"},
+};
+
+void InferScale(const OperatorDesc& op, Inference& infer) {
+  InferUnary(op, infer);
+  const size_t count = op[kBias].size();
+  infer.Require(count == 1 || count == 3, "VS2D-2", At(kBias),
+                "{} biases; expected 1 or 3, one for each channel", count);
+  const Sizes& sizes = op.sizes(kInputTensor);
+  if (sizes.size() != 4) return;  // which no level takes
+  infer.Require(sizes[1] == count, "VS2D-2", SizeAt(infer.tensor(kInputTensor), 1),
+                "{} channels do not match {} biases", sizes[1], count);
+}
+
+std::vector<ConstTensorView> ScaleOperands(const OperatorDesc& op, InputViews inputs,
+                                           ElementWiseCall& call) {
+  call.parameters.numbers[0] = static_cast<double>(op[kScale]);
+  const auto* biases = reinterpret_cast<const std::byte*>(op[kBias].data());
+  return {inputs[0], {biases, DataType::kFloat32, {inputs[0].layout.sizes, {0, 1, 0, 0}}}};
+}
+
+// --- FILL_VALUE_SEQUENCE -------------------------------------------------------------------------
+
+constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kValueStart = field::ScalarOf("ValueStart");
+constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
+constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,
+                                            &kValueDelta};
+constexpr SupportRow kSequenceRows[] = {
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(4, 0), 1, 8, {types::kUpTo32}},
+    {Level(5, 0), 1, 8, {kUpTo64}},
+};
+constexpr SupportTable kSequenceSupport[] = {{kSequenceRows}};
+constexpr Rule kSequenceRules[] = {
+    {"ELW-4", "ValueDataType is the output's DataType"},
+    {"UNI-1", "ValueStart and ValueDelta are numbers of that type"},
+    {"UNI-2", "a member of the union goes with that type"},
+};
+
+// Nothing tells the output's sizes but the output itself.
+void InferSequence(const OperatorDesc&, Inference&) {}
+
+void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {
+  call.parameters =
+      TypedBounds(*op[kOutputTensor].data_type, op[kValueStart].bytes, op[kValueDelta].bytes);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "VALUE_SCALE_2D",
+     .summary = "Scale * x + Bias, with a bias for each channel",
+     .fields = kScaleFields,
+     .support = kScaleSupport,
+     .type_rule = "ELW-1",
+     .rules = kScaleRules,
+     .infer = InferScale,
+     .family = ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}},
+    {.name = "FILL_VALUE_SEQUENCE",
+     .summary = "ValueStart + k * ValueDelta for element number k",
+     .fields = kSequenceFields,
+     .support = kSequenceSupport,
+     .type_rule = "ELW-4",
+     .rules = kSequenceRules,
+     .infer = InferSequence,
+     .family = ElementWise{F::kSequence, SetSequence}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> AffineOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,223 @@
+// Integers that stand for real numbers, by a scale and a zero point.
+#include <cmath>
+
+#include "core/ops/element_wise/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace element_wise;
+
+constexpr DataTypes kFloat32 = {DataType::kFloat32};
+constexpr DataTypes kUint8 = {DataType::kUint8};
+constexpr DataTypes kInt32 = {DataType::kInt32};
+constexpr auto kQ = TypeVariable::kU;      // what is quantized
+constexpr auto kScale = TypeVariable::kV;  // what scales are
+
+constexpr auto kScaleTensor = field::Input("ScaleTensor", kScale);
+constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQ));
+
+// Zero for every element, where there is no zero point.
+ConstTensorView Zeros(DataType type, const Layout& like) {
+  static constexpr ElementBytes kZero{};
+  return {kZero.data(), type, {like.sizes, Dims::Filled(like.sizes.size(), 0)}};
+}
+
+// The integers of a type, as a function has its bounds.
+void SetRange(DataType type, ElementWiseCall& call) {
+  const double count = std::ldexp(1.0, static_cast<int>(BitWidth(type)));
+  const double min = IsSigned(type) ? -count / 2 : 0;
+  call.parameters.numbers[0] = min;
+  call.parameters.numbers[1] = min + count - 1;
+}
+
+void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, Inference& infer) {
+  infer.Require(op.Has(field) || infer.level() >= Level(6, 2), "QNT-5", At(field),
+                "'{}' is missing; it may be left out from 6_2 on", field.name);
+}
+
+// --- QUANTIZE_LINEAR and DEQUANTIZE_LINEAR -------------------------------------------------------
+
+void InferLinear(const OperatorDesc& op, const FieldOf<TensorDesc>& output, Inference& infer) {
+  const Sizes& sizes = op.sizes(kInputTensor);
+  infer.RequireSizes("QNT-4", infer.tensor(kScaleTensor), sizes);
+  if (op.Has(kZeroPointTensor)) {
+    infer.RequireSizes("QNT-4", infer.tensor(kZeroPointTensor), sizes);
+  }
+  RequireZeroPoint(kZeroPointTensor, op, infer);
+  infer.Output("QNT-4", output, sizes);
+}
+
+constexpr Rule kZeroPointRule = {"QNT-5", "before 6_2 there is a zero point"};
+constexpr Rule kQuantizeRules[] = {
+    {"QNT-4",
+     "all tensors agree in Sizes, scales with the input's DataType, or FLOAT32 for INT32, "
+     "and zero points with the output's"},
+    kZeroPointRule,
+};
+constexpr Rule kDequantizeRules[] = {
+    {"QNT-4",
+     "all tensors agree in Sizes, scales with the output's DataType, and zero points with "
+     "the input's"},
+    kZeroPointRule,
+};
+
+constexpr auto kQuantized = field::Output("OutputTensor", kQ);
+constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
+                                            &kQuantized};
+constexpr SupportRow kQuantizeRows[] = {
+    {Level(1, 0), 4, 4, {kFloat32, kUint8, kFloat32}},
+    {Level(2, 1), 4, 4, {kFloat32 | kInt32, types::kInt8s, kFloat32}},
+    {Level(3, 0), 1, 8, {kFloat32 | kInt32, types::kInt8s, kFloat32}},
+    {Level(6, 0), 1, 8, {kFloats | kInt32, types::kInt8s, kFloats}},
+};
+constexpr SupportTable kQuantizeSupport[] = {{kQuantizeRows}};
+
+void InferQuantize(const OperatorDesc& op, Inference& infer) {
+  InferLinear(op, kQuantized, infer);
+  const DataType type = *op[kInputTensor].data_type;
+  const DataType scale = *op[kScaleTensor].data_type;
+  const DataType expected = type == DataType::kInt32 ? DataType::kFloat32 : type;
+  infer.Require(scale == expected, "QNT-4", {kScaleTensor.name, std::nullopt, "DataType"},
+                "{} does not go with {} of InputTensor; expected {}", Name(scale), Name(type),
+                Name(expected));
+  infer.OutputType(kQuantized, DataType::kUint8);
+}
+
+std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews inputs,
+                                              ElementWiseCall& call) {
+  const DataType type = *op[kQuantized].data_type;
+  SetRange(type, call);
+  return {inputs[0], inputs[1],
+          op.Has(kZeroPointTensor) ? inputs[2] : Zeros(type, inputs[0].layout)};
+}
+
+constexpr auto kInteger = field::Input("InputTensor", kQ);
+constexpr auto kReal = field::Output("OutputTensor", kScale);
+constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
+constexpr DataTypes kIntegers = types::kInt32s | types::kInt16s | types::kInt8s;
+constexpr SupportRow kDequantizeRows[] = {
+    {Level(1, 0), 4, 4, {{}, kUint8, kFloat32}},
+    {Level(2, 1), 4, 4, {{}, kIntegers, kFloat32}},
+    {Level(3, 0), 1, 8, {{}, kIntegers, kFloat32}},
+    {Level(6, 0), 1, 8, {{}, kIntegers, kFloats}},
+};
+constexpr SupportTable kDequantizeSupport[] = {{kDequantizeRows}};
+
+void InferDequantize(const OperatorDesc& op, Inference& infer) {
+  const Sizes& sizes = op.sizes(kInteger);
+  infer.RequireSizes("QNT-4", infer.tensor(kScaleTensor), sizes);
+  if (op.Has(kZeroPointTensor)) {
+    infer.RequireSizes("QNT-4", infer.tensor(kZeroPointTensor), sizes);
+  }
+  RequireZeroPoint(kZeroPointTensor, op, infer);
+  infer.Output("QNT-4", kReal, sizes);
+}
+
+std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputViews inputs,
+                                                ElementWiseCall&) {
+  return {inputs[0], inputs[1],
+          op.Has(kZeroPointTensor) ? inputs[2] : Zeros(inputs[0].type, inputs[0].layout)};
+}
+
+// --- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------
+
+// Each tensor's zero point has its type.
+constexpr auto kA = field::Input("ATensor", TypeVariable::kT);
+constexpr auto kAScale = field::Input("AScaleTensor", kScale);
+constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT));
+constexpr auto kB = field::Input("BTensor", kQ);
+constexpr auto kBScale = field::Input("BScaleTensor", kScale);
+constexpr auto kBZeroPoint = field::Optional(field::Input("BZeroPointTensor", kQ));
+constexpr auto kSumScale = field::Input("OutputScaleTensor", kScale);
+constexpr auto kSumZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex));
+constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
+constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,   &kB,  &kBScale,
+                                       &kBZeroPoint, &kSumScale, &kSumZeroPoint, &kSum};
+constexpr SupportRow kAddRows[] = {
+    {Level(4, 0), 1, 8, {types::kInt8s, types::kInt8s, kFloat32, types::kInt8s}},
+};
+constexpr SupportTable kAddSupport[] = {{kAddRows}};
+constexpr Rule kAddRules[] = {
+    {"QLA-1",
+     "A, B and the output agree in Sizes; scales and zero points have one element, and as "
+     "many dimensions"},
+    {"QLA-2", "each zero point has its tensor's DataType"},
+};
+constexpr const FieldOf<TensorDesc>* kOneElement[] = {&kAScale,     &kAZeroPoint, &kBScale,
+                                                      &kBZeroPoint, &kSumScale,   &kSumZeroPoint};
+
+void InferAdd(const OperatorDesc& op, Inference& infer) {
+  const Sizes& sizes = op.sizes(kA);
+  infer.RequireSizes("QLA-1", infer.tensor(kB), sizes);
+  const Sizes one(sizes.size(), 1);
+  for (const FieldOf<TensorDesc>* field : kOneElement) {
+    if (op.Has(*field)) infer.RequireSizes("QLA-1", infer.tensor(*field), one);
+  }
+  infer.OutputType(kSum, *op[kA].data_type);
+  infer.Output("QLA-1", kSum, sizes);
+}
+
+// The only element of a tensor; 0 where it is left out.
+double NumberOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].field != &field) continue;
+    const std::byte* data = inputs[i].data;
+    switch (inputs[i].type) {
+      case DataType::kFloat32:
+        return static_cast<double>(*reinterpret_cast<const float*>(data));
+      case DataType::kInt8:
+        return *reinterpret_cast<const int8_t*>(data);
+      default:
+        return *reinterpret_cast<const uint8_t*>(data);
+    }
+  }
+  return 0;
+}
+
+std::vector<ConstTensorView> AddOperands(const OperatorDesc& op, InputViews inputs,
+                                         ElementWiseCall& call) {
+  SetRange(*op[kSum].data_type, call);
+  size_t number = 2;
+  for (const FieldOf<TensorDesc>* field : kOneElement) {
+    call.parameters.numbers[number++] = NumberOf(op, inputs, *field);
+  }
+  return {inputs[0], inputs[op.Has(kAZeroPoint) ? 3 : 2]};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "ELEMENT_WISE_QUANTIZE_LINEAR",
+     .summary = "round(x / scale) + zero point, inside the output's type",
+     .fields = kQuantizeFields,
+     .support = kQuantizeSupport,
+     .type_rule = "QNT-4",
+     .rules = kQuantizeRules,
+     .infer = InferQuantize,
+     .family = ElementWise{.function = F::kQuantize, .operands = QuantizeOperands}},
+    {.name = "ELEMENT_WISE_DEQUANTIZE_LINEAR",
+     .summary = "(x - zero point) * scale",
+     .fields = kDequantizeFields,
+     .support = kDequantizeSupport,
+     .type_rule = "QNT-4",
+     .rules = kDequantizeRules,
+     .infer = InferDequantize,
+     .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands}},
+    {.name = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+     .summary = "the sum of two quantized tensors, quantized",
+     .fields = kAddFields,
+     .support = kAddSupport,
+     .type_rule = "QLA-2",
+     .rules = kAddRules,
+     .infer = InferAdd,
+     .family = ElementWise{.function = F::kQuantizedLinearAdd, .operands = AddOperands}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> QuantizeOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
