@@ -46,6 +46,24 @@ def read_lines(folder):
                 yield f"{path.name}:{number}", json.loads(line)
 
 
+def cases_by_file():
+    """The cases of each operator, by the name of their file."""
+    files = {}
+    for place, case in read_lines("operators"):
+        files.setdefault(place.split(":")[0], []).append(case)
+    return files
+
+
+def documents_in(text):
+    """The JSON values that stand one after another in a text."""
+    documents, at = [], 0
+    while at < len(text):
+        document, at = json.JSONDecoder().raw_decode(text, at)
+        documents.append(document)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return documents
+
+
 def operators():
     """What `dmlop ops` tells of each operator, by its name."""
     return {info["name"]: info for info in json.loads(start(["ops", "--format", "json"]).stdout)}

@@ -9,7 +9,8 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, ROOT, SUM, THIRDS, X, ProgramTest, parsed, read_lines, start
+from program import (COPY, ROOT, SUM, THIRDS, X, ProgramTest, cases_by_file, documents_in, parsed,
+                     start)
 
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
 MODELS = ROOT / "testdata/models"
@@ -242,9 +243,9 @@ class ValidateTest(ProgramTest):
                 self.assertEqual((fault["pointer"], fault["code"], fault["column"]), ("/OutputCount", code, 45))
 
     def test_an_element_that_cannot_be_read_is_the_only_fault(self):
-        models = [(path.name, parsed(path)) for path in sorted(MODELS.glob("*.json"))]
-        for place, document in [*read_lines("operators"), *models]:
-            broken = list(with_one_element_replaced(document))
+        models = [parsed(path) for path in sorted(MODELS.glob("*.json"))]
+        for place, documents in {**cases_by_file(), "models": models}.items():
+            broken = [one for document in documents for one in with_one_element_replaced(document)]
             for i, (text, _) in enumerate(broken):
                 self.write(f"{i}.json", text)
             verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
@@ -371,17 +372,18 @@ class CompleteTest(ProgramTest):
         super().setUp()
         self.save(x=X)
 
-    def complete(self, document, **options):
-        return self.text_of("validate", document, "--print-complete", **options)
+    def complete(self, *documents, **options):
+        return self.text_of("validate", *documents, "--print-complete", **options)
 
     def test_complete_is_valid_and_runs_the_same(self):
-        complete = []
-        for place, case in read_lines("operators"):
+        for place, cases in cases_by_file().items():
             with self.subTest(place):
-                complete.append(self.complete(json.dumps(case)))
-                self.assertEqual(self.complete(complete[-1]), complete[-1])
-        self.write("c.jsonl", "\n".join(text.replace("\n", " ") for text in complete))
-        self.run_program("batch", "c.jsonl", "--check", "--bits")
+                complete = self.complete(*map(json.dumps, cases))
+                lines = [json.dumps(document) for document in documents_in(complete)]
+                self.assertEqual(len(lines), len(cases))
+                self.assertEqual(self.complete(*lines), complete)
+                self.write("c.jsonl", "\n".join(lines))
+                self.run_program("batch", "c.jsonl", "--check", "--bits")
 
     def test_complete_leaves_nothing_out(self):
         for document, bound in [(COPY, {}), (SUM, {}), (THIRDS, {})]:

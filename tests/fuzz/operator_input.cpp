@@ -12,12 +12,16 @@ class DescBreaker {
   DescBreaker(const Entropy& from, OperatorDesc& op) : from_(from), op_(op) {}
 
   void Break() {
-    FieldValue& value = from_.OneOf(op_.values());
+    const size_t i = from_.Index(op_.fields().size());
+    const Field& field = *op_.fields()[i];
+    FieldValue& value = op_.values()[i];
     if (from_.OneIn(16)) {
       value = FieldValue();
-      return;
+    } else if (field.kind == FieldKind::kEnum) {  // which are read by their names
+      value = static_cast<uint32_t>(from_.Index(field.names.names.size()));
+    } else {
+      std::visit([this](auto& held) { BreakValue(held); }, value);
     }
-    std::visit([this](auto& held) { BreakValue(held); }, value);
   }
 
  private:
@@ -29,7 +33,8 @@ class DescBreaker {
   void BreakValue(DataType& type) { type = AnyType(); }
   void BreakValue(ScaleBias& factors) { factors.scale = RandomFactor(from_); }
   void BreakValue(Size2d& size) { size.width = AnyNumber(); }
-  void BreakValue(Scalar& scalar) { scalar.type = AnyType(); }
+  // It is always read in the type that other fields tell.
+  void BreakValue(Scalar& scalar) { scalar.bytes.fill(std::byte{0xFF}); }
   void BreakValue(OperatorDesc& activation) { DescBreaker(from_, activation).Break(); }
 
   template <typename T>

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tests/support/desc.h"
+#include "tests/support/random_desc.h"
 
 namespace dmlop {
 namespace {
@@ -105,6 +106,51 @@ void DrawSlice(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "OutputTensor", TensorOf(output));
 }
 
+// --- quantization --------------------------------------------------------------------------------
+
+// Scales and zero points have one element.
+void DrawQuantizedAdd(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    if (field->optional && from.OneIn(2)) op.AddTensor(*field);
+  }
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (slot.role() == TensorRole::kOutput) continue;
+    const bool is_addend = slot.path == kATensor.name || slot.path == kBTensor.name;
+    slot.desc->sizes = is_addend ? sizes : Sizes(sizes.size(), 1);
+  }
+}
+
+uint32_t DivisorOf(const Entropy& from, uint32_t size) {
+  Sizes divisors;
+  for (uint32_t divisor = 1; divisor <= size; ++divisor) {
+    if (size % divisor == 0) divisors.push_back(divisor);
+  }
+  return from.OneOf(divisors);
+}
+
+// A scale, and perhaps a zero point, for each block of the input.
+void DrawQuantization(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  TensorDesc scale = Get<TensorDesc>(op, "InputTensor");
+  TensorDesc zero_point = Get<TensorDesc>(op, "OutputTensor");
+  if (!IsFloat(*scale.data_type)) std::swap(scale, zero_point);
+  Sizes blocks;
+  for (const uint32_t size : sizes) blocks.push_back(DivisorOf(from, size));
+  scale.sizes = blocks;
+  zero_point.sizes = blocks;
+  std::vector<TensorDesc> tensors = {scale};
+  if (Get<uint32_t>(op, "QuantizationType") == 2) tensors.push_back(zero_point);
+  Set(op, "QuantizationTensors", tensors);
+}
+
+// --- VALUE_SCALE_2D ------------------------------------------------------------------------------
+
+// A bias for each channel.
+void DrawValueScale(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  std::vector<float> bias(sizes[1]);
+  for (float& number : bias) number = RandomFactor(from);
+  Set(op, "Bias", bias);
+}
+
 struct Row {
   std::string_view name;
   DrawFunction draw;
@@ -115,6 +161,10 @@ constexpr Row kRows[] = {
     {"SPLIT", DrawSplit},
     {"UNFOLD", DrawUnfold},
     {"SLICE1", DrawSlice},
+    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
+    {"QUANTIZE", DrawQuantization},
+    {"DEQUANTIZE", DrawQuantization},
+    {"VALUE_SCALE_2D", DrawValueScale},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace dmlop {
 
-// Sets fields and the sizes of tensors, around the sizes of a first tensor; leaves alone what hangs
+// Sets fields and the sizes of tensors, which have their types, around the sizes of a first tensor; leaves alone what hangs
 // together with nothing.
 void DrawLinkedSizes(const Entropy& from, const std::vector<uint32_t>& sizes, OperatorDesc& op);
 

@@ -33,6 +33,9 @@ class DescDrawer {
     DrawEnums(op_);  // on which the table may depend
     const SupportRow& row = SupportFor(op_)->rows.back();
     DrawTypes(row);
+    for (const MutableTensorSlot& slot : TensorSlots(op_)) {
+      if (!slot.desc->data_type) slot.desc->data_type = TypeOf(*slot.field);
+    }
     row_ = &row;
     sizes_ = SizesOf(RandomSizes(from_, Rank(RankGroup::kMain), kMaxElements));
     DrawLinkedSizes(from_, sizes_, op_);
