@@ -20,7 +20,8 @@ TEST(InPlace, IdentityGivesTheSameAsApart) {
 }
 
 TEST(InPlace, ElementWiseFunctionsGiveTheSameAsApart) {
-  for (const std::string_view name : {"ELEMENT_WISE_ABS", "ELEMENT_WISE_ADD"}) {
+  for (const std::string_view name : {"ELEMENT_WISE_ABS", "ELEMENT_WISE_ADD", "ELEMENT_WISE_EXP",
+                                      "ELEMENT_WISE_POW", "ACTIVATION_ELU"}) {
     for (int i = 0; i < 200; ++i) {
       SCOPED_TRACE(CaseTrace(i));
       Engine engine = CaseEngine(i);
