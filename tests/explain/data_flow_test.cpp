@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,27 +11,40 @@
 #include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
 #include "tests/support/case_name.h"
+#include "tests/support/desc.h"
 #include "tests/support/random_calls.h"
 
 namespace dmlop {
 namespace {
 
+// Operators whose outputs change with every element, as integers do when they are summed.
 struct FlowCase {
   std::string name;
-  std::function<OperatorCall(Engine&)> draw;
+  bool (*shows_changes)(const OperatorDesc& desc);
+
+  OperatorCall draw(Engine& engine) const {
+    while (true) {
+      OperatorCall call = RandomCall(engine, OperatorNamed(name));
+      if (shows_changes(call.desc)) return call;
+    }
+  }
 };
 
-// Of integers, whose sum changes with every element.
-OperatorCall RandomIntegerSum(Engine& engine) {
-  while (true) {
-    OperatorCall call = RandomReduce(engine, ReduceFunction::kSum);
-    if (!IsFloat(call.inputs[0].type())) return call;
-  }
+bool Always(const OperatorDesc&) {
+  return true;
 }
 
 const FlowCase kFlowCases[] = {
-    {"IDENTITY", RandomIdentity}, {"JOIN", RandomJoin},         {"SPLIT", RandomSplit},
-    {"UNFOLD", RandomUnfold},     {"REDUCE", RandomIntegerSum}, {"SLICE1", RandomSlice},
+    {"ELEMENT_WISE_IDENTITY", [](const OperatorDesc& desc) { return !desc.Has(kScaleBias); }},
+    {"JOIN", Always},
+    {"SPLIT", Always},
+    {"UNFOLD", Always},
+    {"REDUCE",
+     [](const OperatorDesc& desc) {
+       return Get<uint32_t>(desc, "Function") == static_cast<uint32_t>(ReduceFunction::kSum) &&
+              !IsFloat(*desc[kInputTensor].data_type);
+     }},
+    {"SLICE1", Always},
 };
 
 using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -21,10 +23,17 @@ class CopyOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, CopyOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
-// Elements from the first to the last of two loops.
+// Elements from the lowest to the highest of two loops.
 int64_t Extent(int64_t outer_count, int64_t outer_stride, int64_t inner_count,
                int64_t inner_stride) {
-  return (outer_count - 1) * outer_stride + (inner_count - 1) * inner_stride + 1;
+  return (outer_count - 1) * std::abs(outer_stride) + (inner_count - 1) * std::abs(inner_stride) +
+         1;
+}
+
+// Where the first element of a source lies that is read backwards in one of its loops.
+int64_t FirstOf(const CopyTile& tile) {
+  return (tile.outer_count - 1) * std::max<int64_t>(-tile.from_outer_stride, 0) +
+         (tile.inner_count - 1) * std::max<int64_t>(-tile.from_inner_stride, 0);
 }
 
 // Bytes of which each differs from its neighbours at every distance that tiles have.
@@ -38,13 +47,14 @@ std::vector<std::byte> Numbered(int64_t size) {
   return bytes;
 }
 
-// What the tile leaves behind, element by element; `start` is the first element in both.
+// What the tile leaves behind, element by element; `start` is the first element of the destination.
 std::vector<std::byte> Expected(const CopyTile& tile, int64_t width, int64_t start,
                                 const std::vector<std::byte>& from, std::vector<std::byte> to) {
   for (int64_t i = 0; i < tile.outer_count; ++i) {
     for (int64_t j = 0; j < tile.inner_count; ++j) {
       const int64_t to_element = start + i * tile.to_outer_stride + j * tile.to_inner_stride;
-      const int64_t from_element = i * tile.from_outer_stride + j * tile.from_inner_stride;
+      const int64_t from_element =
+          FirstOf(tile) + i * tile.from_outer_stride + j * tile.from_inner_stride;
       std::memcpy(to.data() + to_element * width, from.data() + from_element * width,
                   static_cast<size_t>(width));
     }
@@ -64,7 +74,8 @@ void ExpectCopies(const CopyTile& tile, int64_t width) {
       Extent(tile.outer_count, tile.to_outer_stride, tile.inner_count, tile.to_inner_stride);
   std::vector<std::byte> to(static_cast<size_t>(to_elements * width), kGuard);
   const std::vector<std::byte> expected = Expected(tile, width, kStart, from, to);
-  CopyTileFor(static_cast<size_t>(width))(tile, to.data() + kStart * width, from.data());
+  CopyTileFor(static_cast<size_t>(width))(tile, to.data() + kStart * width,
+                                          from.data() + FirstOf(tile) * width);
   ASSERT_EQ(to, expected) << tile.outer_count << " x " << tile.inner_count << " elements of "
                           << width << " bytes";
 }
@@ -98,6 +109,8 @@ TEST_P(CopyOnIsa, Transposes) {
       for (int64_t columns = 1; columns < 40; ++columns) {
         ExpectCopies({rows, columns, columns, 1, 1, rows}, width);
         ExpectCopies({rows, columns, columns + 3, 1, 1, rows + 2}, width);
+        ExpectCopies({rows, columns, columns + 3, 1, 1, -rows - 2}, width);
+        ExpectCopies({rows, columns, columns, 1, 1, -rows}, width);
       }
     }
     for (const int64_t few : {2, 3, 4, 5}) {

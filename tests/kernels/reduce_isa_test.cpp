@@ -6,7 +6,7 @@
 #include "tests/kernels/kernel_cases.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
-#include "tests/support/random_calls.h"
+#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"

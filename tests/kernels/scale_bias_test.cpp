@@ -14,7 +14,7 @@
 #include "tests/support/desc.h"
 #include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
-#include "tests/support/random_calls.h"
+#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {

@@ -1,9 +1,12 @@
-// The fields of the operators against those of DirectML, field by field.
+// The fields of the operators, and what each feature level takes of them, against those of
+// DirectML.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -23,21 +26,22 @@ struct ApiField {
   }
 };
 
-std::map<std::string, std::vector<ApiField>> ReadApi() {
-  std::ifstream file(DMLOP_TESTDATA "/api/fields.tsv");
-  std::map<std::string, std::vector<ApiField>> api;
+using Cells = std::vector<std::string>;
+
+Cells Split(const std::string& text, char separator) {
+  Cells cells;
+  std::istringstream stream(text);
+  for (std::string cell; std::getline(stream, cell, separator);) cells.push_back(cell);
+  return cells;
+}
+
+std::vector<Cells> ReadTable(const std::string& name) {
+  std::ifstream file(DMLOP_TESTDATA "/api/" + name);
+  std::vector<Cells> table;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#')) continue;
-    std::istringstream cells(line);
-    std::string name;
-    ApiField field;
-    std::getline(cells, name, '\t');
-    std::getline(cells, field.name, '\t');
-    std::getline(cells, field.kind, '\t');
-    std::getline(cells, field.presence, '\t');
-    api[name].push_back(field);
+    if (!line.starts_with('#')) table.push_back(Split(line, '\t'));
   }
-  return api;
+  return table;
 }
 
 std::string KindOf(const Field& field) {
@@ -83,7 +87,8 @@ std::string KindOf(const Field& field) {
 }
 
 TEST(Api, FieldsAreThoseOfDirectMl) {
-  const auto api = ReadApi();
+  std::map<std::string, std::vector<ApiField>> api;
+  for (const Cells& row : ReadTable("fields.tsv")) api[row[0]].push_back({row[1], row[2], row[3]});
   EXPECT_EQ(api.size(), 177u);
   for (const OperatorInfo* info : Operators()) {
     const auto found = api.find(std::string(info->name));
@@ -94,6 +99,90 @@ TEST(Api, FieldsAreThoseOfDirectMl) {
           {std::string(field->name), KindOf(*field), field->optional ? "optional" : "required"});
     }
     EXPECT_EQ(fields, found->second) << info->name;
+  }
+}
+
+// --- feature levels ------------------------------------------------------------------------------
+
+// By field: "4-5: FLOAT32, FLOAT16". Empty where the level does not have the operator.
+using Support = std::map<std::string, std::string>;
+
+// What the pages say, by operator and function, "REDUCE SUM", and by the first level of a row.
+using ApiSupport = std::map<std::string, std::map<FeatureLevel, Support>>;
+
+DataTypeSet TypesNamed(const std::string& names) {
+  DataTypeSet set;
+  for (const std::string& name : Split(names, ' ')) {
+    const auto known = DataTypeNames();
+    const auto found = std::find(known.begin(), known.end(), name);
+    EXPECT_NE(found, known.end()) << name;
+    set = set | DataTypeSet{static_cast<DataType>(found - known.begin())};
+  }
+  return set;
+}
+
+ApiSupport ReadSupport() {
+  ApiSupport api;
+  for (const Cells& row : ReadTable("support.tsv")) {
+    Support support;
+    const std::string ranks =
+        row[3].find('-') == std::string::npos ? row[3] + "-" + row[3] : row[3];
+    for (size_t i = 4; i < row.size(); ++i) {
+      const size_t colon = row[i].find(": ");
+      const std::string types = ToString(TypesNamed(row[i].substr(colon + 2)));
+      for (const std::string& field : Split(row[i].substr(0, colon), ',')) {
+        support[field] = ranks + ": " + types;
+      }
+    }
+    for (const std::string& function : Split(row[1], ' ')) {
+      api[row[0] + " " + function][*ParseFeatureLevel(row[2])] = support;
+    }
+  }
+  return api;
+}
+
+// A variable without types of its own has those of the first tensor.
+Support SupportAt(const SupportTable& table, const OperatorInfo& info, FeatureLevel level) {
+  Support support;
+  const SupportRow* row = RowAt(table, level);
+  if (row == nullptr) return support;
+  const std::vector<const Field*> tensors = TensorFieldsOf(info);
+  for (const Field* field : tensors) {
+    const DataTypeSet own = row->TypesOf(field->type);
+    const DataTypeSet types = own.empty() ? row->TypesOf(tensors.front()->type) : own;
+    const SupportRow::Ranks ranks = row->RanksOf(field->ranks);
+    support[std::string(field->name)] =
+        fmt::format("{}-{}: {}", ranks.min, ranks.max, ToString(types));
+  }
+  return support;
+}
+
+void ExpectSupport(const std::string& name, const SupportTable& table, const OperatorInfo& info,
+                   const ApiSupport& api) {
+  const auto rows = api.find(name);
+  ASSERT_NE(rows, api.end()) << name << " is missing in testdata/api/support.tsv";
+  for (const FeatureLevel level : FeatureLevels()) {
+    const auto next = rows->second.upper_bound(level);
+    const Support expected = next == rows->second.begin() ? Support() : std::prev(next)->second;
+    EXPECT_EQ(SupportAt(table, info, level), expected) << name << " at " << ToString(level);
+  }
+}
+
+TEST(Api, LevelsTakeWhatThePagesSay) {
+  const ApiSupport api = ReadSupport();
+  for (const OperatorInfo* info : Operators()) {
+    std::map<std::string, const SupportTable*> tables;
+    for (const SupportTable& table : info->support) {
+      if (table.of == nullptr) tables["-"] = &table;
+      for (uint32_t i = 0; table.of != nullptr && i < table.of->names.names.size(); ++i) {
+        if (!table.Holds(i)) continue;
+        const std::string function(table.of->names.names[i]);
+        EXPECT_TRUE(tables.emplace(function, &table).second) << function << " has two tables";
+      }
+    }
+    for (const auto& [function, table] : tables) {
+      ExpectSupport(fmt::format("{} {}", info->name, function), *table, *info, api);
+    }
   }
 }
 

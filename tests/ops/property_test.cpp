@@ -1,6 +1,10 @@
-// Random calls of every operator: engine against reference.
+// Random calls of every operator of the table: engine against reference, in place too.
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 
 #include "tests/support/case_name.h"
 #include "tests/support/random.h"
@@ -9,14 +13,46 @@
 namespace dmlop {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFewest = 20;  // calls of an operator, however long they take
+
+// For all operators together: DMLOP_TEST_SECONDS, or what is bearable every time.
+double TestSeconds() {
+  const char* text = std::getenv("DMLOP_TEST_SECONDS");
+  return text != nullptr ? std::strtod(text, nullptr) : 20.0;
+}
+
 class Property : public testing::TestWithParam<RandomOperator> {};
 
 TEST_P(Property, AgreesWithReference) {
-  for (int i = 0; i < 1200; ++i) {
-    SCOPED_TRACE(CaseTrace(i));
-    Engine engine = CaseEngine(i);
+  static const double seconds = TestSeconds() / static_cast<double>(RandomOperators().size());
+  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                   std::chrono::duration<double>(seconds));
+  int count = 0;
+  for (; count < kFewest || Clock::now() < end; ++count) {
+    SCOPED_TRACE(CaseTrace(count));
+    Engine engine = CaseEngine(count);
     OperatorCall call = GetParam().draw(engine);
     ASSERT_TRUE(RunsLikeReference(call));
+    if (!MayRunInPlace(call)) continue;
+    ASSERT_TRUE(RunsLikeReferenceInPlace(call));
+  }
+  RecordProperty("calls", count);
+}
+
+TEST_P(Property, RunsFromItsMinimumLevelOn) {
+  for (int i = 0; i < kFewest; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    const OperatorDesc desc = GetParam().draw(engine).desc;
+    const FeatureLevel minimum = MinimumFeatureLevel(desc);
+    for (const FeatureLevel level : FeatureLevels()) {
+      OperatorDesc judged = desc;
+      Diagnostics diagnostics;
+      Check(judged, level, diagnostics);
+      ASSERT_EQ(diagnostics.has_errors(), level < minimum) << ToString(level);
+    }
   }
 }
 

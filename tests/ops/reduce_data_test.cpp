@@ -10,7 +10,7 @@
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 #include "tests/support/group_values.h"
-#include "tests/support/random_calls.h"
+#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"

@@ -31,7 +31,7 @@ TEST(RoundTrip, SplitUndoesJoin) {
   for (int i = 0; i < kCases; ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
-    OperatorCall join = RandomJoin(engine);
+    OperatorCall join = RandomCall(engine, OperatorNamed("JOIN"));
     join.Run();
 
     OperatorDesc desc = OperatorNamed("SPLIT");
@@ -47,7 +47,7 @@ TEST(RoundTrip, JoinUndoesSplit) {
   for (int i = 0; i < kCases; ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
-    OperatorCall split = RandomSplit(engine);
+    OperatorCall split = RandomCall(engine, OperatorNamed("SPLIT"));
     split.Run();
 
     OperatorDesc desc = OperatorNamed("JOIN");

@@ -131,6 +131,13 @@ testing::AssertionResult RunsLikeReference(OperatorCall& call) {
   return OutputsMatchReference(call);
 }
 
+bool MayRunInPlace(const OperatorCall& call) {
+  if (!call.desc.info().in_place || call.inputs.empty()) return false;
+  const TestTensor& input = call.inputs.front();
+  const TestTensor& output = call.outputs.front();
+  return input.type() == output.type() && input.layout().sizes == output.layout().sizes;
+}
+
 testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call) {
   TestTensor tensor = call.outputs[0];
   CopyElements(call.inputs[0], tensor);

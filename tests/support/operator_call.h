@@ -35,6 +35,9 @@ testing::AssertionResult OutputsMatchReference(const OperatorCall& call);
 // neither inputs nor gaps were written.
 testing::AssertionResult RunsLikeReference(OperatorCall& call);
 
+// Whether the operator may write the output where the first input is, and the two are alike.
+bool MayRunInPlace(const OperatorCall& call);
+
 // The same with the first input in the layout of the output, once apart and once with the output in
 // its place.
 testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call);

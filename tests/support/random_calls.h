@@ -1,37 +1,30 @@
-// Random calls of each operator, over everything that its support tables allow.
+// Random valid calls of any operator.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tests/support/operator_call.h"
-#include "tests/support/random.h"
+#include "tests/support/random_desc.h"
 
 namespace dmlop {
 
-// The element types of a set.
-std::vector<DataType> TypesOf(DataTypeSet set);
+// A call of a valid descriptor, with tensors somewhere in their memory and random elements.
+OperatorCall CallOf(const Entropy& from, OperatorDesc desc);
 
-OperatorCall RandomIdentity(Engine& engine);
-OperatorCall RandomScaleBias(Engine& engine);
-OperatorCall RandomJoin(Engine& engine);
-OperatorCall RandomSplit(Engine& engine);
-OperatorCall RandomReduce(Engine& engine, ReduceFunction function);
-OperatorCall RandomUnfold(Engine& engine);
-OperatorCall RandomElementWise(Engine& engine, std::string_view name);
-OperatorCall RandomSlice(Engine& engine);
-OperatorCall RandomFill(Engine& engine);
+// A call of a descriptor in which some fields may be set. What its operator refuses is drawn again.
+OperatorCall RandomCall(const Entropy& from, const OperatorDesc& begun);
 
+// An operator, or one function of an operator of which the types depend on its function.
 struct RandomOperator {
   std::string name;
-  std::function<OperatorCall(Engine&)> draw;
+  OperatorDesc begun;
 
+  OperatorCall draw(const Entropy& from) const { return RandomCall(from, begun); }
   friend void PrintTo(const RandomOperator& random, std::ostream* out) { *out << random.name; }
 };
 
-// The above, with one row for each function of REDUCE.
+// All of the table.
 std::vector<RandomOperator> RandomOperators();
 
 }  // namespace dmlop

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "core/tensor/layout.h"
-#include "tests/support/random.h"
+#include "tests/support/entropy.h"
 
 namespace dmlop {
 
 // Sizes of at most `max_elements` elements; many are 1, and now and then one is long.
-Dims RandomSizes(Engine& engine, size_t rank, int64_t max_elements);
+Dims RandomSizes(const Entropy& from, size_t rank, int64_t max_elements);
 
 // A layout for an output: packed, permuted, padded, every other element, or interleaved. No two
 // elements share a place.
-Layout RandomOutputLayout(Engine& engine, const Dims& sizes);
+Layout RandomOutputLayout(const Entropy& from, const Dims& sizes);
 
 // A layout for an input: those of an output, and broadcast or otherwise overlapping ones.
-Layout RandomInputLayout(Engine& engine, const Dims& sizes);
+Layout RandomInputLayout(const Entropy& from, const Dims& sizes);
 
 }  // namespace dmlop

@@ -146,7 +146,8 @@ void TransposeFromTuples(const CopyTile& tile, T* to, const T* from) {
   TransposeRows(rest, 0, kRows, to + column, from + kRows * column);
 }
 
-// Source rows of less than a block: each is read a vector long, as far as that stays inside.
+// Source rows of less than a block, one behind another: each is read a vector long, as far as that
+// stays inside.
 template <typename T>
 void TransposeFromNarrowRows(const CopyTile& tile, T* to, const T* from) {
   constexpr int64_t kN = kSide<T>;
@@ -179,7 +180,7 @@ void Transpose(const CopyTile& tile, T* to, const T* from) {
                     tile.from_inner_stride);
   } else if (tile.inner_count < kN && tile.to_outer_stride == tile.inner_count) {
     TransposeIntoNarrowRows(tile, to, from);
-  } else if (tile.outer_count < kN) {
+  } else if (tile.outer_count < kN && tile.from_inner_stride > 0) {
     TransposeFromNarrowRows(tile, to, from);
   } else {
     TransposeRows(tile, 0, tile.outer_count, to, from);

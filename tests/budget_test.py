@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""No source of the program or its library compiles to more than its share: what is instantiated too
+often shows here first."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+BUILD = pathlib.Path(os.environ["BUILD"])
+MOST = 500_000  # bytes of code and data; sources that are compiled together have this each
+
+
+def loaded_bytes(objects):
+    """What each object adds to a program, without names and relocations."""
+    lines = subprocess.run(["size", *objects], capture_output=True, check=True, text=True).stdout
+    for line in lines.splitlines()[1:]:
+        text, data, _, _, _, path = line.split(maxsplit=5)
+        yield pathlib.Path(path), int(text) + int(data)
+
+
+def source_count(path):
+    """How many sources an object is made of: CMake puts some together."""
+    if path.parent.name != "Unity":
+        return 1
+    return len(re.findall("^#include", path.with_suffix("").read_text(), re.M))
+
+
+class BudgetTest(unittest.TestCase):
+    def test_no_object_is_too_large(self):
+        objects = [path for part in ("app", "core") for path in (BUILD / part).rglob("*.o")]
+        self.assertGreater(len(objects), 50)
+        for path, size in loaded_bytes(objects):
+            with self.subTest(path.relative_to(BUILD)):
+                self.assertLessEqual(size, MOST * source_count(path))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+// Where random choices come from: a generator of random numbers, or the bytes of a fuzzer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include "tests/support/random.h"
+
+namespace dmlop {
+
+class Entropy {
+ public:
+  using Function = std::function<uint64_t(uint64_t low, uint64_t high)>;
+
+  // Of the numbers that an engine has next; it must outlive this.
+  Entropy(Engine& engine)  // NOLINT(google-explicit-constructor): an engine is such a source
+      : between_([&engine](uint64_t low, uint64_t high) {
+          return std::uniform_int_distribution<uint64_t>(low, high)(engine);
+        }) {}
+  explicit Entropy(Function between) : between_(std::move(between)) {}
+
+  // Both ends included. A source that has run dry gives the first.
+  uint64_t Between(uint64_t low, uint64_t high) const { return between_(low, high); }
+
+  int64_t Int(int64_t low, int64_t high) const {
+    return low + static_cast<int64_t>(Between(0, static_cast<uint64_t>(high - low)));
+  }
+  size_t Index(size_t count) const { return static_cast<size_t>(Between(0, count - 1)); }
+
+  // Once in `period` times; never from a source that has run dry.
+  bool OneIn(uint64_t period) const { return Between(1, period) == period; }
+
+  template <typename Range>
+  auto& OneOf(const Range& range) const {
+    return range[Index(std::size(range))];
+  }
+
+  // An engine of its own, for what needs many numbers.
+  Engine Fork() const { return Engine(Between(0, UINT64_MAX)); }
+
+ private:
+  Function between_;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,178 @@
+#include "tests/support/linked_sizes.h"
+
+#include <string_view>
+
+#include "tests/support/desc.h"
+#include "tests/support/random_desc.h"
+
+namespace dmlop {
+namespace {
+
+using Sizes = std::vector<uint32_t>;
+using DrawFunction = void (*)(const Entropy& from, const Sizes& sizes, OperatorDesc& op);
+
+uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
+  return static_cast<uint32_t>(from.Between(low, high));
+}
+
+TensorDesc TensorOf(Sizes sizes) {
+  TensorDesc desc;
+  desc.sizes = std::move(sizes);
+  return desc;
+}
+
+// --- JOIN and SPLIT ------------------------------------------------------------------------------
+
+// Parts that differ along one axis only, and the whole of them. Returns the axis.
+uint32_t DrawParts(const Entropy& from, Sizes sizes, std::vector<TensorDesc>& parts,
+                   TensorDesc& whole) {
+  const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  const uint64_t count = from.OneIn(8) ? 1 : from.Between(2, 5);
+  const uint64_t longest = from.OneIn(6) ? 70 : 3;
+  uint32_t sum = 0;
+  while (parts.size() < count) {
+    sizes[axis] = NumberIn(from, 1, longest);
+    sum += sizes[axis];
+    parts.push_back(TensorOf(sizes));
+  }
+  sizes[axis] = sum;
+  whole = TensorOf(sizes);
+  return axis;
+}
+
+void DrawJoin(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  std::vector<TensorDesc> parts;
+  TensorDesc whole;
+  Set(op, "Axis", DrawParts(from, sizes, parts, whole));
+  Set(op, "InputTensors", parts);
+  Set(op, "OutputTensor", whole);
+}
+
+void DrawSplit(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  std::vector<TensorDesc> parts;
+  TensorDesc whole;
+  Set(op, "Axis", DrawParts(from, sizes, parts, whole));
+  Set(op, "InputTensor", whole);
+  Set(op, "OutputTensors", parts);
+}
+
+// --- windows -------------------------------------------------------------------------------------
+
+Sizes Numbers(const Entropy& from, size_t count, uint64_t low, uint64_t high) {
+  Sizes numbers(count);
+  for (uint32_t& number : numbers) number = NumberIn(from, low, high);
+  return numbers;
+}
+
+void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const size_t count = sizes.size() - 2;
+  Set(op, "WindowSizes", Numbers(from, count, 1, count > 3 ? 2 : 4));
+  Set(op, "Strides", Numbers(from, count, 1, 3));
+  Set(op, "Dilations", Numbers(from, count, 1, 3));
+  const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(4) ? 12 : 3;
+  Set(op, "StartPadding", Numbers(from, count, 0, padding));
+  Set(op, "EndPadding", Numbers(from, count, 0, padding));
+  if (from.OneIn(2)) return;
+  // An output may have the rank of the input, too, with 1s in front.
+  OperatorDesc implied = op;
+  TensorDesc input = TensorOf(sizes);
+  input.data_type = DataType::kFloat32;
+  implied.set(kInputTensor, input);
+  Complete(implied);
+  if (!implied[kOutputTensor].sizes) return;  // no window fits
+  Sizes output(sizes.size() - 3, 1);
+  output.insert(output.end(), implied.sizes(kOutputTensor).begin(),
+                implied.sizes(kOutputTensor).end());
+  Set(op, "OutputTensor", TensorOf(output));
+}
+
+// --- SLICE1 --------------------------------------------------------------------------------------
+
+void DrawSlice(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes offsets, windows, output;
+  std::vector<int32_t> strides;
+  for (const uint32_t size : sizes) {
+    const uint32_t window = NumberIn(from, 1, size);
+    const uint32_t step = NumberIn(from, 1, 4);
+    windows.push_back(window);
+    offsets.push_back(NumberIn(from, 0, size - window));
+    strides.push_back(from.OneIn(2) ? -static_cast<int32_t>(step) : static_cast<int32_t>(step));
+    const uint32_t most = (window - 1) / step + 1;
+    output.push_back(from.OneIn(5) ? NumberIn(from, 1, most) : most);
+  }
+  Set(op, "InputWindowOffsets", offsets);
+  Set(op, "InputWindowSizes", windows);
+  Set(op, "InputWindowStrides", strides);
+  Set(op, "OutputTensor", TensorOf(output));
+}
+
+// --- quantization --------------------------------------------------------------------------------
+
+// Scales and zero points have one element.
+void DrawQuantizedAdd(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    if (field->optional && from.OneIn(2)) op.AddTensor(*field);
+  }
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (slot.role() == TensorRole::kOutput) continue;
+    const bool is_addend = slot.path == kATensor.name || slot.path == kBTensor.name;
+    slot.desc->sizes = is_addend ? sizes : Sizes(sizes.size(), 1);
+  }
+}
+
+uint32_t DivisorOf(const Entropy& from, uint32_t size) {
+  Sizes divisors;
+  for (uint32_t divisor = 1; divisor <= size; ++divisor) {
+    if (size % divisor == 0) divisors.push_back(divisor);
+  }
+  return from.OneOf(divisors);
+}
+
+// A scale, and perhaps a zero point, for each block of the input.
+void DrawQuantization(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  TensorDesc scale = Get<TensorDesc>(op, "InputTensor");
+  TensorDesc zero_point = Get<TensorDesc>(op, "OutputTensor");
+  if (!IsFloat(*scale.data_type)) std::swap(scale, zero_point);
+  Sizes blocks;
+  for (const uint32_t size : sizes) blocks.push_back(DivisorOf(from, size));
+  scale.sizes = blocks;
+  zero_point.sizes = blocks;
+  std::vector<TensorDesc> tensors = {scale};
+  if (Get<uint32_t>(op, "QuantizationType") == 2) tensors.push_back(zero_point);
+  Set(op, "QuantizationTensors", tensors);
+}
+
+// --- VALUE_SCALE_2D ------------------------------------------------------------------------------
+
+// A bias for each channel.
+void DrawValueScale(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  std::vector<float> bias(sizes[1]);
+  for (float& number : bias) number = RandomFactor(from);
+  Set(op, "Bias", bias);
+}
+
+struct Row {
+  std::string_view name;
+  DrawFunction draw;
+};
+
+constexpr Row kRows[] = {
+    {"JOIN", DrawJoin},
+    {"SPLIT", DrawSplit},
+    {"UNFOLD", DrawUnfold},
+    {"SLICE1", DrawSlice},
+    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
+    {"QUANTIZE", DrawQuantization},
+    {"DEQUANTIZE", DrawQuantization},
+    {"VALUE_SCALE_2D", DrawValueScale},
+};
+
+}  // namespace
+
+void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  for (const Row& row : kRows) {
+    if (row.name == op.name()) row.draw(from, sizes, op);
+  }
+}
+
+}  // namespace dmlop

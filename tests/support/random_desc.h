@@ -1,0 +1,22 @@
+// Random descriptors of any operator, over everything that its row of the table allows.
+#pragma once
+
+#include <vector>
+
+#include "core/ops/operator.h"
+#include "tests/support/entropy.h"
+
+namespace dmlop {
+
+// The element types of a set.
+std::vector<DataType> TypesOf(DataTypeSet set);
+
+// Draws what the descriptor does not have yet: types and ranks that the operator's newest row
+// allows, numbers within the limits of their fields, strides of every form. Outputs have the sizes
+// that follow from the inputs, unless the operator refuses what was drawn.
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun);
+
+// A number for an attribute: plain ones, special ones, and any.
+float RandomFactor(const Entropy& from);
+
+}  // namespace dmlop
