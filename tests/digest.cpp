@@ -47,7 +47,7 @@ void PrintDigest(const RandomOperator& random, int calls) {
     call.Run();
     for (const TestTensor& output : call.outputs) outputs.Add(output);
   }
-  fmt::print("{:<24} {} calls, inputs {}, outputs {}\n", random.name, calls, inputs.Text(),
+  fmt::print("{:<31} {} calls, inputs {}, outputs {}\n", random.name, calls, inputs.Text(),
              outputs.Text());
 }
 

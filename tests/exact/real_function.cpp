@@ -68,9 +68,10 @@ MpfrFunction UnaryFunction(ElementWiseFunction function) {
   }
 }
 
-// factor * (e^y - 1).
+// factor * (e^y - 1). Far below 0 that is not -1, but next to it: the factor may be
+// a number halfway between two.
 void ScaledExpm1(mpfr_ptr y, double factor) {
-  mpfr_expm1(y, y, kNearest);
+  mpfr_expm1(y, y, MPFR_RNDZ);
   mpfr_mul_d(y, y, factor, kNearest);
 }
 // ln(1 + e^y). Far from 0 the exponential is only the sign of a rest.
@@ -104,7 +105,7 @@ void WithParameters(ElementWiseFunction function, mpfr_ptr y, double x, Paramete
       break;
     case F::kScaledTanh:
       mpfr_mul_d(y, y, b, kNearest);
-      mpfr_tanh(y, y, kNearest);
+      mpfr_tanh(y, y, MPFR_RNDZ);  // as above
       mpfr_mul_d(y, y, a, kNearest);
       break;
     case F::kSoftplus:

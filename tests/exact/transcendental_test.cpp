@@ -135,5 +135,29 @@ TEST_P(ActivationTest, ResultsAreRoundedRight) {
 INSTANTIATE_TEST_SUITE_P(Parameters, ActivationTest, testing::ValuesIn(kActivations),
                          CaseName<Activation>);
 
+// Powers of r^(2^n) * 2^(j * 2^n) with an exponent k / 2^n, where base and result have few bits.
+TEST(Transcendental, ExactPowersHaveNoTail) {
+  const double no_numbers[2] = {};
+  size_t count = 0;
+  for (int n = 0; n <= 4; ++n) {
+    const int root = 1 << n;
+    for (double r = 1; std::pow(r, root) < 0x1p24 && r < 0x1p12; r += 2) {
+      for (int k = 1; std::pow(r, k) < 0x1p25 && k < 100; k += n == 0 ? 1 : 2) {
+        for (int j = -126 / root; j <= 126 / root; ++j) {
+          const double elements[] = {std::ldexp(std::pow(r, root), j * root),
+                                     static_cast<double>(k) / root};
+          const double power = std::ldexp(std::pow(r, k), j * k);
+          if (power < 0x1p-149 || power > 0x1p128 || elements[0] > 0x1p127) continue;
+          const HeadTail exact = ExactElement(F::kPow, elements, no_numbers);
+          ASSERT_EQ(exact.head, power) << elements[0] << " " << elements[1];
+          ASSERT_EQ(exact.tail, 0) << elements[0] << " " << elements[1];
+          ++count;
+        }
+      }
+    }
+  }
+  EXPECT_GT(count, 10000u);
+}
+
 }  // namespace
 }  // namespace dmlop
