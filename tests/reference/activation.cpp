@@ -61,7 +61,9 @@ Expectation Add1(const OperatorDesc& desc, std::span<const ConstTensorView> inpu
   const std::vector<OperatorDesc>* fused = desc.find(kFusedActivation);
   if (fused == nullptr) return {sum};
   OperatorDesc activation = fused->front();
-  const TensorDesc one{.data_type = type, .sizes = std::vector<uint32_t>{1}};
+  TensorDesc one;
+  one.data_type = type;
+  one.sizes = std::vector<uint32_t>{1};
   for (const Field* tensor : TensorFieldsOf(activation.info())) {
     activation.AddTensor(*tensor);
   }

@@ -97,10 +97,10 @@ constexpr auto kReal = field::Output("OutputTensor", kScale);
 constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
 constexpr DataTypes kIntegers = types::kInt32s | types::kInt16s | types::kInt8s;
 constexpr SupportRow kDequantizeRows[] = {
-    {Level(1, 0), 4, 4, {{}, kUint8, kFloat32}},
-    {Level(2, 1), 4, 4, {{}, kIntegers, kFloat32}},
-    {Level(3, 0), 1, 8, {{}, kIntegers, kFloat32}},
-    {Level(6, 0), 1, 8, {{}, kIntegers, kFloats}},
+    {Level(1, 0), 4, 4, {DataTypes{}, kUint8, kFloat32}},
+    {Level(2, 1), 4, 4, {DataTypes{}, kIntegers, kFloat32}},
+    {Level(3, 0), 1, 8, {DataTypes{}, kIntegers, kFloat32}},
+    {Level(6, 0), 1, 8, {DataTypes{}, kIntegers, kFloats}},
 };
 constexpr SupportTable kDequantizeSupport[] = {{kDequantizeRows}};
 
