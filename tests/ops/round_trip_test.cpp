@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "tests/support/desc.h"
 #include "tests/support/random_calls.h"
 #include "tests/support/random_tensor.h"
@@ -27,36 +31,29 @@ void ExpectSameElements(const std::vector<TestTensor>& actual,
   }
 }
 
-TEST(RoundTrip, SplitUndoesJoin) {
+// Runs `name` and, on its outputs, `inverse`, whose tensors in `array` are as the inputs were.
+void ExpectUndone(std::string_view name, std::string_view inverse, std::string_view array) {
   for (int i = 0; i < kCases; ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
-    OperatorCall join = RandomCall(engine, OperatorNamed("JOIN"));
-    join.Run();
+    OperatorCall first = RandomCall(engine, OperatorNamed(name));
+    first.Run();
 
-    OperatorDesc desc = OperatorNamed("SPLIT");
-    Set(desc, "Axis", join.desc[kAxis]);
-    Set(desc, "OutputTensors", std::vector<TensorDesc>(join.inputs.size()));
-    OperatorCall split = MakeCall(desc, join.outputs, OutputsLike(engine, join.inputs));
-    split.Run();
-    ExpectSameElements(split.outputs, join.inputs);
+    OperatorDesc desc = OperatorNamed(inverse);
+    Set(desc, "Axis", first.desc[kAxis]);
+    Set(desc, array, std::vector<TensorDesc>(std::max(first.inputs.size(), first.outputs.size())));
+    OperatorCall second = MakeCall(desc, first.outputs, OutputsLike(engine, first.inputs));
+    second.Run();
+    ExpectSameElements(second.outputs, first.inputs);
   }
 }
 
-TEST(RoundTrip, JoinUndoesSplit) {
-  for (int i = 0; i < kCases; ++i) {
-    SCOPED_TRACE(CaseTrace(i));
-    Engine engine = CaseEngine(i);
-    OperatorCall split = RandomCall(engine, OperatorNamed("SPLIT"));
-    split.Run();
+TEST(RoundTrip, SplitUndoesJoin) {
+  ExpectUndone("JOIN", "SPLIT", "OutputTensors");
+}
 
-    OperatorDesc desc = OperatorNamed("JOIN");
-    Set(desc, "Axis", split.desc[kAxis]);
-    Set(desc, "InputTensors", std::vector<TensorDesc>(split.outputs.size()));
-    OperatorCall join = MakeCall(desc, split.outputs, OutputsLike(engine, split.inputs));
-    join.Run();
-    ExpectSameElements(join.outputs, split.inputs);
-  }
+TEST(RoundTrip, JoinUndoesSplit) {
+  ExpectUndone("SPLIT", "JOIN", "InputTensors");
 }
 
 }  // namespace

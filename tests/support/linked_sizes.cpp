@@ -1,6 +1,7 @@
 #include "tests/support/linked_sizes.h"
 
 #include <string_view>
+#include <utility>
 
 #include "tests/support/desc.h"
 #include "tests/support/random_desc.h"
@@ -23,12 +24,13 @@ TensorDesc TensorOf(Sizes sizes) {
 
 // --- JOIN and SPLIT ------------------------------------------------------------------------------
 
-// Parts that differ along one axis only, and the whole of them. Returns the axis.
-uint32_t DrawParts(const Entropy& from, Sizes sizes, std::vector<TensorDesc>& parts,
-                   TensorDesc& whole) {
+// Parts that differ along one axis only, and the whole of them.
+void DrawParts(const Entropy& from, Sizes sizes, std::string_view parts_field,
+               std::string_view whole_field, OperatorDesc& op) {
   const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
   const uint64_t count = from.OneIn(8) ? 1 : from.Between(2, 5);
   const uint64_t longest = from.OneIn(6) ? 70 : 3;
+  std::vector<TensorDesc> parts;
   uint32_t sum = 0;
   while (parts.size() < count) {
     sizes[axis] = NumberIn(from, 1, longest);
@@ -36,24 +38,17 @@ uint32_t DrawParts(const Entropy& from, Sizes sizes, std::vector<TensorDesc>& pa
     parts.push_back(TensorOf(sizes));
   }
   sizes[axis] = sum;
-  whole = TensorOf(sizes);
-  return axis;
+  Set(op, "Axis", axis);
+  Set(op, parts_field, parts);
+  Set(op, whole_field, TensorOf(sizes));
 }
 
 void DrawJoin(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  std::vector<TensorDesc> parts;
-  TensorDesc whole;
-  Set(op, "Axis", DrawParts(from, sizes, parts, whole));
-  Set(op, "InputTensors", parts);
-  Set(op, "OutputTensor", whole);
+  DrawParts(from, sizes, "InputTensors", "OutputTensor", op);
 }
 
 void DrawSplit(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  std::vector<TensorDesc> parts;
-  TensorDesc whole;
-  Set(op, "Axis", DrawParts(from, sizes, parts, whole));
-  Set(op, "InputTensor", whole);
-  Set(op, "OutputTensors", parts);
+  DrawParts(from, sizes, "OutputTensors", "InputTensor", op);
 }
 
 // --- windows -------------------------------------------------------------------------------------
