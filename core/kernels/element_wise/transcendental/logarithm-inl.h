@@ -133,7 +133,8 @@ struct Atanh {
   }
 };
 
-// ln(1 + e^u) with u = Steepness * x is max(u, 0) + ln(1 + e^-|u|).
+// ln(1 + e^u) with u = Steepness * x is max(u, 0) + ln(1 + e^-|u|). Nothing is added to the second
+// term where the first is 0: what underflows keeps its sign.
 struct Softplus {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>
@@ -141,8 +142,8 @@ struct Softplus {
     const auto steepness = hn::Set(d, parameters.numbers[0]);
     const auto scaled = hn::Mul(x, steepness);
     const auto rest = Log1pOfFraction(d, ApproximateExp(d, hn::Neg(hn::Abs(scaled))));
-    const auto most = hn::IfThenElseZero(hn::Gt(scaled, hn::Zero(d)), x);
-    return hn::MulAdd(rest, hn::Div(One(d), steepness), most);
+    const auto divided = hn::Mul(rest, hn::Div(One(d), steepness));
+    return hn::IfThenElse(hn::Gt(scaled, hn::Zero(d)), hn::Add(x, divided), divided);
   }
 };
 
