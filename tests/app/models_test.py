@@ -108,6 +108,22 @@ class ModelFilesTest(ProgramTest):
         model = copy_model({"x": source("x.raw", "UINT16")}, PRINT_X)
         self.assertEqual(self.printed(model), "Resource 'x': 256, 770, 1284\n")
 
+    def test_adds_a_npy_file_and_a_raw_file_into_a_npy_file(self):
+        np.save(self.folder / "a.npy", np.arange(6, dtype="f4").reshape(2, 3))
+        np.full(6, 0.5, "f4").tofile(self.folder / "b.dat")
+        tensor = {"DataType": "FLOAT32", "Sizes": [6]}
+        add = {"type": "DML_OPERATOR_ELEMENT_WISE_ADD",
+               "desc": {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}}
+        names = {"ATensor": "a", "BTensor": "b", "OutputTensor": "x"}
+        text = self.printed({
+            "resources": {"a": source("a.npy"), "b": source("b.dat", "FLOAT32"),
+                          "x": numbers({"valueCount": 6, "value": 0})},
+            "dispatchables": {"add": add},
+            "commands": [{"type": "dispatch", "dispatchable": "add", "bindings": names}, *PRINT_X,
+                         self.write_file("sum.npy")]})
+        self.assertEqual(text, "Resource 'x': 0.5, 1.5, 2.5, 3.5, 4.5, 5.5\n")
+        self.assertEqual(np.load(self.folder / "sum.npy").tolist(), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+
     def test_looks_beside_the_model_then_in_the_current_folder(self):
         (self.folder / "models").mkdir()
         (self.folder / "inputs").mkdir()
