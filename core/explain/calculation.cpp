@@ -131,10 +131,12 @@ std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputVi
   return std::nullopt;
 }
 
-std::optional<Calculation> Explain(const ElementWise&, const OperatorDesc& op, InputViews inputs,
-                                   const std::vector<Region>& sources, const ElementBytes& value) {
-  const ScaleBias* factors = op.find(kScaleBias);
-  if (factors == nullptr) return std::nullopt;
+std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc& op,
+                                   InputViews inputs, const std::vector<Region>& sources,
+                                   const ElementBytes& value) {
+  const ScaleBias* factors = op.find_if_known(kScaleBias);
+  const bool is_all = factors != nullptr && family.function == ElementWiseFunction::kCast;
+  if (!is_all) return std::nullopt;
   return ExplainScaleBias(*factors, Narrowed(inputs[0], sources[0]), value);
 }
 

@@ -79,7 +79,12 @@ void RunPart(const Movement& movement, const OperatorDesc& op, InputViews inputs
   if (movement.moves == nullptr) return;
   const IndexViews views(op);
   const std::vector<TensorMove> places = movement.moves(op, views.inputs, views.outputs);
-  const std::vector<TensorMove> moves = movement.moves(op, inputs, views.outputs);
+  // Inputs that are not there have no sizes, which say where others go.
+  std::vector<ConstTensorView> known(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i].data == nullptr) known[i] = views.inputs[i];
+  }
+  const std::vector<TensorMove> moves = movement.moves(op, known, views.outputs);
   std::vector<Move> copies;
   for (size_t i = 0; i < moves.size(); ++i) {
     if (moves[i].output != part.tensor) continue;
