@@ -136,7 +136,7 @@ class FieldReader {
     const JsonCursor fields = desc.value_or(value);
     if (!values_.Expect(fields, JsonKind::kObject)) return;
     OperatorDesc activation(*info);
-    ReadFields(fields, values_, activation);
+    ReadFields(fields, values_, activation, /*tensors=*/false);
     for (const Field* tensor : TensorFieldsOf(*info)) {
       if (const auto stated = values_.Find(fields, tensor->name)) {
         values_.Error(*stated, "FUS-4", "a fused activation has no tensors of its own");
@@ -226,9 +226,11 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
   return index ? Operators()[*index] : nullptr;
 }
 
-void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op) {
+void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, bool tensors) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
+    const bool is_tensor = field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
+    if (is_tensor && !tensors) continue;
     const auto value =
         field.optional ? values.Find(object, field.name) : values.FindField(object, field.name);
     if (value) op.values()[i] = FieldReader(field, values).Read(*value);

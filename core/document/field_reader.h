@@ -20,7 +20,8 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
 
 // Reads every field that the object has; what cannot be read is reported and left out. Scalars have
 // no type yet.
-void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op);
+void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op,
+                bool tensors = true);
 
 // What stands for values that cannot be read.
 struct Placeholders {
