@@ -44,7 +44,7 @@ void RunInPieces(OperatorCall& call, int64_t max_bytes) {
 class PiecesTest : public testing::TestWithParam<RandomOperator> {};
 
 TEST_P(PiecesTest, AgreeWithReference) {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < ShareOf(100, GetParam()); ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
     OperatorCall call = GetParam().draw(engine);

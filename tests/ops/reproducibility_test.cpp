@@ -66,7 +66,7 @@ class SmallCalls : public testing::TestWithParam<RandomOperator> {
 };
 
 TEST_P(SmallCalls, GiveTheSameBits) {
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < ShareOf(150, GetParam()); ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
     const OperatorCall fresh = GetParam().draw(engine);

@@ -61,6 +61,10 @@ OperatorCall RandomCall(const Entropy& from, const OperatorDesc& begun) {
                   kMaxDraws, refusal));
 }
 
+int ShareOf(int cases, const RandomOperator& random) {
+  return std::holds_alternative<ElementWise>(random.begun.info().family) ? cases / 10 : cases;
+}
+
 std::vector<RandomOperator> RandomOperators() {
   std::vector<RandomOperator> operators;
   for (const OperatorInfo* info : Operators()) {

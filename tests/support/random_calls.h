@@ -24,6 +24,9 @@ struct RandomOperator {
   friend void PrintTo(const RandomOperator& random, std::ostream* out) { *out << random.name; }
 };
 
+// How many of so many cases are enough for the operator: element-wise ones share a loop.
+int ShareOf(int cases, const RandomOperator& random);
+
 // All of the table.
 std::vector<RandomOperator> RandomOperators();
 
