@@ -36,8 +36,9 @@ inline constexpr FloatFamily kFamilies[] = {
      }},
     {"all magnitudes",
      [](Engine& engine, double max, double least) {
-       const double exponent = Uniform(engine, std::log2(least), std::log2(max));
-       return RandomSign(engine) * std::exp2(exponent);
+       // Without exp2, whose last bit differs between machines.
+       const int exponent = UniformInt(engine, std::ilogb(least), std::ilogb(max));
+       return RandomSign(engine) * std::min(max, std::ldexp(Uniform(engine, 1.0, 2.0), exponent));
      }},
 };
 
