@@ -104,6 +104,9 @@ Expectation Bounded(const OperatorDesc& desc, std::span<const ConstTensorView> i
     const auto [min, max] = BoundsOf<T>(desc);
     if constexpr (std::is_integral_v<T>) {
       call.parameters.integers = {static_cast<int64_t>(min), static_cast<int64_t>(max)};
+      if (desc.name() == "ELEMENT_WISE_CLIP_GRAD") {
+        call.parameters.numbers = {Get<float>(desc, "Min"), Get<float>(desc, "Max")};
+      }
     } else {
       call.parameters.numbers = {ToDouble(min), ToDouble(max)};
     }

@@ -72,6 +72,7 @@ ElementParameters FloatBounds(DataType type, float min, float max) {
   } else if (type == DataType::kFloat32) {
     bounds.numbers = {min, max};
   } else {
+    bounds.numbers = {min, max};
     VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {
       bounds.integers = {BoundOf<T>(min, std::numeric_limits<T>::min()),
                          BoundOf<T>(max, std::numeric_limits<T>::max())};

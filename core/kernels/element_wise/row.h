@@ -18,7 +18,7 @@ inline constexpr int64_t kRowBlock = 64;
 
 // What a function takes besides elements.
 struct ElementParameters {
-  std::array<double, 8> numbers{};    // FLOAT attributes
+  std::array<double, 8> numbers{};    // FLOAT attributes, also where `integers` stand for them
   std::array<int64_t, 2> integers{};  // bounds, or a sequence, of integers; UINT64 by its bits
 };
 

@@ -5,6 +5,9 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include <cmath>
+#include <type_traits>
+
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/dispatch.h"
@@ -49,12 +52,21 @@ struct ClippedBelowOf {
   }
 };
 
+// True where a bound excludes what reaches it: always but for integers whose bound was NaN.
+template <class D>
+HWY_INLINE hn::Mask<D> Excludes(D d, const ElementParameters& parameters, size_t index) {
+  using T = hn::TFromD<D>;
+  const bool is_nan = std::is_integral_v<T> && std::isnan(parameters.numbers[index]);
+  return hn::Ne(hn::Set(d, static_cast<T>(is_nan ? 0 : 1)), hn::Zero(d));
+}
+
 // Bits of the second input, or zero.
 struct GradientInsideBounds {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V gradient) const {
-    const auto outside =
-        hn::Or(IsAtLeast(Bound(d, parameters, 0), x), IsAtLeast(x, Bound(d, parameters, 1)));
+    const auto below = hn::And(IsAtLeast(Bound(d, parameters, 0), x), Excludes(d, parameters, 0));
+    const auto above = hn::And(IsAtLeast(x, Bound(d, parameters, 1)), Excludes(d, parameters, 1));
+    const auto outside = hn::Or(below, above);
     const hn::RebindToUnsigned<D> du;
     return hn::IfThenZeroElse(hn::RebindMask(du, outside), hn::BitCast(du, gradient));
   }
