@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 
@@ -22,10 +24,11 @@ TensorDesc Desc(DataType type, Numbers sizes, std::optional<Numbers> strides = s
 
 Traffic TrafficFor(OperatorDesc desc) {
   Complete(desc);
+  static std::array<std::byte, 256> memory;  // longer than any tensor here
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
   for (const TensorSlot& slot : TensorSlots(static_cast<const OperatorDesc&>(desc))) {
-    const TensorView view{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)};
+    const TensorView view{memory.data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
     if (slot.role() == TensorRole::kInput) {
       inputs.push_back(AsConst(view));
     } else {
