@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +13,8 @@
 
 namespace dmlop {
 namespace {
+
+constexpr std::string_view kFusedActivationName = "fused-activation";
 
 Json NumberWithin(const Limits& limits) {
   return Integer(limits.min, limits.max);
@@ -27,8 +32,9 @@ Json ArrayWithin(const Limits& limits, const Json& items) {
 // them.
 class FieldSchemas {
  public:
-  FieldSchemas(const SchemaDialect& dialect, const OperatorInfo& info) : dialect_(dialect) {
-    for (const Field* field : info.fields) Add(*field);
+  FieldSchemas(const SchemaDialect& dialect, std::span<const Field* const> fields)
+      : dialect_(dialect) {
+    for (const Field* field : fields) Add(*field);
   }
 
   // An object with the fields and other members.
@@ -93,7 +99,7 @@ class FieldSchemas {
       case FieldKind::kScalar:
         return {{"anyOf", {Ref("number"), {{"type", "object"}, {"maxProperties", 1}}}}};
       default:  // activations
-        return {{"type", "object"}};
+        return Ref(dialect_.Definition(kFusedActivationName));
     }
   }
 
@@ -184,9 +190,28 @@ void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& aroun
 
 // --- operators -----------------------------------------------------------------------------------
 
-// The fields stand in "Desc", in "desc", or beside the type.
+// The fields stand in "Desc", in "desc", or beside the members around them.
+Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const Json& inner,
+                const Json& around) {
+  const auto with_fields_in = [&](const Json& upper, const Json& lower) {
+    Json members = around;
+    members["Desc"] = upper;
+    members["desc"] = lower;
+    return members;
+  };
+  const Json other = dialect.NotCounting();
+  return {
+      {"if", dialect.Present("Desc")},
+      {"then", dialect.Object(with_fields_in(inner, other), Json::array())},
+      {"else",
+       {{"if", dialect.Present("desc")},
+        {"then", dialect.Object(with_fields_in(other, inner), Json::array())},
+        {"else", fields.Object(with_fields_in(other, other))}}},
+  };
+}
+
 void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
-  const FieldSchemas fields(dialect, info);
+  const FieldSchemas fields(dialect, info.fields);
   const std::vector<const Field*> tensors = TensorFieldsOf(info);
   const std::string inner = dialect.Definition(fmt::format("{}-fields", info.name));
   definitions[inner] = fields.Object(Json::object());
@@ -197,48 +222,57 @@ void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json
   } else {
     AddDescriptorMembers(dialect, tensors, around);
   }
-  const auto with_fields_in = [&](const Json& upper, const Json& lower) {
-    Json members = around;
-    members["Desc"] = upper;
-    members["desc"] = lower;
-    return members;
-  };
-  const Json other = dialect.NotCounting();
-  Json schema = {
-      {"if", dialect.Present("Desc")},
-      {"then", dialect.Object(with_fields_in(Ref(inner), other), Json::array())},
-      {"else",
-       {{"if", dialect.Present("desc")},
-        {"then", dialect.Object(with_fields_in(other, Ref(inner)), Json::array())},
-        {"else", fields.Object(with_fields_in(other, other))}}},
-  };
+  Json schema = WithFields(dialect, fields, Ref(inner), around);
   const Json rules = BindingRules(tensors);
   if (!dialect.is_model() && !rules.empty()) schema["allOf"] = rules;
   definitions[dialect.Definition(info.name)] = schema;
 }
 
-// An operator whose type is under `key`.
-Json OperatorByType(const SchemaDialect& dialect, const char* key, const char* other_key) {
-  Json choices = Json::array();
-  for (const std::string_view name : OperatorNames()) {
-    choices.push_back(
-        IfThen(Has(key, OneName(kOperatorPrefix, name)), Ref(dialect.Definition(name))));
-  }
-  return {{"properties",
-           {{key, Names(kOperatorPrefix, OperatorNames())}, {other_key, dialect.NotCounting()}}},
-          {"required", {key}},
-          {"allOf", choices}};
+// An operator as a fused activation has no tensors.
+Json FusedActivation(const SchemaDialect& dialect, const OperatorInfo& info) {
+  std::vector<const Field*> numbers;
+  std::copy_if(info.fields.begin(), info.fields.end(), std::back_inserter(numbers),
+               [](const Field* field) { return field->kind != FieldKind::kTensor; });
+  const FieldSchemas fields(dialect, numbers);
+  return WithFields(dialect, fields, fields.Object(Json::object()),
+                    {{"type", true}, {"Type", true}});
+}
+
+// An object whose type is one of the names, under either key, with what each of them means.
+Json ByType(const SchemaDialect& dialect, const std::vector<std::string_view>& names,
+            const std::function<Json(std::string_view name)>& meaning) {
+  const auto under = [&](const char* key, const char* other_key) -> Json {
+    Json choices = Json::array();
+    for (const std::string_view name : names) {
+      choices.push_back(IfThen(Has(key, OneName(kOperatorPrefix, name)), meaning(name)));
+    }
+    return {
+        {"properties", {{key, Names(kOperatorPrefix, names)}, {other_key, dialect.NotCounting()}}},
+        {"required", {key}},
+        {"allOf", choices}};
+  };
+  return {{"type", "object"},
+          {"if", dialect.Present("Type")},
+          {"then", under("Type", "type")},
+          {"else", under("type", "Type")}};
 }
 
 }  // namespace
 
 void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
   DefineTensors(dialect, definitions);
-  for (const OperatorInfo* info : Operators()) DefineOperator(dialect, *info, definitions);
-  definitions[dialect.Definition("operator")] = {{"type", "object"},
-                                                 {"if", dialect.Present("Type")},
-                                                 {"then", OperatorByType(dialect, "Type", "type")},
-                                                 {"else", OperatorByType(dialect, "type", "Type")}};
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> fusable_names;
+  for (const OperatorInfo* info : Operators()) {
+    DefineOperator(dialect, *info, definitions);
+    names.push_back(info->name);
+    if (info->fusable) fusable_names.push_back(info->name);
+  }
+  definitions[dialect.Definition(kFusedActivationName)] =
+      ByType(dialect, fusable_names,
+             [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
+  definitions[dialect.Definition("operator")] =
+      ByType(dialect, names, [&](std::string_view name) { return Ref(dialect.Definition(name)); });
 }
 
 }  // namespace dmlop
