@@ -78,8 +78,8 @@ enum class ElementWiseFunction : uint8_t {
   kShrink,             // p: Bias, q: Threshold
   kHardSigmoid,        // p: Alpha, q: Beta
   kHardSwish,          // p: Alpha, q: Beta
+  // Those that vectors approximate, to the end.
   kSoftsign,
-  // Transcendental.
   kExp,
   kLog,
   kSin,
@@ -109,6 +109,10 @@ enum class ElementWiseFunction : uint8_t {
   kAtanYx,              // the angle of the point (y, x)
   kCount,
 };
+
+constexpr bool IsApproximated(ElementWiseFunction function) {
+  return function >= ElementWiseFunction::kSoftsign;
+}
 
 // Of a function that vectors approximate, the value for elements where the approximation leaves
 // its rounding open. The tail is right as far as roundings of the sum to FLOAT32 or FLOAT16 need

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "core/base/progress.h"
+#include "core/explain/calculate_element.h"
 #include "core/explain/calculate_reduce.h"
 #include "core/explain/rounding_choice.h"
+#include "core/ops/families.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -31,13 +33,6 @@ ElementBytes ValueAt(const OperatorDesc& op, InputViews inputs, const Element& o
   RunPart(op, inputs, {output.tensor, output.index, ones},
           {value.data(), type, PackedLayout(ones)});
   return value;
-}
-
-ConstTensorView Narrowed(ConstTensorView tensor, const Region& region) {
-  for (size_t d = 0; d < region.sizes.size(); ++d) {
-    tensor = tensor.Slice(d, region.begin[d], region.sizes[d]);
-  }
-  return tensor;
 }
 
 // --- ScaleBias -----------------------------------------------------------------------------------
@@ -126,23 +121,29 @@ Calculation ExplainReduce(ReduceFunction function, const Group& group, const Ele
 }
 
 // How the value came about; none where bits are only moved.
-std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputViews,
+std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputViews, const Element&,
                                    const std::vector<Region>&, const ElementBytes&) {
   return std::nullopt;
 }
 
 std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc& op,
-                                   InputViews inputs, const std::vector<Region>& sources,
-                                   const ElementBytes& value) {
-  const ScaleBias* factors = op.find_if_known(kScaleBias);
-  const bool is_all = factors != nullptr && family.function == ElementWiseFunction::kCast;
-  if (!is_all) return std::nullopt;
-  return ExplainScaleBias(*factors, Narrowed(inputs[0], sources[0]), value);
+                                   InputViews inputs, const Element& output,
+                                   const std::vector<Region>&, const ElementBytes& value) {
+  if (op.find_if_known(kFusedActivation) != nullptr) return std::nullopt;
+  ElementWiseWork work = WorkOf(family, op, inputs);
+  const Region place{0, output.index, Dims::Filled(output.index.size(), 1)};
+  for (ConstTensorView& operand : work.operands) operand = Narrowed(operand, place);
+  if (work.call.function != ElementWiseFunction::kCast) {
+    const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
+    return ExplainFunction(work, *slot.desc->data_type, value);
+  }
+  if (!work.call.scale_bias) return std::nullopt;
+  return ExplainScaleBias(*work.call.scale_bias, work.operands[0], value);
 }
 
 std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,
-                                   InputViews inputs, const std::vector<Region>& sources,
-                                   const ElementBytes& value) {
+                                   InputViews inputs, const Element&,
+                                   const std::vector<Region>& sources, const ElementBytes& value) {
   const ConstTensorView view = Narrowed(inputs[0], sources[0]);
   return ExplainReduce(reduction.call(op).function, {sources[0], view}, value);
 }
@@ -171,7 +172,9 @@ Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& outp
   const Work work("explaining");  // how often elements are looked at depends on them
   Outcome outcome{ValueAt(op, inputs, output), std::nullopt};
   outcome.calculation = std::visit(
-      [&](const auto& family) { return Explain(family, op, inputs, sources, outcome.value); },
+      [&](const auto& family) {
+        return Explain(family, op, inputs, output, sources, outcome.value);
+      },
       op.info().family);
   return outcome;
 }

@@ -5,6 +5,13 @@
 
 namespace dmlop {
 
+// What the engine computes elements with.
+struct ElementWiseWork {
+  ElementWiseCall call;
+  std::vector<ConstTensorView> operands;  // in the order of the function
+};
+ElementWiseWork WorkOf(const ElementWise&, const OperatorDesc& op, InputViews inputs);
+
 void Run(const ElementWise&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op);
 void RunPart(const ElementWise&, const OperatorDesc& op, InputViews inputs, const Region& part,

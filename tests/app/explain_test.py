@@ -1,5 +1,6 @@
 """dmlop explain: what feeds an element and what it reaches, and how values come about, judged by exact fractions."""
 
+import decimal
 import json
 import math
 import os
@@ -380,6 +381,47 @@ class ExplainTest(ProgramTest):
             exact = Fraction(float(x[0])) * Fraction(scale) + Fraction(bias)
             self.assertEqual(Fraction(found["calculation"]["exact"]), exact)
             self.check_rounding(found, exact, dtype, lambda y: (exact > y) - (exact < y))
+
+    def test_the_rounding_of_functions(self):
+        random = np.random.default_rng(SEED)
+        sign = lambda x: (x > 0) - (x < 0)
+        digits = decimal.Context(prec=80)
+        exact_functions = {
+            "ADD": lambda a, b: a + b, "SUBTRACT": lambda a, b: a - b, "MULTIPLY": lambda a, b: a * b,
+            "MEAN": lambda a, b: (a + b) / 2, "DIFFERENCE_SQUARE": lambda a, b: (a - b) ** 2}
+        other_functions = {
+            "DIVIDE": lambda a, b, y: sign(a / b - y), "RECIP": lambda a, y: sign(1 / a - y),
+            "SQRT": lambda a, y: 1 if y < 0 else sign(a - y * y),
+            "EXP": lambda a, y: sign(Fraction(digits.exp(decimal.Decimal(float(a)))) - y),
+            "LOG": lambda a, y: sign(Fraction(digits.ln(decimal.Decimal(float(a)))) - y)}
+        for case in range(120):
+            dtype = ["f4", "f2"][case % 2]
+            names = [*exact_functions, *other_functions]
+            name = names[case // 2 % len(names)]
+            arguments = [random.uniform(0.1, 9, 1).astype(dtype) for _ in "ab"]
+            if case % 12 == 0:
+                arguments[1][0] = 2.0 ** -24  # half a last place: a tie of sums
+            self.save(a=arguments[0], b=arguments[1])
+            is_unary = name in ("RECIP", "SQRT", "EXP", "LOG")
+            inputs = ["InputTensor=a.npy"] if is_unary else ["ATensor=a.npy", "BTensor=b.npy"]
+            found = self.explain(json.dumps({"type": f"ELEMENT_WISE_{name}"}), "OutputTensor[0]",
+                                 *(word for file in inputs for word in ("-i", file)))
+            xs = [Fraction(float(x[0])) for x in arguments[:len(inputs)]]
+            with self.subTest(f"{name} {arguments!r}"):
+                self.assertEqual(found["calculation"]["quantity"], "exact value")
+                if name in exact_functions:
+                    exact = exact_functions[name](*xs)
+                    self.assertEqual(Fraction(found["calculation"]["exact"]), exact)
+                    self.check_rounding(found, exact, dtype, lambda y: sign(exact - y))
+                else:
+                    self.check_rounding(found, None, dtype, lambda y: other_functions[name](*xs, y))
+
+    def test_functions_that_only_select_round_nothing(self):
+        self.save(a=np.array([-1.5, np.nan], "f4"), b=np.array([0, 1], "f4"))
+        for name in ("MAX", "DIVIDE"):  # and a division by zero has a rule of its own
+            found = self.explain(json.dumps({"type": f"ELEMENT_WISE_{name}"}), "OutputTensor[0]",
+                                 "-i", "ATensor=a.npy", "-i", "BTensor=b.npy")
+            self.assertNotIn("calculation", found)
 
     def test_integers_say_how_often_they_wrap(self):
         random = np.random.default_rng(SEED)

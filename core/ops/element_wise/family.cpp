@@ -25,11 +25,7 @@ Dims OutputSizes(const OperatorDesc& op) {
 // A part of the output whose place the region is; the inputs are whole.
 void Compute(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
              const Region* part, const TensorView& output) {
-  ElementWiseCall call{.function = family.function};
-  if (const ScaleBias* factors = op.find_if_known(kScaleBias)) call.scale_bias = *factors;
-  if (family.prepare != nullptr) family.prepare(op, call);
-  std::vector<ConstTensorView> operands(inputs.begin(), inputs.end());
-  if (family.operands != nullptr) operands = family.operands(op, inputs, call);
+  auto [call, operands] = WorkOf(family, op, inputs);
   if (part != nullptr) {
     for (ConstTensorView& operand : operands) operand = Narrowed(operand, *part);
   }
@@ -45,6 +41,14 @@ void Compute(const ElementWise& family, const OperatorDesc& op, InputViews input
 }
 
 }  // namespace
+
+ElementWiseWork WorkOf(const ElementWise& family, const OperatorDesc& op, InputViews inputs) {
+  ElementWiseWork work{{.function = family.function}, {inputs.begin(), inputs.end()}};
+  if (const ScaleBias* factors = op.find_if_known(kScaleBias)) work.call.scale_bias = *factors;
+  if (family.prepare != nullptr) family.prepare(op, work.call);
+  if (family.operands != nullptr) work.operands = family.operands(op, inputs, work.call);
+  return work;
+}
 
 void Run(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
          OutputViews outputs) {
