@@ -1,5 +1,7 @@
 #include "core/kernels/simd/isa.h"
 
+#include <hwy/detect_targets.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -11,6 +13,11 @@
 
 namespace dmlop {
 namespace {
+
+// Builds for sanitizers leave some out.
+constexpr bool IsCompiled(int64_t target) {
+  return (HWY_TARGETS & target) != 0;
+}
 
 // What the kernels of that name may use, as Highway defines its targets.
 bool IsSupported(std::string_view name) {
@@ -25,9 +32,11 @@ bool IsSupported(std::string_view name) {
   const bool avx512 = avx2 && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512VL) &&
                       CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512BW) &&
                       CPU_FEATURE_ACTIVE(AVX512CD);
-  return (name == "sse4" && sse4) || (name == "avx2" && avx2) || (name == "avx512" && avx512);
+  return (name == "sse4" && sse4 && IsCompiled(HWY_SSE4)) ||
+         (name == "avx2" && avx2 && IsCompiled(HWY_AVX2)) ||
+         (name == "avx512" && avx512 && IsCompiled(HWY_AVX3));
 #elif defined(__aarch64__)
-  return name == "neon";
+  return name == "neon" && IsCompiled(HWY_NEON);
 #else
   return false;
 #endif

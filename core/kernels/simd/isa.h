@@ -11,7 +11,7 @@ namespace dmlop {
 inline constexpr std::string_view kIsaNames[] = {"avx512", "avx2", "sse4", "neon", "portable"};
 inline constexpr size_t kIsaCount = std::size(kIsaNames);
 
-// Those that this machine can run, best first.
+// Those that this machine can run and the kernels are compiled for, best first.
 std::vector<std::string_view> SupportedIsas();
 
 // The one that kernels use, and its index in kIsaNames.
