@@ -106,7 +106,6 @@ BEYOND_A_SCHEMA = [
      "CMP-1|QNT-[45]|QLA-[12]|VS2D-2", "", always,
      "compares tensors with one another and with Axis or Axes"),
     ("ID-6|FL-1|FL-2|UNI-[12]|SB-4", "", always, "depends on the type, the function and the feature level"),
-    ("FUS-[24]", "", always, "the schema takes any operator for an activation"),
     (".*", "", may_be_ignored, "the operator that a command names may not have the bind point"),
 ]
 
