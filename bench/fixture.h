@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "core/ops/traffic.h"
 #include "core/tensor/sample_values.h"
 #include "core/tensor/tensor.h"
 #include "tests/support/desc.h"
@@ -33,7 +34,6 @@ class Workload {
     for (const TensorSlot& slot : TensorSlots(std::as_const(desc_))) {
       buffers_.emplace_back(SizeInBytes(*slot.desc));
       const TensorView view{buffers_.back().data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
-      bytes_ += view.layout.element_count() * static_cast<int64_t>(ByteWidth(view.type));
       if (slot.role() == TensorRole::kInput) {
         FillWithSampleValues(view.type, {buffers_.back().data(), buffers_.back().size()});
         inputs_.push_back(AsConst(view));
@@ -52,8 +52,8 @@ class Workload {
   // The elements of an input, samples at first.
   std::byte* input(size_t number) { return input_elements_[number]; }
 
-  // Of all its tensors.
-  int64_t bytes() const { return bytes_; }
+  // That the operator must move.
+  int64_t bytes() const { return TrafficOf(desc_, inputs_, outputs_).total_bytes(); }
 
  private:
   OperatorDesc desc_;
@@ -61,7 +61,6 @@ class Workload {
   std::vector<ConstTensorView> inputs_;
   std::vector<std::byte*> input_elements_;
   std::vector<TensorView> outputs_;
-  int64_t bytes_ = 0;
 };
 
 template <class W>

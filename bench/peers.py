@@ -4,8 +4,8 @@
     bench/peers.py [--program PROGRAM] [--rounds N] [ROW...]
 
 Prints a Markdown table: for each row the bytes per second, and the share of the limit that each
-contestant reaches: copies and moves against the best copy past the caches, reductions against the
-best read, in one stream or a few, UNFOLD against the best write. Limit and contestants take short
+contestant reaches: copies, moves and element-wise functions against the best copy past the caches,
+reductions against the best read, in one stream or a few, UNFOLD against the best write. Limit and contestants take short
 turns, round after round; the medians of the rounds' ratios count, because memory itself is quicker
 at some times than at others. ROW is a regular expression of names to run.
 """
@@ -23,60 +23,13 @@ import numpy as np
 import torch
 from numpy.lib.stride_tricks import as_strided
 
+sys.dont_write_bytecode = True
+from element_wise_rows import ELEMENT_WISE_ROWS
+from peer_row import Row, array, copy_into, empty, operator, tensor
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TORCH_TYPES = {"FLOAT32": torch.float32, "FLOAT16": torch.float16, "FLOAT64": torch.float64,
-               "INT8": torch.int8, "UINT8": torch.uint8, "INT32": torch.int32,
-               "INT64": torch.int64}
 SECONDS_PER_TURN = 0.02
 SECONDS_PER_CONTESTANT = 3
-
-
-class Row:
-    """A row of the table: a descriptor and what the peers do for it.
-
-    `peers` is called with the array library, `numpy` or `torch`, and returns the function to time,
-    or None where the peer has no such operator.
-    """
-
-    def __init__(self, name, limit, target, descriptor, peers):
-        self.name, self.limit, self.target = name, limit, target
-        self.descriptor, self.peers = descriptor, peers
-
-
-def operator(type, **desc):
-    return {"type": type, "desc": desc}
-
-
-def tensor(type, sizes, strides=None):
-    desc = {"DataType": type, "Sizes": list(sizes)}
-    if strides:
-        desc["Strides"] = list(strides)
-    return desc
-
-
-def array(library, type, sizes):
-    """Ordinary values: floats uniform in [-1, 1), integers of any bits."""
-    count = int(np.prod(sizes))
-    generator = np.random.default_rng(1)
-    numpy_type = np.dtype(type.lower())
-    if numpy_type.kind == "f":
-        pattern = generator.uniform(-1, 1, 65521).astype(numpy_type)
-    else:
-        pattern = generator.integers(0, 256, 65521 * numpy_type.itemsize, np.uint8).view(numpy_type)
-    values = np.resize(pattern, count).reshape(sizes)
-    return values if library is np else torch.from_numpy(values)
-
-
-def empty(library, type, sizes):
-    if library is np:
-        return np.ones(sizes, type.lower())
-    return torch.ones(*sizes, dtype=TORCH_TYPES[type])
-
-
-def copy_into(library, target, source):
-    if library is np:
-        return lambda: np.copyto(target, source)
-    return lambda: target.copy_(source)
 
 
 # --- moves ---------------------------------------------------------------------------------------
@@ -312,6 +265,7 @@ ROWS = [
     *[reduction("64 rows", None, function, "FLOAT32", [64, 1 << 20], [0])
       for function in ("SUM", "L2", "MAX", "ARGMAX")],
     reduction("3 x 3", None, "SUM", "FLOAT32", [3, 3], [0]),
+    *ELEMENT_WISE_ROWS,
 ]
 
 
