@@ -9,6 +9,7 @@
 
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/isa.h"
+#include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -56,11 +57,7 @@ const RowIndex& CurrentIndex() {
 // A bound that is NaN does not limit.
 template <typename T>
 int64_t BoundOf(double bound, T unlimited) {
-  if (std::isnan(bound)) return static_cast<int64_t>(unlimited);
-  using Limits = std::numeric_limits<T>;
-  if (bound <= static_cast<double>(Limits::min())) return static_cast<int64_t>(Limits::min());
-  if (bound >= static_cast<double>(Limits::max())) return static_cast<int64_t>(Limits::max());
-  return static_cast<int64_t>(static_cast<T>(bound));
+  return static_cast<int64_t>(std::isnan(bound) ? unlimited : Truncated<T>(bound));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // One element of x * Scale + Bias; the meaning that every vector form must reproduce bit for bit.
 #pragma once
 
-#include <limits>
 #include <type_traits>
 
 #include "core/exact/rounding.h"
 #include "core/kernels/element_wise/scale_bias.h"
+#include "core/tensor/convert_element.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
@@ -33,14 +33,7 @@ template <typename T>
 requires std::is_integral_v<T> T ScaleBiasElement(const ScaleBias& scale_bias, T x) {
   const double value = static_cast<double>(x) * static_cast<double>(scale_bias.scale) +
                        static_cast<double>(scale_bias.bias);
-  if (value != value) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) {
-    return std::numeric_limits<T>::min();
-  }
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
-    return std::numeric_limits<T>::max();
-  }
-  return static_cast<T>(value);  // truncates toward zero
+  return Truncated<T>(value);
 }
 
 }  // namespace dmlop

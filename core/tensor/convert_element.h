@@ -1,0 +1,25 @@
+// Numbers as elements of a type that cannot hold all of them.
+#pragma once
+
+#include <concepts>
+#include <limits>
+
+#include "core/tensor/data_type.h"
+#include "core/tensor/element.h"
+
+namespace dmlop {
+
+// Truncated toward zero. Beyond the range of T its nearest end; NaN is 0.
+template <std::integral T>
+T Truncated(double value) {
+  using Range = std::numeric_limits<T>;
+  if (value != value) return 0;
+  if (value <= static_cast<double>(Range::min())) return Range::min();
+  if (value >= static_cast<double>(Range::max())) return Range::max();
+  return static_cast<T>(value);
+}
+
+// A FLOAT attribute as an element of any type: rounded to the nearest FLOAT16, or truncated.
+ElementBytes ConvertElement(float value, DataType type);
+
+}  // namespace dmlop
