@@ -122,8 +122,8 @@ std::string RelationText(const Explanation& explanation) {
                        DimsText(window->position), window->in_padding ? ", in the padding" : "");
   }
   if (explanation.count == 0) {
-    return fmt::format("{} does not reach any output element: no tap of a window falls on it\n",
-                       operation);
+    return fmt::format("{}, {} no element\n", operation,
+                       explanation.is_output ? "fed by" : "reaches");
   }
   const std::string_view plural = explanation.count == 1 ? "" : "s";
   return explanation.is_output
