@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "core/engine/element_wise/loop.h"
+#include "core/engine/fill/diagonal_band.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -43,6 +45,15 @@ struct TensorMove {
   ConstTensorView from;
   size_t output;
   TensorView to;
+
+  // Adds a dimension with a stride on each side. One of size 1 has no meaning.
+  void PushDim(int64_t size, int64_t from_stride, int64_t to_stride) {
+    if (size == 1) return;
+    from.layout.sizes.push_back(size);
+    from.layout.strides.push_back(from_stride);
+    to.layout.sizes.push_back(size);
+    to.layout.strides.push_back(to_stride);
+  }
 };
 
 // Where an element of the output lies in the windows of an input: the window and the tap within it.
@@ -57,12 +68,14 @@ struct WindowPlace {
 struct Movement {
   // Null: nothing is moved.
   std::vector<TensorMove> (*moves)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-  // What elements have that no move reaches. Null: moves reach all.
-  ElementBytes (*fill)(const OperatorDesc& op) = nullptr;
+  // What elements have that no move reaches. Null, or nothing: moves reach all.
+  std::optional<ElementBytes> (*fill)(const OperatorDesc& op) = nullptr;
   // Does the same as the moves, where that is quicker. Null: nothing is.
   void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs) = nullptr;
   // Null: there are no windows.
   WindowPlace (*window)(const OperatorDesc& op, const Dims& output_index) = nullptr;
+  // What covers a part of the only output, whatever moves there. Null: nothing does.
+  DiagonalBand (*band)(const OperatorDesc& op) = nullptr;
 };
 
 // --- the elements along some axes become one -----------------------------------------------------

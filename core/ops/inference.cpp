@@ -54,6 +54,15 @@ void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
   RequireSizes(code, tensor(field), sizes);
 }
 
+void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
+                       const std::vector<uint64_t>& sizes) {
+  const auto too_large =
+      std::find_if(sizes.begin(), sizes.end(), [](uint64_t size) { return size > UINT32_MAX; });
+  if (too_large == sizes.end()) return Output(code, field, Sizes(sizes.begin(), sizes.end()));
+  Fail("BUF-11", {field.name, std::nullopt, "Sizes"},
+       "a size would be {}, more elements than a tensor may have", *too_large);
+}
+
 void Inference::Output(std::string_view code, const FieldOf<std::vector<TensorDesc>>& field,
                        size_t entry, const Sizes& sizes) {
   TensorDesc& output = op_.at(field)[entry];

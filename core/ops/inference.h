@@ -87,6 +87,9 @@ class Inference {
 
   // The output has those sizes, and takes them where they are left out.
   void Output(std::string_view code, const FieldOf<TensorDesc>& field, const Sizes& sizes);
+  // Those that are too large for a tensor are reported, too.
+  void Output(std::string_view code, const FieldOf<TensorDesc>& field,
+              const std::vector<uint64_t>& sizes);
   void Output(std::string_view code, const FieldOf<std::vector<TensorDesc>>& field, size_t entry,
               const Sizes& sizes);
   // Where the output's type is left out, it is this.

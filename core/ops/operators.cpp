@@ -12,7 +12,9 @@ constexpr RowsFunction kRows[] = {
     ReduceOperators,   UnfoldOperators,         SliceOperators,
     FillOperators,     TranscendentalOperators, LogicalOperators,
     ClipOperators,     SelectCastOperators,     ActivationOperators,
-    QuantizeOperators, AffineOperators,         SmoothActivationOperators};
+    QuantizeOperators, AffineOperators,         SmoothActivationOperators,
+    TileOperators,     PaddingOperators,        DepthSpaceOperators,
+    DiagonalOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -35,8 +35,47 @@ PADDED = json.dumps({
     "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [1, 2]},
     "bindings": {"InputTensor": [[1, 2, 3], [4, 5, 6]]}})
 
+FOLDED = json.dumps({
+    "type": "PADDING", "PaddingMode": "SYMMETRIC", "PaddingValue": 0, "StartPadding": [5], "EndPadding": [4],
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "bindings": {"InputTensor": [1, 2]}})
+BAND = json.dumps({
+    "type": "DIAGONAL_MATRIX1", "Value": 9, "DiagonalFillBegin": 0, "DiagonalFillEnd": 1,
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]}, "bindings": {"InputTensor": [[1, 2], [3, 4]]}})
+
 # By element: what is printed.
 TEXTS = [
+    (FOLDED, "InputTensor[1]", """\
+InputTensor[1]: FLOAT32, byte offset 4
+PADDING SYMMETRIC, reaches 5 elements:
+  OutputTensor[2]   byte offset  8
+  OutputTensor[3]   byte offset 12
+  OutputTensor[6]   byte offset 24
+  OutputTensor[7]   byte offset 28
+  OutputTensor[10]  byte offset 40
+value: 2
+"""),
+    (FOLDED, "OutputTensor[1]", """\
+OutputTensor[1]: FLOAT32, byte offset 4
+PADDING SYMMETRIC, fed by 1 element:
+  InputTensor[0]  byte offset 0  value 1
+result: 1
+"""),
+    (BAND, "OutputTensor[1,1]", """\
+OutputTensor[1, 1]: FLOAT32, byte offset 12
+DIAGONAL_MATRIX1 with 9, fed by no element
+result: 9
+"""),
+    (BAND, "InputTensor[1,1]", """\
+InputTensor[1, 1]: FLOAT32, byte offset 12
+DIAGONAL_MATRIX1 with 9, reaches no element
+value: 4
+"""),
+    (BAND, "OutputTensor[1,0]", """\
+OutputTensor[1, 0]: FLOAT32, byte offset 8
+DIAGONAL_MATRIX1 with 9, fed by 1 element:
+  InputTensor[1, 0]  byte offset 8  value 3
+result: 3
+"""),
     (REDUCE_X, "OutputTensor[0,1]", """\
 OutputTensor[0, 1]: FLOAT32, byte offset 4
 REDUCE SUM over axes {0}, fed by 3 elements:

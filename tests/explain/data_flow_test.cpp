@@ -44,7 +44,15 @@ const FlowCase kFlowCases[] = {
        return Get<uint32_t>(desc, "Function") == static_cast<uint32_t>(ReduceFunction::kSum) &&
               !IsFloat(*desc[kInputTensor].data_type);
      }},
+    {"SLICE", Always},
     {"SLICE1", Always},
+    {"SLICE_GRAD", Always},
+    {"PADDING", Always},
+    {"PADDING1", Always},
+    {"TILE", Always},
+    {"DEPTH_TO_SPACE1", Always},
+    {"SPACE_TO_DEPTH1", Always},
+    {"DIAGONAL_MATRIX1", [](const OperatorDesc& desc) { return desc.Has(*desc.fields()[0]); }},
 };
 
 using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;

@@ -81,24 +81,93 @@ void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "OutputTensor", TensorOf(output));
 }
 
-// --- SLICE1 --------------------------------------------------------------------------------------
+// --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
+
+struct Window {
+  Sizes offsets, sizes, steps;
+  Sizes most;  // steps that it has
+};
+
+Window DrawWindow(const Entropy& from, const Sizes& sizes) {
+  Window window;
+  for (const uint32_t size : sizes) {
+    window.sizes.push_back(NumberIn(from, 1, size));
+    window.offsets.push_back(NumberIn(from, 0, size - window.sizes.back()));
+    window.steps.push_back(NumberIn(from, 1, 4));
+    window.most.push_back((window.sizes.back() - 1) / window.steps.back() + 1);
+  }
+  return window;
+}
 
 void DrawSlice(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  Sizes offsets, windows, output;
+  const Window window = DrawWindow(from, sizes);
+  Set(op, "Offsets", window.offsets);
+  Set(op, "Sizes", window.most);
+  Set(op, "Strides", window.steps);
+}
+
+// Draws the fields of a window in a tensor of some sizes, and returns those of what it takes.
+Sizes DrawSteps(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const Window window = DrawWindow(from, sizes);
+  Sizes taken;
   std::vector<int32_t> strides;
-  for (const uint32_t size : sizes) {
-    const uint32_t window = NumberIn(from, 1, size);
-    const uint32_t step = NumberIn(from, 1, 4);
-    windows.push_back(window);
-    offsets.push_back(NumberIn(from, 0, size - window));
-    strides.push_back(from.OneIn(2) ? -static_cast<int32_t>(step) : static_cast<int32_t>(step));
-    const uint32_t most = (window - 1) / step + 1;
-    output.push_back(from.OneIn(5) ? NumberIn(from, 1, most) : most);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int32_t step = static_cast<int32_t>(window.steps[d]);
+    strides.push_back(from.OneIn(2) ? -step : step);
+    taken.push_back(from.OneIn(5) ? NumberIn(from, 1, window.most[d]) : window.most[d]);
   }
-  Set(op, "InputWindowOffsets", offsets);
-  Set(op, "InputWindowSizes", windows);
+  Set(op, "InputWindowOffsets", window.offsets);
+  Set(op, "InputWindowSizes", window.sizes);
   Set(op, "InputWindowStrides", strides);
-  Set(op, "OutputTensor", TensorOf(output));
+  return taken;
+}
+
+void DrawSlice1(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Set(op, "OutputTensor", TensorOf(DrawSteps(from, sizes, op)));
+}
+
+void DrawSliceGrad(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Set(op, "InputGradientTensor", TensorOf(DrawSteps(from, sizes, op)));
+  Set(op, "OutputGradientTensor", TensorOf(sizes));
+}
+
+// --- PADDING and TILE ----------------------------------------------------------------------------
+
+// Often none, else a few elements, and now and then far more than the input has.
+void DrawPadding(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  for (const char* field : {"StartPadding", "EndPadding"}) {
+    Sizes padding;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      padding.push_back(from.OneIn(2) ? 0 : NumberIn(from, 0, from.OneIn(6) ? 20 : 3));
+    }
+    Set(op, field, padding);
+  }
+}
+
+void DrawTile(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes repeats;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    repeats.push_back(from.OneIn(2) ? 1 : NumberIn(from, 1, from.OneIn(6) ? 20 : 3));
+  }
+  Set(op, "Repeats", repeats);
+}
+
+// --- blocks of planes ----------------------------------------------------------------------------
+
+void DrawDepthToSpace(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const uint32_t block = NumberIn(from, 1, 4);
+  Set(op, "BlockSize", block);
+  Set(op, "InputTensor",
+      TensorOf({sizes[0], NumberIn(from, 1, 4) * block * block, NumberIn(from, 1, 7),
+                NumberIn(from, 1, 20)}));
+}
+
+void DrawSpaceToDepth(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const uint32_t block = NumberIn(from, 1, 4);
+  Set(op, "BlockSize", block);
+  Set(op, "InputTensor",
+      TensorOf({sizes[0], NumberIn(from, 1, 4), NumberIn(from, 1, 7) * block,
+                NumberIn(from, 1, 20) * block}));
 }
 
 // --- quantization --------------------------------------------------------------------------------
@@ -155,7 +224,16 @@ constexpr Row kRows[] = {
     {"JOIN", DrawJoin},
     {"SPLIT", DrawSplit},
     {"UNFOLD", DrawUnfold},
-    {"SLICE1", DrawSlice},
+    {"SLICE", DrawSlice},
+    {"SLICE1", DrawSlice1},
+    {"SLICE_GRAD", DrawSliceGrad},
+    {"PADDING", DrawPadding},
+    {"PADDING1", DrawPadding},
+    {"TILE", DrawTile},
+    {"DEPTH_TO_SPACE", DrawDepthToSpace},
+    {"DEPTH_TO_SPACE1", DrawDepthToSpace},
+    {"SPACE_TO_DEPTH", DrawSpaceToDepth},
+    {"SPACE_TO_DEPTH1", DrawSpaceToDepth},
     {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
     {"QUANTIZE", DrawQuantization},
     {"DEQUANTIZE", DrawQuantization},

@@ -2,6 +2,7 @@
 
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/copy/tiled_loop.h"
+#include "core/engine/fill/diagonal_band.h"
 #include "core/ops/families.h"
 #include "core/ops/movement/affine_move.h"
 
@@ -9,10 +10,10 @@ namespace dmlop {
 namespace {
 
 void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& output) {
-  if (movement.fill == nullptr) return;
-  const ElementBytes value = movement.fill(op);
+  const auto value = movement.fill != nullptr ? movement.fill(op) : std::nullopt;
+  if (!value) return;
   const Dims& sizes = output.layout.sizes;
-  CopyView({value.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
+  CopyView({value->data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
 }
 
 // A box of a move into a part of its output, whose memory the view shows.
@@ -37,6 +38,30 @@ Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from, co
   return {from, to};
 }
 
+// Writes what covers a part of the output.
+void Cover(const Movement& movement, const OperatorDesc& op, const Dims& begin,
+           const TensorView& part) {
+  if (movement.band == nullptr) return;
+  const size_t rank = begin.size();
+  FillBand(movement.band(op), begin[rank - 2], begin[rank - 1], part);
+}
+
+bool IsCovered(const Movement& movement, const OperatorDesc& op, const Region& output) {
+  if (movement.band == nullptr || output.count() > 1) return false;
+  const size_t rank = output.begin.size();
+  return movement.band(op).Has(output.begin[rank - 2], output.begin[rank - 1]);
+}
+
+void MoveAll(const Movement& movement, const OperatorDesc& op, InputViews inputs,
+             OutputViews outputs) {
+  if (movement.moves == nullptr) return;
+  std::vector<Move> copies;
+  for (const TensorMove& move : movement.moves(op, inputs, outputs)) {
+    copies.push_back({move.from, move.to});
+  }
+  CopyAll(copies);
+}
+
 // Without dimensions of size 1, as AffineMove has them.
 ConstTensorView Squeezed(const ConstTensorView& view) {
   ConstTensorView squeezed{view.data, view.type, {}};
@@ -48,34 +73,9 @@ ConstTensorView Squeezed(const ConstTensorView& view) {
   return squeezed;
 }
 
-}  // namespace
-
-void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  if (movement.run != nullptr) return movement.run(op, inputs, outputs);
-  for (const TensorView& output : outputs) Fill(movement, op, output);
-  if (movement.moves == nullptr) return;
-  std::vector<Move> copies;
-  for (const TensorMove& move : movement.moves(op, inputs, outputs)) {
-    copies.push_back({move.from, move.to});
-  }
-  CopyAll(copies);
-}
-
-std::vector<SourceMap> SourcesOf(const Movement& movement, const OperatorDesc& op) {
-  std::vector<SourceMap> maps;
-  for (AffineMove& move : AffineMoves(movement, op)) {
-    maps.push_back([move = std::move(move)](const Region& output) -> std::optional<Region> {
-      if (move.output != output.tensor) return std::nullopt;
-      const auto box = move.Reaching(output);
-      return box ? std::optional(move.SourceOf(*box)) : std::nullopt;
-    });
-  }
-  return maps;
-}
-
-void RunPart(const Movement& movement, const OperatorDesc& op, InputViews inputs,
-             const Region& part, const TensorView& output) {
-  Fill(movement, op, output);
+// The moves into a part of an output, whose memory the view shows.
+void MovePart(const Movement& movement, const OperatorDesc& op, InputViews inputs,
+              const Region& part, const TensorView& output) {
   if (movement.moves == nullptr) return;
   const IndexViews views(op);
   const std::vector<TensorMove> places = movement.moves(op, views.inputs, views.outputs);
@@ -95,6 +95,36 @@ void RunPart(const Movement& movement, const OperatorDesc& op, InputViews inputs
     }
   }
   CopyAll(copies);
+}
+
+}  // namespace
+
+void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  if (movement.run != nullptr) return movement.run(op, inputs, outputs);
+  for (const TensorView& output : outputs) Fill(movement, op, output);
+  MoveAll(movement, op, inputs, outputs);
+  for (const TensorView& output : outputs) {
+    Cover(movement, op, Dims::Filled(output.layout.rank(), 0), output);
+  }
+}
+
+std::vector<SourceMap> SourcesOf(const Movement& movement, const OperatorDesc& op) {
+  std::vector<SourceMap> maps;
+  for (AffineMove& move : AffineMoves(movement, op)) {
+    maps.push_back([&, move = std::move(move)](const Region& output) -> std::optional<Region> {
+      if (move.output != output.tensor || IsCovered(movement, op, output)) return std::nullopt;
+      const auto box = move.Reaching(output);
+      return box ? std::optional(move.SourceOf(*box)) : std::nullopt;
+    });
+  }
+  return maps;
+}
+
+void RunPart(const Movement& movement, const OperatorDesc& op, InputViews inputs,
+             const Region& part, const TensorView& output) {
+  Fill(movement, op, output);
+  MovePart(movement, op, inputs, part, output);
+  Cover(movement, op, part.begin, output);
 }
 
 }  // namespace dmlop

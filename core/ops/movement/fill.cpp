@@ -1,4 +1,6 @@
 // DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: one value everywhere.
+#include <optional>
+
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
 
@@ -24,7 +26,7 @@ constexpr Rule kRules[] = {
 // Nothing tells the output's sizes but the output itself.
 void Infer(const OperatorDesc&, Inference&) {}
 
-ElementBytes Value(const OperatorDesc& op) {
+std::optional<ElementBytes> Value(const OperatorDesc& op) {
   return op[kValue].bytes;
 }
 

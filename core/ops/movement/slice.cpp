@@ -1,7 +1,9 @@
-// DML_SLICE1_OPERATOR_DESC: a window of a tensor, in steps. A negative stride starts at the last
-// element of the window.
+// A window of a tensor, in steps: DML_SLICE_OPERATOR_DESC in steps forward, and
+// DML_SLICE1_OPERATOR_DESC also back, from the last element of the window on.
+// DML_SLICE_GRAD_OPERATOR_DESC puts what SLICE1 would take back in its place, among zeros.
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
@@ -9,86 +11,209 @@
 namespace dmlop {
 namespace {
 
-constexpr Limits PerDimension(uint32_t min = 0) {
+constexpr Limits PerDimension(std::string_view rule, std::string_view count_rule,
+                              uint32_t min = 0) {
   return {.min = min,
-          .rule = "SLW-1",
+          .rule = rule,
           .min_count = 1,
           .max_count = kMaxRank,
-          .count_rule = "MOV-4",
+          .count_rule = count_rule,
           .per_dimension = true};
 }
-constexpr auto kOffsets = field::Uints("InputWindowOffsets", PerDimension());
-constexpr auto kWindow = field::Uints("InputWindowSizes", PerDimension(1));
-constexpr auto kStrides = field::Ints("InputWindowStrides", PerDimension());
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
-                                    &kOffsets,     &kWindow,       &kStrides};
 
-constexpr SupportRow kRows[] = {
+constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType and DimensionCount"};
+constexpr Rule kPerDimension = {"MOV-4", "each array has an entry for each dimension of the input"};
+
+// --- SLICE ---------------------------------------------------------------------------------------
+
+constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"));
+constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1));
+constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1));
+constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
+                                         &kOffsets,     &kSizes,        &kStrides};
+
+constexpr SupportRow kSliceRows[] = {
+    {Level(1, 0), 4, 5, {types::kFloats | types::kInt32s | types::kInt16s}},
     {Level(2, 1), 4, 5, {types::kUpTo32}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr Rule kRules[] = {
-    {"MOV-1", "input and output agree in DataType and DimensionCount"},
-    {"MOV-4", "each array has an entry for each dimension of the input"},
+constexpr SupportTable kSliceSupport[] = {{kSliceRows}};
+constexpr Rule kSliceRules[] = {
+    {"MOV-1", "input and output agree in DataType"},
+    {"SLC-1",
+     "each array has an entry for each dimension of the input, and Sizes are those of the output"},
+    {"SLC-2", "no element lies outside of the input"},
+    {"SLC-3", "no stride is 0"},
+};
+
+void InferSlice(const OperatorDesc& op, Inference& infer) {
+  const Sizes& input = op.sizes(kInputTensor);
+  for (size_t d = 0; d < input.size(); ++d) {
+    const uint64_t last = op[kOffsets][d] + (op[kSizes][d] - uint64_t{1}) * op[kStrides][d];
+    infer.Require(last < input[d], "SLC-2", At(kOffsets, d),
+                  "the last element is number {}, which does not lie in a size of {}", last,
+                  input[d]);
+  }
+  infer.Output("SLC-1", kOutputTensor, op[kSizes]);
+}
+
+std::vector<TensorMove> Slice(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  ConstTensorView from = inputs[0];
+  for (size_t d = 0; d < from.layout.rank(); ++d) {
+    from = from.Stepped(d, op[kOffsets][d], op[kSizes][d], op[kStrides][d]);
+  }
+  return {{0, from, 0, outputs[0]}};
+}
+
+// --- SLICE1 and SLICE_GRAD -----------------------------------------------------------------------
+
+constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"));
+constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1));
+constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"));
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDimensionCount,
+                                          &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
+constexpr const Field* kGradFields[] = {&kInputGradientTensor, &kOutputGradientTensor,
+                                        &kDimensionCount,      &kWindowOffsets,
+                                        &kWindowSizes,         &kWindowStrides};
+
+constexpr SupportRow kSlice1Rows[] = {
+    {Level(2, 1), 4, 5, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kSlice1Support[] = {{kSlice1Rows}};
+constexpr SupportRow kGradRows[] = {
+    {Level(3, 0), 4, 5, {types::kUpTo32}},
+    {Level(3, 1), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kGradSupport[] = {{kGradRows}};
+
+constexpr Rule kNoZero = {"SLW-2", "no stride is 0"};
+constexpr Rule kSlice1Rules[] = {
+    kAgree,
+    kPerDimension,
     {"SLW-1", "the window has at least one element in each dimension and lies in the input"},
-    {"SLW-2", "no stride is 0"},
+    kNoZero,
     {"SLW-3",
      "the output has at most 1 + (InputWindowSizes - 1) / |InputWindowStrides| elements in each "
      "dimension"},
 };
+constexpr Rule kGradRules[] = {
+    kAgree,
+    kPerDimension,
+    {"SLW-1", "the window has at least one element in each dimension and lies in the output"},
+    kNoZero,
+    {"SLW-3",
+     "the input has at most 1 + (InputWindowSizes - 1) / |InputWindowStrides| elements in each "
+     "dimension"},
+};
 
-// Steps of the window's stride that stay in it, the first element included.
-uint32_t StepsIn(const OperatorDesc& op, size_t d) {
-  const int64_t stride = std::abs(int64_t{op[kStrides][d]});
-  return static_cast<uint32_t>((op[kWindow][d] - 1) / stride + 1);
+// The sizes that a window in a tensor of `sizes` has at most, in steps of its strides.
+std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {
+  Sizes most;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const uint32_t offset = op[kWindowOffsets][d];
+    const uint32_t window = op[kWindowSizes][d];
+    const int64_t stride = op[kWindowStrides][d];
+    infer.Require(uint64_t{offset} + window <= sizes[d], "SLW-1", At(kWindowSizes, d),
+                  "{} elements from {} on do not lie in a size of {}", window, offset, sizes[d]);
+    if (infer.Require(stride != 0, "SLW-2", At(kWindowStrides, d), "0 is not allowed")) {
+      most.push_back(static_cast<uint32_t>((window - 1) / std::abs(stride) + 1));
+    }
+  }
+  if (most.size() != sizes.size()) return std::nullopt;
+  return most;
 }
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  const Sizes& input = op.sizes(kInputTensor);
-  Sizes most = input;
-  bool strides_are_sound = true;
-  for (size_t d = 0; d < input.size(); ++d) {
-    const uint32_t offset = op[kOffsets][d];
-    const uint32_t window = op[kWindow][d];
-    infer.Require(uint64_t{offset} + window <= input[d], "SLW-1", At(kWindow, d),
-                  "{} elements from {} on do not lie in a size of {}", window, offset, input[d]);
-    strides_are_sound &=
-        infer.Require(op[kStrides][d] != 0, "SLW-2", At(kStrides, d), "0 is not allowed");
-    if (strides_are_sound) most[d] = StepsIn(op, d);
+// The tensor takes some steps of the window, from its beginning on.
+void RequireSteps(const OperatorDesc& op, const TensorAt& tensor, const Sizes& most,
+                  Inference& infer) {
+  for (size_t d = 0; d < most.size(); ++d) {
+    infer.Require(tensor.sizes()[d] <= most[d], "SLW-3", SizeAt(tensor, d),
+                  "{} elements; the window has at most {} steps of {}", tensor.sizes()[d], most[d],
+                  op[kWindowStrides][d]);
   }
-  if (!strides_are_sound) return;
-  if (!op[kOutputTensor].sizes) return infer.Output("SLW-3", kOutputTensor, most);
+}
+
+void InferSlice1(const OperatorDesc& op, Inference& infer) {
+  const auto most = MostSteps(op, op.sizes(kInputTensor), infer);
+  if (!most) return;
+  if (!op[kOutputTensor].sizes) return infer.Output("SLW-3", kOutputTensor, *most);
   const TensorAt output = infer.tensor(kOutputTensor);
   if (!infer.RequireSameRank("MOV-1", output, infer.tensor(kInputTensor))) return;
-  for (size_t d = 0; d < most.size(); ++d) {
-    infer.Require(output.sizes()[d] <= most[d], "SLW-3", SizeAt(output, d),
-                  "{} elements; the window has at most {} steps of {}", output.sizes()[d], most[d],
-                  op[kStrides][d]);
-  }
+  RequireSteps(op, output, *most, infer);
 }
 
-std::vector<TensorMove> Window(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  ConstTensorView window = inputs[0];
-  for (size_t d = 0; d < window.layout.rank(); ++d) {
-    const int64_t stride = op[kStrides][d];
-    const int64_t last = int64_t{op[kWindow][d]} - 1;
-    const int64_t begin = op[kOffsets][d] + (stride < 0 ? last : 0);
-    window = window.Stepped(d, begin, outputs[0].layout.sizes[d], stride);
+// What the gradient was a window of is not implied by it.
+void InferGrad(const OperatorDesc& op, Inference& infer) {
+  if (!op[kOutputGradientTensor].sizes) return;
+  const TensorAt input = infer.tensor(kInputGradientTensor);
+  const TensorAt output = infer.tensor(kOutputGradientTensor);
+  if (!infer.RequireSameRank("MOV-1", output, input)) return;
+  if (const auto most = MostSteps(op, output.sizes(), infer)) RequireSteps(op, input, *most, infer);
+}
+
+// Where the window's first element is, in the order of its steps.
+int64_t BeginOf(const OperatorDesc& op, size_t d) {
+  const int64_t last = int64_t{op[kWindowSizes][d]} - 1;
+  return op[kWindowOffsets][d] + (op[kWindowStrides][d] < 0 ? last : 0);
+}
+
+std::vector<TensorMove> Slice1(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  ConstTensorView from = inputs[0];
+  for (size_t d = 0; d < from.layout.rank(); ++d) {
+    from = from.Stepped(d, BeginOf(op, d), outputs[0].layout.sizes[d], op[kWindowStrides][d]);
   }
-  return {{0, window, 0, outputs[0]}};
+  return {{0, from, 0, outputs[0]}};
+}
+
+// Where the steps go back the input is read from its end on, so that outputs are written forward.
+std::vector<TensorMove> Grad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  ConstTensorView from = inputs[0];
+  TensorView to = outputs[0];
+  for (size_t d = 0; d < from.layout.rank(); ++d) {
+    const int64_t size = from.layout.sizes[d];
+    const int64_t stride = op[kWindowStrides][d];
+    const int64_t lowest = BeginOf(op, d) + std::min<int64_t>(0, stride * (size - 1));
+    if (stride < 0) from = from.Stepped(d, size - 1, size, -1);
+    to = to.Stepped(d, lowest, size, std::abs(stride));
+  }
+  return {{0, from, 0, to}};
+}
+
+std::optional<ElementBytes> Zero(const OperatorDesc&) {
+  return ElementBytes{};
 }
 
 constexpr OperatorInfo kOperators[] = {
+    {.name = "SLICE",
+     .summary = "a window of a tensor, in steps forward",
+     .fields = kSliceFields,
+     .support = kSliceSupport,
+     .type_rule = "MOV-1",
+     .rules = kSliceRules,
+     .infer = InferSlice,
+     .family = Movement{Slice}},
     {.name = "SLICE1",
      .summary = "a window of a tensor, in steps",
-     .fields = kFields,
-     .support = kSupport,
+     .fields = kSlice1Fields,
+     .support = kSlice1Support,
      .type_rule = "MOV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Movement{Window}},
+     .rules = kSlice1Rules,
+     .infer = InferSlice1,
+     .family = Movement{Slice1}},
+    {.name = "SLICE_GRAD",
+     .summary = "puts the elements of a window of SLICE1 back, among zeros",
+     .fields = kGradFields,
+     .support = kGradSupport,
+     .type_rule = "MOV-1",
+     .rules = kGradRules,
+     .infer = InferGrad,
+     .family = Movement{.moves = Grad, .fill = Zero}},
 };
 
 }  // namespace

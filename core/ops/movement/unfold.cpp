@@ -7,6 +7,7 @@
 //   Output[n, c * prod(W) + lin(t), lin(b)] = Input[n, c, p], or 0 where p lies in the padding;
 //   p[d] = b[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
 #include <algorithm>
+#include <optional>
 
 #include "core/base/checked_math.h"
 #include "core/engine/window/unfold_geometry.h"
@@ -116,8 +117,8 @@ std::vector<TensorMove> Taps(const OperatorDesc& op, InputViews inputs, OutputVi
   return moves;
 }
 
-ElementBytes Zero(const OperatorDesc&) {
-  return {};
+std::optional<ElementBytes> Zero(const OperatorDesc&) {
+  return ElementBytes{};
 }
 
 void Unfold(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {

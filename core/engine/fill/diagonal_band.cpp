@@ -1,0 +1,52 @@
+#include "core/engine/fill/diagonal_band.h"
+
+#include <algorithm>
+
+#include "core/base/machine.h"
+#include "core/base/parallel.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Elements with columns in [begin, end) of a row.
+template <typename T>
+void FillRow(T* row, int64_t begin, int64_t end, int64_t stride, T value) {
+  if (begin >= end) return;
+  if (stride == 1) {
+    std::fill(row + begin, row + end, value);
+    return;
+  }
+  for (int64_t column = begin; column < end; ++column) row[column * stride] = value;
+}
+
+}  // namespace
+
+void FillBand(const DiagonalBand& band, int64_t row, int64_t column, const TensorView& part) {
+  const size_t rank = part.layout.rank();
+  const int64_t columns = part.layout.sizes[rank - 1];
+  const int64_t stride = part.layout.strides[rank - 1];
+  Layout rows = part.layout;
+  rows.sizes.pop_back();
+  rows.strides.pop_back();
+  const int64_t row_bytes = columns * static_cast<int64_t>(ByteWidth(part.type));
+  const auto fill_rows = [&]<typename T>(int64_t first, int64_t last) {
+    const T value = ElementOf<T>(band.value);
+    for (int64_t r = first; r < last; ++r) {
+      const Dims index = IndexOf(rows.sizes, r);
+      T* const elements = part.elements<T>() + OffsetOf(rows, index);
+      const int64_t shift = row + index.back() - column;  // from diagonals to columns
+      const int64_t begin = std::clamp<int64_t>(band.begin + shift, 0, columns);
+      const int64_t end = std::clamp<int64_t>(band.end + shift, 0, columns);
+      FillRow(elements, band.is_outside ? 0 : begin, band.is_outside ? begin : end, stride, value);
+      if (band.is_outside) FillRow(elements, end, columns, stride, value);
+    }
+  };
+  VisitElementWidth(part.type, [&]<typename T>() {
+    ParallelFor(
+        rows.element_count(), kParallelBytes / row_bytes + 1, rows.element_count() * row_bytes,
+        [&](int64_t first, int64_t last) { fill_rows.template operator()<T>(first, last); });
+  });
+}
+
+}  // namespace dmlop

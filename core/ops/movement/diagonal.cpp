@@ -1,0 +1,109 @@
+// DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal, and zeros.
+// DML_DIAGONAL_MATRIX1_OPERATOR_DESC: a value along some diagonals, or along all others, of zeros
+// or of a tensor's elements.
+#include <algorithm>
+#include <optional>
+
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+#include "core/tensor/convert_element.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kOffset = field::Int("Offset");
+constexpr auto kFloatValue = field::Float("Value");
+constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
+
+constexpr auto kOptionalInput = field::Optional(kInputTensor);
+constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kTypedValue = field::ScalarOf("Value");
+constexpr auto kBegin = field::Int("DiagonalFillBegin");
+constexpr auto kEnd = field::Int("DiagonalFillEnd");
+constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
+                                           &kTypedValue,    &kBegin,        &kEnd};
+
+constexpr SupportRow kMatrixRows[] = {
+    {Level(2, 0), 4, 4, {types::kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(4, 0), 2, 4, {types::kUpTo32}},
+    {Level(5, 1), 2, 4, {types::kAll}},
+};
+constexpr SupportTable kMatrixSupport[] = {{kMatrixRows}};
+constexpr SupportRow kMatrix1Rows[] = {{Level(5, 1), 2, 4, {types::kAll}}};
+constexpr SupportTable kMatrix1Support[] = {{kMatrix1Rows}};
+
+constexpr Rule kMatrixRules[] = {{"DIA-1", "the output is at least a matrix"}};
+constexpr Rule kMatrix1Rules[] = {
+    {"MOV-1", "input and output agree in DataType"},
+    {"DIA-1", "the output is at least a matrix"},
+    {"DIA-3", "the input has the output's sizes"},
+    {"ELW-4", "ValueDataType is the tensors' DataType"},
+    {"UNI-1", "Value is a number of that type"},
+    {"UNI-2", "a member of the union goes with that type"},
+};
+
+void RequireMatrix(const OperatorDesc& op, Inference& infer) {
+  if (!op[kOutputTensor].sizes) return;
+  const TensorAt output = infer.tensor(kOutputTensor);
+  infer.Require(output.sizes().size() != 1, "DIA-1", SizesOf(output),
+                "Sizes are {}; expected at least 2 dimensions", ToString(output.sizes()));
+}
+
+std::optional<ElementBytes> Zero(const OperatorDesc&) {
+  return ElementBytes{};
+}
+
+DiagonalBand OneDiagonal(const OperatorDesc& op) {
+  const int64_t offset = op[kOffset];
+  return {offset, offset + 1, false, ConvertElement(op[kFloatValue], *op[kOutputTensor].data_type)};
+}
+
+// --- DIAGONAL_MATRIX1 ----------------------------------------------------------------------------
+
+void Infer1(const OperatorDesc& op, Inference& infer) {
+  if (op.Has(kOptionalInput)) infer.Output("DIA-3", kOutputTensor, op.sizes(kOptionalInput));
+  RequireMatrix(op, infer);
+}
+
+std::optional<ElementBytes> ZeroWithoutInput(const OperatorDesc& op) {
+  return op.Has(kOptionalInput) ? std::nullopt : Zero(op);
+}
+
+std::vector<TensorMove> Copy(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  if (inputs.empty()) return {};
+  return {{0, inputs[0], 0, outputs[0]}};
+}
+
+// Where the end comes first, all diagonals but those from it to before the beginning.
+DiagonalBand SomeDiagonals(const OperatorDesc& op) {
+  const auto [begin, end] = std::minmax(op[kBegin], op[kEnd]);
+  return {begin, end, op[kBegin] > op[kEnd], op[kTypedValue].bytes};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "DIAGONAL_MATRIX",
+     .summary = "a value along one diagonal of zeros",
+     .fields = kMatrixFields,
+     .support = kMatrixSupport,
+     .type_rule = "DIA-1",
+     .rules = kMatrixRules,
+     .infer = RequireMatrix,
+     .family = Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}},
+    {.name = "DIAGONAL_MATRIX1",
+     .summary = "a value along some diagonals, or along all others",
+     .fields = kMatrix1Fields,
+     .support = kMatrix1Support,
+     .type_rule = "MOV-1",
+     .rules = kMatrix1Rules,
+     .infer = Infer1,
+     .family = Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> DiagonalOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,219 @@
+// DML_PADDING_OPERATOR_DESC and DML_PADDING1_OPERATOR_DESC put elements before and after each
+// dimension: one value, or the input's own, folded or repeated as often as the padding asks for.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+#include "core/tensor/convert_element.h"
+
+namespace dmlop {
+namespace {
+
+enum Mode : uint32_t { kConstant, kEdge, kReflection, kSymmetric, kWrap };
+constexpr std::string_view kModeNames[] = {"CONSTANT", "EDGE", "REFLECTION", "SYMMETRIC", "WRAP"};
+constexpr FeatureLevel kModeLevels[] = {Level(1, 0), Level(1, 0), Level(1, 0), Level(3, 0),
+                                        Level(6, 4)};
+
+constexpr Limits kPerDimension = {
+    .min_count = 1, .max_count = kMaxRank, .count_rule = "MOV-4", .per_dimension = true};
+constexpr auto kPaddingMode =
+    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels});
+constexpr auto kFloatValue = field::Float("PaddingValue");
+constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType");
+constexpr auto kTypedValue = field::ScalarOf("PaddingValue");
+constexpr auto kStartPadding = field::Uints("StartPadding", kPerDimension);
+constexpr auto kEndPadding = field::Uints("EndPadding", kPerDimension);
+constexpr const Field* kPaddingFields[] = {&kInputTensor, &kOutputTensor,   &kPaddingMode,
+                                           &kFloatValue,  &kDimensionCount, &kStartPadding,
+                                           &kEndPadding};
+constexpr const Field* kPadding1Fields[] = {&kInputTensor,   &kOutputTensor, &kPaddingMode,
+                                            &kValueDataType, &kTypedValue,   &kDimensionCount,
+                                            &kStartPadding,  &kEndPadding};
+
+constexpr SupportRow kPaddingRows[] = {
+    {Level(1, 0), 4, 5, {types::kFloats}},
+    {Level(2, 1), 4, 5, {types::kUpTo32}},
+    {Level(3, 1), 1, 8, {types::kUpTo32}},
+    {Level(5, 0), 1, 8, {types::kAll}},
+};
+constexpr SupportTable kPaddingSupport[] = {{kPaddingRows}};
+constexpr SupportRow kPadding1Rows[] = {{Level(5, 0), 1, 8, {types::kAll}}};
+constexpr SupportTable kPadding1Support[] = {{kPadding1Rows}};
+
+constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
+constexpr Rule kCounts = {"MOV-4", "StartPadding and EndPadding have an entry for each dimension"};
+constexpr Rule kSizes = {"PDG-1", "the output's sizes are the input's with both paddings"};
+constexpr Rule kPaddingRules[] = {kAgree, kCounts, kSizes};
+constexpr Rule kPadding1Rules[] = {
+    kAgree,
+    kCounts,
+    kSizes,
+    {"ELW-4", "PaddingValueDataType is the tensors' DataType"},
+    {"UNI-1", "PaddingValue is a number of that type"},
+    {"UNI-2", "a member of the union goes with that type"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  std::vector<uint64_t> sizes;
+  for (size_t d = 0; d < op[kStartPadding].size(); ++d) {
+    sizes.push_back(uint64_t{op.sizes(kInputTensor)[d]} + op[kStartPadding][d] +
+                    op[kEndPadding][d]);
+  }
+  infer.Output("PDG-1", kOutputTensor, sizes);
+}
+
+// --- what is where along one axis ----------------------------------------------------------------
+
+// Elements of the output, one after another, and the same again every `period` elements.
+struct Segment {
+  int64_t begin, size;
+  int64_t from, step;  // where the first is in the input, and how far the next is from it
+  int64_t repeats = 1;
+  int64_t period = 0;
+
+  // The elements from number `first` to before `last`.
+  Segment Part(int64_t first, int64_t last) const {
+    return {begin + first, last - first, from + first * step, step};
+  }
+};
+
+int64_t FloorDiv(int64_t a, int64_t b) {
+  return (a >= 0 ? a : a - b + 1) / b;
+}
+
+// The segments along an axis of the output, which has `size` elements.
+class Axis {
+ public:
+  Axis(Mode mode, int64_t input_size, int64_t start, int64_t size) : size_(size) {
+    const int64_t n = input_size;
+    if (mode == kReflection && n == 1) mode = kEdge;
+    switch (mode) {
+      case kConstant:
+        Add({start, n, 0, 1});
+        break;
+      case kEdge:
+        Add({0, start, 0, 0});
+        Add({start, n, 0, 1});
+        Add({start + n, size - start - n, n - 1, 0});
+        break;
+      case kReflection:
+        AddPeriodic({start, n, 0, 1}, 2 * n - 2);
+        AddPeriodic({start + n, n - 2, n - 2, -1}, 2 * n - 2);
+        break;
+      case kSymmetric:
+        AddPeriodic({start, n, 0, 1}, 2 * n);
+        AddPeriodic({start + n, n, n - 1, -1}, 2 * n);
+        break;
+      case kWrap:
+        AddPeriodic({start, n, 0, 1}, n);
+        break;
+    }
+  }
+
+  const std::vector<Segment>& segments() const { return segments_; }
+
+ private:
+  void Add(const Segment& segment) {
+    if (segment.size > 0) segments_.push_back(segment);
+  }
+
+  // The segment every `period` elements, before and after it, as far as the axis goes: only the
+  // first and the last may be cut.
+  void AddPeriodic(Segment one, int64_t period) {
+    int64_t count = FloorDiv(size_ - 1 - one.begin, period) + 1;  // that do not begin behind it
+    const int64_t before = FloorDiv(one.begin + one.size - 1, period);
+    one.begin -= before * period;
+    count += before;
+    if (count > 0 && one.begin < 0) {
+      Add(one.Part(-one.begin, std::min(one.size, size_ - one.begin)));
+      one.begin += period;
+      --count;
+    }
+    const int64_t last = one.begin + (count - 1) * period;
+    if (count > 0 && last + one.size > size_) {
+      Segment cut = one;
+      cut.begin = last;
+      Add(cut.Part(0, size_ - last));
+      --count;
+    }
+    one.repeats = count;
+    one.period = period;
+    if (count > 0) Add(one);
+  }
+
+  int64_t size_;
+  std::vector<Segment> segments_;
+};
+
+// --- all axes ------------------------------------------------------------------------------------
+
+void Narrow(const Segment& segment, size_t axis, const ConstTensorView& input,
+            const TensorView& output, TensorMove& move) {
+  const int64_t from_stride = input.layout.strides[axis];
+  const int64_t to_stride = output.layout.strides[axis];
+  const int64_t width = static_cast<int64_t>(ByteWidth(input.type));
+  move.from.data += segment.from * from_stride * width;
+  move.to.data += segment.begin * to_stride * width;
+  move.PushDim(segment.repeats, 0, segment.period * to_stride);
+  move.PushDim(segment.size, segment.step * from_stride, to_stride);
+}
+
+// Each segment of an axis with each of the others: at most four of an axis, mostly one or three.
+std::vector<TensorMove> Pad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  TensorMove whole{0, inputs[0], 0, outputs[0]};
+  whole.from.layout = {};
+  whole.to.layout = {};
+  std::vector<TensorMove> moves = {whole};
+  for (size_t d = 0; d < op[kStartPadding].size(); ++d) {
+    const Axis axis(static_cast<Mode>(op[kPaddingMode]), inputs[0].layout.sizes[d],
+                    op[kStartPadding][d], outputs[0].layout.sizes[d]);
+    std::vector<TensorMove> narrowed;
+    for (const TensorMove& move : moves) {
+      for (const Segment& segment : axis.segments()) {
+        narrowed.push_back(move);
+        Narrow(segment, d, inputs[0], outputs[0], narrowed.back());
+      }
+    }
+    moves = std::move(narrowed);
+  }
+  return moves;
+}
+
+std::optional<ElementBytes> FloatValue(const OperatorDesc& op) {
+  if (op[kPaddingMode] != kConstant) return std::nullopt;
+  return ConvertElement(op[kFloatValue], *op[kInputTensor].data_type);
+}
+
+std::optional<ElementBytes> TypedValue(const OperatorDesc& op) {
+  if (op[kPaddingMode] != kConstant) return std::nullopt;
+  return op[kTypedValue].bytes;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "PADDING",
+     .summary = "puts a value or the input's elements around a tensor",
+     .fields = kPaddingFields,
+     .support = kPaddingSupport,
+     .type_rule = "MOV-1",
+     .rules = kPaddingRules,
+     .infer = Infer,
+     .family = Movement{.moves = Pad, .fill = FloatValue}},
+    {.name = "PADDING1",
+     .summary = "PADDING with a value of the tensors' type",
+     .fields = kPadding1Fields,
+     .support = kPadding1Support,
+     .type_rule = "MOV-1",
+     .rules = kPadding1Rules,
+     .infer = Infer,
+     .family = Movement{.moves = Pad, .fill = TypedValue}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> PaddingOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

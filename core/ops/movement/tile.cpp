@@ -1,0 +1,69 @@
+// DML_TILE_OPERATOR_DESC: the input again and again, Repeats times along each dimension.
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kRepeatsCount = field::Count("RepeatsCount");
+constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
+                                                   .rule = "TIL-1",
+                                                   .min_count = 1,
+                                                   .max_count = kMaxRank,
+                                                   .count_rule = "TIL-1",
+                                                   .per_dimension = true});
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
+
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 1), 1, 8, {types::kUpTo32}},
+    {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"MOV-1", "input and output agree in DataType"},
+    {"TIL-1",
+     "Repeats has an entry for each dimension of the input, which is not 0; the output's sizes are "
+     "the input's times those"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  std::vector<uint64_t> sizes;
+  for (size_t d = 0; d < op[kRepeats].size(); ++d) {
+    sizes.push_back(uint64_t{op.sizes(kInputTensor)[d]} * op[kRepeats][d]);
+  }
+  infer.Output("TIL-1", kOutputTensor, sizes);
+}
+
+std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  TensorMove move{0, inputs[0], 0, outputs[0]};
+  move.from.layout = {};
+  move.to.layout = {};
+  for (size_t d = 0; d < op[kRepeats].size(); ++d) {
+    const int64_t size = inputs[0].layout.sizes[d];
+    const int64_t stride = outputs[0].layout.strides[d];
+    move.PushDim(op[kRepeats][d], 0, size * stride);
+    move.PushDim(size, inputs[0].layout.strides[d], stride);
+  }
+  return {move};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "TILE",
+     .summary = "repeats a tensor along its dimensions",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "MOV-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Movement{Tile}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> TileOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
