@@ -48,6 +48,7 @@ class OperatorRun {
     CreateOutputs();
     times_.load_seconds = SecondsSince(start);
 
+    WarnOfValues();
     Compute();
     const bool as_expected = CompareWithExpected();
     std::optional<ResultFile> report;
@@ -170,6 +171,12 @@ class OperatorRun {
                           path.empty() ? OutputTensor::ToNoFile(*slot.desc, composed)
                                        : OutputTensor::ToFile(path, *slot.desc, composed)});
     }
+  }
+
+  void WarnOfValues() const {
+    Diagnostics warnings;
+    document_->WarnOfValues(case_->InputViews(), warnings);
+    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
   }
 
   void Compute() {

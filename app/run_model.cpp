@@ -9,6 +9,7 @@
 #include "app/model_inputs.h"
 #include "app/output.h"
 #include "app/run_report.h"
+#include "app/text/diagnostic_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
@@ -128,6 +129,9 @@ class ModelExecution {
   }
 
   void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
+    Diagnostics warnings;
+    run.WarnOfValues(number, warnings);
+    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
     const Clock::time_point start = Clock::now();
     run.Dispatch(number);
     const double seconds = SecondsSince(start);

@@ -126,6 +126,18 @@ void Operator::Run(const std::vector<std::span<const std::byte>>& inputs,
              ViewsOf<TensorView>(state_->outputs, state_->output_types, outputs));
 }
 
+std::vector<std::string> Operator::WarningsOf(
+    const std::vector<std::span<const std::byte>>& inputs) const {
+  Diagnostics diagnostics;
+  WarnOfValues(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
+               diagnostics);
+  std::vector<std::string> lines;
+  for (const Diagnostic& warning : diagnostics.list()) {
+    lines.push_back(fmt::format("{}: {} [{}]", warning.pointer, warning.message, warning.code));
+  }
+  return lines;
+}
+
 void SetMaximumThreads(int count) {
   if (count < 1) throw std::invalid_argument(fmt::format("{} threads", count));
   SetThreadCount(count);

@@ -65,6 +65,13 @@ class DMLOP_API Operator {
   void Run(const std::vector<std::span<const std::byte>>& inputs,
            const std::vector<std::span<std::byte>>& outputs) const;
 
+  // What is most likely wrong with the values of the inputs, a line each, although Run takes them:
+  // an index that is out of range, of a tensor of indices. Mostly nothing, and then this costs no
+  // more than to read such tensors. Throws as Run does.
+  //
+  //   IndicesTensor: 2 of 8 indices are out of range and clamped; the first is 9 at [0, 3] [IDX-5]
+  std::vector<std::string> WarningsOf(const std::vector<std::span<const std::byte>>& inputs) const;
+
  private:
   struct State;
   std::unique_ptr<const State> state_;

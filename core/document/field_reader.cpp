@@ -223,7 +223,7 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
   }
   const auto index = values.Enum(*type, kOperatorPrefix, OperatorNames(), "JSON-3",
                                  "'dmlop ops' lists the operators");
-  return index ? Operators()[*index] : nullptr;
+  return index ? FindOperator(OperatorNames()[*index]) : nullptr;
 }
 
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, bool tensors) {

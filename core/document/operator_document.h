@@ -53,6 +53,11 @@ class OperatorDocument {
   // not be read are not repeated.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
+  // What a valid operator has to say of the values that it is to run on.
+  void WarnOfValues(std::span<const ConstTensorView> inputs, Diagnostics& diagnostics) const {
+    object_.WarnOfValues(inputs, diagnostics);
+  }
+
   // The elements of a tensor with a valid desc that stand in the document itself, after Check found
   // them fit. Different values in one place are reported.
   LoadedTensor InlineTensor(const TensorDesc& desc, JsonCursor values,

@@ -90,6 +90,16 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   diagnostics.Omit(found.omitted());
 }
 
+void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,
+                                  Diagnostics& diagnostics) const {
+  Diagnostics found;
+  dmlop::WarnOfValues(*op_, inputs, found);
+  for (Diagnostic& warning : found.list()) {
+    Locate(warning);
+    diagnostics.Append(std::move(warning));
+  }
+}
+
 // Where values cannot be read, what is wrong with one value in their place and with quite another
 // is the fault of the rest.
 Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {

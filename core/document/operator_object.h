@@ -29,6 +29,9 @@ class OperatorObject {
   // Completes and validates the operator.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
+  // What a valid operator has to say of the values that it is to run on.
+  void WarnOfValues(std::span<const ConstTensorView> inputs, Diagnostics& diagnostics) const;
+
  private:
   Diagnostics Judge(FeatureLevel level, bool may_be_unreadable);
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;

@@ -38,7 +38,7 @@ void RunInto(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                                       [](const OutputTensor* o) { return IsPacked(o->layout()); });
   const bool any_large = std::any_of(outputs.begin(), outputs.end(),
                                      [](const OutputTensor* o) { return !o->is_in_memory(); });
-  if (all_packed && any_large) return RunInPieces(desc, inputs, outputs);
+  if (all_packed && any_large && HasCheapParts(desc)) return RunInPieces(desc, inputs, outputs);
   std::vector<TensorView> views;
   for (OutputTensor* output : outputs) views.push_back(output->view());
   Run(desc, inputs, views);

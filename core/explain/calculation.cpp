@@ -121,6 +121,11 @@ Calculation ExplainReduce(ReduceFunction function, const Group& group, const Ele
 }
 
 // How the value came about; none where bits are only moved.
+std::optional<Calculation> Explain(const Indexed&, const OperatorDesc&, InputViews, const Element&,
+                                   const std::vector<Region>&, const ElementBytes&) {
+  return std::nullopt;
+}
+
 std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputViews, const Element&,
                                    const std::vector<Region>&, const ElementBytes&) {
   return std::nullopt;

@@ -78,6 +78,12 @@ ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
   return tensors;
 }
 
+void ModelRun::WarnOfValues(size_t command, Diagnostics& diagnostics) {
+  const size_t dispatchable =
+      std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
+  model_.dispatchables()[dispatchable].object.WarnOfValues(TensorsOf(command).inputs, diagnostics);
+}
+
 void ModelRun::Dispatch(size_t command) {
   const size_t dispatchable =
       std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;

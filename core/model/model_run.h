@@ -24,6 +24,9 @@ class ModelRun {
   };
   Tensors TensorsOf(size_t command);
 
+  // What the operator of the dispatch has to say of the values that it is to run on.
+  void WarnOfValues(size_t command, Diagnostics& diagnostics);
+
   void Dispatch(size_t command);
 
   // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element, piece by piece.

@@ -17,6 +17,11 @@ std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op);
 void RunPart(const ElementWise&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
+void Run(const Indexed&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Indexed&, const OperatorDesc& op);
+void RunPart(const Indexed&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
 void Run(const Movement&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const Movement&, const OperatorDesc& op);
 void RunPart(const Movement&, const OperatorDesc& op, InputViews inputs, const Region& part,

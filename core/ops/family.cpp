@@ -38,4 +38,14 @@ void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
   Activate(op, output);
 }
 
+bool HasCheapParts(const OperatorDesc& op) {
+  const auto* indexed = std::get_if<Indexed>(&op.info().family);
+  return indexed == nullptr || indexed->whole == nullptr;
+}
+
+void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  const auto* indexed = std::get_if<Indexed>(&op.info().family);
+  if (indexed != nullptr && indexed->warn != nullptr) indexed->warn(op, inputs, diagnostics);
+}
+
 }  // namespace dmlop

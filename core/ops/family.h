@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/diagnostic.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/fill/diagonal_band.h"
 #include "core/exact/reduce_function.h"
@@ -20,6 +21,12 @@
 namespace dmlop {
 
 class OperatorDesc;
+struct Region;
+
+// For each way that leads from an input to an output, the part of the input that a part of the
+// output is computed from; for one element exactly, for several perhaps more. Empty where there is
+// none. The descriptor must outlive the maps.
+using SourceMap = std::function<std::optional<Region>(const Region& output)>;
 
 // The tensors of an operator by role, in the order of its slots.
 using InputViews = std::span<const ConstTensorView>;
@@ -84,7 +91,21 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-using Family = std::variant<ElementWise, Movement, Reduction>;
+// --- elements go where the values of others say, or depend on their order ------------------------
+
+struct Indexed {
+  // All that it needs of sizes and strides is in the views.
+  void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+  // Elements that are read only where values say so count as sources. One map at most for an input.
+  std::vector<SourceMap> (*sources)(const OperatorDesc& op);
+  // Dimensions of the outputs, which have equal sizes in the others, along which no part is
+  // computed by itself. Null: there are none.
+  std::vector<uint32_t> (*whole)(const OperatorDesc& op) = nullptr;
+  // Warns of values of the inputs. Null: of none.
+  void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
+};
+
+using Family = std::variant<ElementWise, Indexed, Movement, Reduction>;
 
 // --- what each family answers --------------------------------------------------------------------
 
@@ -103,14 +124,17 @@ struct Region {
 // for an operator that runs in place.
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// For each way that leads from an input to an output, the part of the input that a part of the
-// output is computed from; for one element exactly, for several perhaps more. Empty where there is
-// none. The descriptor must outlive the maps.
-using SourceMap = std::function<std::optional<Region>(const Region& output)>;
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 
 // Computes a part of an output into a view of that part's sizes.
 void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
+
+// Whether parts that are computed by themselves take together no more work than all at once.
+bool HasCheapParts(const OperatorDesc& op);
+
+// Warns of values of the inputs that are most likely wrong, such as an index that is out of range
+// (IDX-5). Pointers are relative to the descriptor. A run itself says nothing of them.
+void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 
 }  // namespace dmlop

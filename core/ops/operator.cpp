@@ -71,9 +71,12 @@ std::optional<size_t> LengthOf(const FieldValue& value) {
 
 const OperatorInfo* FindOperator(std::string_view name) {
   if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
-  const auto names = OperatorNames();
-  const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? nullptr : Operators()[static_cast<size_t>(found - names.begin())];
+  const auto operators = Operators();
+  const auto found =
+      std::find_if(operators.begin(), operators.end(), [&](const OperatorInfo* info) {
+        return info->name == name || (!info->alias.empty() && info->alias == name);
+      });
+  return found == operators.end() ? nullptr : *found;
 }
 
 OperatorDesc::OperatorDesc(const OperatorInfo& info) : info_(&info), values_(info.fields.size()) {

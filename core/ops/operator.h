@@ -36,12 +36,13 @@ struct OperatorInfo {
   // Units in the last place of the output type that the WebNN conformance suite grants every
   // backend for float results (RED-26, ID-8). Null: elements must be equal.
   uint64_t (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
+  std::string_view alias = {};  // another name of the same type, which is read and never written
 };
 
 std::span<const OperatorInfo* const> Operators();
-std::span<const std::string_view> OperatorNames();  // in the same order
+std::span<const std::string_view> OperatorNames();  // in the same order, then aliases
 
-// By a name with or without its prefix; null where there is none.
+// By a name or an alias, with or without its prefix; null where there is none.
 const OperatorInfo* FindOperator(std::string_view name);
 
 // Asking for a field that the operator does not have is a bug.

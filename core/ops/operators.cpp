@@ -14,7 +14,8 @@ constexpr RowsFunction kRows[] = {
     ClipOperators,     SelectCastOperators,     ActivationOperators,
     QuantizeOperators, AffineOperators,         SmoothActivationOperators,
     TileOperators,     PaddingOperators,        DepthSpaceOperators,
-    DiagonalOperators};
+    DiagonalOperators, GatherNdOperators,       GatherOperators,
+    ScatterOperators,  SequenceOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;
@@ -26,6 +27,9 @@ struct Table {
         operators.push_back(&row);
         names.push_back(row.name);
       }
+    }
+    for (const OperatorInfo* row : operators) {
+      if (!row->alias.empty()) names.push_back(row->alias);
     }
   }
 };

@@ -239,7 +239,7 @@ Json FusedActivation(const SchemaDialect& dialect, const OperatorInfo& info) {
 }
 
 // An object whose type is one of the names, under either key, with what each of them means.
-Json ByType(const SchemaDialect& dialect, const std::vector<std::string_view>& names,
+Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> names,
             const std::function<Json(std::string_view name)>& meaning) {
   const auto under = [&](const char* key, const char* other_key) -> Json {
     Json choices = Json::array();
@@ -261,18 +261,17 @@ Json ByType(const SchemaDialect& dialect, const std::vector<std::string_view>& n
 
 void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
   DefineTensors(dialect, definitions);
-  std::vector<std::string_view> names;
   std::vector<std::string_view> fusable_names;
   for (const OperatorInfo* info : Operators()) {
     DefineOperator(dialect, *info, definitions);
-    names.push_back(info->name);
     if (info->fusable) fusable_names.push_back(info->name);
   }
   definitions[dialect.Definition(kFusedActivationName)] =
       ByType(dialect, fusable_names,
              [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
-  definitions[dialect.Definition("operator")] =
-      ByType(dialect, names, [&](std::string_view name) { return Ref(dialect.Definition(name)); });
+  definitions[dialect.Definition("operator")] = ByType(
+      dialect, OperatorNames(),
+      [&](std::string_view name) { return Ref(dialect.Definition(FindOperator(name)->name)); });
 }
 
 }  // namespace dmlop

@@ -44,6 +44,16 @@ class DocumentsTest(ProgramTest):
                 document = SUM.rstrip()[:-1] + ', "bindings": {"InputTensor": "' + written + '.npy"}}'
                 self.assertEqual(self.text_of("run", document), COLUMN_SUMS_TEXT)
 
+    def test_an_operator_may_have_another_name(self):
+        document = {"type": "DML_OPERATOR_SCATTER_ELEMENTS", "Axis": 0,
+                    "InputTensor": {"DataType": "FLOAT32", "Sizes": [3]},
+                    "IndicesTensor": {"DataType": "UINT32", "Sizes": [1]},
+                    "UpdatesTensor": {"DataType": "FLOAT32", "Sizes": [1]},
+                    "bindings": {"InputTensor": [1, 2, 3], "IndicesTensor": [1], "UpdatesTensor": [9]}}
+        self.assertIn("[1, 9, 3]", self.text_of("run", json.dumps(document)))
+        complete = json.loads(self.text_of("validate", "--print-complete", json.dumps(document)))
+        self.assertEqual(complete["type"], "DML_OPERATOR_SCATTER")
+
     def test_bindings_may_be_absolute(self):
         bindings = {"InputTensor": str(self.folder / "x.npy")}
         text = self.text_of("run", json.dumps({**json.loads(SUM), "bindings": bindings}), cwd=None)

@@ -9,5 +9,8 @@ int main() {
   const dmlop::Operator reduce(R"({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0],
       "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}})");
   reduce.Run({std::as_bytes(std::span(x))}, {std::as_writable_bytes(std::span(sums))});
+  for (const std::string& warning : reduce.WarningsOf({std::as_bytes(std::span(x))})) {
+    std::printf("%s\n", warning.c_str());
+  }
   std::printf("%g %g %g\n", sums[0], sums[1], sums[2]);
 }

@@ -10,7 +10,6 @@ namespace dmlop {
 namespace {
 
 using Sizes = std::vector<uint32_t>;
-using DrawFunction = void (*)(const Entropy& from, const Sizes& sizes, OperatorDesc& op);
 
 uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
   return static_cast<uint32_t>(from.Between(low, high));
@@ -215,12 +214,7 @@ void DrawValueScale(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "Bias", bias);
 }
 
-struct Row {
-  std::string_view name;
-  DrawFunction draw;
-};
-
-constexpr Row kRows[] = {
+constexpr LinkedSizes kRows[] = {
     {"JOIN", DrawJoin},
     {"SPLIT", DrawSplit},
     {"UNFOLD", DrawUnfold},
@@ -243,8 +237,10 @@ constexpr Row kRows[] = {
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const Row& row : kRows) {
-    if (row.name == op.name()) row.draw(from, sizes, op);
+  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes()}) {
+    for (const LinkedSizes& row : rows) {
+      if (row.name == op.name()) row.draw(from, sizes, op);
+    }
   }
 }
 

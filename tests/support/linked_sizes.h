@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/ops/operator.h"
@@ -9,8 +11,17 @@
 
 namespace dmlop {
 
-// Sets fields and the sizes of tensors, which have their types, around the sizes of a first tensor; leaves alone what hangs
-// together with nothing.
+// Sets fields and the sizes of tensors, which have their types, around the sizes of a first tensor;
+// leaves alone what hangs together with nothing.
 void DrawLinkedSizes(const Entropy& from, const std::vector<uint32_t>& sizes, OperatorDesc& op);
+
+// How the sizes of one operator are drawn.
+struct LinkedSizes {
+  std::string_view name;
+  void (*draw)(const Entropy& from, const std::vector<uint32_t>& sizes, OperatorDesc& op);
+};
+
+// Those of sources of their own.
+std::span<const LinkedSizes> IndexingSizes();
 
 }  // namespace dmlop

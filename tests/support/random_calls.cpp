@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tests/support/desc.h"
+#include "tests/support/index_values.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {
@@ -35,6 +36,7 @@ OperatorCall CallOf(const Entropy& from, OperatorDesc desc) {
     if (slot.role() == TensorRole::kInput) {
       Engine engine = from.Fork();
       FillRandomly(engine, tensor);
+      if (slot.field->type == TypeVariable::kIndex) DrawIndices(from, call.desc, tensor);
       call.inputs.push_back(std::move(tensor));
     } else {
       call.outputs.push_back(std::move(tensor));

@@ -1,0 +1,19 @@
+// Rows of elements that the values of indices lead to: gathered from there, or scattered to there.
+#pragma once
+
+#include "core/engine/index/index_links.h"
+#include "core/engine/index/place_rule.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// Fills the walked output with elements of the data. All places lie in the data.
+void GatherRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& data,
+                const Layout& index, const TensorView& output);
+
+// Writes the walked updates to their places in the data, those without a place to none. Of several
+// for one place, the last in row-major order wins, whatever the threads.
+void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& updates,
+                 const Layout& index, const TensorView& data);
+
+}  // namespace dmlop

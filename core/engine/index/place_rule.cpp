@@ -1,0 +1,137 @@
+#include "core/engine/index/place_rule.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/engine/index/index_value.h"
+
+namespace dmlop {
+namespace {
+
+template <template <typename> typename Rule, typename Types, typename... Parameters>
+std::unique_ptr<PlaceRule> RuleFor(const ConstTensorView& index, const Parameters&... parameters) {
+  std::unique_ptr<PlaceRule> rule;
+  VisitDataType(Types(), index.type, [&]<typename T>() {
+    rule = std::make_unique<Rule<T>>(index.elements<T>(), parameters...);
+  });
+  return rule;
+}
+
+struct ChosenDim {
+  int64_t size;
+  int64_t stride;      // in the data
+  int64_t index_step;  // from the tuple's first index
+};
+
+template <typename T>
+class Chosen final : public PlaceRule {
+ public:
+  Chosen(const T* indices, std::vector<ChosenDim> dims)
+      : indices_(indices), dims_(std::move(dims)) {}
+
+  void Find(const PlaceRun& run, int64_t* offsets) const override {
+    std::fill_n(offsets, run.count, 0);
+    for (const ChosenDim& dim : dims_) {
+      const T* const indices = indices_ + run.index + dim.index_step;
+      for (int64_t i = 0; i < run.count; ++i) {
+        offsets[i] += ResolveIndex(indices[i * run.index_step], dim.size).place * dim.stride;
+      }
+    }
+  }
+
+ private:
+  const T* indices_;
+  std::vector<ChosenDim> dims_;
+};
+
+template <typename T>
+class Counted final : public PlaceRule {
+ public:
+  Counted(const T* indices, const Layout& data)
+      : indices_(indices), data_(data), count_(data.element_count()), is_packed_(IsPacked(data)) {}
+
+  void Find(const PlaceRun& run, int64_t* offsets) const override {
+    for (int64_t i = 0; i < run.count; ++i) {
+      const int64_t place = CountOf(indices_[run.index + i * run.index_step]);
+      offsets[i] = place >= count_ ? kNowhere
+                   : is_packed_    ? place
+                                   : OffsetOf(data_, IndexOf(data_.sizes, place));
+    }
+  }
+
+ private:
+  const T* indices_;
+  Layout data_;
+  int64_t count_;
+  bool is_packed_;
+};
+
+template <typename T>
+class Reversed final : public PlaceRule {
+ public:
+  Reversed(const T* lengths, int64_t size, int64_t stride)
+      : lengths_(lengths), size_(size), stride_(stride) {}
+
+  void Find(const PlaceRun& run, int64_t* offsets) const override {
+    for (int64_t i = 0; i < run.count; ++i) {
+      const int64_t length = std::min(CountOf(lengths_[run.index + i * run.index_step]), size_);
+      const int64_t position = run.position + i * run.position_step;
+      offsets[i] = (position < length ? length - 1 - position : position) * stride_;
+    }
+  }
+
+ private:
+  const T* lengths_;
+  int64_t size_;
+  int64_t stride_;
+};
+
+template <typename T>
+class OneHot final : public PlaceRule {
+ public:
+  OneHot(const T* indices, int64_t size, int64_t on) : indices_(indices), size_(size), on_(on) {}
+
+  void Find(const PlaceRun& run, int64_t* offsets) const override {
+    for (int64_t i = 0; i < run.count; ++i) {
+      const ResolvedIndex hot = ResolveIndex(indices_[run.index + i * run.index_step], size_);
+      const int64_t position = run.position + i * run.position_step;
+      offsets[i] = hot.is_inside && hot.place == position ? on_ : 0;
+    }
+  }
+
+ private:
+  const T* indices_;
+  int64_t size_;
+  int64_t on_;
+};
+
+using UnsignedTypes = TypeList<uint64_t, uint32_t>;
+
+}  // namespace
+
+std::unique_ptr<PlaceRule> ChosenPlaces(const IndexLinks& links, const Layout& data,
+                                        const ConstTensorView& index) {
+  const int64_t step = links.tuple == IndexLinks::kNone ? 0 : index.layout.strides[links.tuple];
+  std::vector<ChosenDim> dims;
+  for (const size_t d : links.chosen) {
+    const int64_t number = static_cast<int64_t>(dims.size());
+    dims.push_back({data.sizes[d], data.strides[d], number * step});
+  }
+  return RuleFor<Chosen, IndexTypes>(index, dims);
+}
+
+std::unique_ptr<PlaceRule> CountedPlaces(const Layout& data, const ConstTensorView& index) {
+  return RuleFor<Counted, UnsignedTypes>(index, data);
+}
+
+std::unique_ptr<PlaceRule> ReversedPlaces(int64_t size, int64_t stride,
+                                          const ConstTensorView& lengths) {
+  return RuleFor<Reversed, UnsignedTypes>(lengths, size, stride);
+}
+
+std::unique_ptr<PlaceRule> OneHotPlaces(int64_t size, int64_t on, const ConstTensorView& index) {
+  return RuleFor<OneHot, IndexTypes>(index, size, on);
+}
+
+}  // namespace dmlop

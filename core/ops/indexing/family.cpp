@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "core/engine/copy/tiled_loop.h"
+#include "core/ops/families.h"
+
+namespace dmlop {
+namespace {
+
+// What has to be computed of an output for a part of it.
+Region Widened(Region part, const std::vector<uint32_t>& whole, const TensorDesc& output) {
+  for (const uint32_t d : whole) {
+    if (d >= output.rank()) continue;
+    part.begin[d] = 0;
+    part.sizes[d] = (*output.sizes)[d];
+  }
+  return part;
+}
+
+Region AllOf(size_t tensor, const TensorDesc& desc) {
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  return {tensor, Dims::Filled(sizes.size(), 0), sizes};
+}
+
+// The parts of the outputs that are computed together with a part of one of them.
+std::vector<Region> RegionsOf(const Indexed& family, const OperatorDesc& op, const Region& part) {
+  const std::vector<uint32_t> whole =
+      family.whole == nullptr ? std::vector<uint32_t>() : family.whole(op);
+  const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
+  std::vector<Region> regions;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorDesc& desc = *outputs[i].desc;
+    const bool is_all = whole.size() >= desc.rank();
+    Region region = is_all ? AllOf(i, desc) : Widened(part, whole, desc);
+    region.tensor = i;
+    regions.push_back(region);
+  }
+  return regions;
+}
+
+}  // namespace
+
+void Run(const Indexed& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  family.run(op, inputs, outputs);
+}
+
+std::vector<SourceMap> SourcesOf(const Indexed& family, const OperatorDesc& op) {
+  return family.sources(op);
+}
+
+void RunPart(const Indexed& family, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output) {
+  const std::vector<Region> regions = RegionsOf(family, op, part);
+  const Region& own = regions[part.tensor];
+  std::vector<ConstTensorView> narrowed(inputs.begin(), inputs.end());
+  for (const SourceMap& source : family.sources(op)) {
+    const auto region = source(own);
+    if (region) narrowed[region->tensor] = Narrowed(inputs[region->tensor], *region);
+  }
+  if (regions.size() == 1 && own.sizes == part.sizes) {
+    return family.run(op, narrowed, {&output, 1});
+  }
+  std::vector<Buffer> buffers;
+  std::vector<TensorView> views;
+  const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
+  for (const Region& region : regions) {
+    const DataType type = *outputs[region.tensor].desc->data_type;
+    Buffer& buffer = buffers.emplace_back(static_cast<size_t>(region.count()) * ByteWidth(type));
+    views.push_back({buffer.data(), type, PackedLayout(region.sizes)});
+  }
+  family.run(op, narrowed, views);
+  Region inner = part;
+  for (size_t d = 0; d < inner.begin.size(); ++d) inner.begin[d] -= own.begin[d];
+  CopyView(AsConst(Narrowed(views[part.tensor], inner)), output);
+}
+
+}  // namespace dmlop

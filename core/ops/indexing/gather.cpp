@@ -1,0 +1,148 @@
+// DML_GATHER_OPERATOR_DESC and DML_GATHER_ELEMENTS_OPERATOR_DESC: an index chooses the coordinate
+// along Axis.
+#include <algorithm>
+
+#include "core/ops/indexing/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank});
+constexpr const Field* kGatherFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis,
+                                          &kIndexDimensions};
+constexpr const Field* kElementsFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis};
+
+constexpr SupportRow kGatherRows[] = {
+    Row(Level(1, 0), 4, 4, types::kFloats, kUint32),
+    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
+    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
+    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
+};
+constexpr SupportTable kGatherSupport[] = {{kGatherRows}};
+constexpr SupportTable kElementsSupport[] = {{std::span(kGatherRows).subspan(1)}};
+
+constexpr Rule kGatherRules[] = {
+    kOneType,
+    kAxisExists,
+    {"GAT-1", "all tensors have one DimensionCount, and IndexDimensions is not greater"},
+    {"GAT-2", "sizes of IndicesTensor before the last IndexDimensions are 1"},
+    {"GAT-4", "what remains without leading 1s has at most DimensionCount dimensions"},
+    {"GAT-6",
+     "the output has the input's sizes, but those of the indices in place of the one on Axis"},
+};
+constexpr Rule kElementsRules[] = {
+    kOneType,
+    kAxisExists,
+    {"GEL-1", "the indices' sizes are the input's but on Axis; the output's are the indices'"},
+};
+
+// --- GATHER --------------------------------------------------------------------------------------
+
+// A dimension of the output, and where it comes from.
+struct GatherDim {
+  uint32_t size;
+  IndexLinks::Dim link;
+};
+
+void CropLeadingOnes(std::vector<GatherDim>& dims, size_t begin, size_t end, size_t rank) {
+  while (dims.size() > rank && begin < end && dims[begin].size == 1) {
+    dims.erase(dims.begin() + static_cast<ptrdiff_t>(begin));
+    --end;
+  }
+}
+
+// The output's dimensions; more than the input's where they do not fit (GAT-3, GAT-4).
+std::vector<GatherDim> GatherDims(const OperatorDesc& op) {
+  const std::vector<uint32_t>& input = op.sizes(kInputTensor);
+  const std::vector<uint32_t>& indices = op.sizes(kIndicesTensor);
+  const size_t rank = input.size();
+  const size_t axis = op[kAxis];
+  std::vector<GatherDim> dims;
+  for (size_t d = 0; d < axis; ++d) dims.push_back({input[d], {.data = d}});
+  for (size_t d = rank - op[kIndexDimensions]; d < rank; ++d) {
+    dims.push_back({indices[d], {.index = d}});
+  }
+  for (size_t d = axis + 1; d < rank; ++d) dims.push_back({input[d], {.data = d}});
+  while (dims.size() < rank) dims.insert(dims.begin(), GatherDim{1, {}});
+  const size_t before = dims.size();
+  CropLeadingOnes(dims, 0, before, rank);
+  const size_t cropped = std::min(axis, before - dims.size());
+  CropLeadingOnes(dims, axis - cropped, axis - cropped + op[kIndexDimensions], rank);
+  return dims;
+}
+
+void InferGather(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  const TensorAt indices = infer.tensor(kIndicesTensor);
+  const size_t rank = input.desc.rank();
+  if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], input)) return;
+  if (!infer.RequireSameRank("GAT-1", indices, input)) return;
+  if (!infer.Require(op[kIndexDimensions] <= rank, "GAT-1", At(kIndexDimensions),
+                     "{} is more than the {} dimensions of the tensors", op[kIndexDimensions],
+                     rank)) {
+    return;
+  }
+  for (size_t d = 0; d < rank - op[kIndexDimensions]; ++d) {
+    infer.Require(indices.sizes()[d] == 1, "GAT-2", SizeAt(indices, d),
+                  "the size before the last {} is {}; expected 1", op[kIndexDimensions],
+                  indices.sizes()[d]);
+  }
+  const std::vector<GatherDim> dims = GatherDims(op);
+  Sizes sizes;
+  for (const GatherDim& dim : dims) sizes.push_back(dim.size);
+  if (!infer.Require(dims.size() <= rank, "GAT-4", At(kOutputTensor),
+                     "the gathered elements make {}, which has more than {} dimensions",
+                     ToString(sizes), rank)) {
+    return;
+  }
+  infer.Output("GAT-6", kOutputTensor, sizes);
+}
+
+IndexLinks GatherLinks(const OperatorDesc& op) {
+  IndexLinks links;
+  for (const GatherDim& dim : GatherDims(op)) links.dims.push_back(dim.link);
+  links.chosen = {op[kAxis]};
+  return links;
+}
+
+// --- GATHER_ELEMENTS -----------------------------------------------------------------------------
+
+void InferElements(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  const TensorAt indices = infer.tensor(kIndicesTensor);
+  if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], input)) return;
+  if (!infer.RequireSameRank("GEL-1", indices, input)) return;
+  Sizes expected = input.sizes();
+  expected[op[kAxis]] = indices.sizes()[op[kAxis]];
+  infer.RequireSizes("GEL-1", indices, expected);
+  infer.Output("GEL-1", kOutputTensor, indices.sizes());
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "GATHER",
+     .summary = "slices along an axis, chosen by indices",
+     .fields = kGatherFields,
+     .support = kGatherSupport,
+     .type_rule = "MOV-1",
+     .rules = kGatherRules,
+     .infer = InferGather,
+     .family = GatherBy<GatherLinks>()},
+    {.name = "GATHER_ELEMENTS",
+     .summary = "elements along an axis, each chosen by an index of its own",
+     .fields = kElementsFields,
+     .support = kElementsSupport,
+     .type_rule = "MOV-1",
+     .rules = kElementsRules,
+     .infer = InferElements,
+     .family = GatherBy<ElementLinks>()},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> GatherOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,64 @@
+// DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices choose slices.
+#include "core/ops/indexing/tuples.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+constexpr const Field* kFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kIndexedDims,
+                                    &kIndexDims};
+constexpr const Field* kBatchFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
+                                         &kIndexedDims, &kIndexDims,     &kBatchDims};
+
+constexpr SupportRow kRows[] = {
+    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
+    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
+    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr SupportTable kBatchSupport[] = {{std::span(kRows).subspan(1)}};
+
+constexpr Rule kRules[] = {
+    kOneType,
+    {"GND-1",
+     "all tensors have one DimensionCount; InputDimensionCount and IndicesDimensionCount lie in "
+     "[1, DimensionCount], BatchDimensionCount is less than both"},
+    {"GND-2", "a tuple has 1 to InputDimensionCount - BatchDimensionCount indices"},
+    {"GND-3", "the sizes of batch dimensions agree"},
+    {"GND-4", "sizes before the last InputDimensionCount, IndicesDimensionCount are 1"},
+    {"GND-5",
+     "the output has the indices' sizes but the last, and the sizes of the input behind a tuple's"},
+};
+constexpr TupleRules kTupleRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  if (CheckTuples(kTupleRules, op, infer)) infer.Output("GND-5", kOutputTensor, TupleSizes(op));
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "GATHER_ND",
+     .summary = "slices, chosen by tuples of indices",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "MOV-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = GatherBy<TupleLinks>()},
+    {.name = "GATHER_ND1",
+     .summary = "slices of each batch, chosen by tuples of indices",
+     .fields = kBatchFields,
+     .support = kBatchSupport,
+     .type_rule = "MOV-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = GatherBy<TupleLinks>()},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> GatherNdOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,141 @@
+// DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
+// elements are written where indices say, the last of several for one place.
+#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/index/indexed_rows.h"
+#include "core/ops/indexing/tuples.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+// --- SCATTER -------------------------------------------------------------------------------------
+
+constexpr const Field* kScatterFields[] = {&kInputTensor, &kIndicesTensor, &kUpdatesTensor,
+                                           &kOutputTensor, &kAxis};
+constexpr SupportRow kScatterRows[] = {
+    Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
+    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
+    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
+    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
+};
+constexpr SupportTable kScatterSupport[] = {{kScatterRows}};
+constexpr Rule kScatterRules[] = {
+    kOneType,
+    kAxisExists,
+    {"SCE-1",
+     "all tensors have one DimensionCount; the output's sizes are the input's, those of the "
+     "updates the indices'"},
+    {"SCE-2", "the indices' sizes are the input's but on Axis"},
+};
+
+void InferScatter(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  const TensorAt indices = infer.tensor(kIndicesTensor);
+  if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], input)) return;
+  infer.Output("SCE-1", kOutputTensor, input.sizes());
+  if (!infer.RequireSameRank("SCE-1", indices, input)) return;
+  Sizes expected = input.sizes();
+  expected[op[kAxis]] = indices.sizes()[op[kAxis]];
+  infer.RequireSizes("SCE-2", indices, expected);
+  infer.RequireSizes("SCE-1", infer.tensor(kUpdatesTensor), indices.sizes());
+}
+
+// --- SCATTER_ND ----------------------------------------------------------------------------------
+
+constexpr const Field* kTupleFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
+                                         &kOutputTensor, &kIndexedDims,   &kIndexDims};
+constexpr SupportTable kTupleSupport[] = {{std::span(kScatterRows).subspan(1)}};
+constexpr Rule kTupleRules[] = {
+    kOneType,
+    {"SND-1", "all tensors have one DimensionCount; the output's sizes are the input's"},
+    {"SND-2",
+     "InputDimensionCount and IndicesDimensionCount lie in [1, DimensionCount], sizes before the "
+     "last so many are 1, and a tuple has 1 to InputDimensionCount indices"},
+    {"SND-3",
+     "the updates have the indices' sizes but the last, and the sizes of the input behind a "
+     "tuple's"},
+};
+
+void InferTuples(const OperatorDesc& op, Inference& infer) {
+  infer.Output("SND-1", kOutputTensor, op.sizes(kInputTensor));
+  const TupleRules rules = {"SND-1", "SND-2", "SND-2", "SND-2", "SND-2", "SND-3"};
+  if (!CheckTuples(rules, op, infer)) return;
+  infer.RequireSizes("SND-3", infer.tensor(kUpdatesTensor), TupleSizes(op));
+}
+
+// --- MAX_UNPOOLING -------------------------------------------------------------------------------
+
+constexpr const Field* kUnpoolingFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor};
+constexpr SupportRow kUnpoolingRows[] = {
+    Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
+    Row(Level(5, 0), 4, 4, types::kUpTo32 | types::kInt64s, kUnsigned),
+};
+constexpr SupportTable kUnpoolingSupport[] = {{kUnpoolingRows}};
+constexpr Rule kUnpoolingRules[] = {
+    kOneType,
+    {"MUP-1", "the indices' sizes are the input's"},
+};
+
+void InferUnpooling(const OperatorDesc& op, Inference& infer) {
+  infer.RequireSizes("MUP-1", infer.tensor(kIndicesTensor), op.sizes(kInputTensor));
+}
+
+void FillWithZeros(const TensorView& output) {
+  const ElementBytes zero{};
+  const Dims& sizes = output.layout.sizes;
+  CopyView({zero.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
+}
+
+void Unpool(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  IndexLinks links;
+  for (size_t d = 0; d < inputs[0].layout.rank(); ++d) links.dims.push_back({.index = d});
+  FillWithZeros(outputs[0]);
+  const auto places = CountedPlaces(outputs[0].layout, inputs[1]);
+  ScatterRows(links, *places, inputs[0], inputs[1].layout, outputs[0]);
+}
+
+std::vector<SourceMap> UnpoolingSources(const OperatorDesc& op) {
+  return {AllOfInput(op, 0), AllOfInput(op, 1)};
+}
+
+void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  const int64_t count = LayoutOf(op[kOutputTensor]).element_count();
+  WarnOfIndices(op, inputs, {&count, 1}, "dropped", diagnostics);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "SCATTER",
+     .summary = "the input with elements along an axis replaced where indices say",
+     .fields = kScatterFields,
+     .support = kScatterSupport,
+     .type_rule = "MOV-1",
+     .rules = kScatterRules,
+     .infer = InferScatter,
+     .family = ScatterBy<ElementLinks>(),
+     .alias = "SCATTER_ELEMENTS"},
+    {.name = "SCATTER_ND",
+     .summary = "the input with slices replaced where tuples of indices say",
+     .fields = kTupleFields,
+     .support = kTupleSupport,
+     .type_rule = "MOV-1",
+     .rules = kTupleRules,
+     .infer = InferTuples,
+     .family = ScatterBy<TupleLinks>()},
+    {.name = "MAX_UNPOOLING",
+     .summary = "zeros with the input's elements where indices say, counted through the output",
+     .fields = kUnpoolingFields,
+     .support = kUnpoolingSupport,
+     .type_rule = "MOV-1",
+     .rules = kUnpoolingRules,
+     .infer = InferUnpooling,
+     .family = Indexed{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> ScatterOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

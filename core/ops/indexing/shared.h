@@ -1,0 +1,103 @@
+// What operators share that go by indices.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/engine/index/index_links.h"
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop::indexing {
+
+inline constexpr auto kIndicesTensor = field::Input("IndicesTensor", TypeVariable::kIndex);
+inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor");
+inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank});
+inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank});
+
+// --- support -------------------------------------------------------------------------------------
+
+inline constexpr DataTypeSet kUint32 = {DataType::kUint32};
+inline constexpr DataTypeSet kUnsigned = {DataType::kUint64, DataType::kUint32};
+inline constexpr DataTypeSet kAnyIndex = types::kInt64s | types::kInt32s;
+
+// A row whose index tensors have types of their own.
+constexpr SupportRow Row(FeatureLevel since, size_t min_rank, size_t max_rank, DataTypeSet data,
+                         DataTypeSet index) {
+  return {since, min_rank, max_rank, {data, {}, {}, index}};
+}
+
+inline constexpr Rule kOneType = {"MOV-1", "all tensors but the indices agree in DataType"};
+inline constexpr Rule kAxisExists = {"MOV-4", "Axis < DimensionCount"};
+
+// --- links ---------------------------------------------------------------------------------------
+
+// Each walked element has the coordinates of the data's but on Axis, where its index chooses.
+IndexLinks ElementLinks(const OperatorDesc& op);
+
+// The sizes of the dimensions of the data that the indices of a tuple choose in.
+std::vector<int64_t> ChosenSizes(const IndexLinks& links, const Layout& data);
+
+// --- sources -------------------------------------------------------------------------------------
+
+// The walked tensor is the output, the data an input.
+std::vector<SourceMap> GatherSources(const OperatorDesc& op, const IndexLinks& links);
+
+// Of inputs data, indices, updates: the updates are walked, the output is like the data.
+std::vector<SourceMap> ScatterSources(const OperatorDesc& op, const IndexLinks& links);
+
+// The whole of an input, whatever the part of an output.
+SourceMap AllOfInput(const OperatorDesc& op, size_t input);
+
+// The part of an input at the same place, all of it along the axis.
+SourceMap AlongAxis(const OperatorDesc& op, size_t input);
+
+// Dimensions along which outputs are computed whole.
+std::vector<uint32_t> TheAxis(const OperatorDesc& op);
+std::vector<uint32_t> AllDimensions(const OperatorDesc& op);
+
+// --- warnings ------------------------------------------------------------------------------------
+
+// Warns of indices that choose no coordinate of the data, which an operator clamps or drops
+// (IDX-5). `sizes` are those that the indices of a tuple index.
+void WarnOfIndices(const OperatorDesc& op, InputViews inputs, std::span<const int64_t> sizes,
+                   std::string_view what_happens, Diagnostics& diagnostics);
+
+// --- families ------------------------------------------------------------------------------------
+
+// Reads the data where the indices say.
+void Gather(const IndexLinks& links, InputViews inputs, OutputViews outputs);
+
+// Writes the updates into a copy of the data where the indices say.
+void Scatter(const IndexLinks& links, InputViews inputs, OutputViews outputs);
+
+using LinksFunction = IndexLinks (*)(const OperatorDesc& op);
+
+template <LinksFunction kLinks>
+void WarnBy(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  WarnOfIndices(op, inputs, ChosenSizes(kLinks(op), inputs[0].layout), "clamped", diagnostics);
+}
+
+template <LinksFunction kLinks>
+constexpr Indexed GatherBy() {
+  return {.run = [](const OperatorDesc& op, InputViews inputs,
+                    OutputViews outputs) { Gather(kLinks(op), inputs, outputs); },
+          .sources = [](const OperatorDesc& op) { return GatherSources(op, kLinks(op)); },
+          .warn = WarnBy<kLinks>};
+}
+
+template <LinksFunction kLinks>
+constexpr Indexed ScatterBy() {
+  return {.run = [](const OperatorDesc& op, InputViews inputs,
+                    OutputViews outputs) { Scatter(kLinks(op), inputs, outputs); },
+          .sources = [](const OperatorDesc& op) { return ScatterSources(op, kLinks(op)); },
+          .whole =
+              [](const OperatorDesc& op) {
+                const std::vector<size_t> chosen = kLinks(op).chosen;
+                return std::vector<uint32_t>(chosen.begin(), chosen.end());
+              },
+          .warn = WarnBy<kLinks>};
+}
+
+}  // namespace dmlop::indexing

@@ -1,0 +1,79 @@
+"""Indices that are out of range: a warning for each tensor on standard error, and a result all the same."""
+
+import json
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from program import ProgramTest
+
+GATHER = {
+    "type": "GATHER",
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 4]},
+    "IndicesTensor": {"DataType": "INT32", "Sizes": [2, 2]},
+    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]},
+    "Axis": 1,
+    "IndexDimensions": 2,
+}
+WARNING = "warning: {}IndicesTensor: {} [IDX-5]"
+
+
+def bound(indices, **fields):
+    return GATHER | fields | {"bindings": {"InputTensor": [[1, 2, 3, 4]], "IndicesTensor": indices}}
+
+
+class IndexWarningsTest(ProgramTest):
+    def warnings_of(self, *arguments):
+        """The status is 0; lines that show the place are left out."""
+        done = self.run_program("run", *arguments)
+        lines = done.stderr.decode().splitlines()
+        return [line[line.index("warning: "):] for line in lines if "warning: " in line]
+
+    def test_there_are_none_in_range(self):
+        self.assertEqual(self.warnings_of(json.dumps(bound([[0, -1], [-4, 3]]))), [])
+
+    def test_the_first_is_named_and_all_are_counted(self):
+        document = json.dumps(bound([[0, -1], [-5, 7]]))
+        message = "2 of 4 indices are out of range and clamped; the first is -5 at [1, 0]"
+        self.assertEqual(self.warnings_of(document), [WARNING.format("/", message)])
+        self.assertIn("[1, 4]", self.text_of("run", document))
+
+    def test_one_is_one(self):
+        message = "1 of 4 indices is out of range and clamped; the first is 4 at [0, 1]"
+        self.assertEqual(self.warnings_of(json.dumps(bound([[0, 4], [1, 2]]))), [WARNING.format("/", message)])
+
+    def test_each_index_of_a_tuple_has_its_own_dimension(self):
+        document = {"type": "GATHER_ND", "InputDimensionCount": 2, "IndicesDimensionCount": 2,
+                    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]},
+                    "IndicesTensor": {"DataType": "INT64", "Sizes": [2, 2]},
+                    "bindings": {"InputTensor": [1, 2, 3, 4, 5, 6], "IndicesTensor": [[1, 2], [2, -3]]}}
+        message = "1 of 4 indices is out of range and clamped; the first is 2 at [1, 0]"
+        self.assertEqual(self.warnings_of(json.dumps(document)), [WARNING.format("/", message)])
+
+    def test_unpooling_drops(self):
+        document = {"type": "MAX_UNPOOLING", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 2]},
+                    "IndicesTensor": {"DataType": "UINT64", "Sizes": [1, 1, 1, 2]},
+                    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]},
+                    "bindings": {"InputTensor": [1, 2], "IndicesTensor": [3, 4]}}
+        message = "1 of 2 indices is out of range and dropped; the first is 4 at [0, 0, 0, 1]"
+        self.assertEqual(self.warnings_of(json.dumps(document)), [WARNING.format("/", message)])
+
+    def test_a_model_warns_of_each_dispatch(self):
+        model = {
+            "resources": {
+                "In": {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3, 4]},
+                "Indices": {"initialValuesDataType": "INT32", "initialValues": [0, 1, 2, 9]},
+                "Out": {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 4, "value": 0}},
+            },
+            "dispatchables": {"gather": {"type": GATHER["type"], "desc": {k: v for k, v in GATHER.items() if k != "type"}}},
+            "commands": 2 * [{"type": "dispatch", "dispatchable": "gather", "bindings": {
+                "InputTensor": "In", "IndicesTensor": "Indices", "OutputTensor": "Out"}}],
+        }
+        self.write("model.json", model)
+        message = "1 of 4 indices is out of range and clamped; the first is 9 at [1, 1]"
+        warning = WARNING.format("/dispatchables/gather/desc/", message)
+        self.assertEqual(self.warnings_of("model.json"), [warning, warning])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,14 @@
+// Values for tensors of indices.
+#pragma once
+
+#include "core/ops/operator.h"
+#include "tests/support/entropy.h"
+#include "tests/support/test_tensor.h"
+
+namespace dmlop {
+
+// Draws values of an input with indices: most of them in range, or a little outside of it, on
+// either side of 0 where the type has signs; some are left as they are.
+void DrawIndices(const Entropy& from, const OperatorDesc& desc, TestTensor& tensor);
+
+}  // namespace dmlop

@@ -1,0 +1,128 @@
+// Sizes for operators whose places depend on values.
+
+#include <algorithm>
+
+#include "tests/support/desc.h"
+#include "tests/support/linked_sizes.h"
+
+namespace dmlop {
+namespace {
+
+using Sizes = std::vector<uint32_t>;
+
+uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
+  return static_cast<uint32_t>(from.Between(low, high));
+}
+
+void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
+  std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
+}
+
+uint32_t DrawAxis(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  Set(op, "Axis", axis);
+  return axis;
+}
+
+Sizes WithAxis(Sizes sizes, uint32_t axis, uint32_t size) {
+  sizes[axis] = size;
+  return sizes;
+}
+
+// As many of them behind leading 1s.
+Sizes LastOf(const Entropy& from, size_t rank, size_t count, uint32_t most) {
+  Sizes sizes(rank, 1);
+  for (size_t d = rank - count; d < rank; ++d) sizes[d] = NumberIn(from, 1, most);
+  return sizes;
+}
+
+// Leading 1s make room for more dimensions of indices.
+void DrawGather(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes input = sizes;
+  const size_t ones = from.Index(input.size());
+  std::fill_n(input.begin(), ones, 1u);
+  const size_t most = std::min(ones + 1, input.size());
+  const size_t count = static_cast<size_t>(from.Between(0, most));
+  SetSizes(op, "InputTensor", input);
+  SetSizes(op, "IndicesTensor", LastOf(from, input.size(), count, count > 4 ? 2 : 5));
+  Set(op, "Axis", NumberIn(from, ones, input.size() - 1));
+  Set(op, "IndexDimensions", static_cast<uint32_t>(count));
+}
+
+void DrawElements(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const Sizes indices = WithAxis(sizes, DrawAxis(from, sizes, op), NumberIn(from, 1, 9));
+  SetSizes(op, "InputTensor", sizes);
+  SetSizes(op, "IndicesTensor", indices);
+  if (op.name() == "SCATTER") SetSizes(op, "UpdatesTensor", indices);
+}
+
+void DrawTuples(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const size_t rank = sizes.size();
+  const size_t input_dims = static_cast<size_t>(from.Between(1, rank));
+  Sizes input(rank, 1);
+  std::copy(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(input_dims),
+            input.end() - static_cast<ptrdiff_t>(input_dims));
+  const size_t index_dims = static_cast<size_t>(from.Between(1, rank));
+  const bool has_batches = op.name() == "GATHER_ND1";
+  const size_t batch_dims = has_batches ? from.Index(std::min(input_dims, index_dims)) : 0;
+  Sizes indices = LastOf(from, rank, index_dims, 4);
+  const size_t chosen = static_cast<size_t>(from.Between(1, input_dims - batch_dims));
+  for (size_t b = 0; b < batch_dims; ++b) {
+    indices[rank - index_dims + b] = input[rank - input_dims + b];
+  }
+  indices.back() = static_cast<uint32_t>(chosen);
+  SetSizes(op, "InputTensor", input);
+  SetSizes(op, "IndicesTensor", indices);
+  Set(op, "InputDimensionCount", static_cast<uint32_t>(input_dims));
+  Set(op, "IndicesDimensionCount", static_cast<uint32_t>(index_dims));
+  if (has_batches) Set(op, "BatchDimensionCount", static_cast<uint32_t>(batch_dims));
+  if (op.name() != "SCATTER_ND") return;
+  Sizes updates(indices.begin() + static_cast<ptrdiff_t>(rank - index_dims), indices.end() - 1);
+  updates.insert(updates.end(), input.end() - static_cast<ptrdiff_t>(input_dims - chosen),
+                 input.end());
+  while (updates.size() < rank) updates.insert(updates.begin(), 1);
+  SetSizes(op, "UpdatesTensor", updates);
+}
+
+void DrawReversed(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  SetSizes(op, "InputTensor", sizes);
+  SetSizes(op, "SequenceLengthsTensor", WithAxis(sizes, DrawAxis(from, sizes, op), 1));
+}
+
+// Two values or more, along any dimension.
+void DrawOneHot(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const uint32_t axis = DrawAxis(from, sizes, op);
+  const Sizes ones(sizes.size(), 1);
+  SetSizes(op, "IndicesTensor", WithAxis(sizes, axis, 1));
+  SetSizes(op, "ValuesTensor",
+           WithAxis(ones, static_cast<uint32_t>(from.Index(sizes.size())), NumberIn(from, 2, 4)));
+  SetSizes(op, "OutputTensor", sizes);
+}
+
+void DrawUnpooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const size_t rank = sizes.size();
+  const Sizes input = LastOf(from, rank, rank, 4);
+  SetSizes(op, "InputTensor", input);
+  SetSizes(op, "IndicesTensor", input);
+  SetSizes(op, "OutputTensor", LastOf(from, rank, rank, 5));
+}
+
+constexpr LinkedSizes kRows[] = {
+    {"GATHER", DrawGather},
+    {"GATHER_ELEMENTS", DrawElements},
+    {"GATHER_ND", DrawTuples},
+    {"GATHER_ND1", DrawTuples},
+    {"MAX_UNPOOLING", DrawUnpooling},
+    {"ONE_HOT", DrawOneHot},
+    {"REVERSE_SUBSEQUENCES", DrawReversed},
+    {"SCATTER", DrawElements},
+    {"SCATTER_ND", DrawTuples},
+};
+
+}  // namespace
+
+std::span<const LinkedSizes> IndexingSizes() {
+  return kRows;
+}
+
+}  // namespace dmlop
