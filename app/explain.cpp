@@ -77,7 +77,7 @@ class ElementExplanation {
     ExplainedElement described{DisplayName(slot.path),
                                type,
                                element.index,
-                               offset * static_cast<int64_t>(ByteWidth(type)),
+                               offset * static_cast<int64_t>(BitWidth(type)) / 8,
                                {},
                                {}};
     if (role == TensorRole::kOutput) {

@@ -12,6 +12,7 @@
 #include "core/document/operator_case.h"
 #include "core/model/model_memory.h"
 #include "core/model/model_text.h"
+#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 namespace {
@@ -84,8 +85,8 @@ uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   uint64_t bytes = 0;
   for (const TensorSlot& slot : TensorSlots(desc)) {
     if (slot.role() != role) continue;
-    bytes += static_cast<uint64_t>(LayoutOf(*slot.desc).element_count()) *
-             ByteWidth(*slot.desc->data_type);
+    bytes += BufferBytes(*slot.desc->data_type,
+                         static_cast<uint64_t>(LayoutOf(*slot.desc).element_count()));
   }
   return bytes;
 }

@@ -143,7 +143,9 @@ std::string NumberText(DataType type, double value) {
 }
 
 std::string BitsText(DataType type, uint64_t bits) {
-  return fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
+  constexpr uint64_t kNibble = 15;
+  return HasNibbles(type) ? fmt::format("{:X}", bits & kNibble)
+                          : fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
 }
 
 std::string SizesText(const Dims& sizes) {

@@ -7,6 +7,8 @@
 
 #include "core/base/parallel.h"
 #include "core/document/operator_document.h"
+#include "core/ops/buffer_run.h"
+#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 namespace {
@@ -51,12 +53,12 @@ TensorInfo InfoOf(const TensorSlot& slot) {
 }
 
 // Bytes from the first to the last element.
-size_t ElementExtent(const TensorInfo& tensor) {
+size_t ElementExtent(const TensorInfo& tensor, DataType type) {
   size_t last = 0;
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
     last += (tensor.sizes[d] - size_t{1}) * tensor.strides[d];
   }
-  return (last + 1) * tensor.element_bytes;
+  return BufferBytes(type, last + 1);
 }
 
 template <typename View, typename Byte>
@@ -69,7 +71,7 @@ std::vector<View> ViewsOf(std::span<const TensorInfo> tensors, const std::vector
   std::vector<View> views;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorInfo& tensor = tensors[i];
-    const size_t extent = ElementExtent(tensor);
+    const size_t extent = ElementExtent(tensor, types[i]);
     if (buffers[i].size() < extent) {
       throw std::invalid_argument(
           fmt::format("{} has {} bytes; it needs {}", tensor.name, buffers[i].size(), extent));
@@ -122,8 +124,8 @@ std::span<const TensorInfo> Operator::outputs() const {
 
 void Operator::Run(const std::vector<std::span<const std::byte>>& inputs,
                    const std::vector<std::span<std::byte>>& outputs) const {
-  dmlop::Run(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
-             ViewsOf<TensorView>(state_->outputs, state_->output_types, outputs));
+  RunOnBuffers(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
+               ViewsOf<TensorView>(state_->outputs, state_->output_types, outputs));
 }
 
 std::vector<std::string> Operator::WarningsOf(

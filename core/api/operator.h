@@ -30,7 +30,7 @@ struct TensorInfo {
   std::string data_type;          // as DirectML names it: "FLOAT32"
   std::vector<uint32_t> sizes;    // 1 to 8 dimensions, in elements
   std::vector<uint32_t> strides;  // between neighbours along each dimension, in elements
-  std::size_t element_bytes;      // of one element
+  std::size_t element_bytes;      // of one element; 1 where two of 4 bits share a byte
   std::size_t bytes;              // of its buffer: TotalTensorSizeInBytes, a multiple of 4
 };
 
@@ -59,9 +59,10 @@ class DMLOP_API Operator {
 
   // Computes the outputs on all cores. The buffers belong to the caller; each begins at a multiple
   // of its tensor's element_bytes and reaches to the last element at least. Elements lie as the
-  // strides say, and bytes between those of an output are left alone. Outputs overlap neither one
-  // another nor inputs. Throws std::invalid_argument for buffers that are too few, too many, too
-  // small or not aligned, and std::bad_alloc.
+  // strides say, and what lies between those of an output is left alone. Two elements of INT4 or
+  // UINT4 share a byte, the first one in its low half; behind a last one alone there is zero.
+  // Outputs overlap neither one another nor inputs. Throws std::invalid_argument for buffers that
+  // are too few, too many, too small or not aligned, and std::bad_alloc.
   void Run(const std::vector<std::span<const std::byte>>& inputs,
            const std::vector<std::span<std::byte>>& outputs) const;
 

@@ -11,6 +11,7 @@
 
 #include "core/base/parallel.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -74,11 +75,11 @@ std::vector<T> SpecialFloats() {
 }
 
 template <typename T>
-std::vector<T> SpecialValues() {
+std::vector<T> SpecialValues(DataType type) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr T kLeast = std::numeric_limits<T>::min();
-    constexpr T kLargest = std::numeric_limits<T>::max();
-    return {0, 1, static_cast<T>(-1), kLeast, kLargest, kLeast + 1, kLargest - 1};
+    const auto [least, most] = RangeOf<T>(type);
+    const T minus_one = Wrapped(type, static_cast<T>(-1));
+    return {0, 1, minus_one, least, most, static_cast<T>(least + 1), static_cast<T>(most - 1)};
   } else {
     return SpecialFloats<T>();
   }
@@ -88,11 +89,11 @@ std::vector<T> SpecialValues() {
 template <typename T>
 class Generator {
  public:
-  explicit Generator(const RandomValues& random)
+  Generator(const RandomValues& random, DataType type)
       : kind_(random.kind), key_(Mix(random.seed)), low_(ElementOf<T>(random.low)) {
     const T high = ElementOf<T>(random.high);
     if (kind_ == RandomKind::kSpecial) {
-      special_ = SpecialValues<T>();
+      special_ = SpecialValues<T>(type);
     } else if constexpr (std::is_integral_v<T>) {
       count_ = static_cast<uint64_t>(high) - static_cast<uint64_t>(low_) + 1;
     } else if (kind_ == RandomKind::kIntegers) {
@@ -131,10 +132,11 @@ ElementBytes Store(T value) {
 }
 
 template <typename T>
-void SetDefaultRange(RandomValues& random) {
+void SetDefaultRange(DataType type, RandomValues& random) {
   if constexpr (std::is_integral_v<T>) {
-    random.low = Store(std::numeric_limits<T>::min());
-    random.high = Store(std::numeric_limits<T>::max());
+    const auto [least, most] = RangeOf<T>(type);
+    random.low = Store(least);
+    random.high = Store(most);
   } else {
     const double bound = random.kind == RandomKind::kIntegers ? 8 : 1;
     random.low = Store(FromDouble<T>(-bound));
@@ -179,7 +181,7 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
     if (!number) return std::nullopt;
     random.seed = *number;
   }
-  VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(random); });
+  VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(type, random); });
   for (const auto& [name, bound] : {std::pair("low", &random.low), {"high", &random.high}}) {
     const auto member = values.Find(initializer, name);
     if (member && !values.Element(*member, type, bound->data())) return std::nullopt;
@@ -193,7 +195,7 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
 
 void FillWith(const RandomValues& random, DataType type, int64_t count, std::byte* to) {
   VisitDataType(AllTypes(), type, [&]<typename T>() {
-    const Generator<T> generator(random);
+    const Generator<T> generator(random, type);
     T* elements = reinterpret_cast<T*>(to);
     ParallelFor(count, kGrain, count * static_cast<int64_t>(sizeof(T)),
                 [&](int64_t begin, int64_t end) {

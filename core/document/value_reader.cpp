@@ -13,6 +13,7 @@
 
 #include "core/base/spelling.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -88,29 +89,31 @@ bool ValueReader::Expect(JsonCursor value, JsonKind kind) const {
 }
 
 template <typename T>
-std::optional<T> ValueReader::Integer(JsonCursor value, std::string_view type_name) const {
+std::optional<T> ValueReader::Integer(JsonCursor value, DataType type) const {
   if (!Expect(value, JsonKind::kInteger)) return std::nullopt;
   std::string_view token = value.token();
   if (token == "-0") token.remove_prefix(1);
   T number{};
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
-  if (error == std::errc() && end == token.data() + token.size()) return number;
-  Error(value, "DOC-2",
-        fmt::format("{} is out of range for {} [{}, {}]", Abridged(token), type_name,
-                    std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  const auto [least, most] = RangeOf<T>(type);
+  const bool is_whole = error == std::errc() && end == token.data() + token.size();
+  if (is_whole && least <= number && number <= most) return number;
+  Error(
+      value, "DOC-2",
+      fmt::format("{} is out of range for {} [{}, {}]", Abridged(token), Name(type), least, most));
   return std::nullopt;
 }
 
 std::optional<uint32_t> ValueReader::Uint32(JsonCursor value) const {
-  return Integer<uint32_t>(value, Name(DataType::kUint32));
+  return Integer<uint32_t>(value, DataType::kUint32);
 }
 
 std::optional<int32_t> ValueReader::Int32(JsonCursor value) const {
-  return Integer<int32_t>(value, Name(DataType::kInt32));
+  return Integer<int32_t>(value, DataType::kInt32);
 }
 
 std::optional<uint64_t> ValueReader::Uint64(JsonCursor value) const {
-  return Integer<uint64_t>(value, Name(DataType::kUint64));
+  return Integer<uint64_t>(value, DataType::kUint64);
 }
 
 // An integer token must be a double exactly, as DxDispatch demands; its "-0" is the integer zero.
@@ -212,10 +215,10 @@ std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefi
 }
 
 template <typename T>
-bool ValueReader::StoreElement(JsonCursor value, std::byte* to) const {
+bool ValueReader::StoreElement(JsonCursor value, DataType type, std::byte* to) const {
   T element;
   if constexpr (std::is_integral_v<T>) {
-    const std::optional<T> number = Integer<T>(value, Name(kDataTypeOf<T>));
+    const std::optional<T> number = Integer<T>(value, type);
     if (!number) return false;
     element = *number;
   } else {
@@ -233,7 +236,8 @@ bool ValueReader::StoreElement(JsonCursor value, std::byte* to) const {
 
 std::optional<float> ValueReader::Float32(JsonCursor value) const {
   float number = 0;
-  if (!StoreElement<float>(value, reinterpret_cast<std::byte*>(&number))) return std::nullopt;
+  std::byte* const to = reinterpret_cast<std::byte*>(&number);
+  if (!StoreElement<float>(value, DataType::kFloat32, to)) return std::nullopt;
   const bool is_named = value.is_string();  // "inf"
   if (dialect_ == Dialect::kDescriptor && std::isinf(number) && !is_named) {
     Error(value, "DOC-2",
@@ -246,7 +250,7 @@ std::optional<float> ValueReader::Float32(JsonCursor value) const {
 
 bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const {
   bool stored = false;
-  VisitDataType(AllTypes(), type, [&]<typename T>() { stored = StoreElement<T>(value, to); });
+  VisitDataType(AllTypes(), type, [&]<typename T>() { stored = StoreElement<T>(value, type, to); });
   return stored;
 }
 

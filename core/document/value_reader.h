@@ -119,12 +119,12 @@ class ValueReader {
   }
   void ReportKey(JsonCursor member, std::string_view code, std::string message) const;
   template <typename T>
-  std::optional<T> Integer(JsonCursor value, std::string_view type_name) const;
+  std::optional<T> Integer(JsonCursor value, DataType type) const;
   std::optional<double> Number(JsonCursor value) const;
   template <typename T, typename Read>
   std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
   template <typename T>
-  bool StoreElement(JsonCursor value, std::byte* to) const;
+  bool StoreElement(JsonCursor value, DataType type, std::byte* to) const;
 
   Diagnostics& diagnostics_;
   Dialect dialect_;

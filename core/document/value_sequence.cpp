@@ -6,6 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -14,9 +15,10 @@ namespace {
 constexpr int64_t kParallelElements = 1 << 20;  // fewer are not worth a second thread
 
 template <typename T>
-T Next(T value, T delta) {
+T Next(DataType type, T value, T delta) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));
+    const auto sum = static_cast<uint64_t>(value) + static_cast<uint64_t>(delta);
+    return Wrapped(type, static_cast<T>(sum));
   } else if constexpr (std::is_same_v<T, Half>) {
     return RoundOnce<Half>(
         static_cast<double>(ToFloat(value)) + static_cast<double>(ToFloat(delta)), 0.0);
@@ -26,11 +28,11 @@ T Next(T value, T delta) {
 }
 
 template <typename T>
-void FillInOrder(T value, T delta, std::span<T> to) {
+void FillInOrder(DataType type, T value, T delta, std::span<T> to) {
   ForEachStep(to.size_bytes(), [&](size_t begin, size_t size) {
     for (T& element : to.subspan(begin / sizeof(T), size / sizeof(T))) {
       element = value;
-      value = Next(value, delta);
+      value = Next(type, value, delta);
     }
   });
 }
@@ -65,7 +67,8 @@ void FillWith(const ValueSequence& sequence, DataType type, int64_t count, std::
     T* const elements = reinterpret_cast<T*>(to);
     const T start = ElementOf<T>(sequence.start);
     if (sequence.delta) {
-      FillInOrder(start, ElementOf<T>(*sequence.delta), {elements, static_cast<size_t>(count)});
+      FillInOrder(type, start, ElementOf<T>(*sequence.delta),
+                  {elements, static_cast<size_t>(count)});
     } else {
       ParallelFor(count, kParallelElements, bytes, [&](int64_t begin, int64_t end) {
         std::fill(elements + begin, elements + end, start);

@@ -16,6 +16,7 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/spool.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/offset_window.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -28,11 +29,15 @@ std::string Braces(const Dims& dims) {
   return fmt::format("{{{}}}", fmt::join(dims, ", "));
 }
 
-// Fails where an array of a .npy file cannot be the logical tensor of a valid desc.
+// Fails where an array of a .npy file cannot be the logical tensor of a valid desc. Elements of 4
+// bits are those of an array of bytes.
 void RequireFit(DataType type, const Dims& shape, const TensorDesc& desc, const std::string& name) {
-  if (type != *desc.data_type) {
-    FailTensorFile(
-        name, fmt::format("has the data type {}; expected {}", Name(type), Name(*desc.data_type)));
+  const DataType expected_type = *desc.data_type;
+  if (type != expected_type && type != StoredAs(expected_type)) {
+    const std::string stored =
+        HasNibbles(expected_type) ? fmt::format(", whose values are {}", Name(expected_type)) : "";
+    FailTensorFile(name, fmt::format("has the data type {}; expected {}{}", Name(type),
+                                     Name(StoredAs(expected_type)), stored));
   }
   const Dims sizes = shape.empty() ? Dims{1} : shape;
   const Layout expected = LayoutOf(desc);
@@ -129,6 +134,22 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
   }
 }
 
+// Fails where a byte is none of the values that 4 bits have.
+void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::string& name) {
+  VisitDataType(Integers8(), tensor.type, [&]<typename T>() {
+    const auto [least, most] = RangeOf<T>(type);
+    const Layout& layout = tensor.layout;
+    Walk<1> walk(Merged(LoopNest<1>{layout.sizes, {layout.strides}}), 0);
+    for (int64_t i = 0; i < layout.element_count(); ++i, walk.Next()) {
+      const T value = tensor.elements<T>()[walk.offset(0)];
+      if (least <= value && value <= most) continue;
+      FailTensorFile(
+          name, fmt::format("has the value {} at [{}]; those of {} are in [{}, {}]", value,
+                            fmt::join(IndexOf(layout.sizes, i), ", "), Name(type), least, most));
+    }
+  });
+}
+
 // --- raw files -----------------------------------------------------------------------------------
 
 // A raw file is as long as its tensor. What the size is rounded up by, to a multiple of 4 bytes,
@@ -136,7 +157,7 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
 void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name) {
   const uint64_t needed = SizeInBytes(desc);
   const uint64_t unrounded =
-      static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))) * ByteWidth(*desc.data_type);
+      BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
   const uint64_t least = needed - unrounded < 4 ? unrounded : needed;
   const std::string rounding =
       least == needed ? "" : fmt::format(", or {} rounded up to a multiple of 4", needed);
@@ -152,12 +173,29 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name
   }
 }
 
+LoadedTensor LoadRawNibbles(const InputFile& file, const TensorDesc& desc,
+                            const std::string& name) {
+  const std::span<const std::byte> packed = file.bytes();
+  const auto spool = std::make_shared<Spool>(2 * packed.size());
+  const Work work("reading " + name, static_cast<int64_t>(packed.size()));
+  std::vector<std::byte> elements;
+  ForEachStep(packed.size(), [&](size_t begin, size_t size) {
+    elements.resize(2 * size);
+    UnpackNibbles(*desc.data_type, packed.subspan(begin, size), elements);
+    spool->Append(elements);
+  });
+  return {{spool->bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
+          std::make_shared<const std::pair<InputFile, std::shared_ptr<Spool>>>(file, spool),
+          packed};
+}
+
 LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
   const InputFile file = InputFile::Open(path);
   if (HasNpyMagic(file.bytes())) {
     FailTensorFile(path, "begins as a .npy file does; give it the extension .npy");
   }
   CheckRawSize(file.bytes().size(), desc, path);
+  if (HasNibbles(*desc.data_type)) return LoadRawNibbles(file, desc, path);
   return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
           std::make_shared<const InputFile>(file),
           file.bytes()};
@@ -214,7 +252,9 @@ LoadedTensor LoadNpy(const std::string& path) {
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
                        const std::string& name) {
   RequireFit(tensor.view.type, tensor.view.layout.sizes, desc, name);
+  if (tensor.view.type != *desc.data_type) RequireNibbles(tensor.view, *desc.data_type, name);
   LoadedTensor fitted = tensor;
+  fitted.view.type = *desc.data_type;
   Layout& layout = fitted.view.layout;
   if (layout.sizes.empty()) layout = {{1}, {1}};
   const Layout expected = LayoutOf(desc);
@@ -240,26 +280,40 @@ struct OutputTensor::Storage {
   size_t data_begin = 0;               // the header's size
   std::optional<OutputFile> file;      // none for streams
   std::optional<Buffer> buffer;        // what is composed in memory
-  std::optional<ScratchFile> scratch;  // what is composed on the disk for no file
+  std::optional<ScratchFile> scratch;  // what is composed on the disk apart from the file
+  bool packs_nibbles = false;          // into the file, once all elements are written
+  bool is_packed = false;              // they are there
 
   // Where what is not in memory is composed.
   WritableFile& on_disk() {
-    if (file) return *file;
-    return *scratch;
+    if (scratch) return *scratch;
+    return *file;
   }
   std::span<std::byte> span() {
     if (!buffer) return on_disk().bytes();
     return {buffer->data(), buffer->size()};
   }
 
-  // Makes room for all bytes of the tensor.
+  // Makes room for all bytes of the tensor, as many as the file has unless nibbles are packed.
   void Make(Composed composed, size_t size) {
     if (composed == Composed::kInMemory) {
       buffer.emplace(size);
       return;
     }
-    if (!file) scratch.emplace(size);
+    if (!file || packs_nibbles) scratch.emplace(size);
     on_disk().Reserve();
+  }
+
+  void PackNibbles() {
+    if (!packs_nibbles || is_packed) return;
+    const std::span<const std::byte> elements = span();
+    std::vector<std::byte> packed;
+    ForEachStep(elements.size() / 2, [&](size_t begin, size_t size) {
+      packed.resize(size);
+      dmlop::PackNibbles(elements.subspan(2 * begin, 2 * size), packed);
+      file->Write(begin, packed);
+    });
+    is_packed = true;
   }
 };
 
@@ -285,7 +339,7 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   const bool npy = is_stream || FormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
-  const std::string header = npy ? FormatNpyHeader(*desc.data_type, sizes) : "";
+  const std::string header = npy ? FormatNpyHeader(StoredAs(*desc.data_type), sizes) : "";
   const size_t size =
       npy ? header.size() + static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type)
           : static_cast<size_t>(SizeInBytes(desc));
@@ -294,7 +348,8 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   storage->path = path;
   storage->data_begin = header.size();
   if (!is_stream) storage->file.emplace(path, size);
-  storage->Make(composed, size);
+  storage->packs_nibbles = !npy && HasNibbles(*desc.data_type);
+  storage->Make(composed, storage->packs_nibbles ? 2 * size : size);
   OutputTensor output(std::move(storage), *desc.data_type, layout);
   output.WriteAt(0, std::as_bytes(std::span(header)));
   return output;
@@ -325,13 +380,16 @@ TensorView OutputTensor::view() const {
 }
 
 std::span<const std::byte> OutputTensor::bytes() const {
-  return storage_->span();
+  if (!storage_->packs_nibbles) return storage_->span();
+  storage_->PackNibbles();
+  return storage_->file->bytes();
 }
 
 void OutputTensor::Flush(OutputSet& files) {
   Storage& storage = *storage_;
   if (storage.file) {
-    if (storage.buffer) storage.file->Write(0, storage.buffer->bytes());
+    storage.PackNibbles();
+    if (storage.buffer && !storage.packs_nibbles) storage.file->Write(0, storage.buffer->bytes());
     files.Add(*std::move(storage.file));
     storage.file.reset();
   } else if (storage.path == kStandardStream) {

@@ -4,7 +4,9 @@
 //   .bin .dat .raw    the physical buffer, TotalTensorSizeInBytes long
 //   -                 the next .npy array of standard input or output
 //
-// Devices, pipes and open files (/dev/fd/3) carry .npy arrays, whatever their name.
+// Devices, pipes and open files (/dev/fd/3) carry .npy arrays, whatever their name. NumPy has no
+// elements of 4 bits: in .npy they are int8 or uint8 with their values, in a physical buffer two
+// share a byte.
 #pragma once
 
 #include <memory>

@@ -158,8 +158,12 @@ class InitialValuesReader {
 
 }  // namespace
 
+bool HasValues(DataType type) {
+  return type != DataType::kUnknown && !HasNibbles(type);
+}
+
 bool CanBeMixed(DataType type) {
-  return ByteWidth(type) > 0 && type != DataType::kFloat16;
+  return HasValues(type) && type != DataType::kFloat16;
 }
 
 bool IsNpy(const std::string& path) {
@@ -176,7 +180,7 @@ std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueR
     const auto index = values.Enum(*name, kDataTypePrefix, DataTypeNames());
     if (!index) return std::nullopt;
     type = static_cast<DataType>(*index);
-    if (type != DataType::kUnknown && ByteWidth(type) == 0) {
+    if (HasNibbles(type)) {
       values.Error(*name, "RES-2", fmt::format("{} is not supported", Name(type)));
       return std::nullopt;
     }

@@ -38,6 +38,9 @@ struct InitialValues {
   std::variant<List, Sequence, File> source;
 };
 
+// Whether there are values of the type: not of 4 bits, which are given as bytes.
+bool HasValues(DataType type);
+
 // False for what cannot stand in a list of mixed types.
 bool CanBeMixed(DataType type);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/progress.h"
 #include "core/io/npy.h"
+#include "core/ops/buffer_run.h"
 #include "core/ops/traffic.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -92,7 +93,7 @@ void ModelRun::Dispatch(size_t command) {
   const Tensors tensors = TensorsOf(command);
   const Work work(fmt::format("[{}/{}] {}", command + 1, model_.commands().size(), what.name),
                   WorkBytes(desc));
-  dmlop::Run(desc, tensors.inputs, tensors.outputs);
+  RunOnBuffers(desc, tensors.inputs, tensors.outputs);
 }
 
 void ModelRun::Print(const PrintCommand& command,

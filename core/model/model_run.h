@@ -17,7 +17,8 @@ class ModelRun {
   // The buffers are filled, and the model is free of faults. Inputs OWNED_BY_DML are captured here.
   ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound);
 
-  // The tensors of the dispatch that is the command with that number, where they are now.
+  // The tensors of the dispatch that is the command with that number, in the buffers where they are
+  // now. Elements of 4 bits are packed.
   struct Tensors {
     std::vector<ConstTensorView> inputs;
     std::vector<TensorView> outputs;

@@ -11,6 +11,7 @@
 #include "core/document/document_json.h"
 #include "core/io/npy.h"
 #include "core/tensor/loop_nest.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -68,6 +69,11 @@ DataType UnsignedOfWidth(DataType type) {
   DataType same = type;
   VisitElementWidth(type, [&]<typename T>() { same = kDataTypeOf<T>; });
   return same;
+}
+
+// The type of a resource for the elements: bytes where two share one.
+DataType ResourceType(DataType type) {
+  return HasNibbles(type) ? DataType::kUint8 : type;
 }
 
 // --- a descriptor as a model ---------------------------------------------------------------------
@@ -130,7 +136,7 @@ class ModelWriter {
     const bool is_buffer =
         path.ends_with(".npy") ? IsBuffer(tensor, *slot.desc) : !path.empty() && path != "-";
     if (is_buffer) {
-      resource = {{"initialValuesDataType", Name(*slot.desc->data_type)},
+      resource = {{"initialValuesDataType", Name(ResourceType(*slot.desc->data_type))},
                   {"initialValues", {{"sourcePath", path}}}};
       if (path.ends_with(".npy")) resource["sizeInBytes"] = SizeInBytes(*slot.desc);
     } else {
@@ -141,7 +147,7 @@ class ModelWriter {
 
   static bool IsBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
     return IsPacked(tensor.view.layout) && IsPacked(LayoutOf(desc)) && IsMapped(tensor) &&
-           !HoldsBool(tensor);
+           !HoldsBool(tensor) && !HasNibbles(tensor.view.type);
   }
 
   // DxDispatch takes NumPy's bool for INT8.
@@ -166,11 +172,14 @@ class ModelWriter {
       std::memcpy(buffer.data() + static_cast<size_t>(walk.offset(0)) * width,
                   view.data + walk.offset(1) * static_cast<int64_t>(width), width);
     }
-    return buffer;
+    if (!HasNibbles(view.type)) return buffer;
+    Buffer packed(BufferBytes(view.type, buffer.size()));
+    PackNibbles(buffer.bytes(), {packed.data(), packed.size()});
+    return packed;
   }
 
   static Json ValuesJson(const Buffer& bytes, const TensorDesc& desc) {
-    DataType type = *desc.data_type;
+    DataType type = ResourceType(*desc.data_type);
     Json list = Json::array();
     bool survives = true;
     VisitDataType(AllTypes(), type, [&]<typename T>() {
@@ -195,26 +204,31 @@ class ModelWriter {
   }
 
   void AddBuffer(const std::string& name, const TensorDesc& desc) {
+    const DataType type = *desc.data_type;
+    const uint64_t extent = static_cast<uint64_t>(Extent(LayoutOf(desc)));
+    const uint64_t count = HasNibbles(type) ? BufferBytes(type, extent) : extent;
     Add(name,
-        {{"initialValuesDataType", Name(*desc.data_type)},
-         {"initialValues", {{"valueCount", Extent(LayoutOf(desc))}, {"value", 0}}},
+        {{"initialValuesDataType", Name(ResourceType(type))},
+         {"initialValues", {{"valueCount", count}, {"value", 0}}},
          {"sizeInBytes", SizeInBytes(desc)}},
         resources_);
   }
 
   // What DxDispatch prints and writes is the buffer. Where that is not the tensor, a copy without
-  // gaps is.
+  // gaps is; but for elements of 4 bits, which no operator moves.
   void AddResult(const TensorSlot& slot) {
     const std::string path = files_.PathOf(slot);
     std::string name = DisplayName(slot.path);
     const bool is_raw = !path.empty() && path != "-" && !path.ends_with(".npy");
-    if (!is_raw && !IsPacked(LayoutOf(*slot.desc))) name = AddPackedCopy(name, *slot.desc);
+    const bool has_nibbles = HasNibbles(*slot.desc->data_type);
+    const bool is_buffer = is_raw || has_nibbles;
+    if (!is_buffer && !IsPacked(LayoutOf(*slot.desc))) name = AddPackedCopy(name, *slot.desc);
     if (path.empty() || path == "-") {
       commands_.push_back({{"type", "print"}, {"resource", name}});
       return;
     }
     Json command = {{"type", "writeFile"}, {"resource", name}, {"targetPath", path}};
-    if (!is_raw) command["dimensions"] = *slot.desc->sizes;
+    if (!is_buffer) command["dimensions"] = *slot.desc->sizes;
     commands_.push_back(command);
   }
 
@@ -282,7 +296,12 @@ class DescriptorsWriter {
     std::set<std::string> left_out;
     std::vector<TensorSlot> slots = TensorSlots(OpOf(dispatchable));
     std::erase_if(slots, [](const TensorSlot& slot) { return slot.role() == TensorRole::kOutput; });
-    const std::vector<ConstTensorView> tensors = run_.TensorsOf(command).inputs;
+    std::vector<ConstTensorView> tensors = run_.TensorsOf(command).inputs;
+    std::vector<UnpackedNibbles> unpacked;
+    unpacked.reserve(tensors.size());
+    for (ConstTensorView& tensor : tensors) {
+      if (HasNibbles(tensor.type)) tensor = AsConst(unpacked.emplace_back(tensor).view());
+    }
     int64_t room = kMostValues;
     for (size_t i = 0; i < slots.size(); ++i) {
       const std::string field = slots[i].path.substr(0, slots[i].path.find('/'));

@@ -84,7 +84,9 @@ void DefineResource(Json& definitions) {
   definitions["mixed-value"] = MixedValue();
   definitions["untyped-values-of-resource"] = UntypedInitialValues();
   Json choices = Json::array();
-  for (const DataType type : ElementTypes()) {
+  std::vector<DataType> with_values = ElementTypes();
+  std::erase_if(with_values, [](DataType type) { return !HasValues(type); });
+  for (const DataType type : with_values) {
     const std::string value = ValueDefinition(type);
     definitions[initial_values(value)] = InitialValues(Ref(value));
     choices.push_back(IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))),
@@ -93,7 +95,7 @@ void DefineResource(Json& definitions) {
   choices.push_back({{"if", Has("initialValuesDataType", Ref("data-type"))},
                      {"else", have("untyped-values-of-resource")}});
 
-  std::vector<std::string_view> types = NamesOf(ElementTypes());
+  std::vector<std::string_view> types = NamesOf(with_values);
   types.push_back(Name(DataType::kUnknown));
   Json properties = {{"initialValues", {{"type", {"array", "object"}}}},
                      {"initialValuesDataType", Names(kDataTypePrefix, types)},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/schema/schema_parts.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -108,9 +109,9 @@ void DefineValues(Json& definitions) {
   for (const DataType type : ElementTypes()) {
     VisitDataType(AllTypes(), type, [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
-        definitions[ValueDefinition(type)] = {{"type", "integer"},
-                                              {"minimum", std::numeric_limits<T>::min()},
-                                              {"maximum", std::numeric_limits<T>::max()}};
+        const auto [least, most] = RangeOf<T>(type);
+        definitions[ValueDefinition(type)] = {
+            {"type", "integer"}, {"minimum", least}, {"maximum", most}};
       }
     });
   }

@@ -13,7 +13,8 @@ constexpr std::array<uint8_t, 14> kBits = {0, 32, 16, 32, 16, 8, 32, 16, 8, 64, 
 constexpr std::array kReferenceOrder = {DataType::kFloat64, DataType::kFloat32, DataType::kFloat16,
                                         DataType::kInt64,   DataType::kInt32,   DataType::kInt16,
                                         DataType::kInt8,    DataType::kUint64,  DataType::kUint32,
-                                        DataType::kUint16,  DataType::kUint8};
+                                        DataType::kUint16,  DataType::kUint8,   DataType::kInt4,
+                                        DataType::kUint4};
 
 }  // namespace
 
@@ -37,6 +38,11 @@ bool IsSigned(DataType type) {
   return IsFloat(type) || DataTypeSet{DataType::kInt8, DataType::kInt16, DataType::kInt32,
                                       DataType::kInt64, DataType::kInt4}
                               .Contains(type);
+}
+
+DataType StoredAs(DataType type) {
+  if (!HasNibbles(type)) return type;
+  return IsSigned(type) ? DataType::kInt8 : DataType::kUint8;
 }
 
 DataType SignedLike(DataType type) {

@@ -34,13 +34,21 @@ inline constexpr std::string_view kDataTypePrefix = "DML_TENSOR_DATA_TYPE_";
 std::span<const std::string_view> DataTypeNames();
 std::string_view Name(DataType type);
 
-// Bits of one element: 4, 8, 16, 32 or 64; 0 for UNKNOWN.
+// Bits of one element in a buffer or a raw file: 4, 8, 16, 32 or 64; 0 for UNKNOWN.
 unsigned BitWidth(DataType type);
 
-// Bytes of one element of a type that is at least a byte wide.
+// Bytes of one element in memory, where one of 4 bits has a byte of its own; 0 for UNKNOWN.
 inline size_t ByteWidth(DataType type) {
-  return BitWidth(type) / 8;
+  return (BitWidth(type) + 7) / 8;
 }
+
+// Whether two elements share a byte of a buffer; see core/tensor/nibbles.h.
+inline bool HasNibbles(DataType type) {
+  return BitWidth(type) == 4;
+}
+
+// The type that elements have in memory: INT8 or UINT8 for 4 bits, any other type itself.
+DataType StoredAs(DataType type);
 
 bool IsFloat(DataType type);
 bool IsSigned(DataType type);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -14,10 +15,10 @@ constexpr size_t kPatternLength = 65521;  // a prime: rows of a tensor differ
 
 // The engine is defined to the bit by the language; its distributions are not.
 template <typename T>
-T NextValue(std::mt19937_64& engine) {
+T NextValue(DataType type, std::mt19937_64& engine) {
   const uint64_t bits = engine();
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(bits);
+    return Wrapped(type, static_cast<T>(bits));
   } else {
     const double uniform = static_cast<double>(bits >> 11) * 0x1p-52 - 1;
     if constexpr (std::is_same_v<T, Half>) {
@@ -35,7 +36,7 @@ void FillWithSampleValues(DataType type, std::span<std::byte> bytes) {
     std::mt19937_64 engine(1);
     const size_t count = bytes.size() / sizeof(T);
     std::vector<T> pattern(std::min(kPatternLength, count));
-    for (T& value : pattern) value = NextValue<T>(engine);
+    for (T& value : pattern) value = NextValue<T>(type, engine);
     T* elements = reinterpret_cast<T*>(bytes.data());
     for (size_t i = 0; i < count; i += pattern.size()) {
       const size_t size = std::min(pattern.size(), count - i);

@@ -87,11 +87,13 @@ using Integers32 = TypeList<int32_t, uint32_t>;
 using Integers64 = TypeList<int64_t, uint64_t>;
 using AllTypes = Join<TypeList<double>, Floats, Integers64, Integers32, Integers16, Integers8>;
 
-// Calls visit.operator()<T>() for the T of `types` that is `type`, which must be one of them.
+// Calls visit.operator()<T>() for the T of `types` in which elements of `type` are stored; it must
+// be one of them.
 template <typename... Ts, typename Visitor>
 void VisitDataType(TypeList<Ts...>, DataType type, Visitor&& visit) {
+  const DataType stored = StoredAs(type);
   [[maybe_unused]] const bool found =
-      ((type == kDataTypeOf<Ts> && (visit.template operator()<Ts>(), true)) || ...);
+      ((stored == kDataTypeOf<Ts> && (visit.template operator()<Ts>(), true)) || ...);
   assert(found);
 }
 

@@ -230,7 +230,6 @@ REFUSED = {
     "BUF-13": [copy_of(DimensionCount=3), copy_of(Strides=[1, 1]), output(DimensionCount=0)],
     "BUF-14": [copy_of(DataType="UNKNOWN")],
     "BUF-15": [copy_of(Flags="OWNED"), output(Flags=["OWNED_BY_DML"])],
-    "FL-1": [copy_of(DataType="UINT4")],
     "JOIN-1": [{"type": "JOIN", "Axis": 0, "InputTensors": []}],
     "JOIN-5": [{"type": "JOIN", "Axis": 0, "InputTensors": [tensor(Sizes=[0])]}],
     "SPLIT-1": [{"type": "SPLIT", "Axis": 0, "InputTensor": tensor(), "OutputTensors": []}],

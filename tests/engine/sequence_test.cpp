@@ -1,4 +1,4 @@
-// Sequences, and tensors of 4-bit integers.
+// Values that depend on nothing but their place.
 
 #include "core/engine/element_wise/sequence.h"
 
@@ -53,65 +53,6 @@ TEST(Sequence, IsInRowMajorOrderInAnyLayout) {
     });
     ASSERT_TRUE(output.GuardsAreIntact());
   }
-}
-
-// Low nibbles come first.
-std::vector<uint8_t> PackedNibbles(const std::vector<int>& values) {
-  std::vector<uint8_t> bytes((values.size() + 1) / 2);
-  for (size_t i = 0; i < values.size(); ++i) {
-    bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] | (values[i] & 15) << 4 * (i % 2));
-  }
-  return bytes;
-}
-
-template <typename T>
-ConstTensorView ViewOf(const std::vector<T>& values, DataType type, const Layout& layout) {
-  return {reinterpret_cast<const std::byte*>(values.data()), type, layout};
-}
-
-TEST(Nibbles, AreDequantized) {
-  const std::vector<float> scale = {0.5f};
-  const Layout one{{2, 3}, {0, 0}};
-  const struct {
-    DataType type;
-    int zero_point;
-    std::vector<int> values;
-    Layout layout;
-    std::vector<float> expected;
-  } kCases[] = {
-      {kUint4, 8, {0, 8, 15, 1, 2, 3}, PackedLayout({2, 3}), {-4, 0, 3.5f, -3.5f, -3, -2.5f}},
-      {kInt4, -1, {0, -8, 7, 1, -1, 3}, PackedLayout({2, 3}), {0.5f, -3.5f, 4, 1, 0, 2}},
-      {kUint4, 0, {9, 1, 2, 3, 4, 5, 6, 7}, {{2, 3}, {4, 1}}, {4.5f, 0.5f, 1, 2, 2.5f, 3}},
-      {kUint4, 0, {1, 2, 3, 4, 5, 6}, {{2, 3}, {1, 2}}, {0.5f, 1.5f, 2.5f, 1, 2, 3}},
-  };
-  for (const auto& c : kCases) {
-    const std::vector<uint8_t> x = PackedNibbles(c.values);
-    const std::vector<uint8_t> zero_point = PackedNibbles({c.zero_point});
-    std::vector<float> result(6);
-    ComputeElements({kDequantize},
-                    std::vector{ViewOf(x, c.type, c.layout), ViewOf(scale, kFloat32, one),
-                                ViewOf(zero_point, c.type, one)},
-                    {reinterpret_cast<std::byte*>(result.data()), kFloat32, PackedLayout({2, 3})});
-    EXPECT_EQ(result, c.expected);
-  }
-}
-
-TEST(Nibbles, AreWrittenWithoutTheirNeighbours) {
-  const std::vector<float> x = {0, 2, 3, 100, -9};
-  const std::vector<float> scale = {1};
-  const auto quantize = [&](const Dims& sizes, const Layout& layout, std::vector<uint8_t> bytes) {
-    const Layout one{sizes, Dims::Filled(sizes.size(), 0)};
-    const std::vector<uint8_t> zero = PackedNibbles({0});
-    ComputeElements({kQuantize, {{-8, 7}, {}}, {}},
-                    std::vector{ViewOf(x, kFloat32, PackedLayout(sizes)),
-                                ViewOf(scale, kFloat32, one), ViewOf(zero, kInt4, one)},
-                    {reinterpret_cast<std::byte*>(bytes.data()), kInt4, layout});
-    return bytes;
-  };
-  // The last half of a byte becomes zero.
-  EXPECT_EQ(quantize({5}, PackedLayout({5}), {0xAA, 0xAA, 0xAA}), PackedNibbles({0, 2, 3, 7, -8}));
-  EXPECT_EQ(quantize({4}, {{4}, {2}}, {0xAA, 0xBA, 0xCA, 0xDA}),
-            (std::vector<uint8_t>{0xA0, 0xB2, 0xC3, 0x07}));
 }
 
 }  // namespace

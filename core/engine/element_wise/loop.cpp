@@ -1,14 +1,12 @@
 #include "core/engine/element_wise/loop.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/tile_shape.h"
 #include "core/engine/copy/tile_slices.h"
 #include "core/engine/copy/tiled_loop.h"
-#include "core/engine/element_wise/nibbles.h"
 #include "core/engine/element_wise/plan.h"
 #include "core/engine/element_wise/row_pipeline.h"
 #include "core/kernels/simd/prefetch.h"
@@ -197,29 +195,10 @@ bool MovesBits(const ElementWiseCall& call, DataType from, DataType to) {
          (from == to || (!IsFloat(from) && !IsFloat(to) && BitWidth(from) == BitWidth(to)));
 }
 
-// Elements of 4 bits are computed as bytes.
-void ComputeNibbles(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
-                    const TensorView& output) {
-  std::vector<NibbleBytes> bytes;
-  bytes.reserve(inputs.size());
-  std::vector<ConstTensorView> wide(inputs.begin(), inputs.end());
-  for (ConstTensorView& input : wide) {
-    if (HasNibbles(input.type)) input = AsConst(bytes.emplace_back(input).view());
-  }
-  if (!HasNibbles(output.type)) return ComputeElements(call, wide, output);
-  NibbleBytes results(AsConst(output));  // with what lies between the elements
-  ComputeElements(call, wide, results.view());
-  results.PackInto(output);
-}
-
 }  // namespace
 
 void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                      const TensorView& output) {
-  const bool has_nibbles = HasNibbles(output.type) ||
-                           std::any_of(inputs.begin(), inputs.end(),
-                                       [](const auto& input) { return HasNibbles(input.type); });
-  if (has_nibbles) return ComputeNibbles(call, inputs, output);
   if (MovesBits(call, inputs[0].type, output.type)) {
     return CopyView({inputs[0].data, output.type, inputs[0].layout}, output);
   }

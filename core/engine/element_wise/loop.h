@@ -18,8 +18,7 @@ struct ElementWiseCall {
 
 // Computes each element of the output from the elements at its place in the inputs, of which there
 // are at most kMaxElementInputs. All have equal sizes and any strides. The output may be an input
-// with the same width of elements and the same layout. Elements of 4 bits are those of QUANTIZE and
-// DEQUANTIZE; others between the output's keep their value.
+// with the same width of elements and the same layout.
 void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                      const TensorView& output);
 

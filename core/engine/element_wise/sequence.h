@@ -8,8 +8,7 @@ namespace dmlop {
 
 // Element number k is start + k * delta: numbers 0 and 1 of the parameters, rounded once, or the
 // integers, modulo 2^width. The first element of the output is number `first`, and `steps` say how
-// far the numbers of neighbours along each dimension are apart. The output has no 4-bit type, and
-// numbers are less than 2^50.
+// far the numbers of neighbours along each dimension are apart. Numbers are less than 2^50.
 void FillSequence(const ElementParameters& parameters, int64_t first, const Dims& steps,
                   const TensorView& output);
 
