@@ -92,7 +92,9 @@ std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
   std::vector<TensorGroup> groups;
   for (const Field* field : TensorFieldsOf(info)) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& group) {
-      return group.first->type == field->type && group.first->ranks == field->ranks;
+      return group.first->type == field->type &&
+             group.first->other_entries == field->other_entries &&
+             group.first->ranks == field->ranks;
     });
     if (same != groups.end()) {
       same->names.push_back(field->name);
@@ -107,7 +109,7 @@ std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
 std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
   std::string text;
   for (const TensorGroup& group : groups) {
-    const DataTypeSet types = row.TypesOf(group.first->type);
+    const DataTypeSet types = row.TypesOf(*group.first);
     if (types.empty()) continue;
     const std::string of = groups.size() == 1 || &group == &groups.front()
                                ? ""
@@ -153,7 +155,7 @@ Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInf
                {"maxRank", row.max_rank}};
   const std::vector<const Field*> tensors = TensorFieldsOf(info);
   const auto types_of = [&](const Field& field) {
-    const DataTypeSet own = row.TypesOf(field.type);
+    const DataTypeSet own = row.TypesOf(field);
     return TypesJson(own.empty() ? row.TypesOf(tensors.front()->type) : own);
   };
   const Field& first = *tensors.front();

@@ -32,10 +32,29 @@ std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
   return std::nullopt;
 }
 
+bool IsEntryOf(std::string_view field, const std::string& path) {
+  return path.starts_with(fmt::format("{}/", field));
+}
+
 size_t CountBound(const std::map<std::string, Binding>& bindings, std::string_view field) {
-  return static_cast<size_t>(std::count_if(
-      bindings.begin(), bindings.end(),
-      [&](const auto& entry) { return entry.first.starts_with(std::string(field) + "/"); }));
+  return static_cast<size_t>(
+      std::count_if(bindings.begin(), bindings.end(),
+                    [&](const auto& entry) { return IsEntryOf(field, entry.first); }));
+}
+
+// How many files are for the entries of an array that is left out: those that name one, and those
+// without a name that the other tensors do not take.
+size_t EntriesOf(std::string_view array, const std::vector<TensorSlot>& others,
+                 const std::vector<std::string>& arguments) {
+  size_t named = 0;
+  size_t named_others = 0;
+  for (const std::string& argument : arguments) {
+    const std::string name = FileArgument::Parse(argument).name;
+    if (!name.empty()) ++(IsEntryOf(array, name) ? named : named_others);
+  }
+  const size_t unnamed = arguments.size() - named - named_others;
+  const size_t taken = others.size() - std::min(named_others, others.size());
+  return named + unnamed - std::min(unnamed, taken);
 }
 
 std::string KindOf(TensorRole role) {
@@ -124,7 +143,8 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
   for (const std::string& argument : arguments) AddOptionalTensor(role, argument);
   const auto array = ArrayOf(role, document_.op());
   if (array && array->left_out) {
-    const size_t bound = std::max(CountBound(document_.bindings(), array->field), arguments.size());
+    const size_t bound = std::max(CountBound(document_.bindings(), array->field),
+                                  EntriesOf(array->field, Slots(role), arguments));
     const size_t count = array->stated_count ? *array->stated_count : bound;
     const bool known = array->stated_count || bound > 0;
     if (known && count <= kMaxImpliedTensors) document_.SizeLeftOutTensors(role, count);
@@ -252,7 +272,7 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
   const bool reads_standard_input = ReadsStandardInput();
   for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
     if (slot.role() == TensorRole::kOutput) continue;
-    const std::string path = PathOf({slot.path, slot.field, slot.desc});
+    const std::string path = PathOf({slot.path, slot.field, slot.desc, slot.type});
     if (path.empty()) continue;
     WithFile(slot.path, diagnostics, [&] {
       if (FormatOf(path) == FileFormat::kRaw) return;

@@ -73,11 +73,12 @@ std::optional<ExactValue> ExactValueOf(const ElementWiseCall& call, std::span<co
 }
 
 // What the function sees: the first element is scaled and rounded to FLOAT32 before.
-std::vector<double> ElementsOf(const ElementWiseWork& work) {
+std::vector<double> ElementsAt(const ElementWiseWork& work, const Region& place) {
   std::vector<double> elements;
   for (const ConstTensorView& operand : work.operands) {
-    VisitDataType(Floats(), operand.type,
-                  [&]<typename T>() { elements.push_back(AsDouble(*operand.elements<T>())); });
+    VisitDataType(Floats(), operand.type, [&]<typename T>() {
+      elements.push_back(AsDouble(*Narrowed(operand, place).elements<T>()));
+    });
   }
   if (const auto& factors = work.call.scale_bias) {
     elements[0] = static_cast<double>(
@@ -87,8 +88,8 @@ std::vector<double> ElementsOf(const ElementWiseWork& work) {
 }
 
 template <typename T>
-std::optional<Calculation> Explained(const ElementWiseWork& work, T result) {
-  const std::vector<double> x = ElementsOf(work);
+std::optional<Calculation> Explained(const ElementWiseWork& work, const Region& place, T result) {
+  const std::vector<double> x = ElementsAt(work, place);
   const bool finite = std::all_of(x.begin(), x.end(), [](double e) { return std::isfinite(e); });
   // At poles and outside of their domains functions follow rules of their own.
   const bool is_pole = (work.call.function == F::kDivide && x[1] == 0) ||
@@ -110,8 +111,8 @@ std::optional<Calculation> Explained(const ElementWiseWork& work, T result) {
 
 }  // namespace
 
-std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, DataType type,
-                                           const ElementBytes& result) {
+std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, const Region& place,
+                                           DataType type, const ElementBytes& result) {
   const bool same_type =
       !work.operands.empty() &&
       std::all_of(work.operands.begin(), work.operands.end(),
@@ -119,8 +120,8 @@ std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, DataType
   if (!same_type || (type != DataType::kFloat32 && type != DataType::kFloat16)) {
     return std::nullopt;
   }
-  return type == DataType::kFloat32 ? Explained(work, ElementOf<float>(result))
-                                    : Explained(work, ElementOf<Half>(result));
+  return type == DataType::kFloat32 ? Explained(work, place, ElementOf<float>(result))
+                                    : Explained(work, place, ElementOf<Half>(result));
 }
 
 }  // namespace dmlop

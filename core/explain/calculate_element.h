@@ -8,9 +8,9 @@
 
 namespace dmlop {
 
-// Of an element whose operands have one element each; none where bits are moved or selected, and
-// for what is not a FLOAT32 or FLOAT16 function of elements of the same type.
-std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, DataType type,
-                                           const ElementBytes& result);
+// Of the element at a place; none where bits are moved or selected, and for what is not a FLOAT32
+// or FLOAT16 function of elements of the same type.
+std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, const Region& place,
+                                           DataType type, const ElementBytes& result);
 
 }  // namespace dmlop

@@ -135,15 +135,14 @@ std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc
                                    InputViews inputs, const Element& output,
                                    const std::vector<Region>&, const ElementBytes& value) {
   if (op.find_if_known(kFusedActivation) != nullptr) return std::nullopt;
-  ElementWiseWork work = WorkOf(family, op, inputs);
+  const ElementWiseWork work = WorkOf(family, op, inputs);
   const Region place{0, output.index, Dims::Filled(output.index.size(), 1)};
-  for (ConstTensorView& operand : work.operands) operand = Narrowed(operand, place);
   if (work.call.function != ElementWiseFunction::kCast) {
     const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
-    return ExplainFunction(work, *slot.desc->data_type, value);
+    return ExplainFunction(work, place, *slot.desc->data_type, value);
   }
   if (!work.call.scale_bias) return std::nullopt;
-  return ExplainScaleBias(*work.call.scale_bias, work.operands[0], value);
+  return ExplainScaleBias(*work.call.scale_bias, Narrowed(work.operands[0], place), value);
 }
 
 std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,

@@ -188,9 +188,9 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
     DataType type;
   };
   std::array<std::optional<First>, kTypeVariables> firsts;
-  const auto check = [&](const Field& field, std::string_view rule, const std::string& name,
+  const auto check = [&](TypeVariable variable, std::string_view rule, const std::string& name,
                          const std::string& pointer, DataType type) {
-    auto& first = firsts[static_cast<size_t>(field.type)];
+    auto& first = firsts[static_cast<size_t>(variable)];
     if (!first) {
       first = {name, type};
     } else if (first->type != type) {
@@ -201,14 +201,14 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
   };
   for (const TensorSlot& slot : TensorSlots(op)) {
     if (!slot.desc->data_type) continue;
-    check(*slot.field, op.info().type_rule, DisplayName(slot.path), slot.path + "/DataType",
+    check(slot.type, op.info().type_rule, DisplayName(slot.path), slot.path + "/DataType",
           *slot.desc->data_type);
   }
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
     const auto* type = std::get_if<DataType>(&op.values()[i]);
     if (type == nullptr) continue;
-    check(field, field.limits.rule, std::string(field.name), std::string(field.name), *type);
+    check(field.type, field.limits.rule, std::string(field.name), std::string(field.name), *type);
   }
 }
 

@@ -73,11 +73,16 @@ struct Field {
   bool optional = false;  // left out, it is not there; other fields get a value from elsewhere
   TensorRole role = TensorRole::kInput;
   TypeVariable type = TypeVariable::kT;
+  TypeVariable other_entries = type;  // of an array's entries behind the first one
   RankGroup ranks = RankGroup::kMain;
   // Speaks in place of BUF-3 where a tensor is empty along the operator's Axis.
   std::string_view empty_axis_rule = {};
   Limits limits = {};
   EnumNames names = {};
+
+  constexpr TypeVariable TypeOfEntry(size_t entry) const {
+    return entry == 0 ? type : other_entries;
+  }
 };
 
 // DML_SIZE_2D

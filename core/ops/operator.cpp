@@ -17,10 +17,11 @@ std::vector<Slot> SlotsOf(Op& op) {
     const Field& field = *op.fields()[i];
     auto& value = op.values()[i];
     if (auto* tensor = std::get_if<TensorDesc>(&value)) {
-      slots.push_back({std::string(field.name), &field, tensor});
+      slots.push_back({std::string(field.name), &field, tensor, field.type});
     } else if (auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
       for (size_t k = 0; k < tensors->size(); ++k) {
-        slots.push_back({fmt::format("{}/{}", field.name, k), &field, &(*tensors)[k]});
+        slots.push_back(
+            {fmt::format("{}/{}", field.name, k), &field, &(*tensors)[k], field.TypeOfEntry(k)});
       }
     }
   }
@@ -47,13 +48,14 @@ void FillInCounts(OperatorDesc& op) {
 // What tensors and fields say of each type variable; the first counts.
 std::array<std::optional<DataType>, kTypeVariables> StatedTypes(const OperatorDesc& op) {
   std::array<std::optional<DataType>, kTypeVariables> types;
-  const auto state = [&](const Field& field, std::optional<DataType> type) {
-    auto& of_variable = types[static_cast<size_t>(field.type)];
+  const auto state = [&](TypeVariable variable, std::optional<DataType> type) {
+    auto& of_variable = types[static_cast<size_t>(variable)];
     if (!of_variable) of_variable = type;
   };
-  for (const TensorSlot& slot : TensorSlots(op)) state(*slot.field, slot.desc->data_type);
+  for (const TensorSlot& slot : TensorSlots(op)) state(slot.type, slot.desc->data_type);
   for (size_t i = 0; i < op.fields().size(); ++i) {
-    if (const auto* type = std::get_if<DataType>(&op.values()[i])) state(*op.fields()[i], *type);
+    const auto* type = std::get_if<DataType>(&op.values()[i]);
+    if (type != nullptr) state(op.fields()[i]->type, *type);
   }
   return types;
 }
@@ -134,7 +136,7 @@ void FillInTypes(OperatorDesc& op) {
   // An input's type is told by the descriptor or a file, and by nothing else.
   for (const MutableTensorSlot& slot : TensorSlots(op)) {
     if (slot.role() == TensorRole::kInput || slot.desc->data_type) continue;
-    slot.desc->data_type = known[static_cast<size_t>(slot.field->type)];
+    slot.desc->data_type = known[static_cast<size_t>(slot.type)];
   }
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];

@@ -113,6 +113,7 @@ struct BasicTensorSlot {
   std::string path;
   const Field* field;
   Desc* desc;
+  TypeVariable type;
 
   TensorRole role() const { return field->role; }
 };

@@ -15,7 +15,7 @@ constexpr RowsFunction kRows[] = {
     QuantizeOperators, AffineOperators,         SmoothActivationOperators,
     TileOperators,     PaddingOperators,        DepthSpaceOperators,
     DiagonalOperators, GatherNdOperators,       GatherOperators,
-    ScatterOperators,  SequenceOperators};
+    ScatterOperators,  SequenceOperators,       QuantizeBlocksOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

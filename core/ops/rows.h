@@ -19,6 +19,7 @@ std::span<const OperatorInfo> GatherOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LogicalOperators();
 std::span<const OperatorInfo> PaddingOperators();
+std::span<const OperatorInfo> QuantizeBlocksOperators();
 std::span<const OperatorInfo> QuantizeOperators();
 std::span<const OperatorInfo> ReduceOperators();
 std::span<const OperatorInfo> ScatterOperators();

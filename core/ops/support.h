@@ -37,6 +37,10 @@ struct SupportRow {
     return own.max == 0 ? main : own;
   }
   DataTypeSet TypesOf(TypeVariable variable) const { return types[static_cast<size_t>(variable)]; }
+  // Of a tensor, or of all entries of an array.
+  DataTypeSet TypesOf(const Field& field) const {
+    return TypesOf(field.type) | TypesOf(field.other_entries);
+  }
 };
 
 // The rows of an operator, or of some enumerators of one of its fields.

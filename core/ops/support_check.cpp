@@ -21,15 +21,14 @@ const SupportRow* FirstRow(const SupportTable& table, Takes&& takes) {
 // True when another rule ties an output's type to those of inputs.
 bool TypeFollowsInputs(const OperatorDesc& op, const SupportRow& row, const TensorSlot& slot) {
   if (slot.role() == TensorRole::kInput) return false;
-  if (row.TypesOf(slot.field->type).empty()) return true;
+  if (row.TypesOf(slot.type).empty()) return true;
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
-  return std::any_of(inputs.begin(), inputs.end(), [&](const TensorSlot& input) {
-    return input.field->type == slot.field->type;
-  });
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const TensorSlot& input) { return input.type == slot.type; });
 }
 
 bool TakesType(const SupportRow& row, const TensorSlot& slot) {
-  const DataTypeSet types = row.TypesOf(slot.field->type);
+  const DataTypeSet types = row.TypesOf(slot.type);
   return types.empty() || types.Contains(*slot.desc->data_type);
 }
 
@@ -118,7 +117,7 @@ class SupportChecker {
     if (later == nullptr && IsReported(pointer)) return;  // by a rule of the operator
     Report(pointer, fmt::format("{} is", Name(*slot.desc->data_type)),
            later != nullptr ? "it needs " + ToString(later->since)
-                            : "expected one of " + ToString(row.TypesOf(slot.field->type)));
+                            : "expected one of " + ToString(row.TypesOf(slot.type)));
   }
 
   void ReportRank(const SupportRow& row, const TensorSlot& slot) const {

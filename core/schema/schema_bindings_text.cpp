@@ -56,8 +56,16 @@ Json HasField(std::string_view name, const Json& schema) {
   return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
 }
 
+// Says of an array that it has an entry, and what that is.
+Json EntryOf(size_t entry, const Json& schema) {
+  Json items = Json::array();
+  while (items.size() < entry) items.push_back(Json::object());
+  items.push_back(schema);
+  return {{"type", "array"}, {"minItems", entry + 1}, {"prefixItems", items}};
+}
+
 // Values in the document are of the tensor's type, and only .npy files tell it. The tensors of an
-// array are all of one type.
+// array are all of one type, or few, each with a type of its own.
 Json RulesOf(const Field& tensor) {
   const bool is_input = tensor.role == TensorRole::kInput;
   const bool is_array = tensor.kind == FieldKind::kTensors;
@@ -76,7 +84,15 @@ Json RulesOf(const Field& tensor) {
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;
     const Json typed = Ref(ValueDefinition(type) + "-binding");
-    rules.push_back(IfThen(HasField(tensor.name, one_of(Ref(fmt::format("{}-tensor", Name(type))))),
+    const Json has_type = Ref(fmt::format("{}-tensor", Name(type)));
+    if (tensor.other_entries != tensor.type) {
+      for (size_t entry = 0; entry < tensor.limits.max_count; ++entry) {
+        rules.push_back(IfThen(HasField(tensor.name, EntryOf(entry, has_type)),
+                               values({{"prefixItems", EntryOf(entry, typed)["prefixItems"]}})));
+      }
+      continue;
+    }
+    rules.push_back(IfThen(HasField(tensor.name, one_of(has_type)),
                            values(is_array ? Json{{"items", typed}} : typed)));
   }
   return rules;

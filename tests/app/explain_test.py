@@ -34,6 +34,11 @@ PADDED = json.dumps({
     "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [5, 1]},
     "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [1, 2]},
     "bindings": {"InputTensor": [[1, 2, 3], [4, 5, 6]]}})
+BLOCKS = json.dumps({
+    "type": "DEQUANTIZE", "QuantizationType": "SCALE_ZERO_POINT",
+    "InputTensor": {"DataType": "UINT4", "Sizes": [1, 6]},
+    "QuantizationTensors": [{"DataType": "FLOAT32", "Sizes": [1, 3]}, {"DataType": "UINT4", "Sizes": [1, 3]}],
+    "bindings": {"InputTensor": [0, 8, 15, 1, 2, 9], "QuantizationTensors": [[0.5, 1, 2], [1, 2, 3]]}})
 
 FOLDED = json.dumps({
     "type": "PADDING", "PaddingMode": "SYMMETRIC", "PaddingValue": 0, "StartPadding": [5], "EndPadding": [4],
@@ -97,6 +102,21 @@ ELEMENT_WISE_IDENTITY with Scale 2 and Bias 10, fed by 1 element:
   InputTensor[1, 2]  byte offset 28  value 6
 x * Scale + Bias: 22
 result: 22 (exact: a FLOAT32 number, so nothing is rounded)
+"""),
+    (BLOCKS, "OutputTensor[0,5]", """\
+OutputTensor[0, 5]: FLOAT32, byte offset 20
+DEQUANTIZE SCALE_ZERO_POINT, fed by 3 elements:
+  InputTensor[0, 5]             byte offset 2  value 9
+  QuantizationTensors[0][0, 2]  byte offset 8  value 2
+  QuantizationTensors[1][0, 2]  byte offset 1  value 3
+result: 12
+"""),
+    (BLOCKS, "QuantizationTensors[1][0,1]", """\
+QuantizationTensors[1][0, 1]: UINT4, byte offset 0
+DEQUANTIZE SCALE_ZERO_POINT, reaches 2 elements:
+  OutputTensor[0, 2]  byte offset  8
+  OutputTensor[0, 3]  byte offset 12
+value: 2
 """),
     (JOIN_2X2, "OutputTensor[0,0,1,3]", """\
 OutputTensor[0, 0, 1, 3]: FLOAT32, byte offset 36

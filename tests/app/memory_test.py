@@ -82,6 +82,23 @@ class LargeTest(ProgramTest):
         actual = np.memmap(self.folder / "y.bin", "f4", "r", shape=(COLUMNS, ROWS))
         self.assertTrue(np.array_equal(actual, self.x.T))
 
+    def test_quantized_into_half_bytes_and_back(self):
+        scale = {"DataType": "FLOAT32", "Sizes": [1, 1]}
+        four_bits = {"DataType": "UINT4", "Sizes": [ROWS, COLUMNS]}
+        fields = {"QuantizationType": "SCALE_ZERO_POINT",
+                  "QuantizationTensors": [scale, scale | {"DataType": "UINT4"}]}
+        bindings = {"QuantizationTensors": [[1], [0]]}
+        self.write("q.json", {"type": "QUANTIZE", **fields, "OutputTensor": four_bits,
+                              "bindings": bindings | {"InputTensor": "x.npy"}})
+        self.run_bounded("q.json", "-o", "y.bin")
+        packed = self.x[:, 0::2].astype("u1") | self.x[:, 1::2].astype("u1") << 4
+        actual = np.memmap(self.folder / "y.bin", "u1", "r", shape=packed.shape)
+        self.assertTrue(np.array_equal(actual, packed))
+        self.write("d.json", {"type": "DEQUANTIZE", **fields, "InputTensor": four_bits,
+                              "bindings": bindings | {"InputTensor": "y.bin"}})
+        self.run_bounded("d.json", "-o", "y.npy")
+        self.assert_file("y", self.x)
+
     def test_join_and_split(self):
         for axis in (0, 1):
             with self.subTest(axis=axis):

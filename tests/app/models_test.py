@@ -415,6 +415,28 @@ class RoundTripTest(ProgramTest):
         self.assertEqual(len(model["resources"]), count + 1)
         self.assertEqual(list(model["resources"])[-1], f"OutputTensors[{count - 1}]")
 
+    def test_elements_of_4_bits_are_bytes(self):
+        for type, strides in (("INT4", [3, 1]), ("UINT4", [3, 1]), ("INT4", [9, 2])):
+            with self.subTest(type=type, strides=strides):
+                of_type = {"DataType": type, "Sizes": [2, 3], "Strides": strides}
+                fields = {"QuantizationType": "SCALE_ZERO_POINT", "QuantizationTensors": [
+                    {"DataType": "FLOAT32", "Sizes": [2, 1]}, {"DataType": type, "Sizes": [2, 1]}]}
+                bindings = {"QuantizationTensors": [[0.5, 2], [3, 1]]}
+                x = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+                for operator, input, output, bound, path in (
+                        ("QUANTIZE", x, of_type, [1, 2, -1, 4, 5, 60], "y.bin"),
+                        ("DEQUANTIZE", of_type, x, "y.bin", "z.npy"),
+                        ("DEQUANTIZE", of_type, x, [[1, 2, 3], [4, 5, 6]], "z.npy")):
+                    self.write("op.json", {
+                        "type": operator, **fields, "InputTensor": input, "OutputTensor": output,
+                        "bindings": bindings | {"InputTensor": bound, "OutputTensor": path}})
+                    self.run_program("run", "op.json")
+                    expected = (self.folder / path).read_bytes()
+                    model = self.run_program("validate", "op.json", "--to-model").stdout
+                    self.write("model.json", model)
+                    self.run_program("run", "model.json")
+                    self.assertEqual((self.folder / path).read_bytes(), expected)
+
     def test_bool_files_are_written_out(self):
         """DxDispatch takes NumPy's bool for INT8, and a descriptor for UINT8."""
         np.save(self.folder / "x.npy", np.array([True, False, True]))

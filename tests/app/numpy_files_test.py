@@ -261,5 +261,96 @@ class RawTest(ProgramTest):
         self.run_program("run", document, "-i", "a.npy", status=4)
 
 
+class NibbleTest(ProgramTest):
+    """INT4 and UINT4: one a byte in .npy files, two a byte in raw ones, the first one in the low half."""
+
+    SCALE = {"DataType": "FLOAT32", "Sizes": [1]}
+
+    def dequantize(self, tensor, name):
+        document = {"type": "DEQUANTIZE", "QuantizationType": "SCALE_ZERO_POINT", "InputTensor": tensor,
+                    "QuantizationTensors": [self.SCALE, {"DataType": tensor["DataType"], "Sizes": [1]}],
+                    "bindings": {"QuantizationTensors": [[1], [0]]}}
+        self.run_program("run", json.dumps(document), "-i", name, "-o", "y.npy")
+        return self.load("y")
+
+    def quantize(self, values, tensor, name):
+        document = {"type": "QUANTIZE", "QuantizationType": "SCALE_ZERO_POINT", "OutputTensor": tensor,
+                    "QuantizationTensors": [self.SCALE, {"DataType": tensor["DataType"], "Sizes": [1]}],
+                    "bindings": {"QuantizationTensors": [[1], [0]]}}
+        self.save(x=np.array(values, "f4"))
+        self.run_program("run", json.dumps(document), "-i", "x.npy", "-o", name)
+
+    def test_npy_files_hold_their_values(self):
+        for type, dtype, least in (("INT4", "i1", -8), ("UINT4", "u1", 0)):
+            values = np.arange(least, least + 16, dtype=dtype)
+            self.save(a=values)
+            tensor = {"DataType": type, "Sizes": [16]}
+            self.assert_same(self.dequantize(tensor, "a.npy"), values.astype("f4"))
+            self.quantize(np.arange(least - 2, least + 18), tensor | {"Sizes": [20]}, "b.npy")
+            self.assert_same(self.load("b"), np.array([*[least] * 2, *values, *[least + 15] * 2], dtype))
+
+    def test_npy_files_with_other_values_do_not_fit(self):
+        for type, array, message in [
+            ("UINT4", np.array([3, 16], "u1"), "has the value 16 at [1]; those of UINT4 are in [0, 15]"),
+            ("INT4", np.array([-9, 3], "i1"), "has the value -9 at [0]; those of INT4 are in [-8, 7]"),
+            ("INT4", np.array([0, 8], "i1"), "has the value 8 at [1]; those of INT4 are in [-8, 7]"),
+            ("INT4", np.array([0, 1], "u1"), "has the data type UINT8; expected INT8, whose values are INT4"),
+            ("UINT4", np.array([0, 1], "f4"), "has the data type FLOAT32; expected UINT8, whose values are UINT4"),
+        ]:
+            with self.subTest(message):
+                self.save(a=array)
+                document = {"type": "DEQUANTIZE", "QuantizationType": "SCALE",
+                            "InputTensor": {"DataType": type, "Sizes": [2]},
+                            "QuantizationTensors": [self.SCALE], "bindings": {"QuantizationTensors": [[1]]}}
+                self.assertIn(f"a.npy: {message}\n",
+                              self.errors_of("run", json.dumps(document), "-i", "a.npy", status=4))
+
+    def test_raw_files_are_packed(self):
+        tensor = {"DataType": "UINT4", "Sizes": [5]}
+        for data in (b"\x21\x43\x05", b"\x21\x43\xf5\xff"):  # the last half does not count
+            self.write("a.bin", data)
+            self.assert_same(self.dequantize(tensor, "a.bin"), np.arange(1, 6, dtype="f4"))
+        self.quantize([1, 2, 3, 4, 5], tensor, "b.bin")
+        self.assertEqual((self.folder / "b.bin").read_bytes(), b"\x21\x43\x05\0")
+        self.quantize([-1, -8, 7], {"DataType": "INT4", "Sizes": [3]}, "b.bin")
+        self.assertEqual((self.folder / "b.bin").read_bytes(), b"\x8f\x07\0\0")
+
+    def test_strides_count_elements(self):
+        transposed = {"DataType": "INT4", "Sizes": [2, 3], "Strides": [1, 2]}
+        self.write("a.bin", b"\x21\x43\xf8")
+        self.assert_same(self.dequantize_2d(transposed), np.array([[1, 3, -8], [2, 4, -1]], "f4"))
+
+    def dequantize_2d(self, tensor):
+        document = {"type": "DEQUANTIZE", "QuantizationType": "SCALE", "InputTensor": tensor,
+                    "QuantizationTensors": [self.SCALE | {"Sizes": [1, 1]}],
+                    "bindings": {"QuantizationTensors": [[1]]}}
+        self.run_program("run", json.dumps(document), "-i", "a.bin", "-o", "y.npy")
+        return self.load("y")
+
+    def test_output_strides_leave_halves_of_bytes_zero(self):
+        self.quantize([1, 2, 3], {"DataType": "UINT4", "Sizes": [3], "Strides": [3]}, "b.bin")
+        self.assertEqual((self.folder / "b.bin").read_bytes(), b"\x01\x20\0\x03")
+
+    def test_a_raw_file_is_as_long_as_its_tensor(self):
+        tensor = {"DataType": "UINT4", "Sizes": [9]}
+        for size, message in [(4, "too small: it has 4 bytes; expected at least 5, or 8 rounded up"),
+                              (9, "too large: it has 9 bytes; expected 5, or 8 rounded up")]:
+            self.write("a.bin", bytes(size))
+            document = {"type": "DEQUANTIZE", "QuantizationType": "SCALE", "InputTensor": tensor,
+                        "QuantizationTensors": [self.SCALE], "bindings": {"QuantizationTensors": [[1]]}}
+            self.assertIn(message, self.errors_of("run", json.dumps(document), "-i", "a.bin", status=4))
+
+    def test_an_array_that_is_left_out_takes_the_files_that_are_left(self):
+        document = json.dumps({"type": "QUANTIZE", "QuantizationType": "SCALE_ZERO_POINT"})
+        self.save(x=np.array([[1, 2], [3, 4]], "f4"), s=np.array([[0.5, 1]], "f4"),
+                  z=np.array([[1, -1]], "i1"))
+        expected = "OutputTensor: (Sizes:{2, 2}, DataType:INT8)\n[[3, 1],\n [7, 3]]\n"
+        for files in (["x.npy", "s.npy", "z.npy"],
+                      ["QuantizationTensors/1=z.npy", "x.npy", "s.npy"],
+                      ["s.npy", "InputTensor=x.npy", "z.npy"]):
+            arguments = [argument for file in files for argument in ("-i", file)]
+            self.assertEqual(self.text_of("run", document, *arguments), expected)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -148,7 +148,7 @@ Support SupportAt(const SupportTable& table, const OperatorInfo& info, FeatureLe
   if (row == nullptr) return support;
   const std::vector<const Field*> tensors = TensorFieldsOf(info);
   for (const Field* field : tensors) {
-    const DataTypeSet own = row->TypesOf(field->type);
+    const DataTypeSet own = row->TypesOf(*field);
     const DataTypeSet types = own.empty() ? row->TypesOf(tensors.front()->type) : own;
     const SupportRow::Ranks ranks = row->RanksOf(field->ranks);
     support[std::string(field->name)] =

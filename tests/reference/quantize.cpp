@@ -25,7 +25,8 @@ std::optional<StoredElement> InputAt(const OperatorDesc& desc,
                                      const Dims& index) {
   const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].path == name) return StoredElement{inputs[i].type, BitsAt(inputs[i], index)};
+    if (slots[i].path != name) continue;
+    return StoredElement{StoredAs(inputs[i].type), BitsAt(inputs[i], index)};
   }
   return std::nullopt;
 }
@@ -43,9 +44,20 @@ double Number(const std::optional<StoredElement>& element) {
 }
 
 void SetRange(DataType type, ElementWiseCall& call) {
-  const bool is_signed = type == DataType::kInt8;
-  call.parameters.numbers[0] = is_signed ? -128 : 0;
-  call.parameters.numbers[1] = is_signed ? 127 : 255;
+  const auto set = [&](double min, double max) {
+    call.parameters.numbers[0] = min;
+    call.parameters.numbers[1] = max;
+  };
+  switch (type) {
+    case DataType::kInt4:
+      return set(-8, 7);
+    case DataType::kUint4:
+      return set(0, 15);
+    case DataType::kInt8:
+      return set(-128, 127);
+    default:
+      return set(0, 255);
+  }
 }
 
 template <F kFunction>
@@ -59,6 +71,38 @@ Expectation Linear(const OperatorDesc& desc, std::span<const ConstTensorView> in
       *InputAt(desc, inputs, "InputTensor", index), *InputAt(desc, inputs, "ScaleTensor", index),
       InputAt(desc, inputs, "ZeroPointTensor", index).value_or(StoredElement{quantized, 0})};
   return {ElementOf(call, elements, type)};
+}
+
+// QZ-5.
+uint64_t Midpoint(DataType type) {
+  if (IsSigned(type)) return 0;
+  return type == DataType::kUint4 ? 8 : 128;
+}
+
+// QZ-4: where the element for the block of `index` is.
+Dims BlockOf(const OperatorDesc& desc, const Dims& index) {
+  const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kInput);
+  Dims place = index;
+  for (size_t d = 0; d < index.size(); ++d) {
+    place[d] /= (*slots[0].desc->sizes)[d] / (*slots[1].desc->sizes)[d];
+  }
+  return place;
+}
+
+template <F kFunction>
+Expectation InBlocks(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
+                     const Dims& index) {
+  const DataType type = OutputType(desc);
+  const DataType quantized = kFunction == F::kQuantize ? type : inputs[0].type;
+  ElementWiseCall call{.function = kFunction};
+  if (kFunction == F::kQuantize) SetRange(type, call);
+  const Dims block = BlockOf(desc, index);
+  const std::array elements = {
+      *InputAt(desc, inputs, "InputTensor", index),
+      *InputAt(desc, inputs, "QuantizationTensors/0", block),
+      InputAt(desc, inputs, "QuantizationTensors/1", block)
+          .value_or(StoredElement{StoredAs(quantized), Midpoint(quantized)})};
+  return {ElementOf(call, elements, StoredAs(type))};
 }
 
 Expectation LinearAdd(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
@@ -114,10 +158,12 @@ Expectation Sequence(const OperatorDesc& desc, std::span<const ConstTensorView>,
 }
 
 constexpr NamedOracle kOracles[] = {
+    {"DEQUANTIZE", InBlocks<F::kDequantize>},
     {"ELEMENT_WISE_DEQUANTIZE_LINEAR", Linear<F::kDequantize>},
     {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", LinearAdd},
     {"ELEMENT_WISE_QUANTIZE_LINEAR", Linear<F::kQuantize>},
     {"FILL_VALUE_SEQUENCE", Sequence},
+    {"QUANTIZE", InBlocks<F::kQuantize>},
     {"VALUE_SCALE_2D", ValueScale},
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
 #include "tests/support/float_families.h"
@@ -93,7 +94,9 @@ void FillRandomly(Engine& engine, TestTensor& tensor) {
   VisitDataType(AllTypes(), tensor.type(), [&]<typename T>() {
     const Mixture<T> mixture(engine);
     reference::ForEachIndex(view.layout.sizes, [&](const Dims& index) {
-      reference::SetBitsAt(view, index, reference::ToBits(mixture.Draw(engine)));
+      T value = mixture.Draw(engine);
+      if constexpr (!kIsFloat<T>) value = Wrapped(tensor.type(), value);
+      reference::SetBitsAt(view, index, reference::ToBits(value));
     });
   });
 }

@@ -1,6 +1,7 @@
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/element_wise/sequence.h"
+#include "core/ops/element_wise/blocks.h"
 #include "core/ops/families.h"
 
 namespace dmlop {
@@ -24,8 +25,14 @@ Dims OutputSizes(const OperatorDesc& op) {
 
 // A part of the output whose place the region is; the inputs are whole.
 void Compute(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
-             const Region* part, const TensorView& output) {
+             const Region* part, const TensorView& to) {
   auto [call, operands] = WorkOf(family, op, inputs);
+  for (ConstTensorView& operand : operands) operand.type = StoredAs(operand.type);
+  const TensorView output{to.data, StoredAs(to.type), to.layout};
+  if (const Dims whole = OutputSizes(op); HaveBlocks(operands, whole)) {
+    const Region all{0, Dims::Filled(whole.size(), 0), whole};
+    return ComputeInBlocks(call, operands, whole, part != nullptr ? *part : all, output);
+  }
   if (part != nullptr) {
     for (ConstTensorView& operand : operands) operand = Narrowed(operand, *part);
   }

@@ -1,7 +1,5 @@
 // Integers that stand for real numbers, by a scale and a zero point.
-#include <cmath>
-
-#include "core/ops/element_wise/shared.h"
+#include "core/ops/element_wise/quantized.h"
 
 namespace dmlop {
 namespace {
@@ -11,25 +9,11 @@ using namespace element_wise;
 constexpr DataTypes kFloat32 = {DataType::kFloat32};
 constexpr DataTypes kUint8 = {DataType::kUint8};
 constexpr DataTypes kInt32 = {DataType::kInt32};
-constexpr auto kQ = TypeVariable::kU;      // what is quantized
+constexpr auto kQ = kQuantizedType;
 constexpr auto kScale = TypeVariable::kV;  // what scales are
 
 constexpr auto kScaleTensor = field::Input("ScaleTensor", kScale);
 constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQ));
-
-// Zero for every element, where there is no zero point.
-ConstTensorView Zeros(DataType type, const Layout& like) {
-  static constexpr ElementBytes kZero{};
-  return {kZero.data(), type, {like.sizes, Dims::Filled(like.sizes.size(), 0)}};
-}
-
-// The integers of a type, as a function has its bounds.
-void SetRange(DataType type, ElementWiseCall& call) {
-  const double count = std::ldexp(1.0, static_cast<int>(BitWidth(type)));
-  const double min = IsSigned(type) ? -count / 2 : 0;
-  call.parameters.numbers[0] = min;
-  call.parameters.numbers[1] = min + count - 1;
-}
 
 void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, Inference& infer) {
   infer.Require(op.Has(field) || infer.level() >= Level(6, 2), "QNT-5", At(field),
