@@ -69,6 +69,27 @@ class RandomTest(ProgramTest):
                     self.copy_of(random, data_type)
                     self.assert_same(self.load("y"), expected_values(dtype, random, 105).reshape(3, 5, 7))
 
+    def test_elements_of_4_bits_have_their_range(self):
+        drawn = bits(7, 105)
+        for data_type, least in (("INT4", -8), ("UINT4", 0)):
+            most = least + 15
+            special = [0, 1, most if least == 0 else -1, least, most, least + 1, most - 1]
+            for values, expected in [
+                ({"random": "uniform", "seed": 7}, [least + (b * 16 >> 64) for b in drawn]),
+                ({"random": "integers", "seed": 7, "low": 2, "high": 6}, [2 + (b * 5 >> 64) for b in drawn]),
+                ({"random": "special", "seed": 7}, [special[b * 7 >> 64] for b in drawn]),
+                ({"valueStart": 5, "valueDelta": 3}, [(5 + 3 * i - least) % 16 + least for i in range(105)]),
+            ]:
+                with self.subTest(data_type=data_type, values=values):
+                    self.run_program("run", json.dumps({
+                        "type": "DEQUANTIZE", "InputTensor": {"DataType": data_type, "Sizes": [105]},
+                        "QuantizationType": "SCALE_ZERO_POINT",
+                        "QuantizationTensors": [{"DataType": "FLOAT32", "Sizes": [1]},
+                                                {"DataType": data_type, "Sizes": [1]}],
+                        "bindings": {"InputTensor": values, "QuantizationTensors": [[1], [0]],
+                                     "OutputTensor": "y.npy"}}))
+                    self.assert_same(self.load("y"), np.array(expected, "f4"))
+
     def test_long_tensors_have_the_values_of_short_ones_and_then_more(self):
         random = {"random": "uniform", "seed": 7, "low": -1, "high": 1}
         self.copy_of(random, sizes=[1 << 20])
