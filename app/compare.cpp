@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/compare_folders.h"
 #include "app/file_roles.h"
 #include "app/output.h"
+#include "app/raw_form.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"
 #include "app/text/picture.h"
 #include "core/base/error.h"
+#include "core/compare/alignment.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
@@ -19,33 +23,34 @@ namespace {
 
 constexpr MapLimits kJsonMap = {32, 64};  // whatever the screen
 
-LoadedTensor Load(const std::string& path) {
-  if (FormatOf(path) == FileFormat::kNpy) return LoadNpy(path);
-  throw Error(ErrorKind::kTensorFile, path + ": a raw file does not say its type and shape");
-}
-
 class CompareFiles {
  public:
   CompareFiles(const CompareOptions& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         style_(StyleOf(common.color)),
-        actual_(Load(options.actual)),
-        expected_(Load(options.expected)) {}
+        actual_(LoadAsFormed(options.actual, options.raw)),
+        expected_(LoadAsFormed(options.expected, options.raw)) {}
 
   ExitStatus Execute() {
-    const std::vector<std::string> mismatches = MismatchesOf(actual_.view, expected_.view);
-    if (!mismatches.empty()) return ReportMismatches(mismatches);
-    if (draws()) RequireElements(options_.expected, expected_.view);
+    const AlignedTensors aligned = Align(actual_.view, expected_.view, options_.rules.leniency);
+    if (!aligned.mismatches.empty()) return ReportMismatches(aligned.mismatches);
+    shown_ = aligned.expected;
+    if (draws()) RequireElements(options_.expected, shown_);
     PrepareMaps();
-    const Comparison comparison = Compare(actual_.view, expected_.view, options_.tolerance, maps_);
+    const Tolerance tolerance = options_.rules.tolerances.For(shown_.type);
+    const Comparison comparison =
+        Compare(aligned.actual, aligned.expected, tolerance, {maps_, options_.most_listed});
     std::optional<Picture> picture;
     std::optional<ResultFile> file;
     if (!options_.picture.empty()) {
       picture = PictureOf(maps_.back());
       file.emplace(options_.picture, PngBytes(*picture));
     }
-    if (!common_.quiet) PrintResult(is_json() ? JsonText(comparison) : Text(comparison, picture));
+    if (!common_.quiet) {
+      PrintResult(is_json() ? JsonText(comparison, tolerance)
+                            : Text(comparison, tolerance, picture));
+    }
     if (file) file->Publish();
     return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
@@ -53,7 +58,7 @@ class CompareFiles {
  private:
   bool is_json() const { return options_.format == TextFormat::kJson; }
   bool draws() const { return options_.map || !options_.picture.empty(); }
-  const Dims& sizes() const { return expected_.view.layout.sizes; }
+  const Dims& sizes() const { return shown_.layout.sizes; }
 
   ExitStatus ReportMismatches(const std::vector<std::string>& mismatches) const {
     if (!common_.quiet) {
@@ -79,12 +84,14 @@ class CompareFiles {
     }
   }
 
-  std::string JsonText(const Comparison& comparison) const {
-    return ComparisonJson(comparison, actual_.view, options_.map ? &maps_.front() : nullptr);
+  std::string JsonText(const Comparison& comparison, const Tolerance& tolerance) const {
+    const DifferenceMap* map = options_.map ? &maps_.front() : nullptr;
+    return Utf8Text(ComparisonJson(comparison, shown_, tolerance, map)) + "\n";
   }
 
-  std::string Text(const Comparison& comparison, const std::optional<Picture>& picture) const {
-    std::string text = ComparisonText(comparison, actual_.view, options_.tolerance.bits);
+  std::string Text(const Comparison& comparison, const Tolerance& tolerance,
+                   const std::optional<Picture>& picture) const {
+    std::string text = ComparisonText(comparison, shown_, tolerance);
     if (options_.map) text += MapText(maps_.front(), sizes(), style_);
     if (picture) text += PictureText(options_.picture, *picture, maps_.back(), sizes(), style_);
     return text;
@@ -95,12 +102,20 @@ class CompareFiles {
   const MapStyle style_;
   const LoadedTensor actual_;
   const LoadedTensor expected_;
+  ConstTensorView shown_;  // type and sizes of what is compared
   std::vector<DifferenceMap> maps_;
 };
 
 }  // namespace
 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
+  if (std::filesystem::is_directory(options.actual) &&
+      std::filesystem::is_directory(options.expected)) {
+    if (options.map || !options.picture.empty() || options.most_listed > 0) {
+      throw Error(ErrorKind::kUsage, "--map, -o and --list are for two files, not for folders");
+    }
+    return CompareFolders(options, common);
+  }
   if (!options.picture.empty()) CheckPicturePath(options.picture);
   FileRoles roles;
   roles.ReadsTensor(options.actual, "the actual tensor");

@@ -1,13 +1,33 @@
 #include "app/descriptor.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
+#include "app/batch/manifest.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 
 namespace dmlop {
 
-Descriptor ReadDescriptor(const std::string& argument) {
+namespace {
+
+// The lines before it stay as line breaks, so that places in the text are those of the manifest.
+Descriptor ReadCase(const std::string& path, int64_t line) {
+  Manifest manifest(path);
+  const auto found = manifest.Next(1, [&](int64_t number) { return number == line; });
+  if (found.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no case in line {}", manifest.name(), line));
+  }
+  return {manifest.name(), manifest.folder(),
+          std::string(static_cast<size_t>(line - 1), '\n') + found.front().text,
+          manifest.is_file() ? path : ""};
+}
+
+}  // namespace
+
+Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line) {
+  if (line) return ReadCase(argument, *line);
   if (argument.starts_with('{')) return {"<command line>", "", argument};
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
   if (argument == kStandardStream) return {kStandardInputName, "", std::move(text), argument};

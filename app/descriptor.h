@@ -1,7 +1,9 @@
 // The DESCRIPTOR argument: a path, "-" for standard input, or the JSON text itself.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ struct Descriptor {
 // How messages call the document that standard input is.
 inline constexpr const char* kStandardInputName = "<standard input>";
 
-Descriptor ReadDescriptor(const std::string& argument);
+// With a line, the argument is a manifest, and the case in that line the descriptor.
+Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line = std::nullopt);
 
 // Throws an Error of kind kUsage when standard input is both the descriptor and one of the files.
 void RequireOneReader(const std::string& argument, const std::vector<std::string>& files);

@@ -28,7 +28,7 @@ class ElementExplanation {
     const auto name = ParseElementName(options_.element, element_faults_);
     if (!name) return RefuseElement();
     CheckInputArguments();
-    descriptor_ = ReadDescriptor(options_.descriptor);
+    descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document =
         ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine}, diagnostics_);
     if (document.model) {

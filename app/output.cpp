@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "app/text/text_width.h"
@@ -96,6 +97,11 @@ size_t OutputWidth(int descriptor, size_t otherwise) {
 bool UseColor(ColorMode mode, int descriptor) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   return Environment("NO_COLOR").empty() && isatty(descriptor) != 0;
+}
+
+size_t TextColumns() {
+  const bool is_known = StatedColumns() || TerminalWidth(STDOUT_FILENO);
+  return is_known ? OutputWidth() : std::numeric_limits<size_t>::max();
 }
 
 bool UseUnicode() {

@@ -1,14 +1,19 @@
 #include <fmt/format.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "app/commands.h"
 #include "app/descriptor.h"
 #include "app/engine.h"
 #include "app/file_roles.h"
+#include "app/judgement.h"
 #include "app/output.h"
 #include "app/run_model.h"
 #include "app/run_report.h"
+#include "app/shell_word.h"
 #include "app/text/comparison_text.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
@@ -31,7 +36,7 @@ class OperatorRun {
 
   ExitStatus Execute() {
     CheckDescriptorStream();
-    descriptor_ = ReadDescriptor(options_.descriptor);
+    descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(
         descriptor_, options_.level,
         {options_.confine, options_.input_folder, options_.output_folder}, diagnostics_);
@@ -50,10 +55,10 @@ class OperatorRun {
 
     WarnOfValues();
     Compute();
-    const bool as_expected = CompareWithExpected();
+    const bool as_expected = CompareOutputs();
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report());
-    PrintUnbound();
+    is_json() ? PrintJson() : PrintUnbound();
     OutputSet files;
     for (Output& output : outputs_) output.tensor.Flush(files);
     if (report) report->AddTo(files);
@@ -64,9 +69,14 @@ class OperatorRun {
  private:
   struct Output {
     TensorSlot slot;
-    std::string path;      // empty: not bound to a file
-    std::string expected;  // empty: not compared
+    std::string path;  // empty: not bound to a file
     OutputTensor tensor;
+  };
+
+  // A file to be compared with an output.
+  struct Beside {
+    FileArgument file;
+    Side side;
   };
 
   ExitStatus Refuse() const {
@@ -83,10 +93,12 @@ class OperatorRun {
     return case_->Check(options_.level, diagnostics_);
   }
 
+  bool is_json() const { return options_.format == TextFormat::kJson; }
+
   // What the command line claims is found before anything is read; bindings are known only then.
   void CheckDescriptorStream() const {
     std::vector<std::string> paths;
-    for (const auto* files : {&options_.inputs, &options_.expected}) {
+    for (const auto* files : {&options_.inputs, &options_.expected, &options_.judged}) {
       for (const std::string& file : *files) paths.push_back(FileArgument::Parse(file).path);
     }
     RequireOneReader(options_.descriptor, paths);
@@ -96,14 +108,15 @@ class OperatorRun {
   // Files are used for one thing each; standard output takes tensors or text, not both, and a
   // terminal takes no tensors.
   void CheckOutputs() {
-    expected_ = case_->Assign(TensorRole::kOutput, options_.expected);
+    AddBeside(options_.expected, Side::kExpected);
+    AddBeside(options_.judged, Side::kActual);
     LeaveComparedFilesAlone();
     std::string streamed;
     std::string printed;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
       const std::string path = case_->PathOf(slot);
       if (path == kStandardStream) streamed = DisplayName(slot.path);
-      if (path.empty() && ExpectedFor(slot).empty()) printed = DisplayName(slot.path);
+      if ((path.empty() && !IsCompared(slot)) || is_json()) printed = DisplayName(slot.path);
       if (!path.empty()) CheckTarget(path, DisplayName(slot.path));
     }
     RequireSeparateFiles();
@@ -116,6 +129,17 @@ class OperatorRun {
                   fmt::format("standard output cannot be both the file of {} and the print of {}",
                               streamed, printed));
     }
+  }
+
+  void AddBeside(const std::vector<std::string>& arguments, Side side) {
+    for (const FileArgument& file : case_->Assign(TensorRole::kOutput, arguments)) {
+      beside_.push_back({file, side});
+    }
+  }
+
+  bool IsCompared(const TensorSlot& slot) const {
+    return std::any_of(beside_.begin(), beside_.end(),
+                       [&](const Beside& beside) { return beside.file.name == slot.path; });
   }
 
   void CheckTarget(const std::string& path, const std::string& tensor) {
@@ -133,8 +157,8 @@ class OperatorRun {
     for (const FileArgument& file : case_->Assign(TensorRole::kOutput, options_.outputs)) {
       asked.insert(file.name);
     }
-    for (const FileArgument& file : expected_) {
-      if (!asked.contains(file.name)) document_->bindings().erase(file.name);
+    for (const Beside& beside : beside_) {
+      if (!asked.contains(beside.file.name)) document_->bindings().erase(beside.file.name);
     }
   }
 
@@ -144,20 +168,16 @@ class OperatorRun {
     for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
       roles.ReadsTensor(case_->PathOf(slot), DisplayName(slot.path));
     }
-    for (const FileArgument& file : expected_) {
-      roles.Reads(file.path, "the golden file of " + DisplayName(file.name));
+    for (const auto& [file, side] : beside_) {
+      roles.Reads(file.path,
+                  (side == Side::kActual ? "the judged file of " : "the expected file of ") +
+                      DisplayName(file.name));
     }
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
       roles.WritesTensor(case_->PathOf(slot), DisplayName(slot.path));
     }
     roles.Writes(options_.report, "the report");
     roles.RequireSeparate();
-  }
-
-  std::string ExpectedFor(const TensorSlot& slot) const {
-    const auto found = std::find_if(expected_.begin(), expected_.end(),
-                                    [&](const FileArgument& f) { return f.name == slot.path; });
-    return found == expected_.end() ? "" : found->path;
   }
 
   void CreateOutputs() {
@@ -167,7 +187,7 @@ class OperatorRun {
     const Composed composed = ComposedFor(descs);
     for (const TensorSlot& slot : slots) {
       const std::string path = case_->PathOf(slot);
-      outputs_.push_back({slot, path, ExpectedFor(slot),
+      outputs_.push_back({slot, path,
                           path.empty() ? OutputTensor::ToNoFile(*slot.desc, composed)
                                        : OutputTensor::ToFile(path, *slot.desc, composed)});
     }
@@ -194,37 +214,77 @@ class OperatorRun {
     }
   }
 
-  bool CompareWithExpected() {
-    Tolerance& tolerance = reported_.tolerance = options_.tolerance;
-    if (options_.webnn_tolerance) {
-      tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document_->op()));
-    }
+  // False where one differs.
+  bool CompareOutputs() {
     bool as_expected = true;
     for (const Output& output : outputs_) {
-      if (output.expected.empty()) continue;
-      const LoadedTensor golden = LoadInput(output.expected, *output.slot.desc);
-      const Comparison comparison = Compare(AsConst(output.tensor.view()), golden.view, tolerance);
-      if (!options_.report.empty()) {
-        reported_.expected.push_back(
-            {{DisplayName(output.slot.path), output.expected, Sha256(golden.file_bytes)},
-             comparison.difference_count});
-      }
-      if (comparison.passes()) continue;
-      as_expected = false;
-      if (!common_.quiet) {
-        PrintResult(fmt::format("{} differs from {}: {}", DisplayName(output.slot.path),
-                                Printable(output.expected),
-                                ComparisonText(comparison, golden.view, tolerance.bits)));
+      for (const Beside& beside : beside_) {
+        if (beside.file.name != output.slot.path) continue;
+        reported_.compared.push_back(Compared(output, beside));
+        const ComparedFile& compared = reported_.compared.back();
+        as_expected &= compared.judgement.passes();
+        if (!compared.judgement.passes()) {
+          TellDifference(compared);
+        } else if (common_.verbose) {
+          TellAgreement(compared);
+        }
       }
     }
     return as_expected;
   }
 
+  ComparedFile Compared(const Output& output, const Beside& beside) const {
+    const std::string& path = beside.file.path;
+    const LoadedTensor tensor = LoadCompared(path, *output.slot.desc);
+    const bool is_reported = !options_.report.empty();
+    return CompareWith({DisplayName(output.slot.path), path,
+                        is_reported ? Sha256(tensor.file_bytes) : std::string()},
+                       tensor, beside.side, AsConst(output.tensor.view()),
+                       ToleranceFor(options_.rules, *document_, output.tensor.type()),
+                       options_.rules.leniency);
+  }
+
+  void TellDifference(const ComparedFile& compared) const {
+    if (common_.quiet || is_json()) return;
+    PrintResult(
+        fmt::format("{}: {}", Printable(DiffersText(compared)), JudgementText(compared.judgement)));
+    const std::string element = WorstElement(compared);
+    if (element.empty() || descriptor_.name == kStandardInputName) return;
+    std::string command =
+        fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
+    for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
+    PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
+  }
+
+  void TellAgreement(const ComparedFile& compared) const {
+    const Judgement& judgement = compared.judgement;
+    PrintMessage(fmt::format(
+        "dmlop: {} and {} agree: {} elements, largest ULP error {}; allowed: {}\n",
+        compared.file.tensor, Printable(compared.file.path), judgement.comparison.element_count,
+        judgement.comparison.max_ulp_error, ToleranceText(judgement.tolerance)));
+  }
+
+  // The outputs that would be printed, and what was compared.
+  void PrintJson() const {
+    Json outputs = Json::array();
+    for (const Output& output : outputs_) {
+      if (!output.path.empty() || IsCompared(output.slot)) continue;
+      Json json = {{"tensor", DisplayName(output.slot.path)}};
+      json.update(TensorJson(AsConst(output.tensor.view()), options_.full));
+      outputs.push_back(std::move(json));
+    }
+    Json comparisons = Json::array();
+    for (const ComparedFile& compared : reported_.compared) {
+      comparisons.push_back(ComparedJson(compared));
+    }
+    PrintResult(Utf8Text({{"outputs", outputs}, {"comparisons", comparisons}}) + "\n");
+  }
+
   void PrintUnbound() const {
     for (const Output& output : outputs_) {
-      if (!output.path.empty() || !output.expected.empty()) continue;
+      if (!output.path.empty() || IsCompared(output.slot)) continue;
       WriteTensor(DisplayName(output.slot.path), AsConst(output.tensor.view()),
-                  {.full = options_.full}, PrintResult);
+                  {.full = options_.full, .columns = TextColumns()}, PrintResult);
     }
   }
 
@@ -244,7 +304,7 @@ class OperatorRun {
   Diagnostics diagnostics_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
-  std::vector<FileArgument> expected_;
+  std::vector<Beside> beside_;
   std::vector<Output> outputs_;
   ReportedFiles reported_;
   RunTimes times_;

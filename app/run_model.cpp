@@ -21,11 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 void RefuseBindings(const RunOptions& options) {
-  const bool binds =
-      !options.inputs.empty() || !options.outputs.empty() || !options.expected.empty();
+  if (options.format == TextFormat::kJson) {
+    throw Error(ErrorKind::kUsage, "--format json is for operator descriptors, not for models");
+  }
+  const bool binds = !options.inputs.empty() || !options.outputs.empty() ||
+                     !options.expected.empty() || !options.judged.empty();
   if (!binds) return;
-  throw Error(ErrorKind::kUsage,
-              "-i, -o and -e are for operator descriptors; a model binds its tensors itself");
+  throw Error(
+      ErrorKind::kUsage,
+      "-i, -o, -e and --judge are for operator descriptors; a model binds its tensors itself");
 }
 
 // What the commands write. Files appear together, once every command has succeeded.

@@ -1,43 +1,18 @@
 #include "app/run_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nettle/sha2.h>
-
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/parallel.h"
-#include "core/base/progress.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 namespace {
 
-Json FileJson(const ReportedFile& file) {
-  Json json = {{"tensor", file.tensor}};
-  SetPath("path", file.path, json);
-  json["sha256"] = file.sha256;
-  return json;
-}
-
-Json ComparisonsJson(const std::vector<ReportedComparison>& comparisons) {
+Json ComparisonsJson(const std::vector<ComparedFile>& comparisons) {
   Json array = Json::array();
-  for (const ReportedComparison& comparison : comparisons) {
-    Json json = FileJson(comparison.file);
-    json["equal"] = comparison.difference_count == 0;
-    json["differenceCount"] = comparison.difference_count;
-    array.push_back(std::move(json));
-  }
+  for (const ComparedFile& comparison : comparisons) array.push_back(ComparedJson(comparison));
   return array;
-}
-
-Json ToleranceJson(const Tolerance& tolerance) {
-  if (tolerance.bits) return {{"bits", true}};
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json("inf"); };
-  return {{"atol", number(tolerance.absolute)},
-          {"rtol", number(tolerance.relative)},
-          {"ulp", tolerance.ulp}};
 }
 
 // Null for a tensor that is bound to nothing.
@@ -70,27 +45,12 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
   Json json = {{"dmlop", DMLOP_VERSION}};
   json.update(what);
   json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
-  if (!files.expected.empty()) {
-    json.update({{"expected", ComparisonsJson(files.expected)},
-                 {"tolerance", ToleranceJson(files.tolerance)}});
-  }
+  if (!files.compared.empty()) json["comparisons"] = ComparisonsJson(files.compared);
   json.update({{"threads", ThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
   return Utf8Text(json, 2) + "\n";
 }
 
 }  // namespace
-
-std::string Sha256(std::span<const std::byte> bytes) {
-  sha256_ctx context;
-  sha256_init(&context);
-  const Work work("hashing", static_cast<int64_t>(bytes.size()));
-  ForEachStep(bytes.size(), [&](size_t begin, size_t size) {
-    sha256_update(&context, size, reinterpret_cast<const uint8_t*>(bytes.data()) + begin);
-  });
-  std::array<uint8_t, SHA256_DIGEST_SIZE> digest;
-  sha256_digest(&context, digest.size(), digest.data());
-  return fmt::format("{:02x}", fmt::join(digest, ""));
-}
 
 std::vector<ReportedFile> InputFilesOf(const OperatorCase& files) {
   std::vector<ReportedFile> reported;
@@ -101,12 +61,6 @@ std::vector<ReportedFile> InputFilesOf(const OperatorCase& files) {
     reported.push_back({DisplayName(slots[i].path), files.PathOf(slots[i]), Sha256(bytes)});
   }
   return reported;
-}
-
-Json FilesJson(const std::vector<ReportedFile>& files) {
-  Json array = Json::array();
-  for (const ReportedFile& file : files) array.push_back(FileJson(file));
-  return array;
 }
 
 Json SecondsJson(const RunTimes& times) {

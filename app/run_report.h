@@ -1,11 +1,11 @@
 // The JSON record of a run (run --report).
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
-#include "core/compare/compare.h"
+#include "app/judgement.h"
+#include "app/reported_file.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_document.h"
@@ -17,32 +17,16 @@ struct RunTimes {
   double run_seconds = 0;
 };
 
-struct ReportedFile {
-  std::string tensor;  // or resource
-  std::string path;
-  std::string sha256;
-};
-
-// A golden file, and what became of the comparison with it.
-struct ReportedComparison {
-  ReportedFile file;
-  int64_t difference_count = 0;
-};
-
 // Files that were read, and files that are written.
 struct ReportedFiles {
   std::vector<ReportedFile> inputs;
   std::vector<ReportedFile> outputs;
-  std::vector<ReportedComparison> expected;
-  Tolerance tolerance;  // of all comparisons
+  std::vector<ComparedFile> compared;
 };
-
-std::string Sha256(std::span<const std::byte> bytes);
 
 // The files of the inputs that a case has loaded.
 std::vector<ReportedFile> InputFilesOf(const OperatorCase& files);
 
-Json FilesJson(const std::vector<ReportedFile>& files);
 Json SecondsJson(const RunTimes& times);
 
 // The descriptor has the bindings that the run took.

@@ -13,4 +13,17 @@ inline std::string QuotedWord(std::string_view text) {
   return quoted + "'";
 }
 
+// The same, in quotes where it needs them only.
+inline std::string ShellWord(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@%=";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  return QuotedWord(text);
+}
+
+// The same of a path, which would be an option where it begins with a dash.
+inline std::string PathWord(const std::string& path) {
+  return ShellWord(path.starts_with('-') && path != "-" ? "./" + path : path);
+}
+
 }  // namespace dmlop

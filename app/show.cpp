@@ -1,16 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <variant>
 
 #include "app/commands.h"
 #include "app/file_roles.h"
 #include "app/output.h"
+#include "app/raw_form.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/histogram_text.h"
 #include "app/text/map_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/error.h"
 #include "core/compare/statistics.h"
+#include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/slice.h"
@@ -54,6 +58,25 @@ std::string StatisticsText(DataType type, const Statistics& statistics) {
   text += fmt::format("min {}, max {}, mean {}\n", ExtremeText(type, finite.min),
                       ExtremeText(type, finite.max), finite.mean);
   return text + ValueHistogramText(finite.histogram);
+}
+
+Json StatisticsJson(const Statistics& statistics) {
+  Json json = {{"count", statistics.count},
+               {"zeroCount", statistics.zero_count},
+               {"nanCount", statistics.nan_count},
+               {"positiveInfinityCount", statistics.positive_infinity_count},
+               {"negativeInfinityCount", statistics.negative_infinity_count}};
+  if (!statistics.finite) return json;
+  const auto number = [](const Number& value) {
+    return std::visit([](auto one) { return Json(one); }, value);
+  };
+  const FiniteStatistics& finite = *statistics.finite;
+  json.update({{"min", number(finite.min)}, {"max", number(finite.max)}, {"mean", finite.mean}});
+  json["histogram"] = Json::array();
+  for (const HistogramBin& bin : finite.histogram) {
+    json["histogram"].push_back({{"least", number(bin.least)}, {"count", bin.count}});
+  }
+  return json;
 }
 
 std::string OrderText(const Layout& layout) {
@@ -114,15 +137,11 @@ class Show {
 
   // False where a slice does not fit.
   bool ShowFile(const ShownFile& file) const {
-    if (FormatOf(file.path) == FileFormat::kRaw) {
-      throw Error(ErrorKind::kTensorFile,
-                  file.path + ": a raw file does not say its type and shape");
-    }
-    const LoadedTensor tensor = LoadNpy(file.path);
-    if (file.slices.empty()) ShowTensor(file.path, tensor.view);
+    const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
+    if (file.slices.empty()) ShowTensor(file.path, "", tensor.view);
     for (const std::string& slice : file.slices) {
       try {
-        ShowTensor(file.path + slice, Select(tensor.view, slice));
+        ShowTensor(file.path, slice, Select(tensor.view, slice));
       } catch (const SliceError& error) {
         PrintSliceError(file.path, slice, error);
         return false;
@@ -138,7 +157,11 @@ class Show {
                              CaretText(slice, error.offset(), "  ", "  ", paint)));
   }
 
-  void ShowTensor(const std::string& name, const ConstTensorView& tensor) const {
+  // `slice` is empty for the whole.
+  void ShowTensor(const std::string& path, const std::string& slice,
+                  const ConstTensorView& tensor) const {
+    if (options_.format == TextFormat::kJson) return ShowJson(path, slice, tensor);
+    const std::string name = path + slice;
     PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
                             SizesText(tensor.layout.sizes), Name(tensor.type),
                             OrderText(tensor.layout)));
@@ -146,8 +169,22 @@ class Show {
     if (draws) RequireElements(name, tensor);
     if (options_.map) Draw(tensor);
     if (!options_.picture.empty()) DrawPicture(tensor);
-    if (!draws) WriteValues(tensor, {.full = options_.full, .bits = options_.bits}, PrintResult);
+    if (!draws) {
+      WriteValues(tensor, {.full = options_.full, .bits = options_.bits, .columns = TextColumns()},
+                  PrintResult);
+    }
     if (options_.statistics) PrintResult(StatisticsText(tensor.type, ComputeStatistics(tensor)));
+  }
+
+  void ShowJson(const std::string& path, const std::string& slice,
+                const ConstTensorView& tensor) const {
+    Json json;
+    SetPath("file", path, json);
+    if (!slice.empty()) json["slice"] = slice;
+    json.update(TensorJson(tensor, options_.full));
+    json["order"] = OrderText(tensor.layout);
+    if (options_.statistics) json["statistics"] = StatisticsJson(ComputeStatistics(tensor));
+    PrintResult(Utf8Text(json) + "\n");
   }
 
   void Draw(const ConstTensorView& tensor) const {

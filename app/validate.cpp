@@ -68,7 +68,7 @@ void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
 void Judge(const std::string& argument, const ValidateOptions& options, Verdict& verdict) {
   verdict.descriptor.name = argument;
   try {
-    verdict.descriptor = ReadDescriptor(argument);
+    verdict.descriptor = ReadDescriptor(argument, options.line);
     verdict.document = ReadDocument(verdict.descriptor, options.level,
                                     {options.confine, options.input_folder}, verdict.diagnostics);
     if (verdict.document.op) JudgeOperator(options.level, verdict);

@@ -31,7 +31,7 @@ LIBRARIES = {
     "CLI/": r"app/options/.*\.(h|cpp)",
     "benchmark/": r"app/bench/bench_module\.cpp",
     "png.h": r"app/text/picture\.cpp",
-    "nettle/": r"app/run_report\.cpp",
+    "nettle/": r"app/reported_file\.cpp",
 }
 
 

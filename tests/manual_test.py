@@ -136,6 +136,11 @@ class ExamplesTest(ProgramTest):
         self.write("model.json", next(b for b in self.blocks(page) if '"dispatchables"' in b))
         sweep = next(b for b in self.blocks((ROOT / "man/dmlop-batch.1").read_text()) if '"sweep"' in b)
         self.write("sweep.jsonl", sweep.replace("\n", " ") + "\n")
+        for folder in ("gpu", "golden"):
+            (self.folder / folder).mkdir()
+        self.write("cases.jsonl", self.text_of("batch", "--expand", "sweep.jsonl"))
+        for folder in ("gpu", "golden"):
+            self.run_program("batch", "cases.jsonl", "--output-path", folder)
 
     @staticmethod
     def blocks(text):
@@ -151,7 +156,7 @@ class ExamplesTest(ProgramTest):
                     path = f"dmlop() {{ {DMLOP} \"$@\"; }}\nset -e -o pipefail\n"
                     done = subprocess.run(["bash", "-c", path + example], cwd=self.folder, capture_output=True,
                                           text=True, timeout=60)
-                    differs = re.search("compare|-e gpu|--fail-over", example)  # or a machine is busy
+                    differs = re.search("compare|judge|--fail-over", example)  # or a machine is busy
                     self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stderr)
                     count += 1
         self.assertGreater(count, 12)

@@ -19,7 +19,7 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kShownFailures = 10;  // again at the end
+constexpr size_t kShownFailures = 20;  // told at the end
 
 // Cases of one turn. A turn lasts a fraction of a second where it may, so that what is told comes
 // soon, and threads seldom wait for one another.
@@ -27,19 +27,6 @@ constexpr size_t kFewestAThread = 8;
 constexpr size_t kMost = 4096;
 constexpr double kShortSeconds = 0.1;
 constexpr double kLongSeconds = 0.4;
-
-// The text as a word of a command line, in quotes where it needs them.
-std::string ShellWord(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  return QuotedWord(text);
-}
-
-// The same of a path, which would be an option where it begins with a dash.
-std::string PathWord(const std::string& path) {
-  return ShellWord(path.starts_with('-') ? "./" + path : path);
-}
 
 // The lines of a manifest that a run takes.
 class Selection {
@@ -88,12 +75,15 @@ class Batch {
 
   ExitStatus Execute() {
     Configure();
-    RequireSeparateFiles(manifest_, options_.report, options_.check);
+    RequireSeparateFiles(manifest_, options_.report, settings_.output_folder, settings_.compared);
     Selection selection(manifest_, options_);
     const int64_t total = selection.Count();
     if (options_.line && total == 0) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("{} has no case in line {}", manifest_.name(), *options_.line));
+    }
+    if (total == 0 && !options_.allow_empty) {
+      throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
     }
     if (!options_.report.empty()) report_.emplace(options_.report);
     progress_.emplace(total);
@@ -109,9 +99,12 @@ class Batch {
     settings_.folder = manifest_.folder();
     settings_.level = options_.level;
     settings_.confine = options_.confine;
-    settings_.check = options_.check;
-    settings_.tolerance = options_.tolerance;
-    settings_.webnn_tolerance = options_.webnn_tolerance;
+    if (!options_.output_folder.empty()) {
+      settings_.output_folder = OutputFolder(manifest_, options_.output_folder);
+    }
+    if (options_.check) settings_.compared = Side::kExpected;
+    if (options_.judge) settings_.compared = Side::kActual;
+    settings_.rules = options_.rules;
     settings_.hash_files = !options_.report.empty();
     settings_.sync = options_.sync;
     if (!options_.resume) return;
@@ -214,39 +207,85 @@ class Batch {
       if (!told.failure) continue;
       const CaseOutcome& outcome = *told.failure;
       status_ = std::max(status_, outcome.exit_status);
-      if (failures_.size() < kShownFailures) failures_.push_back(outcome);
       is_over_ = !options_.keep_going;
-      if (options_.keep_going) Print(outcome);
+      KeepFailure(outcome);
     }
     if (report_) report_->Write(lines);
   }
 
-  void Print(const CaseOutcome& outcome) const {
-    PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/options_.line.has_value()));
+  // True where `a` is told before `b`: what could not be done, in the order of the manifest, then
+  // what is different, the furthest off first.
+  static bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
+    const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
+    const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;
+    if (worst_a == nullptr || worst_b == nullptr) return worst_a == nullptr && worst_b != nullptr;
+    return IsFurtherOff(worst_a->judgement, worst_b->judgement);
+  }
+
+  void KeepFailure(const CaseOutcome& outcome) {
+    ++failure_count_;
+    failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), outcome, IsToldBefore),
+                     outcome);
+    if (failures_.size() > kShownFailures) failures_.pop_back();
   }
 
   void TellFailures() const {
-    if (options_.keep_going && !failures_.empty())
-      PrintMessage("\ndmlop: the first cases that failed:\n");
+    const bool has_details = options_.line.has_value();
     for (const CaseOutcome& outcome : failures_) {
-      Print(outcome);
-      if (!options_.line && manifest_.is_file()) PrintMessage(CommandFor(outcome));
+      PrintMessage(FaultText(outcome, manifest_.name(), has_details));
+      if (manifest_.is_file()) PrintMessage(CommandFor(outcome));
+    }
+    const size_t rest = failure_count_ - failures_.size();
+    if (rest > 0) {
+      PrintMessage(fmt::format("dmlop: and {} more, which {}\n", rest,
+                               report_ ? "the report has" : "--report FILE lists"));
     }
   }
 
-  // What runs the one case again.
+  // What tells more of the case: runs it alone or, where it alone has been run, explains its worst
+  // element.
   std::string CommandFor(const CaseOutcome& outcome) const {
+    if (options_.line) {
+      const ComparedFile* const worst = outcome.worst();
+      const std::string element = worst == nullptr ? "" : WorstElement(*worst);
+      if (element.empty()) return "";
+      return fmt::format("how the worst element comes about:\n  dmlop explain {} {} --line {}\n",
+                         PathWord(options_.manifest), ShellWord(element), outcome.line);
+    }
     std::string text = fmt::format("  dmlop batch {}", PathWord(options_.manifest));
     if (options_.check) text += " --check";
-    const Tolerance& tolerance = options_.tolerance;
-    if (tolerance.absolute > 0) text += fmt::format(" --atol {}", tolerance.absolute);
-    if (tolerance.relative > 0) text += fmt::format(" --rtol {}", tolerance.relative);
-    if (tolerance.ulp > 0) text += fmt::format(" --ulp {}", tolerance.ulp);
-    if (tolerance.bits) text += " --bits";
-    if (options_.webnn_tolerance) text += " --tolerance webnn";
+    if (options_.judge) text += " --judge";
+    if (!options_.output_folder.empty()) {
+      text += " --output-path " + PathWord(options_.output_folder);
+    }
+    text += RulesText();
     if (!options_.confine.empty()) text += " --confine " + PathWord(options_.confine);
     if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
     return text + fmt::format(" --line {}\n", outcome.line);
+  }
+
+  std::string RulesText() const {
+    std::string text;
+    const auto add = [&](const std::string& type, const auto& absolute, const auto& relative,
+                         const auto& ulp) {
+      if (absolute) text += fmt::format(" --atol {}{}", type, *absolute);
+      if (relative) text += fmt::format(" --rtol {}{}", type, *relative);
+      if (ulp) text += fmt::format(" --ulp {}{}", type, *ulp);
+    };
+    const auto positive = [](auto value) {
+      return value > 0 ? std::optional(value) : std::nullopt;
+    };
+    const auto& [tolerances, webnn, leniency] = options_.rules;
+    add("", positive(tolerances.all.absolute), positive(tolerances.all.relative),
+        positive(tolerances.all.ulp));
+    for (const TypedTolerance& one : tolerances.typed) {
+      add(fmt::format("{}=", Name(one.type)), one.absolute, one.relative, one.ulp);
+    }
+    if (tolerances.all.bits) text += " --bits";
+    if (webnn) text += " --tolerance webnn";
+    if (leniency.unit_sizes) text += " --squeeze";
+    if (leniency.integer_types) text += " --any-integers";
+    return text;
   }
 
   std::string Summary() const {
@@ -269,8 +308,9 @@ class Batch {
   BatchSettings settings_;
   std::optional<BatchReport> report_;
   std::optional<CaseProgress> progress_;
-  int64_t counts_[4] = {};  // by CaseStatus
-  std::vector<CaseOutcome> failures_;
+  int64_t counts_[4] = {};             // by CaseStatus
+  std::vector<CaseOutcome> failures_;  // that are told, in this order
+  size_t failure_count_ = 0;
   ExitStatus status_ = ExitStatus::kSuccess;
   bool is_over_ = false;
 };

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "app/descriptor.h"
-#include "app/text/comparison_text.h"
+#include "app/judgement.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/document/run_into.h"
@@ -31,6 +31,15 @@ std::optional<fs::file_time_type> TimeOf(const std::string& path) {
 }
 
 }  // namespace
+
+const ComparedFile* CaseOutcome::worst() const {
+  const auto& compared = files.compared;
+  const auto found = std::min_element(compared.begin(), compared.end(),
+                                      [](const ComparedFile& a, const ComparedFile& b) {
+                                        return IsFurtherOff(a.judgement, b.judgement);
+                                      });
+  return found == compared.end() ? nullptr : &*found;
+}
 
 BatchCase::BatchCase(const BatchSettings& settings, const ManifestLine& line)
     : settings_(settings), line_(line) {
@@ -98,15 +107,25 @@ void BatchCase::Read() {
   case_.emplace(*document_);
   case_->Bind(TensorRole::kInput, {});
   case_->Bind(TensorRole::kOutput, {});
+  MoveOutputs();
   if (!diagnostics.has_errors()) RequireBound(TensorRole::kInput);
   if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
   RequireBound(TensorRole::kOutput);
 }
 
+void BatchCase::MoveOutputs() {
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+    const auto binding = document_->bindings().find(slot.path);
+    if (binding == document_->bindings().end()) continue;
+    std::string& path = binding->second.path;
+    path = settings_.output_folder.Moved(path);
+  }
+}
+
 void BatchCase::RequireBound(TensorRole role) const {
   std::vector<std::string> unbound;
   for (const TensorSlot& slot : case_->Slots(role)) {
-    if (settings_.check && IsExpected(slot)) continue;
+    if (settings_.compared == Side::kExpected && IsExpected(slot)) continue;
     const auto binding = document_->bindings().find(slot.path);
     if (binding == document_->bindings().end()) {
       unbound.push_back(DisplayName(slot.path));
@@ -151,7 +170,7 @@ void BatchCase::Run() {
     outcome_.times.load_seconds = SecondsSince(start);
     std::vector<OutputTensor> outputs = Compute();
     if (settings_.hash_files) outcome_.files.inputs = InputFilesOf(*case_);
-    if (settings_.check) {
+    if (settings_.compared) {
       Compare(outputs);
     } else {
       Write(outputs);
@@ -167,7 +186,7 @@ std::vector<OutputTensor> BatchCase::Compute() {
   const Composed composed = ComposedFor(descs);
   std::vector<OutputTensor> outputs;
   for (const TensorSlot& slot : slots) {
-    outputs.push_back(settings_.check
+    outputs.push_back(settings_.compared
                           ? OutputTensor::ToNoFile(*slot.desc, composed)
                           : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, composed));
   }
@@ -203,41 +222,37 @@ bool BatchCase::IsExpected(const TensorSlot& slot) const {
   return document_->expected().contains(slot.path);
 }
 
-// The values that the case states or, where it states none, those of the file that is there.
-LoadedTensor BatchCase::Expected(const TensorSlot& slot) {
-  if (IsExpected(slot)) {
+// With the values that the case states or, where it states none, the file that is there.
+ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output) {
+  const ConstTensorView computed = AsConst(output.view());
+  const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
+  const Leniency& leniency = settings_.rules.leniency;
+  ReportedFile file{DisplayName(slot.path), "", ""};
+  if (settings_.compared == Side::kExpected && IsExpected(slot)) {
     Diagnostics none;  // the values have been checked
-    return document_->InlineTensor(*slot.desc, document_->expected().at(slot.path), none);
+    const LoadedTensor expected =
+        document_->InlineTensor(*slot.desc, document_->expected().at(slot.path), none);
+    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
   }
-  const std::string path = case_->PathOf(slot);
-  LoadedTensor golden = LoadInput(path, *slot.desc);
-  if (settings_.hash_files) {
-    outcome_.files.outputs.push_back({DisplayName(slot.path), path, Sha256(golden.file_bytes)});
-  }
-  return golden;
+  file.path = case_->PathOf(slot);
+  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc);
+  if (settings_.hash_files) file.sha256 = Sha256(tensor.file_bytes);
+  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency);
 }
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
-  Tolerance tolerance = settings_.tolerance;
-  if (settings_.webnn_tolerance) {
-    tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document_->op()));
-  }
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const LoadedTensor golden = Expected(slots[i]);
-    const Comparison comparison =
-        dmlop::Compare(AsConst(outputs[i].view()), golden.view, tolerance);
-    if (comparison.passes()) continue;
+    outcome_.files.compared.push_back(Compared(slots[i], outputs[i]));
+    const ComparedFile& compared = outcome_.files.compared.back();
+    if (compared.judgement.passes()) continue;
     outcome_.status = CaseStatus::kDifferent;
     outcome_.exit_status = ExitStatus::kDifferent;
-    const std::string text = ComparisonText(comparison, golden.view, tolerance.bits);
-    const size_t first_line = text.find('\n');
+    const std::string text = JudgementText(compared.judgement);
     outcome_.faults.push_back(
         {std::nullopt,
-         fmt::format("{} differs from {}: {}", DisplayName(slots[i].path),
-                     IsExpected(slots[i]) ? "what the case expects" : case_->PathOf(slots[i]),
-                     text.substr(0, first_line)),
-         text.substr(first_line + 1)});
+         fmt::format("{}: {}", DiffersText(compared), JudgementLine(compared.judgement)),
+         compared.judgement.mismatches.empty() ? text.substr(text.find('\n') + 1) : ""});
   }
 }
 

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "app/batch/manifest.h"
+#include "app/batch/output_folder.h"
 #include "app/exit_status.h"
 #include "app/run_report.h"
-#include "core/compare/compare.h"
+#include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
 
 namespace dmlop {
@@ -20,9 +21,10 @@ struct BatchSettings {
   std::string folder;   // what bindings are relative to
   std::string confine;  // where all files of the cases must lie; empty: anywhere
   FeatureLevel level = kHighestFeatureLevel;
-  bool check = false;  // compare with what is expected instead of writing outputs
-  Tolerance tolerance;
-  bool webnn_tolerance = false;
+  OutputFolder output_folder;
+  // Outputs are compared instead of written; what is compared with them stands on that side.
+  std::optional<Side> compared;
+  ComparisonRules rules;
   bool hash_files = false;
   bool sync = false;  // outputs are on the disk when they appear
   // Cases with outputs that are newer than this and their inputs are not run again.
@@ -45,6 +47,9 @@ struct CaseOutcome {
   std::vector<CaseFault> faults;
   ReportedFiles files;
   RunTimes times;
+
+  // The comparison that is furthest off; none where nothing was compared.
+  const ComparedFile* worst() const;
 
   bool passed() const { return faults.empty(); }
 };
@@ -76,12 +81,13 @@ class BatchCase {
   template <typename Step>
   void Attempt(Step&& step);
   void Read();
+  void MoveOutputs();
   void RequireBound(TensorRole role) const;
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
   bool IsExpected(const TensorSlot& slot) const;
-  LoadedTensor Expected(const TensorSlot& slot);
+  ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output);
   void Compare(const std::vector<OutputTensor>& outputs);
   void ReportFiles();
   void Refuse(const Diagnostics& diagnostics);

@@ -16,10 +16,37 @@
 namespace dmlop {
 namespace {
 
+void AddBinding(JsonCursor path, std::string name, const Manifest& manifest, int64_t line,
+                std::vector<FileBinding>& bindings) {
+  if (!path.is_string() || path.string() == kStandardStream) return;  // which no case can use
+  const bool is_output = name.starts_with("Output");
+  bindings.push_back({(std::filesystem::path(manifest.folder()) / path.string()).string(),
+                      std::move(name), line, is_output});
+}
+
+// Of a line only the bindings are read: its operator is not needed to tell inputs from outputs.
+std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine& line) {
+  std::vector<FileBinding> found;
+  Diagnostics diagnostics;
+  const std::optional<JsonDocument> json = JsonDocument::Parse(line.text, diagnostics);
+  const auto bindings = json ? json->root().Find("bindings") : std::nullopt;
+  if (!bindings || !bindings->is_object()) return found;
+  for (auto tensor = bindings->first_child(); tensor; tensor = tensor->next()) {
+    const std::string name(tensor->key());
+    AddBinding(*tensor, name, manifest, line.number, found);
+    size_t i = 0;
+    for (auto one = tensor->first_child(); one && tensor->is_array(); one = one->next()) {
+      AddBinding(*one, fmt::format("{}[{}]", name, i++), manifest, line.number, found);
+    }
+  }
+  return found;
+}
+
 class BatchFiles {
  public:
-  BatchFiles(Manifest& manifest, const std::string& report, bool only_check)
-      : manifest_(manifest), report_(report), only_check_(only_check) {}
+  BatchFiles(Manifest& manifest, const std::string& report, const OutputFolder& output_folder,
+             std::optional<Side> compared)
+      : manifest_(manifest), report_(report), output_folder_(output_folder), compared_(compared) {}
 
   void RequireSeparate() {
     std::vector<FileUse> uses;
@@ -54,18 +81,9 @@ class BatchFiles {
         own);
     Add(report_, "the report", {.file = {}, .writes = true}, own);
     visit_all(own);
-    manifest_.Rewind();
-    for (auto lines = manifest_.Next(); !lines.empty(); lines = manifest_.Next()) {
-      std::vector<std::vector<NamedUse>> uses(lines.size());
-      ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i) {
-                      uses[static_cast<size_t>(i)] = UsesOf(lines[static_cast<size_t>(i)]);
-                    }
-                  });
-      for (const auto& of_line : uses) visit_all(of_line);
-    }
-    manifest_.Rewind();
+    ForEachBinding(manifest_, [&](const FileBinding& binding) {
+      if (const auto use = UseOfBinding(binding)) visit(*use);
+    });
   }
 
   static void Add(const std::string& path, const std::string& role, const FileUse& use,
@@ -73,44 +91,46 @@ class BatchFiles {
     if (auto named = UseOf(path, role, use)) uses.push_back(*std::move(named));
   }
 
-  // Of a line only the bindings are read: its operator is not needed to tell inputs from outputs.
-  std::vector<NamedUse> UsesOf(const ManifestLine& line) const {
-    std::vector<NamedUse> uses;
-    Diagnostics diagnostics;
-    const std::optional<JsonDocument> json = JsonDocument::Parse(line.text, diagnostics);
-    const auto bindings = json ? json->root().Find("bindings") : std::nullopt;
-    if (!bindings || !bindings->is_object()) return uses;
-    for (auto tensor = bindings->first_child(); tensor; tensor = tensor->next()) {
-      const std::string name(tensor->key());
-      if (tensor->is_string()) AddTensor(*tensor, name, line.number, uses);
-      size_t i = 0;
-      for (auto one = tensor->first_child(); one && tensor->is_array(); one = one->next()) {
-        if (one->is_string()) AddTensor(*one, fmt::format("{}[{}]", name, i), line.number, uses);
-        ++i;
-      }
+  std::optional<NamedUse> UseOfBinding(const FileBinding& binding) const {
+    const bool writes = binding.is_output && !compared_;
+    std::string role = binding.tensor;
+    if (binding.is_output && compared_) {
+      role = (*compared_ == Side::kActual ? "the judged file of " : "the expected file of ") + role;
     }
-    return uses;
-  }
-
-  void AddTensor(JsonCursor path, const std::string& name, int64_t line,
-                 std::vector<NamedUse>& uses) const {
-    if (path.string() == kStandardStream) return;  // which no case can use
-    const bool is_output = name.starts_with("Output");
-    const std::string role = is_output && only_check_ ? "the golden file of " + name : name;
-    Add((std::filesystem::path(manifest_.folder()) / path.string()).string(), role,
-        {.file = {}, .owner = line, .writes = is_output && !only_check_, .is_tensor = true}, uses);
+    return UseOf(binding.is_output ? output_folder_.Moved(binding.path) : binding.path, role,
+                 {.file = {}, .owner = binding.line, .writes = writes, .is_tensor = true});
   }
 
   Manifest& manifest_;
   const std::string& report_;
-  const bool only_check_;
+  const OutputFolder& output_folder_;
+  const std::optional<Side> compared_;
 };
 
 }  // namespace
 
-void RequireSeparateFiles(Manifest& manifest, const std::string& report, bool only_check) {
-  if (only_check && report.empty()) return;
-  BatchFiles(manifest, report, only_check).RequireSeparate();
+void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit) {
+  manifest.Rewind();
+  for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
+    std::vector<std::vector<FileBinding>> bindings(lines.size());
+    ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const size_t k = static_cast<size_t>(i);
+                    bindings[k] = BindingsOf(manifest, lines[k]);
+                  }
+                });
+    for (const auto& of_line : bindings) {
+      for (const FileBinding& binding : of_line) visit(binding);
+    }
+  }
+  manifest.Rewind();
+}
+
+void RequireSeparateFiles(Manifest& manifest, const std::string& report,
+                          const OutputFolder& output_folder, std::optional<Side> compared) {
+  if (compared && report.empty()) return;
+  BatchFiles(manifest, report, output_folder, compared).RequireSeparate();
 }
 
 }  // namespace dmlop

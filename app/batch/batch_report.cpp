@@ -22,6 +22,12 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
                {"exitStatus", static_cast<int>(outcome.exit_status)},
                {"inputs", FilesJson(outcome.files.inputs)},
                {"outputs", FilesJson(outcome.files.outputs)}};
+  if (!outcome.files.compared.empty()) {
+    json["comparisons"] = Json::array();
+    for (const ComparedFile& compared : outcome.files.compared) {
+      json["comparisons"].push_back(ComparedJson(compared));
+    }
+  }
   if (!outcome.name.empty()) json["name"] = outcome.name;
   if (times) json["seconds"] = SecondsJson(outcome.times);
   if (!outcome.passed()) {

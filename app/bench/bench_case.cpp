@@ -45,7 +45,7 @@ class CaseReader {
 
   // Faults of the document are printed.
   ExitStatus Read(const std::string& argument) {
-    const Descriptor descriptor = ReadDescriptor(argument);
+    const Descriptor descriptor = ReadDescriptor(argument, options_.line);
     roles_.Reads(descriptor.path, "the descriptor");
     Diagnostics diagnostics;
     Document document = ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics);

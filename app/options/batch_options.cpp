@@ -29,14 +29,15 @@ void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& op
   command
       .add_flag("--resume", options->resume,
                 "Skip cases whose outputs are newer than their inputs and the manifest")
-      ->excludes("--check");
+      ->excludes("--check")
+      ->excludes("--judge");
 }
 
 void AddExpand(CLI::App& command, BatchOptions& options) {
   CLI::Option* expand = command.add_flag("--expand", options.expand,
                                          "Print the manifest with a line for each case of a sweep");
-  for (const char* other :
-       {"--check", "--keep-going", "--shard", "--line", "--resume", "--report", "--sync"}) {
+  for (const char* other : {"--check", "--judge", "--output-path", "--keep-going", "--shard",
+                            "--line", "--resume", "--report", "--sync"}) {
     expand->excludes(other);
   }
   AddWhole(command, "--max-cases", "Cases that a sweep may have (default: 1000000)",
@@ -58,21 +59,33 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       ->type_name("MANIFEST");
   CLI::Option* check = command.add_flag(
       "--check", options->check,
-      "Compare with what is expected, or with the outputs that exist, instead of writing them");
+      "Compare with what is expected, in the lines or in the outputs' files, and write nothing");
+  CLI::Option* judge = command.add_flag(
+      "--judge", options->judge,
+      "Compare the outputs' files, which a device made, with what is computed here");
+  judge->excludes(check);
+  command
+      .add_option("--output-path", options->output_folder,
+                  "The outputs' folder, in place of the one that all have in common")
+      ->type_name("DIR");
+  command.add_flag("--allow-empty", options->allow_empty, "Take a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
   command.add_option("--report", options->report, "Write one line of JSON for each case")
       ->type_name("FILE");
   command.add_flag_callback(
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
-  AddSync(command, options->sync)->excludes(check);
+  AddSync(command, options->sync)->excludes(check)->excludes(judge);
   AddExpand(command, *options);
-  AddTolerances(command, options->tolerance, options->webnn_tolerance, check);
+  AddOperatorRules(command, options->rules);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
   AddConfine(command, options->confine);
-  return [options, &common] { return BatchCommand(*options, common); };
+  return [options, &common, &command] {
+    RequireComparison(command, {"--check", "--judge"});
+    return BatchCommand(*options, common);
+  };
 }
 
 }  // namespace dmlop

@@ -117,6 +117,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
   command.add_option("descriptor", options->descriptors, "Paths, - or JSON text; models too")
       ->required()
       ->type_name("DESCRIPTOR");
+  AddLine(command, options->line);
   AddFiles(command, "-i,--input",
            "Bind the next (or the named) input to a file (default: values made up)",
            options->inputs);

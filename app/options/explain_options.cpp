@@ -16,6 +16,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   command.add_option("element", options->element, "A tensor and an index, as OutputTensor[0,2,5]")
       ->required()
       ->type_name("ELEMENT");
+  AddLine(command, options->line);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFormat(command, options->format);
   AddConfine(command, options->confine);

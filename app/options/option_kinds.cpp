@@ -1,8 +1,89 @@
 #include "app/options/option_kinds.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
+#include <type_traits>
+
+#include "core/base/error.h"
+#include "core/base/spelling.h"
+#include "core/tensor/data_type.h"
 
 namespace dmlop {
+namespace {
+
+std::optional<double> ParseLimit(const std::string& text, double) {
+  double value = 0;
+  const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0;
+  return valid ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint64_t> ParseLimit(const std::string& text, uint64_t) {
+  return ParseWhole<uint64_t>(text);
+}
+
+DataType ParseDataType(const std::string& option, const std::string& name) {
+  const std::span<const std::string_view> names = DataTypeNames();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<DataType>(found - names.begin());
+  throw CLI::ValidationError(
+      option, fmt::format("'{}' is not a data type{}", name, DidYouMean(name, names)));
+}
+
+DataType ParseRawType(const std::string& name) {
+  const DataType type = ParseDataType("--type", name);
+  if (BitWidth(type) >= 8) return type;
+  throw CLI::ValidationError("--type",
+                             fmt::format("elements of {} are not whole bytes", Name(type)));
+}
+
+// "2,3,4"
+CLI::Option* AddNumbers(CLI::App& command, const std::string& name, const std::string& description,
+                        std::vector<uint32_t>& numbers) {
+  const auto store = [name, &numbers](const std::string& text) {
+    numbers.clear();
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
+      if (!number) {
+        throw CLI::ValidationError(name, fmt::format("'{}' is not a list such as 2,3,4", text));
+      }
+      numbers.push_back(*number);
+      begin = end + 1;
+    }
+  };
+  return command.add_option_function<std::string>(name, store, description)->type_name("N,...");
+}
+
+// A limit of all types or, with "TYPE=" in front, of one.
+template <typename T>
+CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
+                          const std::string& description, T& of_all,
+                          std::optional<T> TypedTolerance::*of_one, Tolerances& tolerances) {
+  const auto store = [name, &of_all, of_one, &tolerances](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      const size_t equals = text.find('=');
+      const std::string number = text.substr(equals == std::string::npos ? 0 : equals + 1);
+      const std::optional<T> limit = ParseLimit(number, T());
+      if (!limit) {
+        throw CLI::ValidationError(name,
+                                   fmt::format("'{}' is not a {} of at least 0", number,
+                                               std::is_integral_v<T> ? "whole number" : "number"));
+      }
+      if (equals == std::string::npos) {
+        of_all = *limit;
+      } else {
+        TypedTolerance& one = tolerances.typed.emplace_back();
+        one.type = ParseDataType(name, text.substr(0, equals));
+        one.*of_one = *limit;
+      }
+    }
+  };
+  return command.add_option_function<std::vector<std::string>>(name, store, description)
+      ->allow_extra_args(false);
+}
+
+}  // namespace
 
 void AddCommon(CLI::App& command, CommonOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print no messages but errors");
@@ -21,11 +102,6 @@ CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::str
   return command.add_option(name, files, description)
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE");
-}
-
-void AddBits(CLI::App& command, Tolerance& tolerance) {
-  CLI::Option* bits = command.add_flag("--bits", tolerance.bits, "Demand equal bits");
-  for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
 }
 
 void AddConfine(CLI::App& command, std::string& folder) {
@@ -79,6 +155,11 @@ void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store)
       ->type_name("LEVEL");
 }
 
+void AddLine(CLI::App& command, std::optional<int64_t>& line) {
+  AddWhole(command, "--line", "The descriptor is the case in that line of a manifest", line,
+           int64_t{1});
+}
+
 void AddPicture(CLI::App& command, std::string& path) {
   command.add_option("-o,--output", path, "Draw the map into a .png file")->type_name("FILE");
 }
@@ -87,42 +168,64 @@ CLI::Option* AddSync(CLI::App& command, bool& sync) {
   return command.add_flag("--sync", sync, "Flush the files that are written to the disk");
 }
 
+void AddRawForm(CLI::App& command, RawForm& form) {
+  CLI::Option* type = command.add_option_function<std::string>(
+      "--type", [&form](const std::string& name) { form.type = ParseRawType(name); },
+      "Data type of raw files");
+  type->type_name("TYPE");
+  AddNumbers(command, "--sizes", "Sizes of raw files, such as 2,3,4 (default: all elements)",
+             form.sizes)
+      ->needs(type);
+  AddNumbers(command, "--strides", "Strides of raw files, in elements (default: packed)",
+             form.strides)
+      ->needs("--sizes");
+  AddWhole(command, "--offset", "Byte where the tensor begins in raw files, which may go on behind",
+           form.offset, uint64_t{0})
+      ->needs(type);
+}
+
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
   AddWhole(command, "-t,--threads", "Threads (default: as many as the cores it may use)", threads,
            1, kMostThreads);
 }
 
-void AddTolerance(CLI::App& command, Tolerance& tolerance) {
-  const auto explain = [](std::string& text) {
-    double value = 0;
-    const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0;
-    return valid ? std::string() : fmt::format("'{}' is not a number of at least 0", text);
-  };
-  const CLI::Validator not_negative(explain, "");
-  command.add_option("--atol", tolerance.absolute, "Let pass |actual - expected| <= A")
-      ->check(not_negative)
-      ->type_name("A");
-  command
-      .add_option("--rtol", tolerance.relative, "Let pass |actual - expected| <= R * |expected|")
-      ->check(not_negative)
-      ->type_name("R");
-  AddWhole(command, "--ulp", "Let pass up to N units in the last place", tolerance.ulp,
-           uint64_t{0});
+void AddRules(CLI::App& command, ComparisonRules& rules) {
+  Tolerances& tolerances = rules.tolerances;
+  AddTypedRule<double>(command, "--atol", "Let pass |actual - expected| <= A",
+                       tolerances.all.absolute, &TypedTolerance::absolute, tolerances)
+      ->type_name("[TYPE=]A");
+  AddTypedRule<double>(command, "--rtol", "Let pass |actual - expected| <= R * |expected|",
+                       tolerances.all.relative, &TypedTolerance::relative, tolerances)
+      ->type_name("[TYPE=]R");
+  AddTypedRule<uint64_t>(command, "--ulp", "Let pass up to N units in the last place",
+                         tolerances.all.ulp, &TypedTolerance::ulp, tolerances)
+      ->type_name("[TYPE=]N");
+  CLI::Option* bits = command.add_flag("--bits", tolerances.all.bits, "Demand equal bits");
+  for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
+  command.add_flag("--squeeze", rules.leniency.unit_sizes,
+                   "Let shapes differ by dimensions of size 1");
+  command.add_flag("--any-integers", rules.leniency.integer_types,
+                   "Compare integers of different types by their values");
 }
 
-void AddTolerances(CLI::App& command, Tolerance& tolerance, bool& webnn_tolerance,
-                   CLI::Option* compare) {
-  AddTolerance(command, tolerance);
-  AddBits(command, tolerance);
+void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
+  AddRules(command, rules);
   command
       .add_option_function<std::string>(
-          "--tolerance", [&webnn_tolerance](const std::string&) { webnn_tolerance = true; },
+          "--tolerance", [&rules](const std::string&) { rules.webnn_tolerance = true; },
           "What WebNN's conformance suite grants this operator")
       ->excludes("--bits")
       ->check(CLI::IsMember({"webnn"}).description(""))
       ->type_name("webnn");
-  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--tolerance"}) {
-    command.get_option(rule)->needs(compare);
+}
+
+void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {
+  const auto is_given = [&](const std::string& name) { return command.count(name) > 0; };
+  if (std::any_of(compare.begin(), compare.end(), is_given)) return;
+  for (const char* rule :
+       {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers", "--tolerance"}) {
+    if (!is_given(rule)) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{} needs {}", rule, fmt::join(compare, " or ")));
   }
 }
 

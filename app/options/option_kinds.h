@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -75,21 +76,26 @@ CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::str
 CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
                       std::vector<std::string>& files);
 
-void AddBits(CLI::App& command, Tolerance& tolerance);
 void AddConfine(CLI::App& command, std::string& folder);
 void AddDescriptor(CLI::App& command, std::string& descriptor);
 void AddFormat(CLI::App& command, TextFormat& format);
 void AddInputPath(CLI::App& command, std::string& folder);
 void AddIsa(CLI::App& command, std::string& isa);
+void AddLine(CLI::App& command, std::optional<int64_t>& line);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
 void AddPicture(CLI::App& command, std::string& path);
 CLI::Option* AddSync(CLI::App& command, bool& sync);
+void AddRawForm(CLI::App& command, RawForm& form);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
-void AddTolerance(CLI::App& command, Tolerance& tolerance);
 
-// What passes where the option `compare` is given, the tolerance of WebNN included.
-void AddTolerances(CLI::App& command, Tolerance& tolerance, bool& webnn_tolerance,
-                   CLI::Option* compare);
+// What passes as equal, without the tolerance of WebNN, which is that of an operator.
+void AddRules(CLI::App& command, ComparisonRules& rules);
+
+// The same with it.
+void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
+
+// Throws where there are rules, and nothing is compared.
+void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare);
 
 // The most threads that can be asked for.
 inline constexpr int kMostThreads = 1 << 16;

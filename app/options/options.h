@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/compare.h"
+#include "core/compare/alignment.h"
+#include "core/compare/tolerances.h"
 #include "core/tensor/feature_level.h"
 
 namespace dmlop {
@@ -19,14 +20,31 @@ struct CommonOptions {
   ColorMode color = ColorMode::kAuto;
 };
 
+// What passes as equal.
+struct ComparisonRules {
+  Tolerances tolerances;
+  bool webnn_tolerance = false;
+  Leniency leniency;
+};
+
+// What raw files hold, which do not say it themselves.
+struct RawForm {
+  std::optional<DataType> type;    // none: files are not raw
+  std::vector<uint32_t> sizes;     // empty: one dimension, up to the end
+  std::vector<uint32_t> strides;   // empty: packed
+  std::optional<uint64_t> offset;  // in bytes; then a file may go on behind the tensor
+};
+
 struct RunOptions {
   std::string descriptor;
-  std::vector<std::string> inputs;  // [NAME=]FILE, as are the next two
+  std::optional<int64_t> line;      // of a manifest, where the descriptor is one
+  std::vector<std::string> inputs;  // [NAME=]FILE, as are the next three
   std::vector<std::string> outputs;
   std::vector<std::string> expected;
-  Tolerance tolerance;
-  bool webnn_tolerance = false;
+  std::vector<std::string> judged;  // made elsewhere, and compared with what is computed here
+  ComparisonRules rules;
   bool full = false;
+  TextFormat format = TextFormat::kText;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
   std::string isa;            // empty: the best
@@ -39,6 +57,7 @@ struct RunOptions {
 
 struct ValidateOptions {
   std::vector<std::string> descriptors;
+  std::optional<int64_t> line;  // as for run
   FeatureLevel level = kHighestFeatureLevel;
   TextFormat format = TextFormat::kText;
   std::string input_folder;  // as for run
@@ -52,6 +71,7 @@ enum class BenchCaches { kBoth, kHot, kCold };
 
 struct BenchOptions {
   std::vector<std::string> descriptors;
+  std::optional<int64_t> line;      // as for run
   std::vector<std::string> inputs;  // [NAME=]FILE
   std::vector<int> threads;         // empty: the default
   BenchCaches caches = BenchCaches::kBoth;
@@ -68,7 +88,9 @@ struct BenchOptions {
 struct CompareOptions {
   std::string actual;
   std::string expected;
-  Tolerance tolerance;
+  RawForm raw;
+  ComparisonRules rules;
+  size_t most_listed = 0;  // of the differences
   bool map = false;
   std::string picture;  // empty: none
   TextFormat format = TextFormat::kText;
@@ -76,6 +98,8 @@ struct CompareOptions {
 
 struct ShowOptions {
   std::vector<std::string> files;  // slices, which begin with '[', after the file that they are of
+  RawForm raw;
+  TextFormat format = TextFormat::kText;
   bool statistics = false;
   bool full = false;
   bool bits = false;
@@ -85,6 +109,7 @@ struct ShowOptions {
 
 struct ExplainOptions {
   std::string descriptor;
+  std::optional<int64_t> line;  // as for run
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
   std::string confine;              // as for run
@@ -107,6 +132,7 @@ struct Shard {
 struct BatchOptions {
   std::string manifest;
   bool check = false;
+  bool judge = false;
   bool keep_going = false;
   bool resume = false;
   bool expand = false;
@@ -116,8 +142,9 @@ struct BatchOptions {
   std::optional<int64_t> line;    // of the only case to run
   int64_t max_cases = 1'000'000;  // that a sweep may become
   std::string report;             // empty: none
-  Tolerance tolerance;
-  bool webnn_tolerance = false;
+  std::string output_folder;      // in place of what all outputs have in common; empty: none
+  bool allow_empty = false;
+  ComparisonRules rules;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
   std::string isa;      // empty: the best

@@ -13,19 +13,23 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
       "  dmlop run reduce.json                         # files as the descriptor binds them\n"
       "  dmlop run reduce.json -i x.npy -o sum.npy     # files as the command line binds them\n"
       "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
-      "  dmlop run reduce.json -i x.npy -e gpu.npy --ulp 2\n"
+      "  dmlop run reduce.json -i x.npy --judge gpu.npy --ulp 2\n"
       "  dmlop run model.json --output-path results\n");
   AddDescriptor(command, options->descriptor);
+  AddLine(command, options->line);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFiles(command, "-o,--output", "Bind the next (or the named) output to a file",
            options->outputs);
-  CLI::Option* expect =
-      AddFiles(command, "-e,--expect", "Compare an output with a golden file", options->expected);
-  AddTolerances(command, options->tolerance, options->webnn_tolerance, expect);
+  AddFiles(command, "-e,--expect", "Compare an output with what is expected of it",
+           options->expected);
+  AddFiles(command, "--judge", "Compare a device's output with what is computed here",
+           options->judged);
+  AddOperatorRules(command, options->rules);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
   command.add_flag("--full", options->full, "Print long tensors whole");
+  AddFormat(command, options->format);
   command.add_option("--report", options->report, "Write a JSON record of the run")
       ->type_name("FILE");
   AddSync(command, options->sync);
@@ -35,7 +39,10 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
                   "Folder for the files that a model writes (default: the current one)")
       ->type_name("DIR");
   AddConfine(command, options->confine);
-  return [options, &common] { return RunCommand(*options, common); };
+  return [options, &common, &command] {
+    RequireComparison(command, {"--expect", "--judge"});
+    return RunCommand(*options, common);
+  };
 }
 
 }  // namespace dmlop

@@ -11,17 +11,21 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   AddExamples(command,
               "  dmlop show x.npy\n"
               "  dmlop show x.npy --stats --full\n"
+              "  dmlop show x.bin --type FLOAT16 --sizes 2,3,4\n"
               "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
               "  dmlop show x.npy '[-1, ...]' --map -o x.png\n");
-  command.add_option("file", options->files, "A .npy file or -, then slices of it")
+  command.add_option("file", options->files, "A tensor file or -, then slices of it")
       ->required()
       ->type_name("FILE [SLICE]");
+  AddRawForm(command, options->raw);
   command.add_flag("--stats", options->statistics, "Minimum, maximum, mean and histogram");
   command.add_flag("--full", options->full, "Print long tensors whole");
   command.add_flag("--hex", options->bits, "Print the bits in hexadecimal");
   CLI::Option* map =
       command.add_flag("--map", options->map, "Draw the values instead of printing them");
   for (const char* other : {"--full", "--hex"}) map->excludes(other);
+  AddFormat(command, options->format);
+  for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
   AddPicture(command, options->picture);
   return [options, &common] { return ShowCommand(*options, common); };
 }

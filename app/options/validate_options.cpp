@@ -15,6 +15,7 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
   command.add_option("descriptor", options->descriptors, "Paths, - or JSON text")
       ->required()
       ->type_name("DESCRIPTOR");
+  AddLine(command, options->line);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
   AddInputPath(command, options->input_folder);

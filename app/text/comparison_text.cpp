@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/text/histogram_text.h"
+#include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
+#include "core/compare/tolerances.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {
@@ -40,14 +42,8 @@ std::string DifferenceRow(std::string_view label, const Difference& difference,
       difference.absolute_error, difference.relative_error, UlpText(difference));
 }
 
-// As ElementJson.
-Json NumberJson(double value) {
-  if (!std::isfinite(value)) return NumberText(value);
-  return value;
-}
-
 Json ValueJson(DataType type, uint64_t bits) {
-  return Json::parse(ElementJson(type, BytesOf(bits)));
+  return ElementJson(type, BytesOf(bits));
 }
 
 Json DifferenceJson(const std::optional<Difference>& difference, const ConstTensorView& tensor) {
@@ -119,32 +115,64 @@ Json MapJson(const DifferenceMap& map) {
           {"differenceCounts", std::move(counts)}};
 }
 
-}  // namespace
-
-std::vector<std::string> MismatchesOf(const ConstTensorView& actual,
-                                      const ConstTensorView& expected) {
-  std::vector<std::string> mismatches;
-  if (actual.type != expected.type) {
-    mismatches.push_back(fmt::format("data types differ: actual {}, expected {}", Name(actual.type),
-                                     Name(expected.type)));
+// The listed differences as a table, whose columns line up.
+std::string ListText(const Comparison& comparison, const ConstTensorView& tensor) {
+  if (comparison.listed.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"element", "actual", "expected", "absolute", "relative", "ULP"}};
+  for (const Difference& difference : comparison.listed) {
+    rows.push_back({IndexText(tensor.layout.sizes, difference.index),
+                    ValueText(tensor.type, difference.actual_bits),
+                    ValueText(tensor.type, difference.expected_bits),
+                    fmt::format("{:.6g}", difference.absolute_error),
+                    fmt::format("{:.6g}", difference.relative_error), UlpText(difference)});
   }
-  if (actual.layout.sizes != expected.layout.sizes) {
-    mismatches.push_back(fmt::format("shapes differ: actual {}, expected {}",
-                                     SizesText(actual.layout.sizes),
-                                     SizesText(expected.layout.sizes)));
-  }
-  return mismatches;
+  return fmt::format("the {} worst:\n{}", comparison.listed.size(), TableText(rows));
 }
 
-std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits) {
+std::string HeadroomText(const Comparison& comparison, const Tolerance& tolerance) {
+  const auto headroom = HeadroomOf(comparison, tolerance);
+  return headroom && *headroom >= 0
+             ? fmt::format("headroom: {:.3g} % of the tolerance\n", 100 * *headroom)
+             : "";
+}
+
+}  // namespace
+
+std::string ToleranceText(const Tolerance& tolerance) {
+  if (tolerance.bits) return "equal bits";
+  std::string text;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  };
+  if (tolerance.absolute > 0) add("absolute", fmt::format("{}", tolerance.absolute));
+  if (tolerance.relative > 0) add("relative", fmt::format("{}", tolerance.relative));
+  if (tolerance.ulp > 0) add("ULP", fmt::format("{}", tolerance.ulp));
+  return text.empty() ? "equal values" : text;
+}
+
+Json ToleranceJson(const Tolerance& tolerance) {
+  if (tolerance.bits) return {{"bits", true}};
+  return {{"atol", NumberJson(tolerance.absolute)},
+          {"rtol", NumberJson(tolerance.relative)},
+          {"ulp", tolerance.ulp}};
+}
+
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
+                           const Tolerance& tolerance) {
   std::string text = fmt::format("{} of {} elements differ\n", comparison.difference_count,
                                  comparison.element_count);
   if (comparison.first) text += DifferenceRow("first", *comparison.first, tensor);
   if (comparison.worst && comparison.worst->index != comparison.first->index) {
     text += DifferenceRow("worst", *comparison.worst, tensor);
   }
+  const bool has_other_finite = comparison.worst_finite &&
+                                comparison.worst_finite->index != comparison.worst->index &&
+                                comparison.worst_finite->index != comparison.first->index;
+  if (has_other_finite) text += DifferenceRow("worst finite", *comparison.worst_finite, tensor);
+  text += ListText(comparison, tensor);
   if (HasUlpErrors(comparison)) text += UlpHistogramText(comparison);
-  if (comparison.passes()) return text;
+  if (comparison.passes()) return text + HeadroomText(comparison, tolerance);
   text += fmt::format(
       "largest errors of finite elements: absolute {:.6g}, relative {:.6g}, ULP {}\n",
       comparison.max_absolute_error, comparison.max_relative_error, comparison.max_ulp_error);
@@ -152,16 +180,20 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
     text += fmt::format("mismatches: {} of NaN, {} of infinities\n", comparison.nan_mismatches,
                         comparison.infinity_mismatches);
   }
-  if (bits) return text;
+  if (tolerance.bits) return text;
   text += comparison.smallest_passing_ulp
               ? fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp)
               : "no --ulp lets this pass\n";
   return text;
 }
 
-std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
-                           const DifferenceMap* map) {
+Json FiguresJson(const Comparison& comparison, const ConstTensorView& tensor,
+                 const Tolerance& tolerance) {
+  const Dims& sizes = tensor.layout.sizes;
+  const auto headroom = HeadroomOf(comparison, tolerance);
   Json json = {{"equal", comparison.passes()},
+               {"dataType", Name(tensor.type)},
+               {"sizes", std::vector<int64_t>(sizes.begin(), sizes.end())},
                {"elementCount", comparison.element_count},
                {"differenceCount", comparison.difference_count},
                {"nanMismatches", comparison.nan_mismatches},
@@ -171,11 +203,26 @@ std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& 
                {"maxUlpError", comparison.max_ulp_error}};
   json["smallestPassingUlp"] =
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
-  json["first"] = DifferenceJson(comparison.first, tensor);
   json["worst"] = DifferenceJson(comparison.worst, tensor);
+  json["worstFinite"] = DifferenceJson(comparison.worst_finite, tensor);
+  json["tolerance"] = ToleranceJson(tolerance);
+  json["headroom"] = headroom ? Json(*headroom) : Json(nullptr);
+  return json;
+}
+
+Json ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+                    const Tolerance& tolerance, const DifferenceMap* map) {
+  Json json = FiguresJson(comparison, tensor, tolerance);
+  json["first"] = DifferenceJson(comparison.first, tensor);
+  if (comparison.most_listed > 0) {
+    json["differences"] = Json::array();
+    for (const Difference& difference : comparison.listed) {
+      json["differences"].push_back(DifferenceJson(difference, tensor));
+    }
+  }
   json["ulpHistogram"] = UlpHistogramJson(comparison);
   if (map != nullptr) json["map"] = MapJson(*map);
-  return Utf8Text(json) + "\n";
+  return json;
 }
 
 }  // namespace dmlop

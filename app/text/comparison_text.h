@@ -2,23 +2,27 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "app/options/options.h"
 #include "core/compare/compare.h"
+#include "core/document/document_json.h"
 
 namespace dmlop {
 
-// Why two tensors cannot be compared element by element ("shapes differ: ..."), each reason a line
-// without its end; none if they can.
-std::vector<std::string> MismatchesOf(const ConstTensorView& actual,
-                                      const ConstTensorView& expected);
+// "absolute 0.001, ULP 2"
+std::string ToleranceText(const Tolerance& tolerance);
+Json ToleranceJson(const Tolerance& tolerance);
 
-// `bits`: the comparison demanded equal bits, which no tolerance replaces.
-std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor, bool bits);
+// `tensor` has the type and the sizes of both; its elements are not looked at.
+std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
+                           const Tolerance& tolerance);
 
-// One line of JSON; with the map, where there is one.
-std::string ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
-                           const DifferenceMap* map);
+// An object with the figures of a comparison, the worst difference and the tolerance.
+Json FiguresJson(const Comparison& comparison, const ConstTensorView& tensor,
+                 const Tolerance& tolerance);
+
+// The same with all else: the first difference, the listed ones, the histogram, and the map, where
+// there is one.
+Json ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+                    const Tolerance& tolerance, const DifferenceMap* map);
 
 }  // namespace dmlop

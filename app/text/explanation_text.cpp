@@ -138,7 +138,7 @@ Json DimsJson(const Dims& dims) {
 }
 
 Json ValueJson(DataType type, const ElementBytes& value) {
-  return Json::parse(ElementJson(type, value.data()));
+  return ElementJson(type, value.data());
 }
 
 Json DescriptionJson(const ExplainedElement& element) {

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <vector>
 
 #include "core/base/progress.h"
 #include "core/tensor/element.h"
@@ -56,15 +60,17 @@ class ValuesWriter {
         layout_(tensor.layout),
         abridged_(!form.full && tensor.layout.element_count() > kMaxUnabridged),
         bits_(form.bits),
+        columns_(form.columns),
         sink_(sink) {}
 
   void Write() {
     if (layout_.rank() == 0) {
-      WriteElement(0);
+      text_ += CellAt(0);
     } else if (layout_.element_count() == 0) {
       text_ += "[]";
     } else {
       const Work work("printing", abridged_ ? 0 : kBytes * layout_.element_count());
+      MeasureCells();
       WriteDimension(0, 0);
     }
     text_ += '\n';
@@ -74,44 +80,126 @@ class ValuesWriter {
  private:
   static constexpr int64_t kBytes = sizeof(T);
 
-  void WriteDimension(size_t d, int64_t offset) {
-    const bool innermost = d + 1 == layout_.rank();
-    // Rows stand below one another, behind the brackets that stay open.
-    const std::string separator = innermost ? ", " : ",\n" + std::string(d + 1, ' ');
+  // Calls visit(i) for the entries of a dimension that are shown, and leave_out() for the others.
+  template <typename Visit, typename LeaveOut>
+  void ForEachShown(size_t d, Visit&& visit, LeaveOut&& leave_out) const {
     const int64_t size = layout_.sizes[d];
-    text_ += '[';
     for (int64_t i = 0; i < size; ++i) {
-      if (i != 0) text_ += separator;
       if (abridged_ && size > 2 * kEdge && i == kEdge) {
-        text_ += fmt::format("... {}:{} ...", kEdge, size - kEdge);
-        i = size - kEdge - 1;
-        continue;
+        leave_out();
+        i = size - kEdge;
       }
-      const int64_t place = offset + i * layout_.strides[d];
-      innermost ? WriteElement(place) : WriteDimension(d + 1, place);
+      visit(i);
     }
-    text_ += ']';
-    if (innermost) AddDone(size * kBytes);
   }
 
-  void WriteElement(int64_t place) {
-    if (bits_) {
-      text_ += "0x" + BitsText(kDataTypeOf<T>, ElementBits(data_[place]));
-    } else {
-      text_ += TextOf(data_[place]);
-    }
+  // Columns line up where there are several rows, or lines of one.
+  void MeasureCells() {
+    size_t widest = 0;
+    size_t row = 0;
+    MeasureDimension(0, 0, widest, row);
+    const bool is_one_line = layout_.element_count() == layout_.sizes.back() && row < columns_;
+    width_ = is_one_line ? 0 : widest;
+  }
+
+  void MeasureDimension(size_t d, int64_t offset, size_t& widest, size_t& row) const {
+    row = 2 * layout_.rank();
+    const auto measure = [&](int64_t i) {
+      const int64_t place = offset + i * layout_.strides[d];
+      if (d + 1 < layout_.rank()) return MeasureDimension(d + 1, place, widest, row);
+      const size_t width = CellAt(place).size();
+      widest = std::max(widest, width);
+      row += width + kSeparator.size();
+    };
+    ForEachShown(d, measure, [&] { row += kLeftOut.size() + kSeparator.size(); });
+  }
+
+  void WriteDimension(size_t d, int64_t offset) {
+    if (d + 1 == layout_.rank()) return WriteRow(d, offset);
+    // Rows stand below one another, behind the brackets that stay open.
+    const std::string separator = ",\n" + std::string(d + 1, ' ');
+    bool is_first = true;
+    const auto separate = [&] {
+      if (!is_first) text_ += separator;
+      is_first = false;
+    };
+    text_ += '[';
+    ForEachShown(
+        d,
+        [&](int64_t i) {
+          separate();
+          WriteDimension(d + 1, offset + i * layout_.strides[d]);
+        },
+        [&] {
+          separate();
+          text_ += kLeftOut;
+        });
+    text_ += ']';
+  }
+
+  // As many lines as it takes, without a break in a number.
+  void WriteRow(size_t d, int64_t offset) {
+    const size_t closing = layout_.rank();  // brackets, or one and a comma
+    size_t column = d + 1;
+    bool is_first = true;
+    const auto write = [&](const std::string& cell, size_t width) {
+      const size_t size = std::max(cell.size(), width);
+      if (!is_first && column + kSeparator.size() + size + closing > columns_) {
+        text_ += ",\n" + std::string(d + 1, ' ');
+        column = d + 1;
+      } else if (!is_first) {
+        text_ += kSeparator;
+        column += kSeparator.size();
+      }
+      text_.append(size - cell.size(), ' ');
+      text_ += cell;
+      column += size;
+      is_first = false;
+      PassOn();
+    };
+    text_ += '[';
+    ForEachShown(
+        d, [&](int64_t i) { write(CellAt(offset + i * layout_.strides[d]), width_); },
+        [&] { write(std::string(kLeftOut), 0); });
+    text_ += ']';
+    AddDone(layout_.sizes[d] * kBytes);
+  }
+
+  std::string CellAt(int64_t place) const {
+    if (bits_) return "0x" + BitsText(kDataTypeOf<T>, ElementBits(data_[place]));
+    return TextOf(data_[place]);
+  }
+
+  void PassOn() {
     if (text_.size() < kPieceBytes) return;
     sink_(text_);
     text_.clear();
   }
 
+  static constexpr std::string_view kSeparator = ", ";
+  static constexpr std::string_view kLeftOut = "...";
+
   const T* data_;
   const Layout& layout_;
   const bool abridged_;
   const bool bits_;
+  const size_t columns_;
   const TextSink& sink_;
+  size_t width_ = 0;  // of a cell
   std::string text_;
 };
+
+Json ValuesFrom(const ConstTensorView& tensor, size_t d, int64_t offset) {
+  if (d == tensor.layout.rank()) {
+    return ElementJson(tensor.type,
+                       tensor.data + offset * static_cast<int64_t>(ByteWidth(tensor.type)));
+  }
+  Json values = Json::array();
+  for (int64_t i = 0; i < tensor.layout.sizes[d]; ++i) {
+    values.push_back(ValuesFrom(tensor, d + 1, offset + i * tensor.layout.strides[d]));
+  }
+  return values;
+}
 
 }  // namespace
 
@@ -125,11 +213,23 @@ std::string ElementText(DataType type, const std::byte* element) {
   return text;
 }
 
-std::string ElementJson(DataType type, const std::byte* element) {
-  const std::string text = ElementText(type, element);
-  if (text == "-0") return "-0.0";  // an integer would lose the sign
-  const bool number = text.find_first_of("nf") == std::string::npos;  // neither nan nor inf
-  return number ? text : '"' + text + '"';
+Json NumberJson(double value) {
+  if (!std::isfinite(value)) return NumberText(value);
+  return value;
+}
+
+Json ElementJson(DataType type, const std::byte* element) {
+  Json json;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    T value;
+    std::memcpy(&value, element, sizeof(T));
+    if constexpr (std::is_integral_v<T>) {
+      json = value;
+    } else {
+      json = NumberJson(AsDouble(value));
+    }
+  });
+  return json;
 }
 
 std::string NumberText(double value) {
@@ -154,6 +254,15 @@ std::string SizesText(const Dims& sizes) {
 
 std::string IndexText(const Dims& sizes, int64_t linear) {
   return fmt::format("[{}]", fmt::join(IndexOf(sizes, linear), ", "));
+}
+
+Json TensorJson(const ConstTensorView& tensor, bool full) {
+  const Dims& sizes = tensor.layout.sizes;
+  Json json = {{"dataType", Name(tensor.type)},
+               {"sizes", std::vector<int64_t>(sizes.begin(), sizes.end())}};
+  const bool is_shown = full || tensor.layout.element_count() <= kMaxUnabridged;
+  json["values"] = is_shown ? ValuesFrom(tensor, 0, 0) : Json(nullptr);
+  return json;
 }
 
 void WriteValues(const ConstTensorView& tensor, const ValuesForm& form, const TextSink& sink) {

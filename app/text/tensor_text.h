@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 
+#include "core/document/document_json.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -16,8 +18,10 @@ namespace dmlop {
 // The shortest digits that read back to the same value; "nan", "inf", "-inf".
 std::string ElementText(DataType type, const std::byte* element);
 
-// The same as JSON, which has no infinities or NaN: those as strings that a descriptor would take.
-std::string ElementJson(DataType type, const std::byte* element);
+// The exact value as JSON, which has no infinities or NaN: those as strings that a descriptor would
+// take.
+Json ElementJson(DataType type, const std::byte* element);
+Json NumberJson(double value);
 
 // A number in the same form.
 std::string NumberText(double value);
@@ -35,15 +39,20 @@ std::string SizesText(const Dims& sizes);
 std::string IndexText(const Dims& sizes, int64_t linear);
 
 struct ValuesForm {
-  bool full = false;  // else a long tensor is abridged
-  bool bits = false;  // in hexadecimal, as 0x3F800000
+  bool full = false;                                    // else a long tensor is abridged
+  bool bits = false;                                    // in hexadecimal, as 0x3F800000
+  size_t columns = std::numeric_limits<size_t>::max();  // that a line may take
 };
+
+// An object with `dataType`, `sizes` and `values`, arrays within arrays; null for the values of a
+// long tensor that is not to be shown in full.
+Json TensorJson(const ConstTensorView& tensor, bool full);
 
 // Takes a long text in pieces.
 using TextSink = std::function<void(std::string_view piece)>;
 
-// The values, one innermost row a line. A long tensor is abridged to the first and last three
-// entries of each dimension; "... 3:97 ..." stands for the entries 3 to 96.
+// The values, one innermost row after another in columns that line up. A long tensor is abridged to
+// the first and last three entries of each dimension; "..." stands for the others.
 void WriteValues(const ConstTensorView& tensor, const ValuesForm& form, const TextSink& sink);
 
 // Both lines of the example above.

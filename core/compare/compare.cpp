@@ -45,14 +45,15 @@ template <typename T>
 class TensorComparison {
  public:
   TensorComparison(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance, std::span<DifferenceMap> maps)
+                   const Tolerance& tolerance, const ComparisonDetails& details)
       : actual_(actual.elements<T>()),
         expected_(expected.elements<T>()),
         bytes_(expected.element_bytes()),
         tolerance_(tolerance),
-        maps_(maps),
+        details_(details),
         nest_(PlanLoops(actual.layout, expected.layout)) {
     total_.element_count = expected.layout.element_count();
+    total_.most_listed = details.most_listed;
   }
 
   Comparison Result() {
@@ -61,6 +62,7 @@ class TensorComparison {
     } else {
       CompareRuns();
     }
+    SortListed(total_);
     return total_;
   }
 
@@ -70,7 +72,7 @@ class TensorComparison {
   void ForEachPart(int64_t count, int64_t grain, Compare&& compare) {
     std::mutex mutex;
     ParallelFor(count, grain, bytes_, [&](int64_t begin, int64_t end) {
-      Comparer<T> comparer(tolerance_, maps_);
+      Comparer<T> comparer(tolerance_, details_);
       compare(comparer, begin, end);
       const std::lock_guard lock(mutex);
       Merge(comparer.result(), total_);
@@ -108,7 +110,7 @@ class TensorComparison {
   const T* expected_;
   const int64_t bytes_;
   const Tolerance& tolerance_;
-  const std::span<DifferenceMap> maps_;
+  const ComparisonDetails& details_;
   const LoopNest<kOperands> nest_;
   Comparison total_;
 };
@@ -116,12 +118,12 @@ class TensorComparison {
 }  // namespace
 
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance, std::span<DifferenceMap> maps) {
+                   const Tolerance& tolerance, const ComparisonDetails& details) {
   assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
   Comparison result;
   const Work work("comparing", expected.element_bytes());
   VisitDataType(AllTypes{}, expected.type, [&]<typename T>() {
-    result = TensorComparison<T>(actual, expected, tolerance, maps).Result();
+    result = TensorComparison<T>(actual, expected, tolerance, details).Result();
   });
   return result;
 }

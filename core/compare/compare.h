@@ -5,6 +5,7 @@
 // lets it pass.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "core/compare/comparison.h"
@@ -13,9 +14,14 @@
 
 namespace dmlop {
 
-// Views of equal types and sizes, laid out in any way. The type is at least a byte wide. The maps,
-// which are of the same sizes, are filled with the elements that do not pass.
+// What a comparison tells beside its figures.
+struct ComparisonDetails {
+  std::span<DifferenceMap> maps = {};  // of the tensors' sizes; filled with what does not pass
+  size_t most_listed = 0;              // of the worst differences
+};
+
+// Views of equal types and sizes, laid out in any way. The type is at least a byte wide.
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance, std::span<DifferenceMap> maps = {});
+                   const Tolerance& tolerance, const ComparisonDetails& details = {});
 
 }  // namespace dmlop

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/compare/compare.h"
 #include "core/compare/comparison.h"
 #include "core/compare/difference_map.h"
 #include "core/kernels/copy/copy.h"
@@ -39,8 +40,10 @@ inline constexpr Errors kMismatch = {true, std::numeric_limits<double>::infinity
 template <typename T>
 class Comparer {
  public:
-  Comparer(const Tolerance& tolerance, std::span<DifferenceMap> maps)
-      : tolerance_(tolerance), writers_(maps.begin(), maps.end()) {}
+  Comparer(const Tolerance& tolerance, const ComparisonDetails& details)
+      : tolerance_(tolerance), writers_(details.maps.begin(), details.maps.end()) {
+    result_.most_listed = details.most_listed;
+  }
 
   const Comparison& result() const { return result_; }
 
@@ -98,7 +101,7 @@ class Comparer {
   };
 
   // Counts the elements of a block in which no difference has to be written down: what differs and
-  // does not pass is finite and neither the first difference nor a worse one than before. Else does
+  // does not pass is finite and none of it is notable. Else does
   // nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
     if (!writers_.empty()) return false;
@@ -106,7 +109,7 @@ class Comparer {
     const auto [most, has_special] = kernels_.measure(actual, expected, count, ulps.data());
     if (has_special) return false;
     const BlockDifferences differences = DifferencesOf(ulps.data(), most, actual, expected, count);
-    if (differences.count > 0 && !IsKept(most, index)) return false;
+    if (differences.count > 0 && IsNotable(most, index, /*is_finite=*/true, result_)) return false;
     CountUlps(ulps.data(), count, most);
     result_.max_ulp_error = std::max(result_.max_ulp_error, uint64_t{most});
     LargestErrors largest{result_.max_absolute_error, result_.max_relative_error};
@@ -119,12 +122,6 @@ class Comparer {
           std::max(*result_.smallest_passing_ulp, uint64_t{differences.most_not_close});
     }
     return true;
-  }
-
-  // True where the first and the worst difference stay what they are, whatever elements from
-  // `index` on have errors of at most `ulp`.
-  bool IsKept(uint64_t ulp, int64_t index) const {
-    return !IsFirst(index, result_) && !IsWorst(ulp, index, result_);
   }
 
   // UlpBin without a jump, which is a matter of luck where errors of 0 and 1 mix.
@@ -210,12 +207,11 @@ class Comparer {
     if (passes && !tolerance_.bits) return;
     ++result_.difference_count;
     for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
-    // Few differences are the first or the worst so far; the others need not be written down.
-    if (IsFirst(index, result_) || IsWorst(errors.ulp, index, result_)) {
-      Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
-            errors.absolute, errors.relative, errors.ulp},
-           result_);
-    }
+    const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
+    if (!IsNotable(errors.ulp, index, is_finite, result_)) return;
+    Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
+          errors.absolute, errors.relative, errors.ulp},
+         result_);
   }
 
   static uint8_t Badness(const Errors& errors) {

@@ -2,8 +2,56 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace dmlop {
+namespace {
+
+bool IsFirst(int64_t index, const Comparison& comparison) {
+  return !comparison.first || index < comparison.first->index;
+}
+
+// True where a difference at `index` is worse than `other`.
+bool IsWorse(uint64_t ulp_error, int64_t index, const Difference& other) {
+  return ulp_error != other.ulp_error ? ulp_error > other.ulp_error : index < other.index;
+}
+
+bool IsWorst(uint64_t ulp_error, int64_t index, const std::optional<Difference>& worst) {
+  return !worst || IsWorse(ulp_error, index, *worst);
+}
+
+bool IsWorseDifference(const Difference& a, const Difference& b) {
+  return IsWorse(a.ulp_error, a.index, b);
+}
+
+// The list is a heap until it is sorted: in front is the least bad, which the next may replace.
+bool IsListed(uint64_t ulp_error, int64_t index, const Comparison& comparison) {
+  if (comparison.listed.size() < comparison.most_listed) return true;
+  return comparison.most_listed > 0 && IsWorse(ulp_error, index, comparison.listed.front());
+}
+
+void List(const Difference& difference, Comparison& comparison) {
+  if (!IsListed(difference.ulp_error, difference.index, comparison)) return;
+  std::vector<Difference>& listed = comparison.listed;
+  if (listed.size() == comparison.most_listed) {
+    std::pop_heap(listed.begin(), listed.end(), IsWorseDifference);
+    listed.pop_back();
+  }
+  listed.push_back(difference);
+  std::push_heap(listed.begin(), listed.end(), IsWorseDifference);
+}
+
+// All but the list.
+void Note(const Difference& difference, Comparison& comparison) {
+  const auto [ulp_error, index] = std::pair(difference.ulp_error, difference.index);
+  if (IsFirst(index, comparison)) comparison.first = difference;
+  if (IsWorst(ulp_error, index, comparison.worst)) comparison.worst = difference;
+  if (difference.is_finite() && IsWorst(ulp_error, index, comparison.worst_finite)) {
+    comparison.worst_finite = difference;
+  }
+}
+
+}  // namespace
 
 size_t UlpBin(uint64_t ulp_error) {
   return ulp_error == 0 ? 0 : 1 + static_cast<size_t>(std::bit_width(ulp_error - 1));
@@ -19,27 +67,29 @@ uint64_t MostUlp(size_t bin) {
   return bin == 0 ? 0 : uint64_t{1} << (bin - 1);
 }
 
-bool IsFirst(int64_t index, const Comparison& comparison) {
-  return !comparison.first || index < comparison.first->index;
-}
-
-bool IsWorst(uint64_t ulp_error, int64_t index, const Comparison& comparison) {
-  if (!comparison.worst) return true;
-  const Difference& worst = *comparison.worst;
-  return ulp_error != worst.ulp_error ? ulp_error > worst.ulp_error : index < worst.index;
+bool IsNotable(uint64_t ulp_error, int64_t index, bool is_finite, const Comparison& comparison) {
+  return IsFirst(index, comparison) || IsWorst(ulp_error, index, comparison.worst) ||
+         (is_finite && IsWorst(ulp_error, index, comparison.worst_finite)) ||
+         IsListed(ulp_error, index, comparison);
 }
 
 void Keep(const Difference& difference, Comparison& comparison) {
-  if (IsFirst(difference.index, comparison)) comparison.first = difference;
-  if (IsWorst(difference.ulp_error, difference.index, comparison)) comparison.worst = difference;
+  Note(difference, comparison);
+  List(difference, comparison);
+}
+
+void SortListed(Comparison& comparison) {
+  std::sort_heap(comparison.listed.begin(), comparison.listed.end(), IsWorseDifference);
 }
 
 void Merge(const Comparison& part, Comparison& total) {
   total.difference_count += part.difference_count;
   total.nan_mismatches += part.nan_mismatches;
   total.infinity_mismatches += part.infinity_mismatches;
-  if (part.first) Keep(*part.first, total);
-  if (part.worst) Keep(*part.worst, total);
+  for (const auto& difference : {part.first, part.worst, part.worst_finite}) {
+    if (difference) Note(*difference, total);
+  }
+  for (const Difference& difference : part.listed) List(difference, total);
   total.max_absolute_error = std::max(total.max_absolute_error, part.max_absolute_error);
   total.max_relative_error = std::max(total.max_relative_error, part.max_relative_error);
   total.max_ulp_error = std::max(total.max_ulp_error, part.max_ulp_error);

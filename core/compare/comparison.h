@@ -1,22 +1,17 @@
-// What a comparison of two tensors tolerates, and what it tells.
+// What a comparison of two tensors tells.
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
+
+#include "core/tensor/tolerance.h"
 
 namespace dmlop {
-
-// An element passes if any of these lets it: equality of values (NaN equals NaN, -0 equals +0),
-// |actual - expected| <= absolute + relative * |expected|, or at most `ulp` units in the last
-// place.
-struct Tolerance {
-  double absolute = 0.0;
-  double relative = 0.0;
-  uint64_t ulp = 0;
-  bool bits = false;  // equal bits, and nothing less
-};
 
 struct Difference {
   // The ULP error of a mismatch. The distance of two floating-point numbers never is as large.
@@ -31,6 +26,8 @@ struct Difference {
   double absolute_error = 0.0;  // infinite in a mismatch; 0 between two NaN of different bits
   double relative_error = 0.0;  // by |expected|; infinite where only that is 0
   uint64_t ulp_error = 0;       // representable values from one to the other; integers: difference
+
+  bool is_finite() const { return std::isfinite(actual) && std::isfinite(expected); }
 };
 
 // Counts of ULP errors by powers of two: bin 0 holds equal values (two NaN and two equal infinities
@@ -50,6 +47,9 @@ struct Comparison {
   int64_t infinity_mismatches = 0;  // without NaN on the other side
   std::optional<Difference> first;  // by index
   std::optional<Difference> worst;  // by ULP error, mismatches above all; of equals, the first
+  std::optional<Difference> worst_finite;  // the same of those that are finite on both sides
+  size_t most_listed = 0;                  // differences that are listed at most
+  std::vector<Difference> listed;          // the worst of all; once sorted, the worst comes first
   double max_absolute_error = 0.0;
   double max_relative_error = 0.0;
   uint64_t max_ulp_error = 0;
@@ -61,14 +61,16 @@ struct Comparison {
   bool passes() const { return difference_count == 0; }
 };
 
-// True where a difference at `index` would come first.
-bool IsFirst(int64_t index, const Comparison& comparison);
+// True where Keep would keep a difference: few are the first or among the worst so far, and the
+// others need not be written down.
+bool IsNotable(uint64_t ulp_error, int64_t index, bool is_finite, const Comparison& comparison);
 
-// True where a difference at `index` would be the worst.
-bool IsWorst(uint64_t ulp_error, int64_t index, const Comparison& comparison);
-
-// Keeps a difference where it is the first or the worst so far. Differences come in any order.
+// Keeps a difference where it is the first or among the worst so far. Differences come in any
+// order.
 void Keep(const Difference& difference, Comparison& comparison);
+
+// Brings the listed differences in order. Nothing is kept after that.
+void SortListed(Comparison& comparison);
 
 // Joins the results of two sets of elements. The outcome does not depend on the order of merges.
 void Merge(const Comparison& part, Comparison& total);

@@ -13,7 +13,8 @@
 namespace dmlop {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOtherKeys = {"bindings", "name", "expect", "$schema"};
+constexpr std::array<std::string_view, 5> kOtherKeys = {"bindings", "name", "expect", "tolerance",
+                                                        "$schema"};
 
 }  // namespace
 
@@ -29,6 +30,7 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
   const JsonCursor root = json_.root();
   if (const auto bindings = values.Find(root, "bindings")) ReadBindings(*bindings, values);
   if (const auto expected = values.Find(root, "expect")) ReadExpected(*expected, values);
+  if (const auto tolerance = values.Find(root, "tolerance")) ReadTolerance(*tolerance, values);
   if (const auto name = values.Find(root, "name")) name_ = values.String(*name).value_or("");
 }
 
@@ -91,6 +93,33 @@ void OperatorDocument::ReadExpected(JsonCursor object, const ValueReader& values
     }
   };
   ReadTensorValues(object, outputs, values, take);
+}
+
+void OperatorDocument::ReadTolerance(JsonCursor value, const ValueReader& values) {
+  CaseTolerance& read = tolerance_.emplace();
+  if (value.is_string()) {
+    read.webnn = value.string() == "webnn";
+    if (!read.webnn) values.Error(value, "DOC-1", "expected 'webnn' or an object");
+    return;
+  }
+  if (!values.Expect(value, JsonKind::kObject)) return;
+  constexpr std::string_view kRules[] = {"atol", "rtol", "ulp", "bits"};
+  values.CheckKeys(value, kRules);
+  const auto read_number = [&](std::string_view name, double& number) {
+    const auto member = values.Find(value, name);
+    const auto found = member ? values.Number(*member) : std::nullopt;
+    if (!found) return;
+    number = *found;
+    if (!(number >= 0)) values.Error(*member, "DOC-2", "expected a number of at least 0");
+  };
+  read_number("atol", read.tolerance.absolute);
+  read_number("rtol", read.tolerance.relative);
+  if (const auto ulp = values.Find(value, "ulp")) {
+    read.tolerance.ulp = values.Uint64(*ulp).value_or(0);
+  }
+  if (const auto bits = values.Find(value, "bits")) {
+    read.tolerance.bits = values.Boolean(*bits).value_or(false);
+  }
 }
 
 void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {

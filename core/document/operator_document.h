@@ -1,5 +1,5 @@
-// One operator as a JSON document: "type", "desc", "bindings" and, of a test case, "name" and
-// "expect".
+// One operator as a JSON document: "type", "desc", "bindings" and, of a test case, "name", "expect"
+// and "tolerance".
 #pragma once
 
 #include <map>
@@ -13,6 +13,7 @@
 #include "core/io/json.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
+#include "core/tensor/tolerance.h"
 
 namespace dmlop {
 
@@ -21,6 +22,12 @@ struct Binding {
   std::string path;
   std::optional<JsonCursor> values;
   std::optional<JsonCursor> place;  // of a path in the document; none for the command line's
+};
+
+// What the outputs of a case may differ by, in place of what the command line says.
+struct CaseTolerance {
+  Tolerance tolerance;
+  bool webnn = false;  // what WebNN's conformance suite grants the operator
 };
 
 class OperatorDocument {
@@ -42,6 +49,8 @@ class OperatorDocument {
 
   // The values that outputs should have, by the path of the tensor.
   const std::map<std::string, JsonCursor>& expected() const { return expected_; }
+
+  const std::optional<CaseTolerance>& tolerance() const { return tolerance_; }
 
   // What the case is called; empty where it has no name.
   const std::string& name() const { return name_; }
@@ -69,6 +78,7 @@ class OperatorDocument {
                         const ValueReader& values, Take&& take);
   void ReadBindings(JsonCursor object, const ValueReader& values);
   void ReadExpected(JsonCursor object, const ValueReader& values);
+  void ReadTolerance(JsonCursor value, const ValueReader& values);
   void CheckTensorsExist(Diagnostics& diagnostics) const;
   void CheckInlineValues(Diagnostics& diagnostics) const;
   void CheckInlineValues(const TensorSlot& slot, JsonCursor values, Diagnostics& diagnostics) const;
@@ -78,6 +88,7 @@ class OperatorDocument {
   OperatorObject object_;
   std::map<std::string, Binding> bindings_;
   std::map<std::string, JsonCursor> expected_;
+  std::optional<CaseTolerance> tolerance_;
   std::string name_;
 };
 

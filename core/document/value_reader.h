@@ -60,6 +60,9 @@ class ValueReader {
   std::optional<int32_t> Int32(JsonCursor value) const;
   std::optional<uint64_t> Uint64(JsonCursor value) const;
   std::optional<float> Float32(JsonCursor value) const;
+
+  // Rounded once; "nan", "inf" and "-inf" are numbers too.
+  std::optional<double> Number(JsonCursor value) const;
   std::optional<std::vector<uint32_t>> Uint32Array(JsonCursor value) const;
   std::optional<std::vector<int32_t>> Int32Array(JsonCursor value) const;
   std::optional<std::vector<float>> Float32Array(JsonCursor value) const;
@@ -120,7 +123,6 @@ class ValueReader {
   void ReportKey(JsonCursor member, std::string_view code, std::string message) const;
   template <typename T>
   std::optional<T> Integer(JsonCursor value, DataType type) const;
-  std::optional<double> Number(JsonCursor value) const;
   template <typename T, typename Read>
   std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
   template <typename T>

@@ -173,9 +173,24 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name
   }
 }
 
-LoadedTensor LoadRawNibbles(const InputFile& file, const TensorDesc& desc,
-                            const std::string& name) {
-  const std::span<const std::byte> packed = file.bytes();
+// A tensor that begins at an offset, wherever the file ends.
+void CheckRawPart(uint64_t size, uint64_t offset, const TensorDesc& desc, const std::string& name) {
+  const size_t width = ByteWidth(*desc.data_type);
+  if (offset % width != 0) {
+    throw Error(ErrorKind::kUsage, fmt::format("the offset {} is no multiple of the {} bytes of {}",
+                                               offset, width, Name(*desc.data_type)));
+  }
+  const uint64_t needed =
+      BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
+  if (offset > size || size - offset < needed) {
+    FailTensorFile(name, fmt::format("is too small: it has {} bytes; expected at least {} from "
+                                     "byte {} on",
+                                     size, needed, offset));
+  }
+}
+
+LoadedTensor LoadRawNibbles(const InputFile& file, std::span<const std::byte> packed,
+                            const TensorDesc& desc, const std::string& name) {
   const auto spool = std::make_shared<Spool>(2 * packed.size());
   const Work work("reading " + name, static_cast<int64_t>(packed.size()));
   std::vector<std::byte> elements;
@@ -189,19 +204,31 @@ LoadedTensor LoadRawNibbles(const InputFile& file, const TensorDesc& desc,
           packed};
 }
 
-LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc) {
+}  // namespace
+
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
+                     std::optional<uint64_t> offset) {
   const InputFile file = InputFile::Open(path);
-  if (HasNpyMagic(file.bytes())) {
+  if (HasNpyMagic(file.bytes()) && !offset) {
     FailTensorFile(path, "begins as a .npy file does; give it the extension .npy");
   }
-  CheckRawSize(file.bytes().size(), desc, path);
-  if (HasNibbles(*desc.data_type)) return LoadRawNibbles(file, desc, path);
-  return {{file.bytes().data(), *desc.data_type, dmlop::LayoutOf(desc)},
+  if (offset) {
+    CheckRawPart(file.bytes().size(), *offset, desc, path);
+  } else {
+    CheckRawSize(file.bytes().size(), desc, path);
+  }
+  const std::span<const std::byte> bytes = file.bytes().subspan(offset.value_or(0));
+  if (HasNibbles(*desc.data_type)) return LoadRawNibbles(file, bytes, desc, path);
+  return {{bytes.data(), *desc.data_type, dmlop::LayoutOf(desc)},
           std::make_shared<const InputFile>(file),
           file.bytes()};
 }
 
-}  // namespace
+bool HasTensorExtension(const std::string& path) {
+  return path.ends_with(kNpyExtension) ||
+         std::any_of(std::begin(kRawExtensions), std::end(kRawExtensions),
+                     [&](std::string_view extension) { return path.ends_with(extension); });
+}
 
 FileFormat FormatOf(const std::string& path) {
   if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path)) {

@@ -9,7 +9,9 @@
 // share a byte.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,9 @@ inline constexpr std::string_view kRawExtensions[] = {".bin", ".dat", ".raw"};
 // Throws an Error of kind kUsage for an extension that is not in the list, of kind kFileSystem for
 // a folder of such a name.
 FileFormat FormatOf(const std::string& path);
+
+// True for the extensions of the list and .npy.
+bool HasTensorExtension(const std::string& path);
 
 // A view with whatever keeps its bytes alive.
 struct LoadedTensor {
@@ -50,6 +55,11 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const
 
 // What a file holds for an input with a valid desc.
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
+
+// The raw file of a valid desc, which is as long as the tensor. With an offset in bytes, the tensor
+// begins there, and more may follow.
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
+                     std::optional<uint64_t> offset = std::nullopt);
 
 // Where outputs are composed. On the disk that is the file itself or, for a stream or no file, a
 // scratch file; so outputs may be larger than memory.

@@ -172,11 +172,25 @@ class FieldSchemas {
 
 // --- what stands around the fields ---------------------------------------------------------------
 
+// What the outputs of a case may differ by.
+Json ToleranceSchema(const SchemaDialect& dialect) {
+  const Json number = dialect.Optional({{"anyOf",
+                                         {{{"type", "number"}, {"minimum", 0}},
+                                          {{"type", "string"}, {"pattern", "^[iI][nN][fF]$"}}}}});
+  const Json rules = {{"atol", number},
+                      {"rtol", number},
+                      {"ulp", dialect.Optional(Ref("uint64"))},
+                      {"bits", dialect.Optional({{"type", "boolean"}})}};
+  return dialect.Optional(
+      {{"anyOf", {{{"const", "webnn"}}, dialect.Object(rules, Json::array())}}});
+}
+
 void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
                           Json& around) {
   around["$schema"] = Json::object();
   around["name"] = dialect.Optional({{"type", "string"}});
   around["bindings"] = BindingsSchema(dialect, fields);
+  around["tolerance"] = ToleranceSchema(dialect);
   around["expect"] = ExpectedSchema(dialect, fields);
 }
 

@@ -43,7 +43,7 @@ class NamesTest(ProgramTest):
             for files in (["-i", file, "-o", f"{name}/o.npy", "-e", file], ["-i", file, "-e", file]):
                 self.run_program("run", COPY, *files, "--report", f"{name}.json")
                 report = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-                for told in (report["inputs"][0], report["expected"][0]):
+                for told in (report["inputs"][0], report["comparisons"][0]):
                     self.check_file(told, "path", file)
                 for told in report["outputs"]:
                     self.check_file(told, "path", f"{name}/o.npy")
@@ -65,7 +65,8 @@ class NamesTest(ProgramTest):
                 self.run_program("batch", f"{name}/cases.jsonl", *options, "--report", "r.jsonl")
                 record = json.loads((self.folder / "r.jsonl").read_text(encoding="utf-8"))
                 self.check_file(record["inputs"][0], "path", f"{name}/x.npy")
-                self.check_file(record["outputs"][0], "path", f"{name}/y.npy")
+                files = record["comparisons" if options == ["--check"] else "outputs"]
+                self.check_file(files[0], "path", f"{name}/y.npy")
             (self.folder / name / "y.npy").write_bytes(b"")
             self.run_program("batch", f"{name}/cases.jsonl", "--check", "--report", "r.jsonl", status=4)
             self.assertIn(name.replace(LATIN, SHOWN),

@@ -52,7 +52,7 @@ class TensorTextTest(ProgramTest):
         doubles = random.integers(0, 1 << 64, 2000, dtype="u8").view("f8")
         for array in (halves, floats, doubles):
             array = array[np.isfinite(array)]
-            words = self.printed(array, "--full").strip("[]").split(", ")
+            words = [word.strip() for word in self.printed(array, "--full").strip("[]").split(",")]
             with np.errstate(over="raise"):
                 read = np.array([float(word) for word in words]).astype(array.dtype)
             self.assertEqual(read.tobytes(), array.tobytes())
@@ -66,10 +66,60 @@ class TensorTextTest(ProgramTest):
         abridged = self.printed(array)
         self.assertIn("...", abridged)
         self.assertLess(len(abridged), 500)
-        self.assertTrue(abridged.startswith("[[0, 1, 2, ... 3:97 ..., 97, 98, 99],\n"))
+        self.assertEqual(abridged.splitlines()[2:5], [" [ 200,  201,  202, ...,  297,  298,  299],", " ...,",
+                                                      " [1700, 1701, 1702, ..., 1797, 1798, 1799],"])
         full = self.printed(array, "--full")
         self.assertEqual(json.loads(full), array.tolist())
         self.assertEqual(len(full.splitlines()), 20)
+
+    def test_columns_line_up(self):
+        array = np.array([[1.5, -2, 1e20], [0.25, np.nan, 3]], "f4")
+        self.assertEqual(self.printed(array), "[[  1.5,    -2, 1e+20],\n [ 0.25,   nan,     3]]")
+        self.assertEqual(self.shown(array, "--hex"),
+                         "[[0x3FC00000, 0xC0000000, 0x60AD78EC],\n [0x3E800000, 0x7FC00000, 0x40400000]]")
+
+    def shown(self, array, *options, **environment):
+        self.save(a=array)
+        done = start(["show", "a.npy", *options], cwd=self.folder, env=os.environ | environment)
+        return done.stdout.decode().split("\n", 1)[1].removesuffix("\n")
+
+    def test_lines_fit_and_never_break_within_a_number(self):
+        random = np.random.default_rng(5)
+        for shape in ((100,), (3, 40), (2, 3, 50), (1,)):
+            array = random.random(shape, "f4")
+            for columns in (20, 40, 80, 200):
+                text = self.shown(array, COLUMNS=str(columns))
+                np.testing.assert_array_equal(np.array(json.loads(text), "f4"), array)
+                self.assertLessEqual(max(map(len, text.splitlines())), columns)
+                for row in json.loads("[" + text.replace("\n", "") + "]"):
+                    self.assertEqual(np.shape(row), shape)
+        self.assertEqual(self.shown(np.arange(12), COLUMNS="20"), "[ 0,  1,  2,  3,  4,\n  5,  6,  7,  8,  9,\n 10, 11]")
+
+    def test_tensors_as_json(self):
+        self.save(a=np.array([[0.1, np.nan], [-0.0, np.inf]], "f2"), i=np.array([2**63], "u8"), s=np.float32(2.5),
+                  long=np.zeros((40, 50), "i1"))
+        self.assertEqual(json.loads(self.text_of("show", "a.npy", "--format", "json")), {
+            "file": "a.npy", "dataType": "FLOAT16", "sizes": [2, 2],
+            "values": [[float(np.float16(0.1)), "nan"], [0, "inf"]], "order": "C"})
+        lines = self.text_of("show", "a.npy", "[1, 0]", "i.npy", "s.npy", "long.npy", "--format", "json").splitlines()
+        self.assertIn('"values":-0.0', lines[0])
+        self.assertEqual([json.loads(line)["values"] for line in lines], [-0.0, [2**63], 2.5, None])
+        self.assertEqual(json.loads(lines[0])["slice"], "[1, 0]")
+        full = json.loads(self.text_of("show", "long.npy", "--full", "--stats", "--format", "json"))
+        self.assertEqual((full["values"], full["statistics"]), ([[0] * 50] * 40, {
+            "count": 2000, "zeroCount": 2000, "nanCount": 0, "positiveInfinityCount": 0, "negativeInfinityCount": 0,
+            "min": 0, "max": 0, "mean": 0, "histogram": [{"least": 0, "count": 2000}]}))
+
+    def test_a_run_as_json(self):
+        self.save(x=X, g=np.array([[6, 6, 8]], "f4"))
+        run = ["run", SUM, "-i", "x.npy", "--format", "json"]
+        self.assertEqual(json.loads(self.text_of(*run)), {
+            "outputs": [{"tensor": "OutputTensor", "dataType": "FLOAT32", "sizes": [1, 3], "values": [[6, 6, 9]]}],
+            "comparisons": []})
+        compared = json.loads(self.text_of(*run, "--judge", "g.npy", status=1))
+        self.assertEqual(compared["outputs"], [])
+        self.assertEqual((compared["comparisons"][0]["path"], compared["comparisons"][0]["differenceCount"]), ("g.npy", 1))
+        self.assertIn("standard output", self.errors_of(*run, "-o", "-", status=2))
 
     def test_show_says_shape_type_and_order(self):
         self.save(c=X, f=np.asfortranarray(X[:2]), s=np.float64(2.5), e=np.zeros((0, 3), "u1"))

@@ -42,14 +42,14 @@ class Command:
 def run(p):
     outputs = [f"OutputTensors[{i}]={p[f'OutputTensors[{i}]']}" for i in (0, 1)]
     return (["run", p["the descriptor"], "-i", p["InputTensor"], "-o", outputs[0], "-o", outputs[1], "-e",
-             f"OutputTensors[2]={p['the golden file of OutputTensors[2]']}", "--report", p["the report"]],
+             f"OutputTensors[2]={p['the expected file of OutputTensors[2]']}", "--report", p["the report"]],
             {"the descriptor": SPLIT})
 
 
 def bound_run(p):
     bindings = {"InputTensor": p["InputTensor"],
                 "OutputTensors": [p["OutputTensors[0]"], p["OutputTensors[1]"], "left-alone.npy"]}
-    return (["run", p["the descriptor"], "-e", f"OutputTensors[2]={p['the golden file of OutputTensors[2]']}",
+    return (["run", p["the descriptor"], "-e", f"OutputTensors[2]={p['the expected file of OutputTensors[2]']}",
              "--report", p["the report"]], {"the descriptor": SPLIT | {"bindings": bindings}})
 
 
@@ -76,7 +76,8 @@ def batch(*options):
         lines = [case(p[of(1)], p[to(1)]), case(p[of(2)], p[to(2)])]
         return ["batch", p["the manifest"], "--report", p["the report"], *options], {"the manifest": "\n".join(lines)}
     of = "InputTensor of line {}".format
-    to = ("the golden file of OutputTensor of line {}" if "--check" in options else "OutputTensor of line {}").format
+    kind = {"--check": "the expected file of ", "--judge": "the judged file of "}.get("".join(options), "")
+    to = (kind + "OutputTensor of line {}").format
     return line
 
 
@@ -86,7 +87,7 @@ def bench(p):
 
 
 COMMANDS = [
-    Command("run", ["the descriptor", "InputTensor", "the golden file of OutputTensors[2]"],
+    Command("run", ["the descriptor", "InputTensor", "the expected file of OutputTensors[2]"],
             ["OutputTensors[0]", "OutputTensors[1]", "the report"], line,
             [("InputTensor", f"OutputTensors[{i}]") for i in (0, 1)])
     for line in (run, bound_run)
@@ -97,7 +98,9 @@ COMMANDS = [
             ["OutputTensor of line 1", "OutputTensor of line 2", "the report"], batch(),
             [(f"InputTensor of line {i}", f"OutputTensor of line {i}") for i in (1, 2)]),
     Command("batch", ["the manifest", *(f"{what} of line {i}" for i in (1, 2) for what in (
-        "InputTensor", "the golden file of OutputTensor"))], ["the report"], batch("--check")),
+        "InputTensor", "the expected file of OutputTensor"))], ["the report"], batch("--check")),
+    Command("batch", ["the manifest", *(f"{what} of line {i}" for i in (1, 2) for what in (
+        "InputTensor", "the judged file of OutputTensor"))], ["the report"], batch("--judge")),
     Command("bench", ["the descriptor", "InputTensor", "the baseline"], ["the results"], bench),
     Command("show", ["the tensor"], ["the picture"], lambda p: (
         ["show", p["the tensor"], "--map", "-o", p["the picture"]], {})),
@@ -113,7 +116,7 @@ class RolesTest(ProgramTest):
         for role in command.reads:
             path = folder / paths[role]
             if role not in documents:
-                np.save(path, X[2:] if role.startswith("the golden file of OutputTensors") else X)
+                np.save(path, X[2:] if role.startswith("the expected file of OutputTensors") else X)
             elif documents[role] is None:
                 path.write_bytes(self.baseline())
             else:

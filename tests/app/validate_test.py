@@ -25,7 +25,7 @@ PLACES = [
       |  ^
 """),
     ("the last line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}\n, "last": 1}',
-     """3:3: error: /last: 'last' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """3:3: error: /last: 'last' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     3 | , "last": 1}
       |   ^
 """),
@@ -42,13 +42,13 @@ PLACES = [
 """),
     ("characters of two, three and four bytes", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                                 '/* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}',
-     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     2 | /* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}
       |            ^
 """),
     ("wide characters and one that combines", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                               '/* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}',
-     """2:14: error: /x: 'x' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:14: error: /x: 'x' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
     2 | /* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}
       |                ^
 """),

@@ -10,6 +10,8 @@
 namespace dmlop {
 namespace {
 
+const ComparisonDetails kDetails = {.most_listed = 7};
+
 constexpr int kCasesOfEachType = 150;
 
 // Bits near others, so that ULP errors of all sizes come up.
@@ -57,9 +59,10 @@ TEST_P(CompareProperty, AgreesWithDefinitionInAnyLayout) {
     const TestTensor actual = RandomActual(engine, expected.view());
     const Tolerance tolerance = RandomTolerance(engine);
     const Comparison truth = NaiveCompare(actual.view(), expected.view(), tolerance);
-    ExpectSame(Compare(actual.view(), expected.view(), tolerance), truth);
-    ExpectSame(Compare(Packed(actual.view()).view(), Packed(expected.view()).view(), tolerance),
-               truth);
+    ExpectSame(Compare(actual.view(), expected.view(), tolerance, kDetails), truth);
+    ExpectSame(
+        Compare(Packed(actual.view()).view(), Packed(expected.view()).view(), tolerance, kDetails),
+        truth);
     if (HasFailure()) break;
   }
 }
@@ -93,7 +96,7 @@ TEST_P(CompareProperty, AgreesWithDefinitionOnEachInstructionSetWhereAllIsFinite
     for (const std::string_view isa : SupportedIsas()) {
       SCOPED_TRACE(isa);
       SelectIsa(isa);
-      ExpectSame(Compare(actual.view(), expected.view(), tolerance), truth);
+      ExpectSame(Compare(actual.view(), expected.view(), tolerance, kDetails), truth);
     }
     if (HasFailure()) break;
   }
@@ -110,8 +113,8 @@ TEST_P(CompareProperty, DoesNotDependOnThreads) {
   const Comparison truth = NaiveCompare(actual.view(), expected.view(), {});
   ForEachThreadCount([&](int count) {
     SCOPED_TRACE(count);
-    ExpectSame(Compare(actual.view(), expected.view(), {}), truth);
-    ExpectSame(Compare(actual.view(), columns.view(), {}), truth);
+    ExpectSame(Compare(actual.view(), expected.view(), {}, kDetails), truth);
+    ExpectSame(Compare(actual.view(), columns.view(), {}, kDetails), truth);
   });
 }
 

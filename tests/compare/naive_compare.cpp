@@ -97,6 +97,11 @@ void Judge(const Difference& d, const Tolerance& tolerance, Comparison& result) 
   ++result.difference_count;
   if (!result.first) result.first = d;
   if (!result.worst || d.ulp_error > result.worst->ulp_error) result.worst = d;
+  const bool is_finite = std::isfinite(d.actual) && std::isfinite(d.expected);
+  if (is_finite && (!result.worst_finite || d.ulp_error > result.worst_finite->ulp_error)) {
+    result.worst_finite = d;
+  }
+  result.listed.push_back(d);
 }
 
 void ExpectSame(const std::optional<Difference>& actual,
@@ -128,6 +133,7 @@ Comparison NaiveCompare(const ConstTensorView& actual, const ConstTensorView& ex
       ++result.element_count;
     });
   });
+  std::ranges::stable_sort(result.listed, std::greater(), &Difference::ulp_error);
   if (result.nan_mismatches + result.infinity_mismatches > 0) result.smallest_passing_ulp.reset();
   return result;
 }
@@ -145,6 +151,11 @@ void ExpectSame(const Comparison& actual, const Comparison& expected) {
   EXPECT_EQ(actual.ulp_histogram, expected.ulp_histogram);
   ExpectSame(actual.first, expected.first);
   ExpectSame(actual.worst, expected.worst);
+  ExpectSame(actual.worst_finite, expected.worst_finite);
+  ASSERT_EQ(actual.listed.size(), std::min(actual.most_listed, expected.listed.size()));
+  for (size_t i = 0; i < actual.listed.size(); ++i) {
+    ExpectSame(std::optional(actual.listed[i]), std::optional(expected.listed[i]));
+  }
 }
 
 }  // namespace dmlop

@@ -1,0 +1,41 @@
+#include "app/batch/output_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "app/batch/batch_files.h"
+#include "core/io/file.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path CommonOf(const fs::path& a, const fs::path& b) {
+  fs::path common;
+  const auto [end, ignored] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  for (auto part = a.begin(); part != end; ++part) common /= *part;
+  return common;
+}
+
+}  // namespace
+
+OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : folder_(folder) {
+  std::optional<fs::path> common;
+  ForEachBinding(manifest, [&](const FileBinding& binding) {
+    if (!binding.is_output || IsStream(binding.path)) return;
+    const fs::path parent = fs::path(binding.path).lexically_normal().parent_path();
+    common = common ? CommonOf(*common, parent) : parent;
+  });
+  common_ = common.value_or("").string();
+}
+
+std::string OutputFolder::Moved(const std::string& path) const {
+  if (folder_.empty() || path.empty() || IsStream(path)) return path;
+  const fs::path normal = fs::path(path).lexically_normal();
+  return (fs::path(folder_) / (common_.empty() ? normal : normal.lexically_relative(common_)))
+      .string();
+}
+
+}  // namespace dmlop

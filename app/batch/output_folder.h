@@ -1,0 +1,24 @@
+// Another folder for all outputs of a batch.
+#pragma once
+
+#include <string>
+
+#include "app/batch/manifest.h"
+
+namespace dmlop {
+
+// A folder in place of the one that lies above all outputs of a manifest.
+class OutputFolder {
+ public:
+  OutputFolder() = default;  // leaves every path as it is
+  OutputFolder(Manifest& manifest, const std::string& folder);
+
+  // Where an output that is bound to `path` is then.
+  std::string Moved(const std::string& path) const;
+
+ private:
+  std::string folder_;
+  std::string common_;
+};
+
+}  // namespace dmlop

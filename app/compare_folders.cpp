@@ -1,0 +1,227 @@
+#include "app/compare_folders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/judgement.h"
+#include "app/output.h"
+#include "app/raw_form.h"
+#include "app/shell_word.h"
+#include "app/text/table_text.h"
+#include "app/text/tensor_text.h"
+#include "app/timing.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/io/tensor_file.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kShownFiles = 20;  // of those that differ
+
+// A file of that name in both folders, or what is wrong with it.
+struct FilePair {
+  std::string name;  // below either folder
+  Judgement judgement;
+  std::string error;  // empty: they were compared
+  ExitStatus status = ExitStatus::kSuccess;
+};
+
+// The names of the tensor files below a folder.
+std::set<std::string> FilesBelow(const std::string& folder, bool with_raw) {
+  std::set<std::string> names;
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(
+             folder, fs::directory_options::follow_directory_symlink)) {
+      const std::string path = entry.path().string();
+      if (!entry.is_regular_file() || !HasTensorExtension(path)) continue;
+      if (FormatOf(path) == FileFormat::kRaw && !with_raw) continue;
+      names.insert(entry.path().lexically_relative(folder).string());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: cannot be read: {}", folder, error.code().message()));
+  }
+  return names;
+}
+
+class FolderComparison {
+ public:
+  FolderComparison(const CompareOptions& options, const CommonOptions& common)
+      : options_(options), common_(common) {}
+
+  ExitStatus Execute() {
+    const Clock::time_point start = Clock::now();
+    FindPairs();
+    // Small files are compared side by side, large ones one by one with all threads.
+    ParallelFor(static_cast<int64_t>(pairs_.size()), 1, /*bytes=*/0,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    FilePair& pair = pairs_[static_cast<size_t>(i)];
+                    if (!IsLarge(pair)) Compare(pair);
+                  }
+                });
+    for (FilePair& pair : pairs_) {
+      if (IsLarge(pair)) Compare(pair);
+    }
+    std::stable_sort(pairs_.begin(), pairs_.end(), [](const FilePair& a, const FilePair& b) {
+      if (a.error.empty() != b.error.empty()) return !a.error.empty();
+      return IsFurtherOff(a.judgement, b.judgement);
+    });
+    if (!common_.quiet) Print();
+    for (const FilePair& pair : pairs_) {
+      if (!pair.error.empty()) PrintMessage(fmt::format("dmlop: {}\n", Printable(pair.error)));
+    }
+    if (!common_.quiet) PrintMessage(Summary(SecondsSince(start)));
+    return Status();
+  }
+
+ private:
+  void FindPairs() {
+    const bool with_raw = options_.raw.type.has_value();
+    const std::set<std::string> actual = FilesBelow(options_.actual, with_raw);
+    const std::set<std::string> expected = FilesBelow(options_.expected, with_raw);
+    std::set<std::string> all = actual;
+    all.insert(expected.begin(), expected.end());
+    for (const std::string& name : all) {
+      FilePair& pair = pairs_.emplace_back();
+      pair.name = name;
+      const std::string* const without = !actual.contains(name)     ? &options_.actual
+                                         : !expected.contains(name) ? &options_.expected
+                                                                    : nullptr;
+      if (without == nullptr) continue;
+      pair.error = fmt::format("{} has no {}", *without, name);
+      pair.status = ExitStatus::kFileSystem;
+    }
+    if (pairs_.empty()) {
+      throw Error(ErrorKind::kFileSystem, fmt::format("{} and {} have no tensor files",
+                                                      options_.actual, options_.expected));
+    }
+  }
+
+  bool IsLarge(const FilePair& pair) const {
+    constexpr uintmax_t kLargeBytes = uintmax_t{8} << 20;
+    std::error_code error;
+    const uintmax_t size = fs::file_size(PathOf(options_.expected, pair), error);
+    return !error && size >= kLargeBytes;
+  }
+
+  void Compare(FilePair& pair) const {
+    if (!pair.error.empty()) return;
+    try {
+      const LoadedTensor actual = LoadAsFormed(PathOf(options_.actual, pair), options_.raw);
+      const LoadedTensor expected = LoadAsFormed(PathOf(options_.expected, pair), options_.raw);
+      pair.judgement =
+          Judge(actual.view, expected.view, options_.rules.tolerances.For(expected.view.type),
+                options_.rules.leniency);
+      if (!pair.judgement.passes()) pair.status = ExitStatus::kDifferent;
+    } catch (const Error& error) {
+      pair.error = error.what();
+      pair.status = StatusOf(error.kind());
+    }
+  }
+
+  static std::string PathOf(const std::string& folder, const FilePair& pair) {
+    return (fs::path(folder) / pair.name).string();
+  }
+
+  void Print() const {
+    if (options_.format == TextFormat::kJson) {
+      std::string text;
+      for (const FilePair& pair : pairs_) text += Utf8Text(JsonOf(pair)) + "\n";
+      return PrintResult(text);
+    }
+    std::vector<const FilePair*> shown;
+    for (const FilePair& pair : pairs_) {
+      if (pair.status == ExitStatus::kDifferent) shown.push_back(&pair);
+    }
+    if (shown.empty()) return;
+    const FilePair& furthest = *shown.front();
+    if (!common_.verbose && shown.size() > kShownFiles) shown.resize(kShownFiles);
+    PrintResult(DifferencesText(shown));
+    PrintResult(fmt::format("more of the first:\n  dmlop compare {} {}\n",
+                            PathWord(PathOf(options_.actual, furthest)),
+                            PathWord(PathOf(options_.expected, furthest))));
+  }
+
+  static std::string DifferencesText(const std::vector<const FilePair*>& pairs) {
+    std::string text;
+    std::vector<std::vector<std::string>> rows = {
+        {"file", "differ", "of", "ULP", "absolute", "relative", "NaN", "inf", "worst at"}};
+    for (const FilePair* pair : pairs) {
+      if (pair->judgement.mismatches.empty()) {
+        rows.push_back(RowOf(*pair));
+      } else {
+        text += fmt::format("  {}: {}\n", Printable(pair->name), JudgementLine(pair->judgement));
+      }
+    }
+    return text + (rows.size() > 1 ? TableText(rows) : "");
+  }
+
+  static std::vector<std::string> RowOf(const FilePair& pair) {
+    const Judgement& judgement = pair.judgement;
+    const Comparison& c = judgement.comparison;
+    return {Printable(pair.name),
+            fmt::format("{}", c.difference_count),
+            fmt::format("{}", c.element_count),
+            fmt::format("{}", c.max_ulp_error),
+            fmt::format("{:.3g}", c.max_absolute_error),
+            fmt::format("{:.3g}", c.max_relative_error),
+            fmt::format("{}", c.nan_mismatches),
+            fmt::format("{}", c.infinity_mismatches),
+            IndexText(judgement.shown.layout.sizes, c.worst->index)};
+  }
+
+  static Json JsonOf(const FilePair& pair) {
+    Json json;
+    SetPath("file", pair.name, json);
+    if (pair.error.empty()) {
+      json.update(JudgementJson(pair.judgement));
+    } else {
+      json["error"] = pair.error;
+    }
+    return json;
+  }
+
+  std::string Summary(double seconds) const {
+    size_t different = 0, failed = 0;
+    for (const FilePair& pair : pairs_) {
+      different += pair.status == ExitStatus::kDifferent;
+      failed += !pair.error.empty();
+    }
+    std::string text =
+        fmt::format("dmlop: {} file{} in {:.2f} s: {} equal", pairs_.size(),
+                    pairs_.size() == 1 ? "" : "s", seconds, pairs_.size() - different - failed);
+    if (different > 0) text += fmt::format(", {} different", different);
+    if (failed > 0) text += fmt::format(", {} not compared", failed);
+    return text + "\n";
+  }
+
+  ExitStatus Status() const {
+    ExitStatus status = ExitStatus::kSuccess;
+    for (const FilePair& pair : pairs_) status = std::max(status, pair.status);
+    return status;
+  }
+
+  const CompareOptions& options_;
+  const CommonOptions& common_;
+  std::vector<FilePair> pairs_;
+};
+
+}  // namespace
+
+ExitStatus CompareFolders(const CompareOptions& options, const CommonOptions& common) {
+  return FolderComparison(options, common).Execute();
+}
+
+}  // namespace dmlop

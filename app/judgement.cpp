@@ -1,0 +1,110 @@
+#include "app/judgement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "app/text/comparison_text.h"
+#include "app/text/tensor_text.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
+                       DataType type) {
+  const auto& own = document.tolerance();
+  Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
+  if (own ? own->webnn : rules.webnn_tolerance) {
+    tolerance.ulp = std::max(tolerance.ulp, WebnnUlp(document.op()));
+  }
+  return tolerance;
+}
+
+Judgement Judge(const ConstTensorView& actual, const ConstTensorView& expected,
+                const Tolerance& tolerance, const Leniency& leniency, Side shape,
+                const ComparisonDetails& details) {
+  Judgement judgement{tolerance};
+  AlignedTensors aligned = Align(actual, expected, leniency, shape);
+  judgement.mismatches = aligned.mismatches;
+  if (!judgement.mismatches.empty()) return judgement;
+  judgement.comparison = Compare(aligned.actual, aligned.expected, tolerance, details);
+  judgement.shown = aligned.expected;
+  judgement.shown.data = nullptr;
+  return judgement;
+}
+
+bool IsFurtherOff(const Judgement& a, const Judgement& b) {
+  const auto distance = [](const Judgement& judgement) {
+    const Comparison& comparison = judgement.comparison;
+    const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
+    return std::tuple(!judgement.passes(), !judgement.mismatches.empty(), mismatches > 0,
+                      comparison.max_ulp_error, comparison.difference_count);
+  };
+  return distance(a) > distance(b);
+}
+
+std::string JudgementText(const Judgement& judgement) {
+  if (judgement.mismatches.empty()) {
+    return ComparisonText(judgement.comparison, judgement.shown, judgement.tolerance);
+  }
+  return fmt::format("{}\n", fmt::join(judgement.mismatches, "\n"));
+}
+
+std::string JudgementLine(const Judgement& judgement) {
+  if (!judgement.mismatches.empty()) {
+    return fmt::format("{}", fmt::join(judgement.mismatches, "; "));
+  }
+  return fmt::format("{} of {} elements differ", judgement.comparison.difference_count,
+                     judgement.comparison.element_count);
+}
+
+Json JudgementJson(const Judgement& judgement) {
+  if (judgement.mismatches.empty()) {
+    return FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance);
+  }
+  return {{"equal", false}, {"mismatch", JudgementLine(judgement)}};
+}
+
+ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
+                         const ConstTensorView& computed, const Tolerance& tolerance,
+                         const Leniency& leniency) {
+  if (side == Side::kExpected) {
+    return {file, side, Judge(computed, tensor.view, tolerance, leniency, Side::kActual)};
+  }
+  return {file, side, Judge(tensor.view, computed, tolerance, leniency, Side::kExpected)};
+}
+
+LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc) {
+  if (FormatOf(path) == FileFormat::kRaw) return LoadInput(path, desc);
+  LoadedTensor tensor = LoadNpy(path);
+  Layout& layout = tensor.view.layout;
+  if (layout.sizes.empty()) layout = {{1}, {1}};  // DirectML has no scalars
+  return tensor;
+}
+
+std::string DiffersText(const ComparedFile& compared) {
+  const auto& [tensor, path, hash] = compared.file;
+  if (compared.side == Side::kActual) {
+    return fmt::format("{} differs from {} as computed here", path, tensor);
+  }
+  return fmt::format("{} differs from {}", tensor, path.empty() ? "what the case expects" : path);
+}
+
+Json ComparedJson(const ComparedFile& compared) {
+  Json json =
+      compared.file.path.empty() ? Json{{"tensor", compared.file.tensor}} : FileJson(compared.file);
+  json["role"] = compared.side == Side::kActual ? "actual" : "expected";
+  json.update(JudgementJson(compared.judgement));
+  return json;
+}
+
+std::string WorstElement(const ComparedFile& compared) {
+  const auto& worst = compared.judgement.comparison.worst;
+  if (!worst) return "";
+  return compared.file.tensor + IndexText(compared.judgement.shown.layout.sizes, worst->index);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,26 @@
+// A file as reports tell of it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/document/document_json.h"
+
+namespace dmlop {
+
+struct ReportedFile {
+  std::string tensor;  // or resource
+  std::string path;
+  std::string sha256;
+};
+
+std::string Sha256(std::span<const std::byte> bytes);
+
+// An object with `tensor`, `path` and `sha256`.
+Json FileJson(const ReportedFile& file);
+
+Json FilesJson(const std::vector<ReportedFile>& files);
+
+}  // namespace dmlop

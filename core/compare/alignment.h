@@ -1,0 +1,32 @@
+// Two tensors brought into one form, in which they are compared element by element.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// What may differ beside the values.
+struct Leniency {
+  bool unit_sizes = false;     // dimensions of size 1
+  bool integer_types = false;  // integers of any type, by their values
+};
+
+enum class Side { kActual, kExpected };
+
+struct AlignedTensors {
+  ConstTensorView actual;  // of equal types and sizes, unless there are mismatches
+  ConstTensorView expected;
+  std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
+  std::vector<std::shared_ptr<const void>> storage;  // of what had to be converted
+};
+
+// Views of types that are at least a byte wide. `shape` says whose sizes both get where they differ
+// by dimensions of size 1.
+AlignedTensors Align(const ConstTensorView& actual, const ConstTensorView& expected,
+                     const Leniency& leniency, Side shape = Side::kExpected);
+
+}  // namespace dmlop

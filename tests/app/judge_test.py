@@ -1,0 +1,447 @@
+"""Who made a file and who expects it: run and batch with --expect, --check and --judge, compare of
+folders, and what passes as equal."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS, SUM, X, ProgramTest
+
+READ_X = ["run", SUM, "-i", "x.npy"]
+NAN = float("nan")
+
+
+def reduction(function, axes):
+    return json.dumps({"type": "REDUCE", "Function": function, "Axes": axes})
+
+
+class RolesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=np.array([[1]], "f4"), two=np.array([[2]], "f4"))
+
+    def test_relative_errors_refer_to_what_is_expected(self):
+        """The result is 1 and the file 2: off by 100 percent of the result, by 50 of the file."""
+        for role, status in (("-e", 0), ("--judge", 1)):
+            with self.subTest(role):
+                self.run_program(*READ_X, role, "two.npy", "--rtol", "0.6", status=status)
+                self.run_program(*READ_X, role, "two.npy", "--rtol", "1", status=0)
+
+    def test_actual_and_expected_are_told(self):
+        for role, words, sides in [
+            ("-e", "OutputTensor differs from two.npy: 1 of 1", ("1 ", "2 ")),
+            ("--judge", "two.npy differs from OutputTensor as computed here: 1 of 1", ("2 ", "1 ")),
+        ]:
+            text = self.text_of(*READ_X, role, "two.npy", status=1)
+            self.assertIn(words, text)
+            for word, value in zip(("actual    ", "expected  "), sides):
+                self.assertIn(f"  {word}{value}", text)
+
+    def test_the_record_has_the_role(self):
+        for role, name, values in (("-e", "expected", (1, 2)), ("--judge", "actual", (2, 1))):
+            self.run_program(*READ_X, role, "two.npy", "--report", "r.json", status=1)
+            compared, = json.loads((self.folder / "r.json").read_text())["comparisons"]
+            worst = compared["worst"]
+            self.assertEqual((compared["role"], worst["actual"], worst["expected"]), (name, *values))
+
+    def test_both_at_once(self):
+        self.save(one=np.array([[1]], "f4"))
+        self.run_program(*READ_X, "-e", "one.npy", "--judge", "one.npy")
+        self.run_program(*READ_X, "-e", "one.npy", "--judge", "two.npy", status=1)
+
+    def test_what_explains_the_worst_element_can_be_typed(self):
+        text = self.text_of("run", SUM, "-i", "x.npy", "--judge", "two.npy", status=1)
+        command = text.split("how the worst element comes about:\n  dmlop ")[1].strip()
+        self.assertEqual(command, f"explain '{SUM}' 'OutputTensor[0, 0]' -i x.npy")
+        self.assertIn("value 1", self.text_of("explain", SUM, "OutputTensor[0, 0]", "-i", "x.npy"))
+
+    def test_verbose_tells_what_passed_by_which_rule(self):
+        text = self.errors_of(*READ_X, "--judge", "two.npy", "--atol", "1", "--ulp", "FLOAT32=3", "-v")
+        self.assertIn("dmlop: OutputTensor and two.npy agree: 1 elements, largest ULP error 8388608; "
+                      "allowed: absolute 1, ULP 3\n", text)
+
+
+class StatusTest(ProgramTest):
+    """1 is different, whatever differs; a file that is missing is 5, one that is no tensor 4."""
+
+    CASES = [
+        ("other values", COLUMN_SUMS + 1, 1),
+        ("another shape", COLUMN_SUMS.ravel(), 1),
+        ("another rank and size", X, 1),
+        ("another type", COLUMN_SUMS.astype("f8"), 1),
+        ("the same", COLUMN_SUMS, 0),
+        ("no file", None, 5),
+        ("no tensor", b"text", 4),
+    ]
+
+    def test_of_every_command(self):
+        self.save(x=X, good=COLUMN_SUMS)
+        for folder in ("gpu", "golden"):
+            (self.folder / folder).mkdir()
+        np.save(self.folder / "golden/y.npy", COLUMN_SUMS)
+        line = json.loads(SUM) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "gpu/y.npy"}}
+        self.write("cases.jsonl", line)
+        for name, content, status in self.CASES:
+            path = self.folder / "gpu/y.npy"
+            path.unlink(missing_ok=True)
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+            elif content is not None:
+                np.save(path, content)
+            for command in [
+                [*READ_X, "-e", "gpu/y.npy"], [*READ_X, "--judge", "gpu/y.npy"],
+                ["batch", "cases.jsonl", "--check"], ["batch", "cases.jsonl", "--judge"],
+                ["compare", "gpu/y.npy", "good.npy"], ["compare", "gpu", "golden"],
+            ]:
+                with self.subTest(name, command=command[0], role=command[-2:]):
+                    self.run_program(*command, status=status)
+
+
+class LeniencyTest(ProgramTest):
+    """Expected files as NumPy makes them."""
+
+    CASES = [  # the operator, what NumPy gives, and the options that let it pass
+        (reduction("SUM", [0, 1]), X.sum(), ["--squeeze"]),
+        (reduction("SUM", [1]), X.sum(axis=1), ["--squeeze"]),
+        (reduction("SUM", [1]), X.sum(axis=1, keepdims=True), []),
+        (reduction("ARGMAX", [1]), X.argmax(axis=1), ["--squeeze", "--any-integers"]),
+        (reduction("ARGMAX", [1]), X.argmax(axis=1, keepdims=True), ["--any-integers"]),
+        (reduction("ARGMIN", [1]), X.argmin(axis=1).astype("u1"), ["--squeeze", "--any-integers"]),
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+
+    def test_each_passes_with_its_options_alone(self):
+        for document, golden, needed in self.CASES:
+            self.save(g=golden)
+            for role in ("-e", "--judge"):
+                with self.subTest(document, role=role):
+                    run = ["run", document, "-i", "x.npy", role, "g.npy"]
+                    self.run_program(*run, *needed)
+                    for left_out in needed:
+                        text = self.text_of(*run, *[o for o in needed if o != left_out], status=1)
+                        self.assertIn(left_out, text)
+
+    def test_values_still_count(self):
+        self.save(g=np.array([2, 0, 2]))
+        self.run_program("run", reduction("ARGMAX", [1]), "-i", "x.npy", "-e", "g.npy", "--squeeze", "--any-integers",
+                         status=1)
+
+    def test_integers_of_different_signs_differ(self):
+        self.save(a=np.array([2**32 - 1], "u4"), b=np.array([-1], "i4"), c=np.array([2**64 - 1], "u8"),
+                  d=np.array([2**32 - 1], "i8"))
+        for other, status in (("b", 1), ("c", 1), ("d", 0)):
+            self.run_program("compare", "a.npy", f"{other}.npy", "--any-integers", status=status)
+
+    def test_other_shapes_stay_different(self):
+        self.save(a=np.zeros((2, 3), "f4"), b=np.zeros((3, 2), "f4"), c=np.zeros((1, 2, 1, 3), "f4"))
+        self.run_program("compare", "a.npy", "b.npy", "--squeeze", status=1)
+        self.run_program("compare", "a.npy", "c.npy", "--squeeze")
+
+
+class ToleranceTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+        for name, dtype in (("f4", "f4"), ("f2", "f2")):
+            one = np.ones(1, dtype)
+            self.save(**{name: one, f"{name}_next": np.nextafter(one, one + 1)})
+
+    def test_of_one_type(self):
+        for options, single, half in [
+            ([], 1, 1),
+            (["--ulp", "1"], 0, 0),
+            (["--ulp", "FLOAT16=1"], 1, 0),
+            (["--ulp", "1", "--ulp", "FLOAT16=0"], 0, 1),
+            (["--ulp", "FLOAT16=0", "--ulp", "FLOAT16=1"], 1, 0),
+            (["--atol", "FLOAT32=1e-6", "--rtol", "FLOAT16=1e-2"], 0, 0),
+        ]:
+            with self.subTest(options):
+                self.run_program("compare", "f4_next.npy", "f4.npy", *options, status=single)
+                self.run_program("compare", "f2_next.npy", "f2.npy", *options, status=half)
+
+    def test_words_that_are_none(self):
+        for options, message in [
+            (["--ulp", "FLOAT23=1"], "'FLOAT23' is not a data type (did you mean 'FLOAT32'?)"),
+            (["--ulp", "FLOAT32="], "'' is not a whole number of at least 0"),
+            (["--atol", "FLOAT32=-1"], "'-1' is not a number of at least 0"),
+        ]:
+            self.assertIn(message, self.errors_of("compare", "f4.npy", "f4.npy", *options, status=2))
+
+    def test_of_one_case(self):
+        """What the line says holds in place of the command line's."""
+        for tolerance, options, status in [
+            (None, [], 1),
+            ({"ulp": 1}, [], 0),
+            ({"ulp": 0}, ["--ulp", "9"], 1),
+            ({"atol": 1e-6}, [], 0),
+            ({"rtol": "inf"}, [], 0),
+            ({"bits": True}, ["--atol", "1"], 1),
+            ({"ulp": 1, "atol": None}, [], 0),
+            ("webnn", [], 0),  # SUM of three
+        ]:
+            with self.subTest(tolerance):
+                near = (COLUMN_SUMS.view("i4") + 1).view("f4")
+                self.save(y=near)
+                self.write("cases.jsonl", json.loads(SUM) | {
+                    "bindings": {"InputTensor": "x.npy", "OutputTensor": "y.npy"}, "tolerance": tolerance})
+                for role in ("--check", "--judge"):
+                    self.run_program("batch", "cases.jsonl", role, *options, status=status)
+                self.run_program("run", "cases.jsonl", "-e", "y.npy", *options, status=status)
+
+    def test_of_a_case_that_is_wrong(self):
+        for tolerance, message in [
+            ({"ulps": 1}, "/tolerance/ulps: 'ulps' is not a known field (did you mean 'ulp'?)"),
+            ({"atol": -1}, "/tolerance/atol: expected a number of at least 0 [DOC-2]"),
+            ({"ulp": 1.5}, "/tolerance/ulp: expected an integer"),
+            ({"bits": 1}, "/tolerance/bits: expected"),
+            ("loose", "/tolerance: expected 'webnn' or an object [DOC-1]"),
+            (1, "/tolerance: expected an object"),
+        ]:
+            with self.subTest(tolerance):
+                self.write("d.json", json.loads(SUM) | {"tolerance": tolerance})
+                self.assertIn(message, self.errors_of("run", "d.json", "-i", "x.npy", status=3))
+
+    def test_headroom(self):
+        """What is left of the tolerance: of 1 ULP by 4, and by the relative error of 2^-23."""
+        for options, headroom in [
+            ([], None),
+            (["--ulp", "4"], 0.75),
+            (["--rtol", "1e-6"], 1 - 2**-23 / 1e-6),
+            (["--atol", str(2**-22)], 0.5),
+            (["--ulp", "2", "--atol", str(2**-20)], 0.875),
+            (["--bits"], None),
+        ]:
+            done = self.text_of("compare", "f4_next.npy", "f4.npy", *options, "--format", "json",
+                                status=0 if headroom else 1)
+            self.assertEqual(json.loads(done)["headroom"], headroom)
+        self.assertIn("headroom: 75 % of the tolerance", self.text_of("compare", "f4_next.npy", "f4.npy", "--ulp", "4"))
+
+
+class ListTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        expected = np.ones((40, 50), "f4")
+        actual = expected.copy()
+        steps = np.zeros((40, 50), "i4")
+        steps[3, 4], steps[30, 2], steps[5, 6], steps[39, 49] = 7, 9, 7, 1
+        actual = (expected.view("i4") + steps).view("f4")
+        actual[20, 1] = np.nan
+        self.save(a=actual, e=expected)
+
+    def compared(self, *options):
+        return json.loads(self.text_of("compare", "a.npy", "e.npy", *options, "--format", "json", status=1))
+
+    def test_the_worst_come_first_and_of_equals_the_first(self):
+        worst = [[20, 1], [30, 2], [3, 4], [5, 6], [39, 49]]
+        for count in (1, 2, 3, 4, 5, 100):
+            listed = self.compared("--list", count)["differences"]
+            self.assertEqual([d["index"] for d in listed], worst[:count])
+        self.assertNotIn("differences", self.compared())
+        self.assertEqual([d["ulpError"] for d in self.compared("--list", "9")["differences"]], [None, 9, 7, 7, 1])
+
+    def test_the_worst_finite_one_beside_a_mismatch(self):
+        compared = self.compared()
+        self.assertEqual((compared["worst"]["index"], compared["worstFinite"]["index"]), ([20, 1], [30, 2]))
+        text = self.text_of("compare", "a.npy", "e.npy", status=1)
+        self.assertIn("worst finite: element [30, 2]\n", text)
+
+    def test_columns_line_up(self):
+        text = self.text_of("compare", "a.npy", "e.npy", "--list", "3", status=1)
+        table = text.split("the 3 worst:\n")[1].splitlines()[:4]
+        self.assertEqual(len({len(line) for line in table}), 1)
+        self.assertEqual(table[0].split(), ["element", "actual", "expected", "absolute", "relative", "ULP"])
+
+    def test_numbers_are_exact(self):
+        """A FLOAT16 as a double, not the shortest decimal that rounds to it."""
+        self.save(a=np.array([0.3237, 1], "f2"), e=np.array([0.323, 1], "f2"))
+        worst = self.compared()["worst"]
+        self.assertEqual((worst["actual"], worst["expected"]), (float(np.float16(0.3237)), float(np.float16(0.323))))
+        self.assertEqual(worst["actual"] - worst["expected"], worst["absoluteError"])
+
+
+class FoldersTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for folder in ("gpu/deep", "golden/deep"):
+            (self.folder / folder).mkdir(parents=True)
+        self.put("a", X, X)
+        self.put("deep/near", (X.view("i4") + 1).view("f4"), X)
+        self.put("deep/far", (X.view("i4") + 5).view("f4"), X)
+        self.put("nan", np.where(X == 0, np.nan, X).astype("f4"), X)
+        self.put("shape", X, X[:2])
+        (self.folder / "gpu/log.txt").write_text("not a tensor")
+
+    def put(self, name, actual, expected):
+        for folder, array in (("gpu", actual), ("golden", expected)):
+            if array is not None:
+                np.save(self.folder / folder / name, array)
+
+    def compared(self, *options, status=1):
+        text = self.text_of("compare", "gpu", "golden", *options, "--format", "json", status=status)
+        return {line["file"]: line for line in map(json.loads, text.splitlines())}
+
+    def test_every_file_is_told_the_furthest_off_first(self):
+        files = self.compared()
+        self.assertEqual(list(files), ["shape.npy", "nan.npy", "deep/far.npy", "deep/near.npy", "a.npy"])
+        self.assertEqual(files["shape.npy"], {"file": "shape.npy", "equal": False,
+                                              "mismatch": "shapes differ: actual {3, 3}, expected {2, 3}"})
+        far = files["deep/far.npy"]
+        self.assertEqual((far["elementCount"], far["differenceCount"], far["maxUlpError"], far["worst"]["index"]),
+                         (9, 9, 5, [0, 0]))
+        self.assertEqual(files["nan.npy"]["nanMismatches"], 1)
+
+    def test_the_table(self):
+        done = self.run_program("compare", "gpu", "golden", "--ulp", "1", status=1)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["shape.npy:", "file", "nan.npy", "deep/far.npy", "more", "dmlop"])
+        self.assertEqual(lines[-1], "  dmlop compare gpu/shape.npy golden/shape.npy")
+        self.assertRegex(done.stderr.decode(), r"^dmlop: 5 files in \d+\.\d\d s: 2 equal, 3 different\n$")
+
+    def test_a_file_that_one_folder_lacks(self):
+        self.put("only", X, None)
+        self.put("other", None, X)
+        errors = self.errors_of("compare", "gpu", "golden", status=5)
+        self.assertIn("dmlop: golden has no only.npy\ndmlop: gpu has no other.npy\n", errors)
+        self.assertEqual(self.compared(status=5)["only.npy"], {"file": "only.npy", "error": "golden has no only.npy"})
+
+    def test_raw_files_are_compared_where_they_are_described(self):
+        for folder, array in (("gpu", X + 1), ("golden", X)):
+            (self.folder / folder / "raw.bin").write_bytes(array.tobytes())
+        self.assertNotIn("raw.bin", self.compared())
+        self.assertEqual(self.compared("--type", "FLOAT32", "--sizes", "3,3")["raw.bin"]["differenceCount"], 9)
+
+    def test_folders_that_do_not_go_together(self):
+        self.save(x=X)
+        (self.folder / "empty").mkdir()
+        for arguments, status, message in [
+            (["gpu", "x.npy"], 5, "gpu: is a folder, not a tensor file"),
+            (["empty", "empty"], 5, "have no tensor files"),
+            (["gpu", "golden", "--map"], 2, "are for two files"),
+            (["gpu", "golden", "--list", "3"], 2, "are for two files"),
+        ]:
+            self.assertIn(message, self.errors_of("compare", *arguments, status=status))
+
+
+class ManifestTest(ProgramTest):
+    """A manifest against folders of outputs."""
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("golden/b", "gpu/b"):
+            (self.folder / folder).mkdir(parents=True)
+        self.save(x=X)
+        cases = [json.loads(reduction(f, [0])) | {
+            "name": f.lower(), "bindings": {"InputTensor": "x.npy", "OutputTensor": f"golden/{path}.npy"}}
+            for f, path in (("SUM", "sum"), ("MAX", "b/max"), ("MIN", "b/min"), ("L2", "l2"))]
+        self.write("cases.jsonl", "\n".join(map(json.dumps, cases)))
+        self.run_program("batch", "cases.jsonl", "-q")
+        self.run_program("batch", "cases.jsonl", "-q", "--output-path", "gpu")
+
+    def test_outputs_are_written_into_another_folder(self):
+        for name in ("sum", "b/max", "b/min", "l2"):
+            self.assert_same(np.load(self.folder / f"gpu/{name}.npy"), np.load(self.folder / f"golden/{name}.npy"))
+
+    def test_the_worst_case_comes_first_with_what_explains_it(self):
+        for name, change in (("sum", 1), ("b/max", 100)):
+            golden = np.load(self.folder / f"golden/{name}.npy")
+            golden[0, 2:] = (golden.view("i4") + change).view("f4")[0, 2:]
+            np.save(self.folder / f"gpu/{name}.npy", golden)
+        options = ["--judge", "--output-path", "gpu"]
+        said = self.errors_of("batch", "cases.jsonl", *options, "-k", "--no-times", status=1)
+        self.assertEqual(said, """\
+cases.jsonl:2: max: gpu/b/max.npy differs from OutputTensor as computed here: 1 of 3 elements differ
+  dmlop batch cases.jsonl --judge --output-path gpu --line 2
+cases.jsonl:1: sum: gpu/sum.npy differs from OutputTensor as computed here: 1 of 3 elements differ
+  dmlop batch cases.jsonl --judge --output-path gpu --line 1
+dmlop: 4 cases: 2 done, 2 different
+""")
+        alone = self.errors_of("batch", "cases.jsonl", *options, "--line", "2", status=1)
+        self.assertIn("  dmlop explain cases.jsonl 'OutputTensor[0, 2]' --line 2\n", alone)
+        self.assertIn("value 4", self.text_of("explain", "cases.jsonl", "OutputTensor[0, 2]", "--line", "2"))
+
+    def test_the_report_has_the_figures_of_every_case(self):
+        np.save(self.folder / "gpu/sum.npy", (COLUMN_SUMS.view("i4") + 3).view("f4"))
+        self.run_program("batch", "cases.jsonl", "--judge", "--output-path", "gpu", "--ulp", "4", "--report", "r.jsonl")
+        lines = [json.loads(line) for line in (self.folder / "r.jsonl").read_text().splitlines()]
+        compared = [line["comparisons"][0] for line in lines]
+        self.assertEqual([c["path"] for c in compared], [f"gpu/{n}.npy" for n in ("sum", "b/max", "b/min", "l2")])
+        self.assertEqual([(c["role"], c["equal"], c["maxUlpError"], c["headroom"]) for c in compared],
+                         [("actual", True, 3, 0.25), *[("actual", True, 0, 1)] * 3])
+        self.assertEqual(compared[0]["tolerance"], {"atol": 0, "rtol": 0, "ulp": 4})
+        self.assertEqual((compared[0]["dataType"], compared[0]["sizes"], compared[0]["elementCount"]),
+                         ("FLOAT32", [1, 3], 3))
+
+    def test_a_folder_that_lacks_an_output(self):
+        (self.folder / "gpu/l2.npy").unlink()
+        said = self.errors_of("batch", "cases.jsonl", "--judge", "--output-path", "gpu", "-k", status=5)
+        self.assertIn("cases.jsonl:4: l2: gpu/l2.npy: cannot be opened", said)
+
+    def test_one_case_for_other_commands(self):
+        for arguments in (["explain", "cases.jsonl", "OutputTensor[0, 0]"], ["run", "cases.jsonl", "-o", "y.npy"],
+                          ["validate", "cases.jsonl"], ["bench", "cases.jsonl", "--min-time", "1ms"]):
+            self.run_program(*arguments, "--line", "3")
+            self.assertIn("no case in line 9", self.errors_of(*arguments, "--line", "9", status=2))
+        self.write("cases.jsonl", '// a comment\n\n{"type": "REDUCE", "Axes": [0]}')
+        self.assertIn("cases.jsonl:3:1: error: /Function",
+                      self.errors_of("validate", "cases.jsonl", "--line", "3", status=3))
+
+
+class RawTest(ProgramTest):
+    """show and compare of raw files."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("x.bin", X.tobytes())
+        self.write("y.bin", (X + (X == 4)).astype("f4").tobytes())
+        self.write("padded.dat", np.pad(X, ((0, 0), (0, 2))).tobytes())
+
+    def test_show(self):
+        for arguments, text in [
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,3"], "[[1, 2, 3],\n [3, 0, 4],\n [2, 4, 2]]"),
+            (["x.bin", "--type", "FLOAT32"], "[1, 2, 3, 3, 0, 4, 2, 4, 2]"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "2,2", "--offset", "8"], "[[3, 3],\n [0, 4]]"),
+            (["x.bin", "--type", "FLOAT32", "--offset", "28"], "[4, 2]"),
+            (["padded.dat", "--type", "FLOAT32", "--sizes", "3,3", "--strides", "5,1", "--offset", "0"],
+             "[[1, 2, 3],\n [3, 0, 4],\n [2, 4, 2]]"),
+            (["x.bin", "[1]", "--type", "FLOAT32", "--sizes", "3,3"], "[3, 0, 4]"),
+        ]:
+            with self.subTest(arguments):
+                self.assertEqual(self.text_of("show", *arguments).split("\n", 1)[1], text + "\n")
+
+    def test_compare(self):
+        form = ["--type", "FLOAT32", "--sizes", "3,3"]
+        self.run_program("compare", "x.bin", "x.bin", *form)
+        text = self.text_of("compare", "y.bin", "x.bin", *form, "--map", status=1)
+        self.assertIn("first: element [1, 2]", text)
+        self.save(x=X)
+        self.run_program("compare", "x.bin", "x.npy", *form)
+
+    def test_what_does_not_fit(self):
+        for arguments, status, message in [
+            (["x.bin"], 4, "x.bin: a raw file does not say its type and shape; --type and --sizes do"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,2"], 4, "is too large: it has 36 bytes; expected 24"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,4"], 4, "is too small"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3", "--offset", "28"], 4,
+             "is too small: it has 36 bytes; expected at least 12 from byte 28 on"),
+            (["x.bin", "--type", "FLOAT32", "--offset", "2"], 2, "the offset 2 is no multiple of the 4 bytes of FLOAT32"),
+            (["x.bin", "--type", "FLOAT32", "--offset", "99"], 4, "has 0 elements"),
+            (["x.bin", "--type", "UINT4", "--sizes", "3"], 2, "elements of UINT4 are not whole bytes"),
+            (["x.bin", "--type", "FLOAT23", "--sizes", "3"], 2, "did you mean 'FLOAT32'?"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,x"], 2, "'3,x' is not a list such as 2,3,4"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,0"], 2, "[BUF-3]"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,3", "--strides", "1"], 2, "[BUF-13]"),
+            (["x.bin", "--sizes", "3"], 2, "--type"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(message, self.errors_of("show", *arguments, status=status))
+
+
+if __name__ == "__main__":
+    unittest.main()
