@@ -12,7 +12,8 @@ namespace dmlop {
 
 namespace {
 
-// The lines before it stay as line breaks, so that places in the text are those of the manifest.
+// What stands before it stays as line breaks and spaces, so that places in the text are those of
+// the manifest.
 Descriptor ReadCase(const std::string& path, int64_t line) {
   Manifest manifest(path);
   const auto found = manifest.Next(1, [&](int64_t number) { return number == line; });
@@ -20,7 +21,8 @@ Descriptor ReadCase(const std::string& path, int64_t line) {
     throw Error(ErrorKind::kUsage, fmt::format("{} has no case in line {}", manifest.name(), line));
   }
   return {manifest.name(), manifest.folder(),
-          std::string(static_cast<size_t>(line - 1), '\n') + found.front().text,
+          std::string(static_cast<size_t>(line - 1), '\n') +
+              std::string(found.front().column - 1, ' ') + found.front().text,
           manifest.is_file() ? path : ""};
 }
 

@@ -68,16 +68,6 @@ class ModelFiles {
     });
   }
 
-  static void CreateFolderOf(const std::string& path) {
-    const fs::path parent = fs::path(path).parent_path();
-    std::error_code error;
-    if (!parent.empty()) fs::create_directories(parent, error);
-    if (error) {
-      throw Error(ErrorKind::kFileSystem,
-                  fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
-    }
-  }
-
   const std::string& folder_;
   bool reported_;
   OutputSet files_;

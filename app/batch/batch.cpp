@@ -75,7 +75,7 @@ class Batch {
 
   ExitStatus Execute() {
     Configure();
-    RequireSeparateFiles(manifest_, options_.report, settings_.output_folder, settings_.compared);
+    RequireSeparateFiles(manifest_, options_.report, settings_);
     Selection selection(manifest_, options_);
     const int64_t total = selection.Count();
     if (options_.line && total == 0) {
@@ -105,6 +105,7 @@ class Batch {
     if (options_.check) settings_.compared = Side::kExpected;
     if (options_.judge) settings_.compared = Side::kActual;
     settings_.rules = options_.rules;
+    settings_.write_inputs = options_.write_inputs;
     settings_.hash_files = !options_.report.empty();
     settings_.sync = options_.sync;
     if (!options_.resume) return;

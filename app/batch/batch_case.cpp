@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 
+#include "app/batch/batch_files.h"
 #include "app/descriptor.h"
 #include "app/judgement.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/document/run_into.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
 #include "core/ops/traffic.h"
 
@@ -74,13 +77,20 @@ void BatchCase::Refuse(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     if (diagnostic.severity != Severity::kError) continue;
     CaseFault fault;
-    if (diagnostic.offset) fault.column = positions.Find(*diagnostic.offset).column;
+    if (diagnostic.offset) fault.place = PlaceOf(positions.Find(*diagnostic.offset));
     fault.text =
         fmt::format("{}{}{} [{}]", diagnostic.pointer, diagnostic.pointer.empty() ? "" : ": ",
                     diagnostic.message, diagnostic.code);
     outcome_.faults.push_back(std::move(fault));
   }
   is_finished_ = true;
+}
+
+TextPosition BatchCase::PlaceOf(const TextPosition& in_case) const {
+  TextPosition place = in_case;
+  if (place.line == 1) place.column += line_.column - 1;
+  place.line += static_cast<size_t>(line_.number) - 1;
+  return place;
 }
 
 void BatchCase::Prepare() {
@@ -150,11 +160,49 @@ bool BatchCase::IsUpToDate() const {
     if (!time) return false;
     newest = std::max(newest, *time);
   }
-  const std::vector<TensorSlot> outputs = case_->Slots(TensorRole::kOutput);
-  return std::all_of(outputs.begin(), outputs.end(), [&](const TensorSlot& slot) {
-    const auto time = TimeOf(case_->PathOf(slot));
+  const std::vector<std::string> written = WrittenPaths();
+  return std::all_of(written.begin(), written.end(), [&](const std::string& path) {
+    const auto time = TimeOf(path);
     return time && *time > newest;
   });
+}
+
+std::vector<std::string> BatchCase::WrittenPaths() const {
+  std::vector<std::string> paths;
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+    paths.push_back(case_->PathOf(slot));
+  }
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+    const std::string path = WrittenInputPath(slot);
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
+}
+
+// Empty where the input is not written.
+std::string BatchCase::WrittenInputPath(const TensorSlot& slot) const {
+  const auto binding = document_->bindings().find(slot.path);
+  const bool has_values = binding != document_->bindings().end() && binding->second.values;
+  if (!settings_.write_inputs || !has_values) return "";
+  return InputPathBeside(case_->PathOf(case_->Slots(TensorRole::kOutput).front()), slot.path);
+}
+
+// In their own form, whatever the desc's strides.
+void BatchCase::WriteInputs() {
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const std::string path = WrittenInputPath(slots[i]);
+    if (path.empty()) continue;
+    const ConstTensorView& values = case_->inputs()[i].view;
+    OutputTensor file =
+        OutputTensor::ToFile(path, *slots[i].desc, ComposedFor(std::array{slots[i].desc}));
+    const Move move{values, file.view()};
+    CopyAll({&move, 1});
+    if (settings_.hash_files) {
+      outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, Sha256(file.bytes())});
+    }
+    file.Flush(files_);
+  }
 }
 
 bool BatchCase::is_large() const {
@@ -186,6 +234,7 @@ std::vector<OutputTensor> BatchCase::Compute() {
   const Composed composed = ComposedFor(descs);
   std::vector<OutputTensor> outputs;
   for (const TensorSlot& slot : slots) {
+    if (!settings_.compared) CreateFolderOf(case_->PathOf(slot));
     outputs.push_back(settings_.compared
                           ? OutputTensor::ToNoFile(*slot.desc, composed)
                           : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, composed));
@@ -205,6 +254,7 @@ void BatchCase::Write(std::vector<OutputTensor>& outputs) {
         {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(outputs[i].bytes())});
   }
   for (OutputTensor& output : outputs) output.Flush(files_);
+  WriteInputs();
   is_to_be_published_ = settings_.sync;
   if (!settings_.sync) files_.Publish();
 }

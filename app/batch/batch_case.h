@@ -25,6 +25,7 @@ struct BatchSettings {
   // Outputs are compared instead of written; what is compared with them stands on that side.
   std::optional<Side> compared;
   ComparisonRules rules;
+  bool write_inputs = false;  // those whose values the lines state, beside the outputs
   bool hash_files = false;
   bool sync = false;  // outputs are on the disk when they appear
   // Cases with outputs that are newer than this and their inputs are not run again.
@@ -32,7 +33,7 @@ struct BatchSettings {
 };
 
 struct CaseFault {
-  std::optional<size_t> column;  // in the line
+  std::optional<TextPosition> place;  // in the manifest
   std::string text;
   std::string details;  // further lines
 };
@@ -86,11 +87,15 @@ class BatchCase {
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
+  std::string WrittenInputPath(const TensorSlot& slot) const;
+  void WriteInputs();
+  std::vector<std::string> WrittenPaths() const;
   bool IsExpected(const TensorSlot& slot) const;
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output);
   void Compare(const std::vector<OutputTensor>& outputs);
   void ReportFiles();
   void Refuse(const Diagnostics& diagnostics);
+  TextPosition PlaceOf(const TextPosition& in_case) const;
   void Fail(ExitStatus status, std::string text);
 
   const BatchSettings& settings_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -18,10 +19,13 @@ namespace {
 
 void AddBinding(JsonCursor path, std::string name, const Manifest& manifest, int64_t line,
                 std::vector<FileBinding>& bindings) {
-  if (!path.is_string() || path.string() == kStandardStream) return;  // which no case can use
   const bool is_output = name.starts_with("Output");
-  bindings.push_back({(std::filesystem::path(manifest.folder()) / path.string()).string(),
-                      std::move(name), line, is_output});
+  if (path.is_object() || path.is_array()) {
+    bindings.push_back({"", std::move(name), line, is_output, /*is_values=*/true});
+  } else if (path.is_string() && path.string() != kStandardStream) {  // which no case can use
+    bindings.push_back({(std::filesystem::path(manifest.folder()) / path.string()).string(),
+                        std::move(name), line, is_output});
+  }
 }
 
 // Of a line only the bindings are read: its operator is not needed to tell inputs from outputs.
@@ -44,9 +48,8 @@ std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine
 
 class BatchFiles {
  public:
-  BatchFiles(Manifest& manifest, const std::string& report, const OutputFolder& output_folder,
-             std::optional<Side> compared)
-      : manifest_(manifest), report_(report), output_folder_(output_folder), compared_(compared) {}
+  BatchFiles(Manifest& manifest, const std::string& report, const BatchSettings& settings)
+      : manifest_(manifest), report_(report), settings_(settings) {}
 
   void RequireSeparate() {
     std::vector<FileUse> uses;
@@ -81,9 +84,18 @@ class BatchFiles {
         own);
     Add(report_, "the report", {.file = {}, .writes = true}, own);
     visit_all(own);
+    std::vector<FileBinding> of_line;
+    const auto visit_line = [&] {
+      for (const FileBinding& binding : of_line) {
+        if (const auto use = UseOfBinding(binding, of_line)) visit(*use);
+      }
+      of_line.clear();
+    };
     ForEachBinding(manifest_, [&](const FileBinding& binding) {
-      if (const auto use = UseOfBinding(binding)) visit(*use);
+      if (!of_line.empty() && of_line.back().line != binding.line) visit_line();
+      of_line.push_back(binding);
     });
+    visit_line();
   }
 
   static void Add(const std::string& path, const std::string& role, const FileUse& use,
@@ -91,23 +103,49 @@ class BatchFiles {
     if (auto named = UseOf(path, role, use)) uses.push_back(*std::move(named));
   }
 
-  std::optional<NamedUse> UseOfBinding(const FileBinding& binding) const {
-    const bool writes = binding.is_output && !compared_;
+  std::optional<NamedUse> UseOfBinding(const FileBinding& binding,
+                                       const std::vector<FileBinding>& of_line) const {
+    const auto& compared = settings_.compared;
+    FileUse use{.file = {}, .owner = binding.line, .writes = false, .is_tensor = true};
     std::string role = binding.tensor;
-    if (binding.is_output && compared_) {
-      role = (*compared_ == Side::kActual ? "the judged file of " : "the expected file of ") + role;
+    if (binding.is_values) {
+      use.writes = true;
+      return UseOf(PathOfValues(binding, of_line), role, use);
     }
-    return UseOf(binding.is_output ? output_folder_.Moved(binding.path) : binding.path, role,
-                 {.file = {}, .owner = binding.line, .writes = writes, .is_tensor = true});
+    if (!binding.is_output) return UseOf(binding.path, role, use);
+    if (compared) {
+      role = (*compared == Side::kActual ? "the judged file of " : "the expected file of ") + role;
+    }
+    use.writes = !compared;
+    return UseOf(settings_.output_folder.Moved(binding.path), role, use);
+  }
+
+  // Where they are written; empty where they are not.
+  std::string PathOfValues(const FileBinding& binding,
+                           const std::vector<FileBinding>& of_line) const {
+    const auto output = std::find_if(of_line.begin(), of_line.end(), [](const FileBinding& other) {
+      return other.is_output && !other.is_values;
+    });
+    if (!settings_.write_inputs || binding.is_output || output == of_line.end()) return "";
+    return InputPathBeside(settings_.output_folder.Moved(output->path), binding.tensor);
   }
 
   Manifest& manifest_;
   const std::string& report_;
-  const OutputFolder& output_folder_;
-  const std::optional<Side> compared_;
+  const BatchSettings& settings_;
 };
 
 }  // namespace
+
+std::string InputPathBeside(const std::string& output, const std::string& tensor) {
+  std::filesystem::path path = output;
+  std::string name = tensor;
+  std::erase(name, ']');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
+  path.replace_extension();
+  return fmt::format("{}.{}.npy", path.string(), name);
+}
 
 void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit) {
   manifest.Rewind();
@@ -128,9 +166,9 @@ void ForEachBinding(Manifest& manifest, const std::function<void(const FileBindi
 }
 
 void RequireSeparateFiles(Manifest& manifest, const std::string& report,
-                          const OutputFolder& output_folder, std::optional<Side> compared) {
-  if (compared && report.empty()) return;
-  BatchFiles(manifest, report, output_folder, compared).RequireSeparate();
+                          const BatchSettings& settings) {
+  if (settings.compared && report.empty()) return;
+  BatchFiles(manifest, report, settings).RequireSeparate();
 }
 
 }  // namespace dmlop

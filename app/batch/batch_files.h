@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
+#include "app/batch/batch_case.h"
 #include "app/batch/manifest.h"
-#include "app/batch/output_folder.h"
-#include "core/compare/alignment.h"
 
 namespace dmlop {
 
@@ -18,17 +16,21 @@ struct FileBinding {
   std::string tensor;  // "InputTensor", "OutputTensors[1]"
   int64_t line = 0;
   bool is_output = false;
+  bool is_values = false;  // which are bound in place of a file, and the path is empty
 };
+
+// Where an input whose values a line states is written: beside the first output, "out.npy", as
+// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]".
+std::string InputPathBeside(const std::string& output, const std::string& tensor);
 
 // Calls `visit` for each of them, in the order of the manifest, which is left at its beginning.
 // Lines that cannot be read bind nothing.
 void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit);
 
 // Throws an Error of kind kUsage where a file that one case writes is written or read by another,
-// or where the report (empty: none) or the manifest is used by a case too. Cases that only compare
-// write nothing; `compared` is the side of the outputs' files then. Leaves the manifest at its
-// beginning.
+// or where the report (empty: none) or the manifest is used by a case too. Leaves the manifest at
+// its beginning.
 void RequireSeparateFiles(Manifest& manifest, const std::string& report,
-                          const OutputFolder& output_folder, std::optional<Side> compared);
+                          const BatchSettings& settings);
 
 }  // namespace dmlop

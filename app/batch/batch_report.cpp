@@ -42,9 +42,10 @@ std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, b
   std::string text;
   const std::string name = outcome.name.empty() ? "" : outcome.name + ": ";
   for (const CaseFault& fault : outcome.faults) {
-    text += fmt::format("{}:{}:{} {}\n", manifest, outcome.line,
-                        fault.column ? fmt::format("{}:", *fault.column) : "",
-                        Printable(name + fault.text));
+    const std::string place = fault.place
+                                  ? fmt::format("{}:{}", fault.place->line, fault.place->column)
+                                  : fmt::format("{}", outcome.line);
+    text += fmt::format("{}:{}: {}\n", manifest, place, Printable(name + fault.text));
     if (details) text += fault.details;
   }
   return text;

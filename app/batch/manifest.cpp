@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "app/batch/json_end.h"
 #include "app/descriptor.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
@@ -18,9 +20,11 @@ constexpr size_t kPartBytes = size_t{1} << 16;
 constexpr size_t kManyLines = 4096;
 constexpr size_t kMaxBytes = size_t{8} << 20;
 
-bool HasCase(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  return begin != std::string_view::npos && !line.substr(begin).starts_with("//");
+constexpr std::string_view kBlanks = " \t\r";
+
+size_t CountCharacters(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 }  // namespace
@@ -56,7 +60,11 @@ void Manifest::Rewind() {
   std::rewind(file_.get());
   part_.clear();
   at_ = 0;
+  line_text_.clear();
+  line_at_ = 0;
   line_ = 0;
+  is_array_ = false;
+  is_first_ = true;
 }
 
 std::vector<ManifestLine> Manifest::Next() {
@@ -68,14 +76,83 @@ std::vector<ManifestLine> Manifest::Next(size_t most,
   std::vector<ManifestLine> lines;
   size_t bytes = 0;
   while (lines.size() < most && bytes < kMaxBytes) {
-    std::optional<std::string> line = ReadLine();
+    std::optional<ManifestLine> line = ReadCase();
     if (!line) break;
-    if (++line_ == 1 && line->starts_with(kByteOrderMark)) line->erase(0, kByteOrderMark.size());
-    if (!HasCase(*line) || !takes(line_)) continue;
-    bytes += line->size();
-    lines.push_back({line_, *std::move(line)});
+    if (!takes(line->number)) continue;
+    bytes += line->text.size();
+    lines.push_back(*std::move(line));
   }
   return lines;
+}
+
+std::optional<ManifestLine> Manifest::ReadCase() {
+  if (!FindCase()) return std::nullopt;
+  ManifestLine found{line_, "", line_column_};
+  const char first = line_text_[line_at_];
+  if (first == '{' || first == '[') {
+    ReadBrackets(found.text);
+  } else {
+    const size_t end = is_array_ ? line_text_.find_first_of(",]", line_at_) : std::string::npos;
+    Take(std::min(end, line_text_.size()), found.text);
+  }
+  return found;
+}
+
+// Up to the bracket that closes the first, or to the line that begins another case.
+void Manifest::ReadBrackets(std::string& text) {
+  JsonEnd end;
+  while (true) {
+    const size_t size = end.Find(std::string_view(line_text_).substr(line_at_));
+    Take(size == std::string::npos ? line_text_.size() : line_at_ + size, text);
+    if (!end.is_open()) break;
+    if (!NextLine() || (!is_array_ && line_text_.starts_with('{'))) return;
+    text += '\n';
+  }
+  // Text behind a case belongs to it, for the parser to refuse, unless it is another.
+  const size_t next = line_text_.find_first_not_of(kBlanks, line_at_);
+  const bool is_case = next == std::string::npos || line_text_[next] == '{';
+  if (!is_array_ && !is_case) Take(line_text_.size(), text);
+}
+
+// Of a case that is too long for any document no more is kept than shows that.
+void Manifest::Take(size_t end, std::string& text) {
+  const std::string_view taken = std::string_view(line_text_).substr(line_at_, end - line_at_);
+  if (text.size() <= JsonDocument::kMaxBytes) text += taken;
+  line_column_ += CountCharacters(taken);
+  line_at_ = end;
+}
+
+// Goes to the first byte of the next case. False at the end.
+bool Manifest::FindCase() {
+  while (true) {
+    const std::string_view skipped = is_array_ ? " \t\r,]" : kBlanks;
+    const size_t begin =
+        std::min(line_text_.find_first_not_of(skipped, line_at_), line_text_.size());
+    line_column_ += begin - line_at_;
+    line_at_ = begin;
+    const std::string_view rest = std::string_view(line_text_).substr(begin);
+    if (rest.empty() || rest.starts_with("//")) {
+      if (!NextLine()) return false;
+    } else if (rest.front() == '[' && is_first_) {
+      is_array_ = true;
+      ++line_at_;
+      ++line_column_;
+      is_first_ = false;
+    } else {
+      is_first_ = false;
+      return true;
+    }
+  }
+}
+
+bool Manifest::NextLine() {
+  std::optional<std::string> line = ReadLine();
+  if (!line) return false;
+  line_text_ = *std::move(line);
+  line_at_ = 0;
+  line_column_ = 1;
+  if (++line_ == 1 && line_text_.starts_with(kByteOrderMark)) line_at_ = kByteOrderMark.size();
+  return true;
 }
 
 // Of a line that is too long for any document no more is kept than shows that.

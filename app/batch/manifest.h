@@ -1,4 +1,5 @@
-// A manifest: JSON Lines, one operator descriptor with its bindings a line.
+// A manifest: operator descriptors with their bindings, one after another. In JSON Lines each is a
+// line; they may also take several lines, or be the elements of one array.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,11 @@
 
 namespace dmlop {
 
+// A case. Lines that begin with a brace begin one, so that a case that is cut off costs no other.
 struct ManifestLine {
-  int64_t number = 0;  // from 1
+  int64_t number = 0;  // from 1, of the line in which it begins
   std::string text;
+  size_t column = 1;  // in that line, in characters
 };
 
 // Lines that are blank or a comment (//) are passed over. Failures are Errors of kind kFileSystem.
@@ -46,6 +49,11 @@ class Manifest {
   using File = std::unique_ptr<std::FILE, Close>;
 
   File Spool(File stream) const;
+  std::optional<ManifestLine> ReadCase();
+  bool FindCase();
+  void ReadBrackets(std::string& text);
+  void Take(size_t end, std::string& text);
+  bool NextLine();
   std::optional<std::string> ReadLine();
   size_t ReadPart();
   [[noreturn]] void Fail(std::string_view what) const;
@@ -56,7 +64,12 @@ class Manifest {
   File file_;
   std::string part_;  // read, and not yet given out from at_ on
   size_t at_ = 0;
+  std::string line_text_;  // the line, which is used up to line_at_
+  size_t line_at_ = 0;
+  size_t line_column_ = 1;  // of line_at_, in characters
   int64_t line_ = 0;
+  bool is_first_ = true;   // nothing has been found yet
+  bool is_array_ = false;  // the cases are the elements of an array
 };
 
 }  // namespace dmlop

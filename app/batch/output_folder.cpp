@@ -24,7 +24,7 @@ fs::path CommonOf(const fs::path& a, const fs::path& b) {
 OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : folder_(folder) {
   std::optional<fs::path> common;
   ForEachBinding(manifest, [&](const FileBinding& binding) {
-    if (!binding.is_output || IsStream(binding.path)) return;
+    if (!binding.is_output || binding.is_values || IsStream(binding.path)) return;
     const fs::path parent = fs::path(binding.path).lexically_normal().parent_path();
     common = common ? CommonOf(*common, parent) : parent;
   });

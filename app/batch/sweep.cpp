@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_report.h"
@@ -18,11 +20,16 @@ namespace {
 
 constexpr int64_t kCasesAtATime = 4096;
 
-// A place in the descriptor, and what stands there in turn.
-struct Axis {
+// A place in the descriptor.
+struct Place {
   std::string name;  // the pointer as it is written
-  Json::json_pointer place;
-  std::vector<Json> values;
+  Json::json_pointer pointer;
+};
+
+// Places that change together, and what stands there in turn: a value for each.
+struct Axis {
+  std::vector<Place> places;
+  std::vector<std::vector<Json>> rows;
 };
 
 // The text of a value within a file name: words and numbers as they are, the elements of arrays
@@ -66,8 +73,8 @@ class Sweep {
   // "/desc/Function = SUM, ..."
   std::string Describe(int64_t number) const {
     std::string text;
-    ForEachAxis(number, [&](const Axis& axis, const Json& value) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis.name, Utf8Text(value));
+    ForEachPlace(number, [&](const Place& place, const Json& value) {
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", place.name, Utf8Text(value));
     });
     return text;
   }
@@ -75,14 +82,15 @@ class Sweep {
   Json Case(int64_t number) const {
     Json json = base_;
     try {
-      ForEachAxis(number, [&](const Axis& axis, const Json& value) { json[axis.place] = value; });
+      ForEachPlace(number,
+                   [&](const Place& place, const Json& value) { json[place.pointer] = value; });
     } catch (const Json::exception&) {
       Fail("'sweep' has a pointer that leads to nothing in the line");
     }
     if (json.contains("bindings")) {
       ForEachText(json["bindings"], [&](std::string& text) {
-        ForEachAxis(number, [&](const Axis& axis, const Json& value) {
-          ReplaceAll(text, "{" + axis.name + "}", NamePart(value));
+        ForEachPlace(number, [&](const Place& place, const Json& value) {
+          ReplaceAll(text, "{" + place.name + "}", NamePart(value));
         });
         ReplaceAll(text, "{case}", std::to_string(number));
       });
@@ -112,26 +120,47 @@ class Sweep {
     if (!values.is_array() || values.empty()) {
       Fail(fmt::format("the values of '{}' are not an array with one at least", name));
     }
-    Axis axis;
-    axis.name = name;
-    axis.values.assign(values.begin(), values.end());
-    try {
-      axis.place = Json::json_pointer(name);
-    } catch (const Json::exception&) {
-      Fail(fmt::format("'{}' is not a JSON pointer such as /desc/Function", name));
+    Axis axis{PlacesOf(name), {}};
+    const size_t width = axis.places.size();
+    for (const Json& value : values) {
+      if (width > 1 && (!value.is_array() || value.size() != width)) {
+        Fail(fmt::format("a value of '{}' is not an array of {}, one for each pointer", name,
+                         width));
+      }
+      axis.rows.push_back(width > 1 ? std::vector<Json>(value.begin(), value.end())
+                                    : std::vector<Json>{value});
     }
-    if (axis.place.empty()) Fail("a sweep of whole descriptors is a manifest");
-    const int64_t size = static_cast<int64_t>(axis.values.size());
+    const int64_t size = static_cast<int64_t>(axis.rows.size());
     count_ = count_ > kTooMany / size ? kTooMany : count_ * size;
     axes_.push_back(std::move(axis));
   }
 
+  // One pointer, or several with a comma and a space between them.
+  std::vector<Place> PlacesOf(const std::string& names) const {
+    constexpr std::string_view kBetween = ", /";
+    std::vector<Place> places;
+    for (size_t begin = 0; begin <= names.size();) {
+      const size_t end = std::min(names.find(kBetween, begin), names.size());
+      Place& place = places.emplace_back();
+      place.name = names.substr(begin, end - begin);
+      try {
+        place.pointer = Json::json_pointer(place.name);
+      } catch (const Json::exception&) {
+        Fail(fmt::format("'{}' is not a JSON pointer such as /desc/Function", place.name));
+      }
+      if (place.pointer.empty()) Fail("a sweep of whole descriptors is a manifest");
+      begin = end + kBetween.size() - 1;
+    }
+    return places;
+  }
+
   template <typename Visit>
-  void ForEachAxis(int64_t number, Visit&& visit) const {
+  void ForEachPlace(int64_t number, Visit&& visit) const {
     int64_t below = count_;  // combinations of the axes behind
     for (const Axis& axis : axes_) {
-      below /= static_cast<int64_t>(axis.values.size());
-      visit(axis, axis.values[static_cast<size_t>(number / below) % axis.values.size()]);
+      below /= static_cast<int64_t>(axis.rows.size());
+      const auto& row = axis.rows[static_cast<size_t>(number / below) % axis.rows.size()];
+      for (size_t i = 0; i < row.size(); ++i) visit(axis.places[i], row[i]);
     }
   }
 
@@ -174,6 +203,13 @@ class Expansion {
   }
 
  private:
+  // Why combinations are left out.
+  struct Cause {
+    std::string combination;  // the first
+    size_t number;
+    int64_t count;
+  };
+
   void Expand(const ManifestLine& line) {
     Diagnostics diagnostics;
     const auto json = JsonDocument::Parse(line.text, diagnostics);
@@ -186,7 +222,8 @@ class Expansion {
     }
     if (!json->root().Find("sweep")) {
       ++cases_;
-      return PrintResult(line.text + "\n");
+      const bool is_line = line.text.find('\n') == std::string::npos;
+      return PrintResult((is_line ? line.text : Utf8Text(AsWritten(json->root()))) + "\n");
     }
     const Sweep sweep(json->root(), place);
     sweep.RequireAtMost(options_.max_cases);
@@ -195,6 +232,7 @@ class Expansion {
       Print(sweep, line.number, begin, std::min(begin + kCasesAtATime, sweep.count()));
       if (status_ != ExitStatus::kSuccess) return;
     }
+    TellLeftOut(line.number);
     if (cases_ == cases_before) {
       throw Error(ErrorKind::kUsage, place + ": the sweep has no valid case");
     }
@@ -218,19 +256,38 @@ class Expansion {
         continue;
       }
       // What is wrong with a file or the bindings is no reason to do without the case.
-      const bool is_invalid = outcomes[k].exit_status == ExitStatus::kInvalidDocument;
-      if (is_invalid) ++left_out_;
-      if (!is_invalid || !common_.quiet) {
-        PrintMessage(fmt::format("{}:{}: {}{}: {}\n", manifest_.name(), line_number,
-                                 is_invalid ? "left out: " : "",
-                                 Printable(sweep.Describe(begin + static_cast<int64_t>(k))),
-                                 Printable(outcomes[k].faults.front().text)));
+      const std::string combination = sweep.Describe(begin + static_cast<int64_t>(k));
+      const std::string& fault = outcomes[k].faults.front().text;
+      if (outcomes[k].exit_status == ExitStatus::kInvalidDocument) {
+        LeaveOut(fault, combination);
+        continue;
       }
-      if (is_invalid) continue;
+      PrintMessage(fmt::format("{}:{}: {}: {}\n", manifest_.name(), line_number,
+                               Printable(combination), Printable(fault)));
       status_ = outcomes[k].exit_status;
       break;
     }
     PrintResult(lines);
+  }
+
+  void LeaveOut(const std::string& cause, const std::string& combination) {
+    ++left_out_;
+    const auto [found, is_new] = causes_.try_emplace(cause, Cause{combination, causes_.size(), 0});
+    ++found->second.count;
+  }
+
+  // Each cause once, in the order in which they were met.
+  void TellLeftOut(int64_t line_number) {
+    std::vector<const std::pair<const std::string, Cause>*> causes(causes_.size());
+    for (const auto& cause : causes_) causes[cause.second.number] = &cause;
+    for (const auto* cause : causes) {
+      const auto& [combination, number, count] = cause->second;
+      if (common_.quiet) break;
+      const std::string more = count == 1 ? "" : fmt::format(", and {} like it", count - 1);
+      PrintMessage(fmt::format("{}:{}: left out: {}: {}{}\n", manifest_.name(), line_number,
+                               Printable(combination), Printable(cause->first), more));
+    }
+    causes_.clear();
   }
 
   CaseOutcome Judge(const ManifestLine& line) const {
@@ -245,7 +302,8 @@ class Expansion {
   BatchSettings settings_;
   int64_t cases_ = 0;
   int64_t left_out_ = 0;
-  ExitStatus status_ = ExitStatus::kSuccess;  // any other ends the expansion
+  std::unordered_map<std::string, Cause> causes_;  // of the sweep at hand
+  ExitStatus status_ = ExitStatus::kSuccess;       // any other ends the expansion
 };
 
 }  // namespace

@@ -4,8 +4,9 @@
 //    "sweep": {"/desc/Function": ["SUM", "MAX"], "/desc/InputTensor/DataType": [...]}}
 //
 // stands for each combination of the values at the places that the JSON pointers lead to, the last
-// pointer changing fastest. In the file names of the bindings, a pointer in braces is replaced by
-// its value, and {case} by the number of the combination, from 0.
+// pointer changing fastest. Several pointers with ", " between them change together: their values
+// are arrays with a value for each. In the file names of the bindings, a pointer in braces is
+// replaced by its value, and {case} by the number of the combination, from 0.
 #pragma once
 
 #include "app/exit_status.h"
@@ -13,10 +14,10 @@
 
 namespace dmlop {
 
-// Prints the manifest with a line for each valid combination in place of each sweep; says of each
-// other one why it is left out. A line that is not well-formed, and a case that fails otherwise
-// than by being invalid, such as by a file, end it with their status. Throws an Error of kind
-// kUsage where a sweep has more cases than the options allow, or none that is valid.
+// Prints the manifest with a line for each valid combination in place of each sweep; says why
+// others are left out, each cause once. A line that is not well-formed, and a case that fails
+// otherwise than by being invalid, such as by a file, end it with their status. Throws an Error of
+// kind kUsage where a sweep has more cases than the options allow, or none that is valid.
 ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common);
 
 }  // namespace dmlop

@@ -36,8 +36,8 @@ void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& op
 void AddExpand(CLI::App& command, BatchOptions& options) {
   CLI::Option* expand = command.add_flag("--expand", options.expand,
                                          "Print the manifest with a line for each case of a sweep");
-  for (const char* other : {"--check", "--judge", "--output-path", "--keep-going", "--shard",
-                            "--line", "--resume", "--report", "--sync"}) {
+  for (const char* other : {"--check", "--judge", "--output-path", "--inputs", "--keep-going",
+                            "--shard", "--line", "--resume", "--report", "--sync"}) {
     expand->excludes(other);
   }
   AddWhole(command, "--max-cases", "Cases that a sweep may have (default: 1000000)",
@@ -68,6 +68,11 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       .add_option("--output-path", options->output_folder,
                   "The outputs' folder, in place of the one that all have in common")
       ->type_name("DIR");
+  command
+      .add_flag("--inputs", options->write_inputs,
+                "Write the inputs whose values the lines state beside the outputs")
+      ->excludes(check)
+      ->excludes(judge);
   command.add_flag("--allow-empty", options->allow_empty, "Take a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);

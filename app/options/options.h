@@ -144,6 +144,7 @@ struct BatchOptions {
   std::string report;             // empty: none
   std::string output_folder;      // in place of what all outputs have in common; empty: none
   bool allow_empty = false;
+  bool write_inputs = false;
   ComparisonRules rules;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;

@@ -2,6 +2,8 @@
 // array, or DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or
 // seeded values.
 //
+// Initializers fill the places of the buffer where the strides give several elements one place.
+//
 //   DOC-4   the values do not have the tensor's shape
 #include <fmt/format.h>
 
@@ -18,9 +20,6 @@
 namespace dmlop {
 namespace {
 
-// More values of an initializer are not made for a check of them.
-constexpr int64_t kMaxComposed = 1 << 22;
-
 // Reads packed elements from left to right, and writes them unless `to` is null. Checking comes
 // first, so that nothing is allocated for values that do not exist.
 class InlineReader {
@@ -29,6 +28,7 @@ class InlineReader {
       : type_(*desc.data_type),
         width_(ByteWidth(type_)),
         sizes_(desc.sizes->begin(), desc.sizes->end()),
+        place_count_(PlaceCountOf(desc)),
         to_(to),
         values_(diagnostics) {}
 
@@ -37,6 +37,12 @@ class InlineReader {
     const auto first = source.first_child();
     if (first && !first->is_array()) sizes_ = {Product(sizes_)};
     ReadArray(source, 0);
+  }
+
+  // As many values as an initializer stands for.
+  static int64_t PlaceCountOf(const TensorDesc& desc) {
+    const Layout layout = LayoutOf(desc);
+    return HasOverlap(layout) ? Extent(layout) : layout.element_count();
   }
 
   // Only the "value" of an initializer.
@@ -78,7 +84,7 @@ class InlineReader {
     if (source.Find("random")) {
       if (!CheckCount(source)) return;
       const std::optional<RandomValues> random = ReadRandom(source, type_, values_);
-      if (random && to_ != nullptr) FillWith(*random, type_, Product(sizes_), to_);
+      if (random && to_ != nullptr) FillWith(*random, type_, place_count_, to_);
       return;
     }
     const bool constant = source.Find("value").has_value();
@@ -96,7 +102,7 @@ class InlineReader {
     }
     if (!CheckCount(source)) return;
     const std::optional<ValueSequence> sequence = ReadSequence(source, type_, values_);
-    if (sequence && to_ != nullptr) FillWith(*sequence, type_, Product(sizes_), to_);
+    if (sequence && to_ != nullptr) FillWith(*sequence, type_, place_count_, to_);
   }
 
   bool CheckCount(JsonCursor source) {
@@ -104,14 +110,15 @@ class InlineReader {
     if (!count) return true;
     const auto number = values_.Uint32(*count);
     if (!number) return false;
-    if (*number == Product(sizes_)) return true;
-    values_.Error(*count, "DOC-4", fmt::format("{} values; expected {}", *number, Product(sizes_)));
+    if (*number == place_count_ || *number == Product(sizes_)) return true;
+    values_.Error(*count, "DOC-4", fmt::format("{} values; expected {}", *number, place_count_));
     return false;
   }
 
   DataType type_;
   size_t width_;
   Dims sizes_;
+  int64_t place_count_;  // of the buffer where elements share places, else of the elements
   std::byte* to_;
   ValueReader values_;
 };
@@ -138,8 +145,7 @@ void OperatorDocument::CheckInlineValues(const TensorSlot& slot, JsonCursor valu
   Diagnostics of_values;
   InlineReader(*slot.desc, nullptr, of_values).Read(values);
   const Layout layout = LayoutOf(*slot.desc);
-  const bool is_bounded = values.is_array() || layout.element_count() <= kMaxComposed;
-  if (!of_values.has_errors() && is_bounded && HasOverlap(layout)) {
+  if (!of_values.has_errors() && values.is_array() && HasOverlap(layout)) {
     InlineTensor(*slot.desc, values, of_values);
   }
   diagnostics.AppendAll(of_values);
@@ -156,8 +162,13 @@ LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor v
     const Layout repeated{sizes, Dims::Filled(sizes.size(), 0)};
     return {{element->data(), *desc.data_type, repeated}, element, {}};
   }
-  auto buffer =
-      std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * ByteWidth(*desc.data_type));
+  const size_t width = ByteWidth(*desc.data_type);
+  if (const Layout layout = LayoutOf(desc); !values.is_array() && HasOverlap(layout)) {
+    auto places = std::make_shared<Buffer>(static_cast<size_t>(Extent(layout)) * width);
+    InlineReader(desc, places->data(), diagnostics).Read(values);
+    return {{places->data(), *desc.data_type, layout}, places, /*file_bytes=*/{}};
+  }
+  auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * width);
   InlineReader(desc, buffer->data(), diagnostics).Read(values);
   const LoadedTensor tensor{
       {buffer->data(), *desc.data_type, PackedLayout(sizes)}, buffer, /*file_bytes=*/{}};

@@ -93,6 +93,25 @@ void CompleteDesc(const ConstTensorView& view, const std::string& path, TensorDe
   desc.sizes = std::move(sizes);
 }
 
+// Takes the type and, of an array, the sizes from values of the document where the desc lacks them.
+void CompleteDesc(JsonCursor values, TensorDesc& desc) {
+  if (!desc.data_type) desc.data_type = DataType::kFloat32;
+  if (desc.sizes || !values.is_array()) return;
+  std::vector<uint32_t>& sizes = desc.sizes.emplace();
+  for (std::optional<JsonCursor> array = values; array && array->is_array();
+       array = array->first_child()) {
+    sizes.push_back(static_cast<uint32_t>(array->child_count()));
+  }
+}
+
+// True where something in a tensor's desc could not be read.
+bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) {
+  return std::any_of(
+      diagnostics.list().begin(), diagnostics.list().end(), [&](const Diagnostic& fault) {
+        return (fault.pointer + "/").find("/" + slot_path + "/") != std::string::npos;
+      });
+}
+
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 
@@ -272,6 +291,12 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
   const bool reads_standard_input = ReadsStandardInput();
   for (const MutableTensorSlot& slot : TensorSlots(document_.op())) {
     if (slot.role() == TensorRole::kOutput) continue;
+    const auto binding = document_.bindings().find(slot.path);
+    const bool has_values =
+        binding != document_.bindings().end() && binding->second.values.has_value();
+    if (has_values && !IsUnreadable(slot.path, diagnostics)) {
+      CompleteDesc(*binding->second.values, *slot.desc);
+    }
     const std::string path = PathOf({slot.path, slot.field, slot.desc, slot.type});
     if (path.empty()) continue;
     WithFile(slot.path, diagnostics, [&] {

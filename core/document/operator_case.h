@@ -35,8 +35,9 @@ class OperatorCase {
   std::vector<FileArgument> Assign(TensorRole role,
                                    const std::vector<std::string>& arguments) const;
 
-  // Completes the document by what the files bound to the inputs say, and checks it. Faults of
-  // files that the document itself names are reported at their names; those of others are thrown.
+  // Completes the document by what the files and values bound to the inputs say, and checks it.
+  // Faults of files that the document itself names are reported at their names; those of others are
+  // thrown.
   void Judge(FeatureLevel level, Diagnostics& diagnostics);
 
   // The same, where inputs whose type or sizes are left out must be bound, and the files of the

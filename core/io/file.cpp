@@ -192,6 +192,16 @@ bool IsTerminal(const std::string& path) {
   return file.get() >= 0 && isatty(file.get()) != 0;
 }
 
+void CreateFolderOf(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!parent.empty()) std::filesystem::create_directories(parent, error);
+  if (error) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
+  }
+}
+
 std::string IdentityOf(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) == 0) {

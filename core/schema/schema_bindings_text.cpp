@@ -80,6 +80,8 @@ Json RulesOf(const Field& tensor) {
   if (is_input) {
     rules.push_back(IfThen(Has(member, Has(tensor.name, one_of(Ref("untyped-binding")))),
                            HasField(tensor.name, one_of(Ref("complete-tensor")))));
+    rules.push_back(IfThen(Has(member, Has(tensor.name, one_of({{"type", "object"}}))),
+                           HasField(tensor.name, one_of(Ref("sized-tensor")))));
   }
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;
@@ -114,10 +116,8 @@ Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fie
 
 void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
-  definitions["untyped-binding"] = {
-      {"anyOf",
-       {{{"type", {"array", "object"}}},
-        {{"type", "string"}, {"pattern", HasExtension(kRawExtensions)}}}}};
+  definitions["sized-tensor"] = SizedTensor();
+  definitions["untyped-binding"] = {{"type", "string"}, {"pattern", HasExtension(kRawExtensions)}};
   DefineInlineValues("number", definitions);
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;

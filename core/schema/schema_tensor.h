@@ -14,6 +14,9 @@ std::string TensorDefinition(const SchemaDialect& dialect, TensorRole role);
 
 // Conditions on a tensor: its type and sizes are stated; its type is that one.
 Json CompleteTensor();
+
+// The same with sizes alone.
+Json SizedTensor();
 Json TensorOfType(DataType type);
 
 }  // namespace dmlop

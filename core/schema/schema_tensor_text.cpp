@@ -98,6 +98,11 @@ Json CompleteTensor() {
                    {"required", {"DataType", "Sizes"}}});
 }
 
+Json SizedTensor() {
+  return OfTensor(
+      {{"type", "object"}, {"properties", {{"Sizes", NotNull()}}}, {"required", {"Sizes"}}});
+}
+
 Json TensorOfType(DataType type) {
   return OfTensor(Has("DataType", OneName(kDataTypePrefix, Name(type))));
 }

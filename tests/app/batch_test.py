@@ -97,6 +97,53 @@ class RunTest(BatchTest):
             self.assertEqual(self.batch("cases.jsonl", *options, status=2),
                              "dmlop: cases.jsonl: has no case; --allow-empty takes that\n")
 
+    def test_cases_in_any_sequence(self):
+        """One a line, over several lines, side by side, or as the elements of an array."""
+        cases = [copy(f"{i}.npy", [i, i + 1]) for i in range(3)]
+        texts = {
+            "indented": "\n".join(json.dumps(c, indent=2) for c in cases),
+            "one line": " ".join(map(json.dumps, cases)),
+            "an array": json.dumps(cases),
+            "an indented array": "// cases\n" + json.dumps(cases, indent=1),
+            "an array with a comma behind": json.dumps(cases)[:-1] + ",\n]\n",
+            "brackets in strings and comments": "\n".join(
+                json.dumps(c | {"name": '}"]\\'})[:-1] + "\n /* } { \n ] */ // }\n}" for c in cases),
+            "CRLF": "\n".join(json.dumps(c, indent=2) for c in cases).replace("\n", "\r\n"),
+        }
+        for name, text in texts.items():
+            with self.subTest(name):
+                (self.folder / "cases.jsonl").write_bytes(text.encode())
+                self.assertEqual(self.batch("cases.jsonl"), "dmlop: 3 cases: 3 done\n")
+                for i in range(3):
+                    self.assert_same(self.load(i), np.array([i, i + 1], "f4"))
+                    (self.folder / f"{i}.npy").unlink()
+
+    def test_places_in_cases_of_several_lines(self):
+        wrong = json.dumps(case("x.npy", "b.npy") | {"desc": {"Function": "SUM", "Axes": [7]}}, indent=1)
+        line = wrong.splitlines().index("   7") + 1
+        for text, place in [
+            (json.dumps(copy("a.npy", [1])) + "\n" + wrong, f"{line + 1}:4"),
+            ("[\n" + json.dumps(copy("a.npy", [1])) + ", " + wrong + "]", f"{line + 1}:4"),
+            (json.dumps(copy("\u00e9.npy", [1]), ensure_ascii=False) + " " + json.dumps(json.loads(wrong)),
+             f"1:{len(json.dumps(copy('e.npy', [1]))) + 1 + json.dumps(json.loads(wrong)).index('7') + 1}"),
+        ]:
+            (self.folder / "cases.jsonl").write_text(text)
+            said = self.batch("cases.jsonl", "-k", status=3)
+            self.assertIn(f"cases.jsonl:{place}: /desc/Axes/0: axis 7 is out of range", said)
+            self.assertIn("dmlop: 2 cases: 1 done, 1 failed", said)
+
+    def test_a_case_that_is_cut_off_costs_no_other(self):
+        good = [json.dumps(copy(f"{i}.npy", [i])) for i in range(3)]
+        for broken in ('{"type": "REDUCE"', '{"type": "REDUCE",\n "desc": {', '{"type": "REDUCE"}}', "word", '"{"'):
+            with self.subTest(broken):
+                (self.folder / "cases.jsonl").write_text("\n".join([good[0], broken, good[1], good[2]]))
+                self.assertIn("dmlop: 4 cases: 3 done, 1 failed", self.batch("cases.jsonl", "-k", status=3))
+
+    def test_folders_of_outputs_are_made(self):
+        self.manifest(case("x.npy", "new/deep/y.npy"))
+        self.batch("cases.jsonl")
+        self.assert_same(np.load(self.folder / "new/deep/y.npy"), COLUMN_SUMS)
+
     def test_lines_of_every_length_and_end(self):
         (self.folder / "cases.jsonl").write_bytes(
             json.dumps(copy("a.npy", list(range(30000)))).encode() + b"\r\n\r\n" +
@@ -133,6 +180,58 @@ class RunTest(BatchTest):
         self.assertIn("no case in line 3", self.batch("cases.jsonl", "--line", 3, status=2))
 
 
+class InputsTest(BatchTest):
+    """A golden set is inputs and outputs: --inputs writes those that the lines make."""
+
+    ADD = {"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [0, 1]},
+           "bindings": {"ATensor": {"random": "uniform", "seed": 1}, "BTensor": [[1, 2, 3], [4, 5, 6]],
+                        "OutputTensor": "golden/add.npy"}}
+    JOIN = {"type": "JOIN", "Axis": 0,
+            "bindings": {"InputTensors": [[1, 2], [3], "one.npy"], "OutputTensor": "golden/join.bin"}}
+
+    def test_the_files_compute_the_outputs(self):
+        self.save(one=np.ones(2, "f4"))
+        self.manifest(self.ADD, self.JOIN)
+        self.batch("cases.jsonl", "--inputs", "--report", "r.jsonl")
+        self.assertEqual(sorted(path.name for path in (self.folder / "golden").iterdir()), [
+            "add.ATensor.npy", "add.BTensor.npy", "add.npy", "join.InputTensors-0.npy", "join.InputTensors-1.npy",
+            "join.bin"])
+        of = lambda name: np.load(self.folder / f"golden/{name}.npy")
+        self.assert_same(of("add.BTensor"), np.array([[1, 2, 3], [4, 5, 6]], "f4"))
+        self.assert_same(of("add"), of("add.ATensor") + of("add.BTensor"))
+        self.assertTrue((of("add.ATensor")[0] == of("add.ATensor")[1]).all())
+        self.assert_same(of("join.InputTensors-1"), np.array([3], "f4"))
+        for line in self.report("r.jsonl"):
+            for file in line["inputs"] + line["outputs"]:
+                self.assertEqual(file["sha256"], sha256((self.folder / file["path"]).read_bytes()))
+        self.assertEqual([file["tensor"] for file in self.report("r.jsonl")[0]["inputs"]], ["ATensor", "BTensor"])
+
+    def test_they_belong_to_what_is_up_to_date(self):
+        self.manifest(self.ADD)
+        old = (self.folder / "cases.jsonl").stat().st_mtime_ns - 10**9
+        os.utime(self.folder / "cases.jsonl", ns=(old, old))
+        self.assertIn("1 done", self.batch("cases.jsonl"))
+        self.assertIn("1 done", self.batch("cases.jsonl", "--inputs", "--resume"))
+        self.assertIn("1 up to date", self.batch("cases.jsonl", "--inputs", "--resume"))
+        (self.folder / "golden/add.BTensor.npy").unlink()
+        self.assertIn("1 done", self.batch("cases.jsonl", "--inputs", "--resume"))
+
+    def test_they_go_with_the_outputs_folder(self):
+        self.manifest(self.ADD)
+        self.batch("cases.jsonl", "--inputs", "--output-path", "other")
+        self.assertEqual(self.files(), ["cases.jsonl", "other", "other/add.ATensor.npy", "other/add.BTensor.npy",
+                                        "other/add.npy", "x.npy"])
+
+    def test_they_are_written_over_nothing_else(self):
+        self.save(one=np.ones(2, "f4"))
+        taken = json.loads(json.dumps(self.JOIN).replace("join.bin", "add.ATensor.npy"))
+        self.manifest(self.ADD, taken)
+        self.assertIn("cases.jsonl:2: golden/add.ATensor.npy would be written as ATensor of line 1 and also as "
+                      "OutputTensor", self.batch("cases.jsonl", "--inputs", status=2))
+        self.batch("cases.jsonl")
+        self.assertIn("--inputs", self.batch("cases.jsonl", "--inputs", "--check", status=2))
+
+
 class FailureTest(BatchTest):
     BROKEN = [
         ('{"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [7]}, "bindings": {"InputTensor": "x.npy", "OutputTensor": "b.npy"}}',
@@ -143,7 +242,7 @@ class FailureTest(BatchTest):
         (case("notes.txt", "b.npy"), 2, ":90: /bindings/InputTensor: notes.txt: unknown kind of file"),
         (case("bad.npy", "b.npy"), 4, ":90: /bindings/InputTensor: bad.npy: "),
         (case("x.npy", "b.txt"), 2, ":115: /bindings/OutputTensor: b.txt: unknown kind of file"),
-        (case("x.npy", "none/b.npy"), 5, ": none/b.npy: cannot be created: No such file or directory"),
+        (case("x.npy", "x.npy/b.npy"), 5, ": x.npy: cannot be created: Not a directory"),
         (case("-", "b.npy"), 2, ": InputTensor: a case cannot use a standard stream"),
         ({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}, "bindings": {"InputTensor": "x.npy"}},
          2, ": OutputTensor is bound to nothing"),
@@ -208,7 +307,7 @@ class FailureTest(BatchTest):
 
     def test_what_repeats_a_failure_can_be_pasted_into_a_shell(self):
         broken = [json.dumps({"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": {"DataType": "INT8", "Sizes": [2]}},
-                              "bindings": {"InputTensor": {"random": "uniform", "seed": i}, "OutputTensor": f"none/{i}.npy"}})
+                              "bindings": {"InputTensor": {"random": "uniform", "seed": i}, "OutputTensor": f"x.npy/{i}.npy"}})
                   for i in range(2)]
         for name in ("it's $HOME \"b\" \u00e9;&.jsonl", "-k.jsonl", "two  spaces.jsonl"):
             with self.subTest(name):
@@ -218,7 +317,7 @@ class FailureTest(BatchTest):
                 again = subprocess.run(["sh", "-c", f'dmlop() {{ "{DMLOP}" "$@"; }}; {command} --no-times'],
                                        cwd=self.folder, capture_output=True)
                 self.assertEqual(again.returncode, 5, again.stderr)
-                self.assertRegex(again.stderr.decode(), r":2: (\./)?none/1\.npy: cannot be created: .*\ndmlop: 1 case: 1 failed\n$")
+                self.assertRegex(again.stderr.decode(), r":2: (\./)?x\.npy: cannot be created: .*\ndmlop: 1 case: 1 failed\n$")
 
     def test_cases_can_be_confined(self):
         (self.folder / "in").mkdir()

@@ -106,6 +106,39 @@ class DocumentsTest(ProgramTest):
                 document = json.dumps({**json.loads(SUM), "InputTensor": desc})
                 self.assertEqual(self.text_of("run", document, "-i", "x.npy"), COLUMN_SUMS_TEXT)
 
+    def test_plain_numbers_say_their_type_and_shape(self):
+        for values, desc, shown in [
+            ([[1, 2], [3, 4]], {}, "(Sizes:{2, 2}, DataType:FLOAT32)\n[[1, 2],\n [3, 4]]\n"),
+            ([1.5, "nan"], {}, "(Sizes:{2}, DataType:FLOAT32)\n[1.5, nan]\n"),
+            ([1, 2, 3, 4], {"Sizes": [2, 2]}, "(Sizes:{2, 2}, DataType:FLOAT32)\n[[1, 2],\n [3, 4]]\n"),
+            ([[1, 2]], {"DataType": "INT8"}, "(Sizes:{1, 2}, DataType:INT8)\n[[1, 2]]\n"),
+            ({"value": 2}, {"Sizes": [3]}, "(Sizes:{3}, DataType:FLOAT32)\n[2, 2, 2]\n"),
+        ]:
+            document = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": desc, "bindings": {"InputTensor": values}}
+            self.assertEqual(self.text_of("run", json.dumps(document)), "OutputTensor: " + shown)
+        for values, message in [([[1, 2], [3]], "the array has 1 values; expected 2 [DOC-4]"),
+                                ({"value": 2}, "'Sizes' is missing"), ([], "[BUF-3]")]:
+            document = {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": values}}
+            self.assertIn(message, self.errors_of("run", json.dumps(document), status=3))
+
+    def test_initializers_fill_the_places_of_a_buffer(self):
+        """As DxDispatch fills it: elements that share a place have its value."""
+        for sizes, strides, places in [([2, 3], [0, 1], 3), ([2, 3], [1, 1], 4), ([2, 2, 2], [4, 0, 1], 6), ([2, 2], [0, 0], 1)]:
+            offsets = sum(s * i for s, i in zip(strides, np.indices(sizes)))
+            for initializer, buffer in [
+                ({"valueStart": 5, "valueDelta": 2}, 5 + 2 * np.arange(places)),
+                ({"valueStart": 5, "valueDelta": 2, "valueCount": places}, 5 + 2 * np.arange(places)),
+                ({"random": "integers", "seed": 3, "low": 0, "high": 99}, None),
+            ]:
+                desc = {"DataType": "INT32", "Sizes": sizes, "Strides": strides}
+                document = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": desc, "bindings": {"InputTensor": initializer}}
+                if buffer is None:
+                    packed = document | {"InputTensor": {"DataType": "INT32", "Sizes": [places]}}
+                    self.run_program("run", json.dumps(packed), "-o", "b.npy")
+                    buffer = self.load("b")
+                self.run_program("run", json.dumps(document), "-o", "y.npy")
+                np.testing.assert_array_equal(self.load("y"), buffer[offsets])
+
     def test_a_stated_field_must_agree_with_the_file(self):
         for desc, message in (
             ({"DataType": "FLOAT16"}, "x.npy: has the data type FLOAT32; expected FLOAT16"),

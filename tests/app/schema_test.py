@@ -209,7 +209,6 @@ REFUSED = {
     "JSON-2": [
         split(OutputCount=65537),
         {"type": "JOIN", "Axis": 0, "InputCount": 65537, "InputTensors": None},
-        copy_of([1, 2], DataType=None),
         copy_of({"value": 1}, Sizes=None),
         copy_of("x.raw", DataType=None),
         reduced(),

@@ -42,9 +42,24 @@ class ExpandTest(ProgramTest):
                              "OutputTensor": f"{function}-{data_type}-{sizes[0]}x{sizes[1]}-{i}.npy"}})
         said = done.stderr.decode().splitlines()
         self.assertEqual(said[-1], f"dmlop: {1 + len(valid)} cases, {12 - len(valid)} combinations left out")
-        self.assertEqual(len(said), 13 - len(valid))
+        self.assertEqual(len(said), 4)  # a line for each cause: INT8 to either function, INT32 to L2
         self.assertRegex(said[0], r'^sweep\.jsonl:2: left out: /desc/Function = "SUM", /desc/InputTensor/DataType = "INT8", '
-                                  r'/desc/InputTensor/Sizes = \[2,3\]: /desc/InputTensor/DataType: INT8 is not supported by REDUCE SUM .*\[FL-1\]$')
+                                  r'/desc/InputTensor/Sizes = \[2,3\]: /desc/InputTensor/DataType: INT8 is not supported by REDUCE SUM .*\[FL-1\], and 1 like it$')
+
+    def test_pointers_that_change_together(self):
+        line = SWEEP | {"sweep": {"/desc/Function": ["SUM", "MAX"],
+                                  "/desc/InputTensor/DataType, /desc/InputTensor/Sizes": [["FLOAT32", [2, 3]], ["INT32", [4, 5]]]}}
+        cases = [json.loads(case) for case in self.expand(line).stdout.splitlines()]
+        self.assertEqual([case["bindings"]["OutputTensor"] for case in cases],
+                         ["SUM-FLOAT32-2x3-0.npy", "SUM-INT32-4x5-1.npy", "MAX-FLOAT32-2x3-2.npy", "MAX-INT32-4x5-3.npy"])
+        self.assertEqual([(case["desc"]["InputTensor"]["DataType"], case["desc"]["InputTensor"]["Sizes"]) for case in cases],
+                         [("FLOAT32", [2, 3]), ("INT32", [4, 5])] * 2)
+
+    def test_lines_of_a_sweep_and_of_a_case(self):
+        case = {"type": "REDUCE", "name": "plain"}
+        lines = self.expand(json.dumps(case, indent=2), json.dumps(SWEEP, indent=2)).stdout.decode().splitlines()
+        self.assertEqual(json.loads(lines[0]), case)
+        self.assertEqual(len(lines), 7)
 
     def test_the_cases_run(self):
         (self.folder / "cases.jsonl").write_bytes(self.expand(SWEEP).stdout)
@@ -67,6 +82,9 @@ class ExpandTest(ProgramTest):
             (swept(**{"/desc/Function": "SUM"}), "the values of '/desc/Function' are not an array"),
             (swept(**{"/desc/Function": []}), "the values of '/desc/Function' are not an array"),
             (swept(**{"desc/Function": ["SUM"]}), "'desc/Function' is not a JSON pointer"),
+            (swept(**{"/desc/Function, /desc/Axes": ["SUM"]}),
+             "a value of '/desc/Function, /desc/Axes' is not an array of 2, one for each pointer"),
+            (swept(**{"/desc/Function, /desc/Axes": [["SUM", [0], 1]]}), "a value of '/desc/Function, /desc/Axes' is"),
             (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
             (swept(**{"/desc/Axes/x": [1]}), "'sweep' has a pointer that leads to nothing"),
             (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),

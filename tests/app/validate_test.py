@@ -226,7 +226,7 @@ class ValidateTest(ProgramTest):
         tensor = {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [0, 1]}
         for values, status in [
             ([[1, 2, 3], [4, 5, 6]], 3), ([[1, 2, 3], [1, 2, 3]], 0), ({"value": 7}, 0),
-            ({"valueStart": 0, "valueDelta": 1}, 3), ({"valueStart": 5, "valueDelta": 0}, 0),
+            ({"valueStart": 0, "valueDelta": 1}, 0), ({"valueStart": 5, "valueDelta": 0}, 0),
         ]:
             document = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor, "bindings": {"InputTensor": values}}
             with self.subTest(values):
