@@ -64,6 +64,7 @@ class LayersTest(unittest.TestCase):
         operators = set(re.findall(r'\w\(\s*"([A-Z][A-Z0-9_]+)",\s*"', rows))
         operators |= set(re.findall(r'\.name = "([A-Z0-9_]+)"', rows))
         self.assertGreater(len(operators), 5)
+        operators -= {"ARGMAX", "ARGMIN"}  # functions of REDUCE have these names, too
         named = re.compile('"(' + "|".join(sorted(operators)) + ')"')
         for path in sorted([*ROOT.glob("core/**/*.[ch]*"), *ROOT.glob("app/**/*.[ch]*")]):
             name = path.relative_to(ROOT).as_posix()

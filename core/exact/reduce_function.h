@@ -46,6 +46,7 @@ inline std::string_view Name(ReduceFunction function) {
 struct ReductionCall {
   ReduceFunction function;
   const std::vector<uint32_t>& axes;
+  bool takes_last = false;  // ARGMAX and ARGMIN: of equals the last, of nothing but NaN too
 };
 
 inline bool GivesIndex(ReduceFunction function) {

@@ -9,8 +9,8 @@ namespace {
 
 // What a pass over the group finds out.
 struct Winner {
-  std::optional<int64_t> first;  // none while all are NaN
-  int64_t equals = 0;            // as good as the first, itself included
+  std::optional<int64_t> place;  // none while all are NaN
+  int64_t equals = 0;            // as good as that, itself included
   int64_t nan_count = 0;
   bool beats_other_zero = false;
 };
@@ -33,7 +33,7 @@ bool IsLess(T a, T b, bool zeros_differ) {
 }
 
 template <typename T>
-Winner FindWinner(const Group& group, bool greatest, bool zeros_differ) {
+Winner FindWinner(const Group& group, bool greatest, bool zeros_differ, bool takes_last) {
   Winner winner;
   T best{};
   bool other_zero = false;  // than the best, which is a zero, too
@@ -43,19 +43,19 @@ Winner FindWinner(const Group& group, bool greatest, bool zeros_differ) {
       return;
     }
     const bool better =
-        !winner.first || (greatest ? IsLess(best, x, zeros_differ) : IsLess(x, best, zeros_differ));
+        !winner.place || (greatest ? IsLess(best, x, zeros_differ) : IsLess(x, best, zeros_differ));
     const bool worse =
-        winner.first && (greatest ? IsLess(x, best, zeros_differ) : IsLess(best, x, zeros_differ));
-    if (winner.first && AsDouble(x) == 0 && AsDouble(best) == 0 && (better || worse)) {
+        winner.place && (greatest ? IsLess(x, best, zeros_differ) : IsLess(best, x, zeros_differ));
+    if (winner.place && AsDouble(x) == 0 && AsDouble(best) == 0 && (better || worse)) {
       other_zero = true;
     } else if (better) {
       other_zero = false;
     }
     if (better) {
-      winner.first = k;
       winner.equals = 0;
       best = x;
     }
+    if (better || (takes_last && !worse)) winner.place = k;
     if (!worse) ++winner.equals;
   });
   winner.beats_other_zero = other_zero;
@@ -64,30 +64,34 @@ Winner FindWinner(const Group& group, bool greatest, bool zeros_differ) {
 
 }  // namespace
 
-Calculation ExplainMinMax(ReduceFunction function, const Group& group) {
+Calculation ExplainMinMax(ReduceFunction function, bool takes_last, const Group& group) {
   const bool gives_index =
       function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
   const bool greatest = function == ReduceFunction::kArgMax || function == ReduceFunction::kMax;
   Winner winner;
-  VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), group.view.type,
-                [&]<typename T>() { winner = FindWinner<T>(group, greatest, !gives_index); });
+  VisitDataType(
+      Join<Floats, Integers64, Integers32, Integers16, Integers8>(), group.view.type,
+      [&]<typename T>() { winner = FindWinner<T>(group, greatest, !gives_index, takes_last); });
 
+  const std::string_view end = takes_last ? "last" : "first";
   Calculation calculation;
-  if (!winner.first) {
+  if (!winner.place) {
     calculation.rule = ValueRule::kOnlyNan;
-    calculation.reason =
-        gives_index ? "all elements are NaN; the first index is taken" : "all elements are NaN";
+    calculation.reason = fmt::format(
+        "all elements are NaN{}", !gives_index ? "" : fmt::format("; the {} index is taken", end));
     return calculation;
   }
-  calculation.deciding = {*winner.first};
-  calculation.rule = winner.equals > 1 ? ValueRule::kFirst : ValueRule::kMinMax;
+  calculation.deciding = {*winner.place};
+  calculation.rule = winner.equals == 1 ? ValueRule::kMinMax
+                     : takes_last       ? ValueRule::kLast
+                                        : ValueRule::kFirst;
   const std::string_view extreme = greatest ? "greatest" : "least";
   calculation.reason =
-      winner.equals > 1 ? fmt::format("{} is the first of {} equal {} elements",
-                                      group.NameOf(*winner.first), winner.equals, extreme)
-                        : fmt::format("{} is the {} element", group.NameOf(*winner.first), extreme);
+      winner.equals > 1 ? fmt::format("{} is the {} of {} equal {} elements",
+                                      group.NameOf(*winner.place), end, winner.equals, extreme)
+                        : fmt::format("{} is the {} element", group.NameOf(*winner.place), extreme);
   if (gives_index && group.count() > 1) {
-    calculation.reason += fmt::format(", number {} of the group in row-major order", *winner.first);
+    calculation.reason += fmt::format(", number {} of the group in row-major order", *winner.place);
   }
   if (winner.beats_other_zero) {
     calculation.reason += greatest ? "; +0 is greater than -0" : "; -0 is less than +0";

@@ -19,8 +19,8 @@ Calculation ExplainFloats(ReduceFunction function, const Group& group, const Ele
 Calculation ExplainIntegers(ReduceFunction function, const Group& group,
                             const ElementBytes& result);
 
-// ARGMAX, ARGMIN, MAX and MIN.
-Calculation ExplainMinMax(ReduceFunction function, const Group& group);
+// ARGMAX, ARGMIN, MAX and MIN. `takes_last`: see ReductionCall.
+Calculation ExplainMinMax(ReduceFunction function, bool takes_last, const Group& group);
 
 // Products longer than this, or with as many binary places, are not written out.
 inline constexpr int64_t kMaxProductBits = 1 << 15;

@@ -14,9 +14,10 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kRuleNames[] = {
-    "exact",     "nearest", "tie-to-even", "overflow", "within-bound", "nan",       "infinity",
-    "zero-sign", "modulo",  "extreme",     "first",    "only-nan",     "truncated", "clamped"};
+constexpr std::string_view kRuleNames[] = {"exact",        "nearest",   "tie-to-even", "overflow",
+                                           "within-bound", "nan",       "infinity",    "zero-sign",
+                                           "modulo",       "extreme",   "first",       "last",
+                                           "only-nan",     "truncated", "clamped"};
 
 template <typename T>
 T ValueOf(const ElementBytes& bytes) {
@@ -107,13 +108,15 @@ Calculation ExplainScaleBias(const ScaleBias& factors, const ConstTensorView& vi
 
 // --- REDUCE --------------------------------------------------------------------------------------
 
-Calculation ExplainReduce(ReduceFunction function, const Group& group, const ElementBytes& result) {
+Calculation ExplainReduce(const ReductionCall& call, const Group& group,
+                          const ElementBytes& result) {
+  const ReduceFunction function = call.function;
   switch (function) {
     case ReduceFunction::kArgMax:
     case ReduceFunction::kArgMin:
     case ReduceFunction::kMax:
     case ReduceFunction::kMin:
-      return ExplainMinMax(function, group);
+      return ExplainMinMax(function, call.takes_last, group);
     default:
       return IsFloat(group.view.type) ? ExplainFloats(function, group, result)
                                       : ExplainIntegers(function, group, result);
@@ -149,7 +152,7 @@ std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDes
                                    InputViews inputs, const Element&,
                                    const std::vector<Region>& sources, const ElementBytes& value) {
   const ConstTensorView view = Narrowed(inputs[0], sources[0]);
-  return ExplainReduce(reduction.call(op).function, {sources[0], view}, value);
+  return ExplainReduce(reduction.call(op), {sources[0], view}, value);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ enum class ValueRule {
   kModulo,       // an integer modulo 2^width
   kMinMax,       // MIN, MAX, ARGMIN, ARGMAX: one element wins
   kFirst,        // the first of several equal ones
+  kLast,         // the last of them, where that is asked for
   kOnlyNan,      // all elements are NaN
   kTruncated,    // an integer from a binary64 number, toward zero
   kClamped,      // the same, beyond the type's range

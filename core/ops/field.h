@@ -199,5 +199,8 @@ inline constexpr FieldOf<std::vector<OperatorDesc>> kFusedActivation = {
     {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true}};
 inline constexpr auto kDimensionCount = field::Count("DimensionCount");
 inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
+inline constexpr std::string_view kAxisDirections[] = {"INCREASING", "DECREASING"};
+inline constexpr auto kAxisDirection =
+    field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections});
 
 }  // namespace dmlop

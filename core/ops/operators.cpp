@@ -15,7 +15,8 @@ constexpr RowsFunction kRows[] = {
     QuantizeOperators, AffineOperators,         SmoothActivationOperators,
     TileOperators,     PaddingOperators,        DepthSpaceOperators,
     DiagonalOperators, GatherNdOperators,       GatherOperators,
-    ScatterOperators,  SequenceOperators,       QuantizeBlocksOperators};
+    ScatterOperators,  SequenceOperators,       QuantizeBlocksOperators,
+    ArgOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -9,6 +9,7 @@ namespace dmlop {
 
 std::span<const OperatorInfo> ActivationOperators();
 std::span<const OperatorInfo> AffineOperators();
+std::span<const OperatorInfo> ArgOperators();
 std::span<const OperatorInfo> BinaryOperators();
 std::span<const OperatorInfo> ClipOperators();
 std::span<const OperatorInfo> DepthSpaceOperators();

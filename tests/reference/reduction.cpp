@@ -114,7 +114,33 @@ Expectation Reduce(const OperatorDesc& desc, std::span<const ConstTensorView> in
   return *expected;
 }
 
-constexpr NamedOracle kOracles[] = {{"REDUCE", Reduce}};
+// The last of equals is the first from the end.
+Expectation IndexOf(const OperatorDesc& desc, const ConstTensorView& input, const Dims& index,
+                    bool largest) {
+  const bool takes_last = Get<uint32_t>(desc, "AxisDirection") == 1;
+  Expectation expected;
+  using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
+  VisitDataType(Types(), input.type, [&]<typename T>() {
+    std::vector<T> group;
+    for (const uint64_t bits : GroupOf(desc, input, index)) group.push_back(FromBits<T>(bits));
+    if (takes_last) std::reverse(group.begin(), group.end());
+    const size_t place = IndexOfExtreme(largest, group);
+    expected.bits = takes_last ? group.size() - 1 - place : place;
+  });
+  return expected;
+}
+
+Expectation ArgMin(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
+                   const Dims& index) {
+  return IndexOf(desc, inputs[0], index, /*largest=*/false);
+}
+
+Expectation ArgMax(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
+                   const Dims& index) {
+  return IndexOf(desc, inputs[0], index, /*largest=*/true);
+}
+
+constexpr NamedOracle kOracles[] = {{"ARGMAX", ArgMax}, {"ARGMIN", ArgMin}, {"REDUCE", Reduce}};
 
 }  // namespace
 

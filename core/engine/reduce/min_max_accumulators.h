@@ -74,7 +74,8 @@ class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
   std::vector<Key> keys_;
 };
 
-// The lowest number of the best element; 0 where there is nothing but NaN.
+// The lowest number of the best element, or the greatest; where there is nothing but NaN, that of
+// any.
 template <typename T>
 class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
  public:
@@ -85,8 +86,9 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
-  MinMaxPlaces(int64_t capacity, KeyOf<T> flipped)
+  MinMaxPlaces(int64_t capacity, KeyOf<T> flipped, bool takes_last)
       : flipped_(flipped),
+        takes_last_(takes_last),
         keys_(static_cast<size_t>(capacity)),
         numbers_(static_cast<size_t>(capacity)),
         keys_of_rows_(static_cast<size_t>(capacity)),
@@ -102,8 +104,8 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     std::fill_n(keys_of_rows_.begin(), rows, Order::kLeast);
     kernels_.best_of_rows(run.first, run.count, pitch, rows, flipped_, keys_of_rows_.data());
     for (int64_t row = 0; row < rows; ++row) {
-      TakeFirst(o + row, {run.first + row * pitch, run.count, 1, run.number, run.number_step},
-                keys_of_rows_[static_cast<size_t>(row)]);
+      TakeBest(o + row, {run.first + row * pitch, run.count, 1, run.number, run.number_step},
+               keys_of_rows_[static_cast<size_t>(row)]);
     }
   }
 
@@ -111,7 +113,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   void AddPackedRow(int64_t o, const ElementRun<T>& run) {
     constexpr int64_t kPiece = kFirstCacheBytes / sizeof(T);
     ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
-      TakeFirst(o, piece, kernels_.best_of_row(piece.first, piece.count, flipped_));
+      TakeBest(o, piece, kernels_.best_of_row(piece.first, piece.count, flipped_));
     });
   }
 
@@ -120,8 +122,8 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     ForEachPiece(run, MinMaxIndexKernels<T>::kMaxRows, [&](const ElementRun<T>& piece) {
       const bool rises = numbers_of_rows_.empty() || piece.number > numbers_of_rows_.back();
       const int64_t rows = std::ssize(numbers_of_rows_) + piece.count;
-      if (!rises || rows > MinMaxIndexKernels<T>::kMaxRows) EndColumns();
-      AddRowsToColumns(columns, piece);
+      if (takes_last_ || !rises || rows > MinMaxIndexKernels<T>::kMaxRows) EndColumns();
+      AddRowsToColumns(columns, takes_last_ ? Backwards(piece) : piece);
     });
   }
 
@@ -141,9 +143,10 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     if (other.numbers_[i] != kNone) Take(o, other.keys_[i], number + other.numbers_[i]);
   }
 
-  int64_t NumberOf(int64_t o) const {
+  // `n`: of the elements of a group.
+  int64_t NumberOf(int64_t o, int64_t n) const {
     const int64_t number = numbers_[static_cast<size_t>(o)];
-    return number == kNone ? 0 : number;
+    return number != kNone ? number : takes_last_ ? n - 1 : 0;
   }
 
  private:
@@ -152,18 +155,33 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
 
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
+  static ElementRun<T> Backwards(const ElementRun<T>& run) {
+    const int64_t last = run.count - 1;
+    return {run.first + last * run.stride, run.count, -run.stride,
+            run.number + last * run.number_step, -run.number_step};
+  }
+
   bool Improves(int64_t o, Key key, int64_t number) const {
     const size_t i = static_cast<size_t>(o);
     // A float's least key is that of NaN, which is never taken.
     if (!std::is_integral_v<T> && key == Order::kLeast) return false;
-    return key > keys_[i] || (key == keys_[i] && number < numbers_[i]);
+    if (key != keys_[i] || numbers_[i] == kNone) return key >= keys_[i];
+    return takes_last_ ? number > numbers_[i] : number < numbers_[i];
   }
 
-  // Takes the best key of a row.
-  void TakeFirst(int64_t o, const ElementRun<T>& row, Key key) {
-    if (!Improves(o, key, row.number)) return;
-    Take(o, key,
-         row.number + kernels_.first_in_row(row.first, row.count, flipped_, key) * row.number_step);
+  int64_t LastInRow(const ElementRun<T>& row, Key key) const {
+    int64_t place = row.count - 1;
+    while (Order::ToIndexKey(row.first[place], flipped_) != key) --place;
+    return place;
+  }
+
+  // Takes the best key of a packed row.
+  void TakeBest(int64_t o, const ElementRun<T>& row, Key key) {
+    const int64_t at_best = takes_last_ ? (row.count - 1) * row.number_step : 0;
+    if (!Improves(o, key, row.number + at_best)) return;
+    const int64_t place = takes_last_ ? LastInRow(row, key)
+                                      : kernels_.first_in_row(row.first, row.count, flipped_, key);
+    Take(o, key, row.number + place * row.number_step);
   }
 
   void Take(int64_t o, Key key, int64_t number) {
@@ -190,6 +208,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
 
   MinMaxIndexKernels<T> kernels_ = MinMaxIndexKernelsFor<T>();
   Key flipped_;
+  bool takes_last_;
   std::vector<Key> keys_;
   std::vector<int64_t> numbers_;
   // The rows since EndColumns, their columns, and the best of these.
@@ -206,8 +225,8 @@ class MinMaxIndexAccumulators : public MinMaxPlaces<T> {
 
   using MinMaxPlaces<T>::MinMaxPlaces;
 
-  bool Finish(int64_t o, int64_t, Index& result) const {
-    result = static_cast<Index>(this->NumberOf(o));
+  bool Finish(int64_t o, int64_t n, Index& result) const {
+    result = static_cast<Index>(this->NumberOf(o, n));
     return true;
   }
 };

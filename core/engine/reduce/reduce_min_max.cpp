@@ -33,9 +33,11 @@ void ReduceToIndex(const ReductionCall& call, const ConstTensorView& input,
   VisitOrdered(call, input.type, [&]<typename T>(KeyOf<T> flipped) {
     // An index is not negative: its bits are those of either sign's type.
     if (ByteWidth(output.type) == sizeof(int64_t)) {
-      ReduceWith<MinMaxIndexAccumulators<T, int64_t>>(call, input, output, flipped);
+      ReduceWith<MinMaxIndexAccumulators<T, int64_t>>(call, input, output, flipped,
+                                                      call.takes_last);
     } else {
-      ReduceWith<MinMaxIndexAccumulators<T, int32_t>>(call, input, output, flipped);
+      ReduceWith<MinMaxIndexAccumulators<T, int32_t>>(call, input, output, flipped,
+                                                      call.takes_last);
     }
   });
 }

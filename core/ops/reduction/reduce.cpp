@@ -1,22 +1,18 @@
 // DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which keep size 1;
 // see reduce_function.h.
-#include "core/ops/inference.h"
-#include "core/ops/rows.h"
+#include "core/ops/reduction/shared.h"
 
 namespace dmlop {
 namespace {
 
+using namespace reduction;
+
 constexpr auto kFunction =
     field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
-constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
-constexpr auto kAxisCount = field::Count("AxisCount");
-constexpr auto kAxes =
-    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
 constexpr const Field* kFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
 
 constexpr DataTypeSet kFloatsAnd32 = types::kFloats | types::kInt32s;
 constexpr DataTypeSet kFloatsAnd32To64 = kFloatsAnd32 | types::kInt64s;
-constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 constexpr DataTypeSet kUint32 = {DataType::kUint32};
 
 constexpr SupportRow kArgRows[] = {
@@ -64,8 +60,8 @@ constexpr Rule kRules[] = {
     {"RED-1", "the output has the input's rank; its sizes are 1 on Axes, else the input's"},
     {"RED-2",
      "the output has the input's type; ARGMIN and ARGMAX give INT64, INT32, UINT64, UINT32"},
-    {"RED-3", "Axes lie in [0, DimensionCount - 1]"},
-    {"RED-4", "no axis is listed twice"},
+    kAxesExist,
+    kAxesDiffer,
 };
 
 ReduceFunction FunctionOf(const OperatorDesc& op) {
@@ -73,32 +69,17 @@ ReduceFunction FunctionOf(const OperatorDesc& op) {
 }
 
 void InferType(const OperatorDesc& op, Inference& infer) {
-  const ReduceFunction function = FunctionOf(op);
+  if (GivesIndex(FunctionOf(op))) return InferIndexType(op, Name(FunctionOf(op)), infer);
   const DataType input = *op[kInputTensor].data_type;
-  infer.OutputType(kOutput, GivesIndex(function) ? DataType::kUint32 : input);
+  infer.OutputType(kOutput, input);
   const DataType output = *op[kOutput].data_type;
-  const Place place{kOutput.name, std::nullopt, "DataType"};
-  if (GivesIndex(function)) {
-    infer.Require(kIndexTypes.Contains(output), "RED-2", place,
-                  "{} cannot hold the index that {} gives; expected one of {}", Name(output),
-                  Name(function), ToString(kIndexTypes));
-  } else {
-    infer.Require(output == input, "RED-2", place, "{} does not match {} of InputTensor",
-                  Name(output), Name(input));
-  }
+  infer.Require(output == input, "RED-2", {kOutput.name, std::nullopt, "DataType"},
+                "{} does not match {} of InputTensor", Name(output), Name(input));
 }
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferType(op, infer);
-  if (!CheckAxes("RED-3", "RED-4", kAxes, op, infer.tensor(kInputTensor), infer)) {
-    if (op[kOutput].sizes) {
-      infer.RequireSameRank("RED-1", infer.tensor(kOutput), infer.tensor(kInputTensor));
-    }
-    return;
-  }
-  Sizes sizes = op.sizes(kInputTensor);
-  for (const uint32_t axis : op[kAxes]) sizes[axis] = 1;
-  infer.Output("RED-1", kOutput, sizes);
+  InferReducedSizes(op, infer);
 }
 
 ReductionCall Call(const OperatorDesc& op) {
