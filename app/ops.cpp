@@ -111,20 +111,24 @@ std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& group
   for (const TensorGroup& group : groups) {
     const DataTypeSet types = row.TypesOf(*group.first);
     if (types.empty()) continue;
-    const std::string of = groups.size() == 1 || &group == &groups.front()
-                               ? ""
-                               : fmt::format("{}: ", fmt::join(group.names, ", "));
-    text += text.empty() ? fmt::format("  {}  {}: {}\n", ToString(row.since),
-                                       RanksText(row.RanksOf(group.first->ranks)), ToString(types))
-                         : fmt::format("       {}{}\n", of, ToString(types));
+    const SupportRow::Ranks ranks = row.RanksOf(group.first->ranks);
+    if (text.empty()) {
+      text = fmt::format("  {}  {}: {}\n", ToString(row.since), RanksText(ranks), ToString(types));
+      continue;
+    }
+    const bool has_own_ranks = ranks.min != row.min_rank || ranks.max != row.max_rank;
+    text += fmt::format("       {}{}: {}\n", fmt::join(group.names, ", "),
+                        has_own_ranks ? ", " + RanksText(ranks) : "", ToString(types));
   }
   return text;
 }
 
 std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
   std::string text = fmt::format("{}{}: {}\n\nFields\n", kOperatorPrefix, info.name, info.summary);
+  size_t width = 15;
+  for (const Field* field : info.fields) width = std::max(width, field->name.size());
   for (const Field* field : info.fields) {
-    text += fmt::format("  {:<15} {}\n", field->name, TypeOf(*field));
+    text += fmt::format("  {:<{}} {}\n", field->name, width, TypeOf(*field));
   }
   text += "\nRules\n";
   for (const Rule& rule : info.rules) text += fmt::format("  {:<8} {}\n", rule.code, rule.text);

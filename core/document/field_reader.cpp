@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -210,10 +211,25 @@ class UnreadableFiller {
   const Placeholders& placeholders_;
 };
 
+// An operator with a field of that name, "Type", which stands beside "type" (RNG-6).
+bool HasTypeField(JsonCursor object) {
+  const auto type = object.Find("type");
+  if (!type || !type->is_string() || !object.Find("Type")) return false;
+  const OperatorInfo* info = FindOperator(type->string());
+  return info != nullptr && std::any_of(info->fields.begin(), info->fields.end(),
+                                        [](const Field* field) { return field->name == "Type"; });
+}
+
+// "Type" may name the operator where fields stand beside it.
+bool NamesOperator(JsonCursor value, const Field& field, const OperatorDesc& op) {
+  return field.name == "Type" && value.is_string() && FindOperator(value.string()) == &op.info();
+}
+
 }  // namespace
 
 const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values) {
-  const auto type = values.FindEither(object, "Type", "type");
+  const auto type = HasTypeField(object) ? values.Find(object, "type")
+                                         : values.FindEither(object, "Type", "type");
   if (!type) {
     const bool is_null = object.Find("Type") || object.Find("type");  // reported where it is one
     if (!is_null || values.dialect() == Dialect::kDescriptor) {
@@ -233,7 +249,8 @@ void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, 
     if (is_tensor && !tensors) continue;
     const auto value =
         field.optional ? values.Find(object, field.name) : values.FindField(object, field.name);
-    if (value) op.values()[i] = FieldReader(field, values).Read(*value);
+    if (!value || NamesOperator(*value, field, op)) continue;
+    op.values()[i] = FieldReader(field, values).Read(*value);
   }
 }
 

@@ -92,7 +92,7 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- elements go where the values of others say, or depend on their order ------------------------
+// --- elements go where values say, or depend on those before them --------------------------------
 
 struct Indexed {
   // All that it needs of sizes and strides is in the views.

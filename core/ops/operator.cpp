@@ -45,6 +45,16 @@ void FillInCounts(OperatorDesc& op) {
   }
 }
 
+// An enumeration of one name leaves no choice.
+void FillInOnlyNames(OperatorDesc& op) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const bool is_only = op.fields()[i]->names.names.size() == 1;
+    if (is_only && std::holds_alternative<std::monostate>(op.values()[i])) {
+      op.values()[i] = uint32_t{0};
+    }
+  }
+}
+
 // What tensors and fields say of each type variable; the first counts.
 std::array<std::optional<DataType>, kTypeVariables> StatedTypes(const OperatorDesc& op) {
   std::array<std::optional<DataType>, kTypeVariables> types;
@@ -132,6 +142,7 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
 
 void FillInTypes(OperatorDesc& op) {
   FillInCounts(op);
+  FillInOnlyNames(op);
   const auto known = StatedTypes(op);
   // An input's type is told by the descriptor or a file, and by nothing else.
   for (const MutableTensorSlot& slot : TensorSlots(op)) {

@@ -137,7 +137,8 @@ inline constexpr size_t kMaxImpliedTensors = 1 << 16;
 // judged.
 void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 
-// The first part of that alone: counts, and the data types that type variables and fields tell.
+// The first part of that alone: counts, enumerators where there is one only, and the data types
+// that type variables and fields tell.
 void FillInTypes(OperatorDesc& op);
 
 // What tensors and fields say of a type variable; empty where none of them does.

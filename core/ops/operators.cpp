@@ -16,7 +16,8 @@ constexpr RowsFunction kRows[] = {
     TileOperators,     PaddingOperators,        DepthSpaceOperators,
     DiagonalOperators, GatherNdOperators,       GatherOperators,
     ScatterOperators,  SequenceOperators,       QuantizeBlocksOperators,
-    ArgOperators};
+    ArgOperators,      CumulativeOperators,     RandomGeneratorOperators,
+    SelectOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -38,8 +38,9 @@ class FieldSchemas {
   }
 
   // An object with the fields and other members.
-  Json Object(Json properties) const {
-    properties.update(properties_);
+  Json Object(const Json& others) const {
+    Json properties = properties_;
+    properties.update(others);
     Json object = dialect_.Object(properties, required_);
     Json rules = rules_;
     AddCountRules(rules);
@@ -65,6 +66,9 @@ class FieldSchemas {
         return AddNumbers(field);
       case FieldKind::kDataType:
         return Imply(field, Ref("data-type"));
+      case FieldKind::kEnum:
+        return field.names.names.size() == 1 ? Imply(field, ValueSchema(field))
+                                             : Require(field, ValueSchema(field));
       case FieldKind::kActivations:
         Imply(field, ArrayOf(ValueSchema(field)));
         return Imply(count_, Integer(0, std::numeric_limits<uint32_t>::max()));

@@ -104,7 +104,7 @@ BEYOND_A_SCHEMA = [
     ("BUF-13", "", has_no_sizes, "Sizes are implied"),
     ("ID-1|JOIN-[34]|SPLIT-[23]|RED-[123]|UNF-[245]|UNF-10|ELW-[14]|MOV-[14]|SLW-[123]|"
      "CMP-1|QNT-[45]|QLA-[12]|QZ-[134]|VS2D-2|GAT-[1246]|GEL-1|GND-[1-5]|SCE-[12]|SND-[123]|MUP-1|REV-1|"
-     "OHT-[124]", "", always,
+     "OHT-[124]|TPK-[12]|NZC-1|RNG-1|CUM-1", "", always,
      "compares tensors with one another and with Axis or Axes"),
     ("QZ-2", "NONE|takes", always, "depends on the kind of quantization"),
     ("ID-6|FL-1|FL-2|UNI-[12]|SB-4", "", always, "depends on the type, the function and the feature level"),

@@ -53,6 +53,8 @@ const FlowCase kFlowCases[] = {
     {"DEPTH_TO_SPACE1", Always},
     {"SPACE_TO_DEPTH1", Always},
     {"DIAGONAL_MATRIX1", [](const OperatorDesc& desc) { return desc.Has(*desc.fields()[0]); }},
+    {"CUMULATIVE_SUMMATION",
+     [](const OperatorDesc& desc) { return !IsFloat(*desc[kInputTensor].data_type); }},
 };
 
 using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;

@@ -131,7 +131,9 @@ ApiSupport ReadSupport() {
       const size_t colon = row[i].find(": ");
       const std::string types = ToString(TypesNamed(row[i].substr(colon + 2)));
       for (const std::string& field : Split(row[i].substr(0, colon), ',')) {
-        support[field] = ranks + ": " + types;
+        const size_t at = field.find('@');
+        support[field.substr(0, at)] =
+            (at == std::string::npos ? ranks : field.substr(at + 1)) + ": " + types;
       }
     }
     for (const std::string& function : Split(row[1], ' ')) {

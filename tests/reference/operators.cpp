@@ -9,7 +9,7 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
                        size_t output, const Dims& index) {
   for (const auto oracles :
        {ActivationOracles(), ElementWiseOracles(), IndexingOracles(), MovementOracles(),
-        QuantizeOracles(), ReductionOracles(), TranscendentalOracles()}) {
+        OrderingOracles(), QuantizeOracles(), ReductionOracles(), TranscendentalOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name == desc.name()) return one.oracle(desc, inputs, output, index);
     }

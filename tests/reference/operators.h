@@ -28,6 +28,7 @@ std::span<const NamedOracle> ActivationOracles();
 std::span<const NamedOracle> ElementWiseOracles();
 std::span<const NamedOracle> IndexingOracles();
 std::span<const NamedOracle> MovementOracles();
+std::span<const NamedOracle> OrderingOracles();
 std::span<const NamedOracle> QuantizeOracles();
 std::span<const NamedOracle> ReductionOracles();
 std::span<const NamedOracle> TranscendentalOracles();

@@ -107,16 +107,56 @@ void DrawUnpooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "OutputTensor", LastOf(from, rank, rank, 5));
 }
 
+// No output follows from nothing but a state.
+void DrawGenerator(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes state(static_cast<size_t>(from.Between(1, kMaxRank)), 1);
+  state.back() = 6;
+  SetSizes(op, "InputStateTensor", state);
+  SetSizes(op, "OutputTensor", sizes);
+}
+
+void DrawSelection(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const uint32_t axis = DrawAxis(from, sizes, op);
+  SetSizes(op, "InputTensor", sizes);
+  Set(op, "K", NumberIn(from, 1, sizes[axis]));
+}
+
+// As many coordinates as the input has dimensions behind its leading 1s, or more.
+void DrawNonzero(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes input = sizes;
+  constexpr uint32_t kMost = 200;  // elements
+  uint32_t room = kMost;
+  for (uint32_t& size : input) {
+    size = std::min(size, room);
+    room /= size;
+  }
+  SetSizes(op, "InputTensor", input);
+  const auto first = std::find_if(input.begin(), input.end(), [](uint32_t n) { return n != 1; });
+  const uint64_t least = std::max<int64_t>(1, input.end() - first);
+  if (from.OneIn(3)) return;
+  SetSizes(op, "OutputCountTensor", Sizes(static_cast<size_t>(from.Between(1, kMaxRank)), 1));
+  Sizes coordinates(static_cast<size_t>(from.Between(2, kMaxRank)), 1);
+  coordinates.end()[-1] = NumberIn(from, least, input.size());
+  uint32_t elements = 1;
+  for (const uint32_t size : input) elements *= size;
+  coordinates.end()[-2] = elements;
+  SetSizes(op, "OutputCoordinatesTensor", coordinates);
+}
+
 constexpr LinkedSizes kRows[] = {
     {"GATHER", DrawGather},
     {"GATHER_ELEMENTS", DrawElements},
     {"GATHER_ND", DrawTuples},
     {"GATHER_ND1", DrawTuples},
     {"MAX_UNPOOLING", DrawUnpooling},
+    {"NONZERO_COORDINATES", DrawNonzero},
     {"ONE_HOT", DrawOneHot},
+    {"RANDOM_GENERATOR", DrawGenerator},
     {"REVERSE_SUBSEQUENCES", DrawReversed},
     {"SCATTER", DrawElements},
     {"SCATTER_ND", DrawTuples},
+    {"TOP_K", DrawSelection},
+    {"TOP_K1", DrawSelection},
 };
 
 }  // namespace

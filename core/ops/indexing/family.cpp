@@ -6,12 +6,16 @@
 namespace dmlop {
 namespace {
 
-// What has to be computed of an output for a part of it.
-Region Widened(Region part, const std::vector<uint32_t>& whole, const TensorDesc& output) {
+std::vector<uint32_t> WholeOf(const Indexed& family, const OperatorDesc& op) {
+  return family.whole == nullptr ? std::vector<uint32_t>() : family.whole(op);
+}
+
+// A part of a tensor, but all of it along some dimensions.
+Region Widened(Region part, const std::vector<uint32_t>& whole, const TensorDesc& tensor) {
   for (const uint32_t d : whole) {
-    if (d >= output.rank()) continue;
+    if (d >= tensor.rank()) continue;
     part.begin[d] = 0;
-    part.sizes[d] = (*output.sizes)[d];
+    part.sizes[d] = (*tensor.sizes)[d];
   }
   return part;
 }
@@ -22,9 +26,8 @@ Region AllOf(size_t tensor, const TensorDesc& desc) {
 }
 
 // The parts of the outputs that are computed together with a part of one of them.
-std::vector<Region> RegionsOf(const Indexed& family, const OperatorDesc& op, const Region& part) {
-  const std::vector<uint32_t> whole =
-      family.whole == nullptr ? std::vector<uint32_t>() : family.whole(op);
+std::vector<Region> RegionsOf(const std::vector<uint32_t>& whole, const OperatorDesc& op,
+                              const Region& part) {
   const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
   std::vector<Region> regions;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -49,12 +52,16 @@ std::vector<SourceMap> SourcesOf(const Indexed& family, const OperatorDesc& op) 
 
 void RunPart(const Indexed& family, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output) {
-  const std::vector<Region> regions = RegionsOf(family, op, part);
+  const std::vector<uint32_t> whole = WholeOf(family, op);
+  const std::vector<Region> regions = RegionsOf(whole, op, part);
   const Region& own = regions[part.tensor];
+  const std::vector<TensorSlot> input_slots = TensorSlots(op, TensorRole::kInput);
   std::vector<ConstTensorView> narrowed(inputs.begin(), inputs.end());
   for (const SourceMap& source : family.sources(op)) {
     const auto region = source(own);
-    if (region) narrowed[region->tensor] = Narrowed(inputs[region->tensor], *region);
+    if (!region) continue;  // it is not read at all
+    const size_t input = region->tensor;
+    narrowed[input] = Narrowed(inputs[input], Widened(*region, whole, *input_slots[input].desc));
   }
   if (regions.size() == 1 && own.sizes == part.sizes) {
     return family.run(op, narrowed, {&output, 1});

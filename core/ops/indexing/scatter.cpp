@@ -1,6 +1,6 @@
 // DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
 // elements are written where indices say, the last of several for one place.
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/fill.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/tuples.h"
 
@@ -81,16 +81,10 @@ void InferUnpooling(const OperatorDesc& op, Inference& infer) {
   infer.RequireSizes("MUP-1", infer.tensor(kIndicesTensor), op.sizes(kInputTensor));
 }
 
-void FillWithZeros(const TensorView& output) {
-  const ElementBytes zero{};
-  const Dims& sizes = output.layout.sizes;
-  CopyView({zero.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
-}
-
 void Unpool(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   IndexLinks links;
   for (size_t d = 0; d < inputs[0].layout.rank(); ++d) links.dims.push_back({.index = d});
-  FillWithZeros(outputs[0]);
+  FillView(ElementBytes{}, outputs[0]);
   const auto places = CountedPlaces(outputs[0].layout, inputs[1]);
   ScatterRows(links, *places, inputs[0], inputs[1].layout, outputs[0]);
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/engine/copy/copy_views.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/fill.h"
 #include "core/engine/fill/diagonal_band.h"
 #include "core/ops/families.h"
 #include "core/ops/movement/affine_move.h"
@@ -11,9 +11,7 @@ namespace {
 
 void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& output) {
   const auto value = movement.fill != nullptr ? movement.fill(op) : std::nullopt;
-  if (!value) return;
-  const Dims& sizes = output.layout.sizes;
-  CopyView({value->data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);
+  if (value) FillView(*value, output);
 }
 
 // A box of a move into a part of its output, whose memory the view shows.

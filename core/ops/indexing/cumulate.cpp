@@ -1,0 +1,104 @@
+// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: each element
+// with all before it along Axis.
+#include "core/engine/scan/scan.h"
+#include "core/ops/indexing/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+constexpr auto kExclusiveSum = field::Bool("HasExclusiveSum");
+constexpr auto kExclusiveProduct = field::Bool("HasExclusiveProduct");
+constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
+                                       &kExclusiveSum};
+constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
+                                           &kExclusiveProduct};
+
+constexpr DataTypeSet kUpTo32 = types::kFloats | types::kInt32s;
+constexpr SupportRow kSumRows[] = {
+    {Level(2, 1), 4, 4, {kUpTo32}},
+    {Level(4, 0), 1, 8, {kUpTo32}},
+    {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
+};
+constexpr SupportRow kProductRows[] = {
+    {Level(3, 1), 4, 4, {kUpTo32}},
+    {Level(4, 0), 1, 8, {kUpTo32}},
+    {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
+};
+constexpr SupportTable kSumSupport[] = {{kSumRows}};
+constexpr SupportTable kProductSupport[] = {{kProductRows}};
+constexpr Rule kRules[] = {
+    kAxisExists,
+    {"CUM-1", "the tensors agree in DataType and Sizes"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferSameSizes("CUM-1", op, kInputTensor, infer);
+  infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
+}
+
+template <const FieldOf<bool>& kExclusive>
+ScanCall CallOf(const OperatorDesc& op) {
+  return {op[kAxis], op[kAxisDirection] == 1, op[kExclusive]};
+}
+
+// The elements that are before those of a part, and they themselves.
+std::optional<Region> Before(const ScanCall& call, int64_t length, const Region& part) {
+  const int64_t itself = call.is_exclusive ? 0 : 1;
+  const int64_t begin = part.begin[call.axis];
+  const int64_t end = begin + part.sizes[call.axis];
+  const int64_t from = call.from_the_end ? begin + 1 - itself : 0;
+  const int64_t to = call.from_the_end ? length : end - 1 + itself;
+  if (from >= to) return std::nullopt;
+  Region before = part;
+  before.tensor = 0;
+  before.begin[call.axis] = from;
+  before.sizes[call.axis] = to - from;
+  return before;
+}
+
+template <const FieldOf<bool>& kExclusive>
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const int64_t length = op.sizes(kInputTensor)[op[kAxis]];
+  return {[call = CallOf<kExclusive>(op), length](const Region& part) {
+    return Before(call, length, part);
+  }};
+}
+
+void Sum(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  ScanSums(CallOf<kExclusiveSum>(op), inputs[0], outputs[0]);
+}
+
+void Multiply(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  ScanProducts(CallOf<kExclusiveProduct>(op), inputs[0], outputs[0]);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "CUMULATIVE_PRODUCT",
+     .summary = "products of each element and those before it along an axis",
+     .fields = kProductFields,
+     .support = kProductSupport,
+     .type_rule = "CUM-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Indexed{Multiply, Sources<kExclusiveProduct>, TheAxis},
+     .in_place = true},
+    {.name = "CUMULATIVE_SUMMATION",
+     .summary = "sums of each element and those before it along an axis",
+     .fields = kSumFields,
+     .support = kSumSupport,
+     .type_rule = "CUM-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Indexed{Sum, Sources<kExclusiveSum>, TheAxis},
+     .in_place = true},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> CumulativeOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

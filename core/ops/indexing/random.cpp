@@ -1,0 +1,71 @@
+// DML_RANDOM_GENERATOR_OPERATOR_DESC: numbers that follow from a state.
+#include "core/engine/random/philox.h"
+#include "core/ops/indexing/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+constexpr std::string_view kTypeNames[] = {"PHILOX_4X32_10"};
+constexpr auto kInputState = field::Input("InputStateTensor");
+constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"));
+constexpr auto kType =
+    field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames});
+constexpr const Field* kFields[] = {&kInputState, &kOutputTensor, &kOutputState, &kType};
+constexpr SupportRow kRows[] = {
+    {Level(3, 0), 4, 4, {kUint32}},
+    {Level(4, 0), 1, 8, {kUint32}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"RNG-1", "states are {1, .., 1, 6}, the two alike; all tensors are UINT32"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const TensorAt state = infer.tensor(kInputState);
+  Sizes expected(state.desc.rank(), 1);
+  expected.back() = std::tuple_size_v<PhiloxState>;
+  infer.RequireSizes("RNG-1", state, expected);
+  if (op.Has(kOutputState)) infer.Output("RNG-1", kOutputState, state.sizes());
+}
+
+// The words of a state lie along its last dimension.
+template <typename View>
+auto& WordOf(const View& state, size_t word) {
+  const int64_t stride = state.layout.strides[state.layout.rank() - 1];
+  return state.template elements<uint32_t>()[static_cast<int64_t>(word) * stride];
+}
+
+void Generate(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  PhiloxState state;
+  for (size_t w = 0; w < state.size(); ++w) state[w] = WordOf(inputs[0], w);
+  FillRandomNumbers(state, outputs[0]);
+  if (outputs.size() < 2) return;
+  const uint64_t count = static_cast<uint64_t>(outputs[0].layout.element_count());
+  const PhiloxState next = Advanced(state, (count + 3) / 4);
+  for (size_t w = 0; w < next.size(); ++w) WordOf(outputs[1], w) = next[w];
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return {AllOfInput(op, 0)};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "RANDOM_GENERATOR",
+     .summary = "random numbers that follow from a state, and the state behind them",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "RNG-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Indexed{Generate, Sources, AllDimensions}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> RandomGeneratorOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

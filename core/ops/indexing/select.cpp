@@ -1,0 +1,145 @@
+// DML_TOP_K_OPERATOR_DESC, DML_TOP_K1_OPERATOR_DESC and DML_NONZERO_COORDINATES_OPERATOR_DESC:
+// elements chosen by their values.
+#include <algorithm>
+
+#include "core/engine/select/nonzero.h"
+#include "core/engine/select/top_k.h"
+#include "core/ops/indexing/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace indexing;
+
+// --- TOP_K ---------------------------------------------------------------------------------------
+
+constexpr auto kValues = field::Output("OutputValueTensor");
+constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex);
+constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"});
+constexpr const Field* kTopKFields[] = {&kInputTensor, &kValues, &kPlaces, &kAxis, &kK};
+constexpr const Field* kTopK1Fields[] = {&kInputTensor, &kValues, &kPlaces,
+                                         &kAxis,        &kK,      &kAxisDirection};
+constexpr SupportRow kTopKRows[] = {
+    Row(Level(1, 0), 4, 4, types::kFloats, kUint32),
+    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
+    Row(Level(3, 1), 1, 8, types::kUpTo32, kUint32),
+    Row(Level(5, 0), 1, 8, types::kUpTo32 | types::kInt64s, kUnsigned),
+};
+constexpr SupportTable kTopKSupport[] = {{kTopKRows}};
+constexpr SupportTable kTopK1Support[] = {{std::span(kTopKRows).subspan(1)}};
+constexpr Rule kTopKRules[] = {
+    kAxisExists,
+    {"TPK-1", "the outputs' sizes are the input's but K on Axis; the values have its DataType"},
+    {"TPK-2", "K lies in [1, the size on Axis]"},
+};
+
+void InferTopK(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kPlaces, DataType::kUint32);
+  Sizes sizes = op.sizes(kInputTensor);
+  if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], infer.tensor(kInputTensor))) return;
+  if (!infer.Require(op[kK] <= sizes[op[kAxis]], "TPK-2", At(kK), "{} is out of range [1, {}]",
+                     op[kK], sizes[op[kAxis]])) {
+    return;
+  }
+  sizes[op[kAxis]] = op[kK];
+  infer.Output("TPK-1", kValues, sizes);
+  infer.Output("TPK-1", kPlaces, sizes);
+}
+
+void TopK(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const uint32_t* direction = op.find_if_known(kAxisDirection);
+  const bool falling = direction == nullptr || *direction == 1;
+  SelectFirst(op[kAxis], falling, inputs[0], outputs[0], outputs[1]);
+}
+
+std::vector<SourceMap> TopKSources(const OperatorDesc& op) {
+  return {AlongAxis(op, 0)};
+}
+
+// --- NONZERO_COORDINATES -------------------------------------------------------------------------
+
+constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide);
+constexpr auto kCoordinates =
+    field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther);
+constexpr const Field* kNonzeroFields[] = {&kInputTensor, &kCount, &kCoordinates};
+constexpr SupportRow kNonzeroRows[] = {
+    Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
+    {Level(4, 0), 1, 8, {types::kUpTo32, {}, {}, kUint32}, {{{1, 8}, {2, 8}}}},
+};
+constexpr SupportTable kNonzeroSupport[] = {{kNonzeroRows}};
+constexpr Rule kNonzeroRules[] = {
+    {"NZC-1",
+     "the count has one element; the coordinates are {1, .., M, N}, M the number of the input's "
+     "elements, N from its dimensions without leading 1s, at least 1, to all of them; both are "
+     "UINT32"},
+};
+
+size_t DimensionsWithoutLeadingOnes(const Sizes& sizes) {
+  const auto first = std::find_if(sizes.begin(), sizes.end(), [](uint32_t n) { return n != 1; });
+  return static_cast<size_t>(sizes.end() - first);
+}
+
+void InferNonzero(const OperatorDesc& op, Inference& infer) {
+  const Sizes& input = op.sizes(kInputTensor);
+  const size_t rank = input.size();
+  infer.OutputType(kCount, DataType::kUint32);
+  infer.OutputType(kCoordinates, DataType::kUint32);
+  infer.Output("NZC-1", kCount, Sizes(op[kCount].sizes ? op[kCount].rank() : rank, 1));
+  const int64_t elements = LayoutOf(op[kInputTensor]).element_count();
+  const bool is_given = op[kCoordinates].sizes.has_value();
+  if (is_given && op[kCoordinates].rank() < 2) return;  // no level takes that
+  const size_t output_rank = is_given ? op[kCoordinates].rank() : std::max<size_t>(2, rank);
+  const uint32_t columns = is_given ? op.sizes(kCoordinates).back() : static_cast<uint32_t>(rank);
+  Sizes expected(output_rank, 1);
+  // More elements than a size can say are refused because they are.
+  expected[output_rank - 2] = static_cast<uint32_t>(std::min<int64_t>(elements, UINT32_MAX));
+  expected[output_rank - 1] = columns;
+  infer.Output("NZC-1", kCoordinates, expected);
+  const size_t least = std::max<size_t>(1, DimensionsWithoutLeadingOnes(input));
+  infer.Require(columns >= least && columns <= rank, "NZC-1",
+                SizeAt(infer.tensor(kCoordinates), output_rank - 1),
+                "{} coordinates are out of range [{}, {}]", columns, least, rank);
+}
+
+void Nonzero(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  FindNonzero(inputs[0], outputs[0], outputs[1]);
+}
+
+std::vector<SourceMap> NonzeroSources(const OperatorDesc& op) {
+  return {AllOfInput(op, 0)};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "NONZERO_COORDINATES",
+     .summary = "how many elements are not zero, and where",
+     .fields = kNonzeroFields,
+     .support = kNonzeroSupport,
+     .type_rule = "NZC-1",
+     .rules = kNonzeroRules,
+     .infer = InferNonzero,
+     .family = Indexed{Nonzero, NonzeroSources, AllDimensions}},
+    {.name = "TOP_K",
+     .summary = "the greatest elements along an axis, and where they are",
+     .fields = kTopKFields,
+     .support = kTopKSupport,
+     .type_rule = "TPK-1",
+     .rules = kTopKRules,
+     .infer = InferTopK,
+     .family = Indexed{TopK, TopKSources, TheAxis}},
+    {.name = "TOP_K1",
+     .summary = "the greatest or the least elements along an axis, and where they are",
+     .fields = kTopK1Fields,
+     .support = kTopK1Support,
+     .type_rule = "TPK-1",
+     .rules = kTopKRules,
+     .infer = InferTopK,
+     .family = Indexed{TopK, TopKSources, TheAxis}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> SelectOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
