@@ -36,10 +36,13 @@ Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   if (movement != nullptr && movement->moves != nullptr) {
     moves = movement->moves(op, inputs, outputs);
   }
+  // Indices choose as many elements of the first input as there are in the output.
+  const bool chooses = std::holds_alternative<Indexed>(op.info().family) && HasCheapParts(op);
   Traffic traffic;
   for (size_t i = 0; i < inputs.size(); ++i) {
     int64_t elements = DistinctElements(inputs[i].layout);
     if (movement != nullptr) elements = std::min(elements, MovedElements(moves, i));
+    if (i == 0 && chooses) elements = std::min(elements, outputs[0].layout.element_count());
     traffic.read_bytes += elements * static_cast<int64_t>(ByteWidth(inputs[i].type));
   }
   for (const TensorView& output : outputs) traffic.written_bytes += output.element_bytes();

@@ -566,6 +566,22 @@ class ExplainTest(ProgramTest):
                 self.assertEqual([k for (k,) in calculation.get("decidedBy", [])], decided)
                 self.assertIn(reason, calculation["reason"])
 
+    def test_the_last_of_equals_may_be_asked_for(self):
+        for values, value, rule, decided, reason in [
+            ([4, 1, 4, np.nan], 2, "last", [2], "InputTensor[2] is the last of 2 equal greatest elements"),
+            ([0.0, -0.0, -3], 1, "last", [1], "number 1 of the group"),
+            ([1, 5, 4], 1, "extreme", [1], "InputTensor[1] is the greatest element"),
+            ([np.nan, np.nan], 1, "only-nan", [], "the last index is taken"),
+        ]:
+            with self.subTest(values):
+                self.save(a=np.array(values, "f4"))
+                descriptor = json.dumps({"type": "ARGMAX", "Axes": [0], "AxisDirection": "DECREASING"})
+                found = self.explain(descriptor, "OutputTensor[0]", "-i", "a.npy")
+                self.assertEqual(found["element"]["value"], value)
+                self.assertEqual(found["calculation"]["rule"], rule)
+                self.assertEqual([k for (k,) in found["calculation"].get("decidedBy", [])], decided)
+                self.assertIn(reason, found["calculation"]["reason"])
+
     def test_winners_are_those_of_numpy(self):
         random = np.random.default_rng(SEED)
         for dtype in ("i1", "u2", "i4", "u8", "f2", "f4"):

@@ -139,6 +139,28 @@ class LargeTest(ProgramTest):
         self.run_bounded("unfold.json", "-i", "image.npy", "-o", "y.npy")
         self.assert_file("y", sliding(image))
 
+    def test_indices(self):
+        rows = np.random.default_rng(1).integers(-ROWS, ROWS, (1, ROWS))
+        np.save(self.folder / "rows.npy", rows)
+        gather = '{"type": "GATHER", "Axis": 0, "IndexDimensions": 1}'
+        self.run_bounded(gather, "-i", "x.npy", "-i", "rows.npy", "-o", "y.npy")
+        self.assert_file("y", self.x[rows[0]])
+        order = np.random.default_rng(2).permutation(ROWS)
+        np.save(self.folder / "order.npy", order[:, None])
+        scatter = '{"type": "SCATTER_ND", "InputDimensionCount": 2, "IndicesDimensionCount": 2}'
+        self.run_bounded(scatter, *(a for file in ("x", "order", "x") for a in ("-i", f"{file}.npy")), "-o", "y.npy")
+        expected = np.empty_like(self.x)
+        expected[order] = self.x
+        self.assert_file("y", expected)
+
+    def test_running_sums(self):
+        for axis in (0, 1):
+            with self.subTest(axis=axis):
+                self.write("sums.json", {"type": "CUMULATIVE_SUMMATION", "Axis": axis,
+                                         "AxisDirection": "INCREASING", "HasExclusiveSum": False})
+                self.run_bounded("sums.json", "-i", "x.npy", "-o", "y.npy")
+                self.assert_file("y", self.x.cumsum(axis, dtype="f4"))
+
     def test_the_other_byte_order(self):
         np.save(self.folder / "big.npy", self.x.astype(">f4"))
         self.run_bounded(COPY, "-i", "big.npy", "-o", "y.npy")

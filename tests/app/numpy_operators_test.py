@@ -92,6 +92,39 @@ class OperatorsTest(ProgramTest):
             for actual, part in zip(self.compute(document, [x], count), parts, strict=True):
                 self.assert_same(actual, np.ascontiguousarray(part))
 
+    def test_gathers_and_scatters_are_those_of_numpy(self):
+        for _ in range(20):
+            x = self.array(self.shape(2, 4), self.pick(ALL))
+            axis = self.integer(0, x.ndim - 1)
+            places = self.random.integers(-x.shape[axis], x.shape[axis], x.shape)
+            with self.subTest(shape=x.shape, dtype=x.dtype, axis=axis):
+                (taken,) = self.compute({"type": "GATHER_ELEMENTS", "Axis": axis}, [x, places])
+                self.assert_same(taken, np.take_along_axis(x, places, axis))
+                order = self.random.random(x.shape).argsort(axis)
+                (scattered,) = self.compute({"type": "SCATTER", "Axis": axis}, [x, order, taken])
+                expected = x.copy()
+                np.put_along_axis(expected, order, taken, axis)
+                self.assert_same(scattered, expected)
+                indices = self.random.integers(0, x.shape[0], (1,) * (x.ndim - 1) + (7,))
+                document = {"type": "GATHER", "Axis": 0, "IndexDimensions": 1}
+                self.assert_same(self.compute(document, [x, indices])[0], x.take(indices.ravel(), 0))
+
+    def test_selections_and_running_sums_are_those_of_numpy(self):
+        for _ in range(20):
+            x = self.array(self.shape(1, 4), self.pick(["i4", "u4", "i8", "u8", "f2", "f4"]))
+            axis = self.integer(0, x.ndim - 1)
+            sequence = {"Axis": axis, "AxisDirection": "INCREASING"}
+            with self.subTest(shape=x.shape, dtype=x.dtype, axis=axis):
+                values, places = self.compute({"type": "TOP_K1", "K": x.shape[axis], **sequence}, [x], 2)
+                self.assert_same(values, np.sort(x, axis))
+                self.assert_same(places, x.argsort(axis, "stable").astype("u4"))
+                document = {"type": "CUMULATIVE_SUMMATION", "HasExclusiveSum": False, **sequence}
+                self.assert_same(self.compute(document, [x])[0], x.cumsum(axis, x.dtype))
+                count, coordinates = self.compute({"type": "NONZERO_COORDINATES"}, [x.astype("i4")], 2)
+                expected = np.argwhere(x.astype("i4"))
+                self.assertEqual(count.ravel().tolist(), [len(expected)])
+                self.assert_same(coordinates.reshape(-1, x.ndim)[:len(expected)], expected.astype("u4"))
+
     def test_identity_with_permuted_strides_transposes(self):
         for _ in range(ROUNDS):
             x = self.array(self.shape(high=8, largest=4), self.pick(ALL))

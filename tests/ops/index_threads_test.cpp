@@ -111,6 +111,23 @@ TEST_F(IndexThreads, TheLastElementWinsAlongEachAxis) {
   }
 }
 
+TEST_F(IndexThreads, TheLastElementWinsWhereAllHaveOneIndex) {
+  const Dims sizes = {3, 40000};
+  TestTensor indices(DataType::kInt32, {sizes, {0, 0}});
+  reference::SetBitsAt(indices.mutable_view(), {0, 0}, 17);
+  const TestTensor input = Filled(PackedLayout({3, 50}));
+  const TestTensor updates = Filled(PackedLayout(sizes));
+  TestTensor expected = input;
+  for (int64_t row = 0; row < 3; ++row) {
+    reference::SetBitsAt(expected.mutable_view(), {row, 17},
+                         reference::BitsAt(updates.view(), {row, sizes[1] - 1}));
+  }
+  OperatorDesc desc = OperatorNamed("SCATTER");
+  Set(desc, "Axis", 1);
+  const TestTensor output(input.type(), input.layout());
+  ExpectOutput(MakeCall(desc, {input, indices, updates}, {output}), expected);
+}
+
 TEST_F(IndexThreads, TheLastPooledElementWins) {
   const Dims sizes = {1, 2, 200, 100};
   const Layout layout{{1, 2, 10, 11}, {256, 127, 12, 1}};

@@ -81,6 +81,15 @@ OperatorDesc UnfoldOf(uint32_t window, uint32_t stride, uint32_t dilation, uint3
   return desc;
 }
 
+OperatorDesc GatherOf(Numbers sizes, Numbers indices) {
+  OperatorDesc desc = OperatorNamed("GATHER");
+  Set(desc, "InputTensor", Desc(DataType::kFloat32, std::move(sizes)));
+  Set(desc, "IndicesTensor", Desc(DataType::kInt64, std::move(indices)));
+  Set(desc, "Axis", 0);
+  Set(desc, "IndexDimensions", 1);
+  return desc;
+}
+
 struct TrafficCase {
   const char* name;
   OperatorDesc desc;
@@ -115,6 +124,9 @@ const TrafficCase kCases[] = {
      ReduceOf(ReduceFunction::kSum, {4, 8}, Numbers{0, 1}, {0}),
      {16, 16},
      Limit::kCopy},
+    // Three rows of 4 elements and their indices, of however many rows.
+    {"Gather", GatherOf({1000, 4}, {1, 3}), {48 + 24, 48}, Limit::kCopy},
+    {"GatherOfFewRows", GatherOf({2, 4}, {1, 100}), {32 + 800, 1600}, Limit::kCopy},
     // 3 taps in 8 blocks of 1 byte; all 10 positions are read.
     {"Unfold", UnfoldOf(3, 1, 1, 0), {10, 24}, Limit::kCopy},
     {"UnfoldWide", UnfoldOf(5, 1, 1, 2), {10, 50}, Limit::kWrite},

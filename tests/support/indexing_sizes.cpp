@@ -132,7 +132,7 @@ void DrawNonzero(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   }
   SetSizes(op, "InputTensor", input);
   const auto first = std::find_if(input.begin(), input.end(), [](uint32_t n) { return n != 1; });
-  const uint64_t least = std::max<int64_t>(1, input.end() - first);
+  const auto least = static_cast<uint64_t>(std::max<int64_t>(1, input.end() - first));
   if (from.OneIn(3)) return;
   SetSizes(op, "OutputCountTensor", Sizes(static_cast<size_t>(from.Between(1, kMaxRank)), 1));
   Sizes coordinates(static_cast<size_t>(from.Between(2, kMaxRank)), 1);

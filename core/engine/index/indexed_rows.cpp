@@ -38,10 +38,7 @@ struct RowPlan {
                 StrideOf(index, links.dims[d].index), d == links.position ? 1 : 0});
     }
     size_t rows = all.rank();
-    while (rows > 0 && all.strides[kIndex][rows - 1] == 0 &&
-           all.strides[kPosition][rows - 1] == 0) {
-      --rows;
-    }
+    while (rows > 0 && IsOfRow(all, rows - 1)) --rows;
     LoopNest<4> outer;
     for (size_t d = 0; d < all.rank(); ++d) {
       if (d < rows) outer.Push(all.sizes[d], all.Step(d));
@@ -49,6 +46,13 @@ struct RowPlan {
     }
     nest = Merged(outer);
     row = Merged(row);
+  }
+
+  // One index says where all along the dimension lie, and no two at one place, where an update
+  // could come after another.
+  static bool IsOfRow(const LoopNest<4>& all, size_t d) {
+    return all.strides[kIndex][d] == 0 && all.strides[kPosition][d] == 0 &&
+           all.strides[kData][d] != 0;
   }
 
   int64_t row_count() const { return Product(nest.sizes); }
