@@ -184,6 +184,17 @@ int64_t Dyadic::bit_length() const {
   return static_cast<int64_t>(digits_.size()) * kDigitBits - std::countl_zero(digits_.back());
 }
 
+double Dyadic::Truncated() const {
+  constexpr int64_t kBits = 53;
+  const int64_t below = std::max<int64_t>(0, bit_length() - kBits);
+  uint64_t top = 0;
+  const Digits digits = ShiftedRight(digits_, below);
+  for (size_t i = digits.size(); i-- > 0;) top = top << kDigitBits | digits[i];
+  const double magnitude =
+      std::ldexp(static_cast<double>(top), static_cast<int>(exponent_ + below));
+  return negative_ ? -magnitude : magnitude;
+}
+
 Dyadic Dyadic::TimesPowerOfTwo(int64_t power) const {
   Dyadic product = *this;
   if (!digits_.empty()) product.exponent_ += power;
@@ -223,6 +234,21 @@ Dyadic operator-(const Dyadic& a, const Dyadic& b) {
 
 Dyadic operator*(const Dyadic& a, const Dyadic& b) {
   return {a.negative_ != b.negative_, Product(a.digits_, b.digits_), a.exponent_ + b.exponent_};
+}
+
+Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b) {
+  const bool negative = a.Sign() < 0;
+  Dyadic rest = negative ? -a : a;
+  Dyadic quotient;
+  while (!(rest < b)) {
+    // Never too much, and all but the last bits of what is left.
+    constexpr double kSlightlyLess = 1 - 0x1p-50;
+    const double part = std::max(1.0, std::floor(rest.Truncated() / b.Truncated() * kSlightlyLess));
+    quotient = quotient + Dyadic(part);
+    rest = rest - Dyadic(part) * b;
+  }
+  if (!negative) return quotient;
+  return -(rest.Sign() > 0 ? quotient + Dyadic(1) : quotient);
 }
 
 }  // namespace dmlop

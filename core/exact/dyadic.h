@@ -29,6 +29,9 @@ class Dyadic {
 
   Dyadic TimesPowerOfTwo(int64_t power) const;
 
+  // Rounded toward zero to binary64, in whose range it must be.
+  double Truncated() const;
+
   // Every digit: "16777217", "-0.375"; with an exponent, as "1.5e-45", where there would be many
   // zeros.
   std::string ToDecimal() const;
@@ -37,6 +40,8 @@ class Dyadic {
   friend Dyadic operator+(const Dyadic& a, const Dyadic& b);
   friend Dyadic operator-(const Dyadic& a, const Dyadic& b);
   friend Dyadic operator*(const Dyadic& a, const Dyadic& b);
+
+  friend bool operator<(const Dyadic& a, const Dyadic& b) { return (a - b).Sign() < 0; }
 
  private:
   using Digits = std::vector<uint32_t>;  // least significant first, the last one not zero
@@ -48,5 +53,9 @@ class Dyadic {
   Digits digits_;  // of m
   int64_t exponent_ = 0;
 };
+
+// The greatest whole number that is at most a / b. b > 0; the quotient must be in the range of
+// binary64.
+Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b);
 
 }  // namespace dmlop

@@ -123,13 +123,9 @@ Calculation ExplainReduce(const ReductionCall& call, const Group& group,
   }
 }
 
-// How the value came about; none where bits are only moved.
-std::optional<Calculation> Explain(const Indexed&, const OperatorDesc&, InputViews, const Element&,
-                                   const std::vector<Region>&, const ElementBytes&) {
-  return std::nullopt;
-}
-
-std::optional<Calculation> Explain(const Movement&, const OperatorDesc&, InputViews, const Element&,
+// How the value came about; none where bits are only moved, or where that is not told yet.
+template <typename Family>
+std::optional<Calculation> Explain(const Family&, const OperatorDesc&, InputViews, const Element&,
                                    const std::vector<Region>&, const ElementBytes&) {
   return std::nullopt;
 }

@@ -32,6 +32,11 @@ std::vector<SourceMap> SourcesOf(const Reduction&, const OperatorDesc& op);
 void RunPart(const Reduction&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
+void Run(const Weighting&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Weighting&, const OperatorDesc& op);
+void RunPart(const Weighting&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
 // The part of a view that is in the region.
 template <typename View>
 View Narrowed(View view, const Region& region) {

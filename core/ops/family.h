@@ -12,6 +12,7 @@
 #include "core/base/diagnostic.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/fill/diagonal_band.h"
+#include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -106,7 +107,14 @@ struct Indexed {
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
 };
 
-using Family = std::variant<ElementWise, Indexed, Movement, Reduction>;
+// --- elements are sums of others, weighted by what their places have to do with one another ------
+
+struct Weighting {
+  WeightedSource (*source)(const OperatorDesc& op, const ConstTensorView& input);
+  std::vector<SourceMap> (*sources)(const OperatorDesc& op);
+};
+
+using Family = std::variant<ElementWise, Indexed, Movement, Reduction, Weighting>;
 
 // --- what each family answers --------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ constexpr RowsFunction kRows[] = {
     DiagonalOperators, GatherNdOperators,       GatherOperators,
     ScatterOperators,  SequenceOperators,       QuantizeBlocksOperators,
     ArgOperators,      CumulativeOperators,     RandomGeneratorOperators,
-    SelectOperators};
+    SelectOperators,   ResampleOperators,       FoldOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -44,6 +44,9 @@ const FlowCase kFlowCases[] = {
        return Get<uint32_t>(desc, "Function") == static_cast<uint32_t>(ReduceFunction::kSum) &&
               !IsFloat(*desc[kInputTensor].data_type);
      }},
+    {"FOLD", [](const OperatorDesc& desc) { return !IsFloat(*desc[kInputTensor].data_type); }},
+    {"RESAMPLE2",
+     [](const OperatorDesc& desc) { return Get<uint32_t>(desc, "InterpolationMode") == 0; }},
     {"SLICE", Always},
     {"SLICE1", Always},
     {"SLICE_GRAD", Always},

@@ -1,5 +1,7 @@
 #include "tests/support/linked_sizes.h"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -58,26 +60,47 @@ Sizes Numbers(const Entropy& from, size_t count, uint64_t low, uint64_t high) {
   return numbers;
 }
 
-void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const size_t count = sizes.size() - 2;
+void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
   Set(op, "WindowSizes", Numbers(from, count, 1, count > 3 ? 2 : 4));
   Set(op, "Strides", Numbers(from, count, 1, 3));
   Set(op, "Dilations", Numbers(from, count, 1, 3));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(4) ? 12 : 3;
   Set(op, "StartPadding", Numbers(from, count, 0, padding));
   Set(op, "EndPadding", Numbers(from, count, 0, padding));
-  if (from.OneIn(2)) return;
-  // An output may have the rank of the input, too, with 1s in front.
-  OperatorDesc implied = op;
+}
+
+// What UNFOLD makes of a tensor by the windows of a descriptor; none where no window fits.
+std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
+  OperatorDesc unfold = OperatorNamed("UNFOLD");
+  for (const char* field : {"WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding"}) {
+    Set(unfold, field, Get<Sizes>(op, field));
+  }
   TensorDesc input = TensorOf(sizes);
   input.data_type = DataType::kFloat32;
-  implied.set(kInputTensor, input);
-  Complete(implied);
-  if (!implied[kOutputTensor].sizes) return;  // no window fits
+  unfold.set(kInputTensor, input);
+  Complete(unfold);
+  return unfold[kOutputTensor].sizes;
+}
+
+void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  if (from.OneIn(2)) return;
+  // An output may have the rank of the input, too, with 1s in front.
+  const auto unfolded = Unfolded(op, sizes);
+  if (!unfolded) return;
   Sizes output(sizes.size() - 3, 1);
-  output.insert(output.end(), implied.sizes(kOutputTensor).begin(),
-                implied.sizes(kOutputTensor).end());
+  output.insert(output.end(), unfolded->begin(), unfolded->end());
   Set(op, "OutputTensor", TensorOf(output));
+}
+
+// The columns that UNFOLD would make of the output, perhaps with 1s in front.
+void DrawFold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  auto columns = Unfolded(op, sizes);
+  if (!columns) return;
+  if (from.OneIn(2)) columns->insert(columns->begin(), sizes.size() - 3, 1);
+  Set(op, "InputTensor", TensorOf(*columns));
+  Set(op, "OutputTensor", TensorOf(sizes));
 }
 
 // --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
@@ -127,6 +150,49 @@ void DrawSlice1(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 void DrawSliceGrad(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "InputGradientTensor", TensorOf(DrawSteps(from, sizes, op)));
+  Set(op, "OutputGradientTensor", TensorOf(sizes));
+}
+
+// --- RESAMPLE and its gradient -------------------------------------------------------------------
+
+// Mostly quotients of small numbers, as FLOAT32 has them.
+float DrawScale(const Entropy& from) {
+  const float plain[] = {1.0f, 2.0f, 0.5f, 0.25f, 3.0f, 0.499f, 1.5f};
+  if (from.OneIn(2)) return from.OneOf(plain);
+  return static_cast<float>(NumberIn(from, 1, 9)) / static_cast<float>(NumberIn(from, 1, 9));
+}
+
+float DrawOffset(const Entropy& from) {
+  const float plain[] = {0.5f, -0.5f, 0.0f, 1.0f, 0.3f, -2.75f, 1e-20f};
+  return from.OneOf(plain);
+}
+
+// Sizes are free; those of the other side are mostly near the scaled ones.
+Sizes DrawFactors(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  std::vector<float> scales, input_offsets, output_offsets;
+  const bool has_centres = from.OneIn(2);
+  Sizes scaled;
+  for (const uint32_t size : sizes) {
+    scales.push_back(from.OneIn(3) ? 1.0f : DrawScale(from));
+    input_offsets.push_back(has_centres ? 0.5f : DrawOffset(from));
+    output_offsets.push_back(has_centres ? -0.5f : DrawOffset(from));
+    const float length = std::max(1.0f, static_cast<float>(size) * scales.back());
+    scaled.push_back(static_cast<uint32_t>(length) + (from.OneIn(4) ? NumberIn(from, 0, 2) : 0));
+  }
+  Set(op, "Scales", scales);
+  if (op.name() == "RESAMPLE") return scaled;
+  Set(op, "InputPixelOffsets", input_offsets);
+  Set(op, "OutputPixelOffsets", output_offsets);
+  return scaled;
+}
+
+void DrawResample(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const Sizes scaled = DrawFactors(from, sizes, op);
+  if (from.OneIn(2)) Set(op, "OutputTensor", TensorOf(scaled));
+}
+
+void DrawResampleGrad(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Set(op, "InputGradientTensor", TensorOf(DrawFactors(from, sizes, op)));
   Set(op, "OutputGradientTensor", TensorOf(sizes));
 }
 
@@ -218,6 +284,13 @@ constexpr LinkedSizes kRows[] = {
     {"JOIN", DrawJoin},
     {"SPLIT", DrawSplit},
     {"UNFOLD", DrawUnfold},
+    {"FOLD", DrawFold},
+    {"RESAMPLE", DrawResample},
+    {"RESAMPLE1", DrawResample},
+    {"RESAMPLE2", DrawResample},
+    {"RESAMPLE3", DrawResample},
+    {"RESAMPLE_GRAD", DrawResampleGrad},
+    {"RESAMPLE_GRAD1", DrawResampleGrad},
     {"SLICE", DrawSlice},
     {"SLICE1", DrawSlice1},
     {"SLICE_GRAD", DrawSliceGrad},

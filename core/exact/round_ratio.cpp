@@ -1,0 +1,71 @@
+#include "core/exact/round_ratio.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/exact/rounding.h"
+#include "core/tensor/element.h"
+
+namespace dmlop {
+namespace {
+
+// A magnitude by its bits: neighbours differ by 1, and infinity is the number after the greatest.
+template <typename T>
+Dyadic Magnitude(uint64_t bits) {
+  T value{};
+  std::memcpy(&value, &bits, sizeof value);
+  const double magnitude = AsDouble(value);
+  constexpr int kBeyond = sizeof(T) == sizeof(float) ? 128 : 16;
+  return Dyadic(std::isinf(magnitude) ? std::ldexp(1.0, kBeyond) : magnitude);
+}
+
+template <typename T>
+T WithSign(uint64_t magnitude, bool negative) {
+  const uint64_t bits = magnitude | (negative ? uint64_t{1} << (8 * sizeof(T) - 1) : 0);
+  T value{};
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// In [1/2, 1), and the power of two that it is to be multiplied with.
+double Fraction(const Dyadic& positive, int64_t& power) {
+  power = positive.bit_length() + positive.exponent();
+  return positive.TimesPowerOfTwo(-power).Truncated();
+}
+
+// Nearly a / b, for positive numbers of any size.
+double Quotient(const Dyadic& a, const Dyadic& b) {
+  constexpr int64_t kBeyond = 1 << 12;  // powers that binary64 does not have
+  int64_t a_power, b_power;
+  const double quotient = Fraction(a, a_power) / Fraction(b, b_power);
+  const int64_t power = std::clamp(a_power - b_power, -kBeyond, kBeyond);
+  return std::ldexp(quotient, static_cast<int>(power));
+}
+
+}  // namespace
+
+template <typename T>
+T RoundRatio(const Dyadic& numerator, const Dyadic& denominator) {
+  if (numerator.Sign() == 0) return T{};
+  const bool negative = numerator.Sign() < 0;
+  const Dyadic exact = negative ? -numerator : numerator;
+  const T near = RoundOnce<T>(Quotient(exact, denominator), 0);
+  uint64_t bits = ElementBits(near);
+  // The greatest magnitude that is not above the exact one, and what is halfway to the next.
+  if (exact < Magnitude<T>(bits) * denominator) {
+    --bits;
+  } else if (std::isinf(AsDouble(near))) {
+    return WithSign<T>(bits, negative);
+  }
+  const Dyadic twice = Magnitude<T>(bits) + Magnitude<T>(bits + 1);
+  const int side = (exact.TimesPowerOfTwo(1) - twice * denominator).Sign();
+  if (side > 0 || (side == 0 && bits % 2 != 0)) ++bits;
+  return WithSign<T>(bits, negative);
+}
+
+template float RoundRatio<float>(const Dyadic&, const Dyadic&);
+template Half RoundRatio<Half>(const Dyadic&, const Dyadic&);
+
+}  // namespace dmlop

@@ -1,0 +1,336 @@
+// DML_UPSAMPLE_2D_OPERATOR_DESC and DML_RESAMPLE*_OPERATOR_DESC scale tensors along each dimension:
+// an element is the nearest one of the input, or a mean of those around it.
+// DML_RESAMPLE_GRAD*_OPERATOR_DESC are the transpose.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/exact/double_double.h"
+#include "core/exact/rounding.h"
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+#include "core/ops/weighted/resample_axis.h"
+
+namespace dmlop {
+namespace {
+
+enum Mode : uint32_t { kNearestNeighbor, kLinear };
+constexpr std::string_view kModeNames[] = {"NEAREST_NEIGHBOR", "LINEAR"};
+enum Direction : uint32_t { kIncreasing, kDecreasing };
+constexpr std::string_view kDirectionNames[] = {"INCREASING", "DECREASING"};
+
+constexpr Limits kPerDimension = {
+    .min_count = 1, .max_count = kMaxRank, .count_rule = "RSM-1", .per_dimension = true};
+constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"});
+constexpr auto kInterpolationMode =
+    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames});
+constexpr auto kRoundingDirection =
+    field::Enum("RoundingDirection", {"DML_AXIS_DIRECTION_", kDirectionNames});
+constexpr auto kScaleCount = field::Count("ScaleCount");
+constexpr auto kScales = field::Floats("Scales", kPerDimension);
+constexpr auto kInputPixelOffsets = field::Floats("InputPixelOffsets", kPerDimension);
+constexpr auto kOutputPixelOffsets = field::Floats("OutputPixelOffsets", kPerDimension);
+constexpr auto kAntialiased = field::Bool("Antialiased");
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+
+constexpr const Field* kUpsampleFields[] = {&kInputTensor, &kOutputTensor, &kScaleSize,
+                                            &kInterpolationMode};
+constexpr const Field* kResampleFields[] = {&kInputTensor, &kOutputTensor, &kInterpolationMode,
+                                            &kScaleCount, &kScales};
+constexpr const Field* kResample1Fields[] = {
+    &kInputTensor, &kOutputTensor,      &kInterpolationMode, &kDimensionCount,
+    &kScales,      &kInputPixelOffsets, &kOutputPixelOffsets};
+constexpr const Field* kResample2Fields[] = {
+    &kInputTensor,    &kOutputTensor, &kInterpolationMode, &kRoundingDirection,
+    &kDimensionCount, &kScales,       &kInputPixelOffsets, &kOutputPixelOffsets};
+constexpr const Field* kResample3Fields[] = {
+    &kInputTensor, &kOutputTensor,      &kInterpolationMode,  &kRoundingDirection, &kDimensionCount,
+    &kScales,      &kInputPixelOffsets, &kOutputPixelOffsets, &kAntialiased};
+constexpr const Field* kGradFields[] = {
+    &kInputGradientTensor, &kOutputGradientTensor, &kInterpolationMode, &kDimensionCount, &kScales,
+    &kInputPixelOffsets,   &kOutputPixelOffsets};
+constexpr const Field* kGrad1Fields[] = {&kInputGradientTensor, &kOutputGradientTensor,
+                                         &kInterpolationMode,   &kRoundingDirection,
+                                         &kDimensionCount,      &kScales,
+                                         &kInputPixelOffsets,   &kOutputPixelOffsets};
+
+constexpr DataTypeSet kWithBytes = types::kFloats | types::kInt8s;
+constexpr SupportRow kUpsampleRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
+constexpr SupportRow kResampleRows[] = {
+    {Level(2, 0), 4, 4, {types::kFloats}},
+    {Level(5, 1), 1, 4, {types::kFloats}},
+    {Level(6, 2), 1, 4, {kWithBytes}},
+};
+constexpr SupportRow kResample1Rows[] = {
+    {Level(2, 1), 4, 4, {types::kFloats}},
+    {Level(5, 1), 1, 4, {types::kFloats}},
+    {Level(6, 2), 1, 4, {kWithBytes}},
+};
+constexpr SupportRow kResample3Rows[] = {{Level(6, 4), 1, 4, {kWithBytes}}};
+constexpr SupportRow kGradRows[] = {
+    {Level(3, 0), 4, 4, {types::kFloats}},
+    {Level(5, 1), 1, 4, {types::kFloats}},
+};
+constexpr SupportTable kUpsampleSupport[] = {{kUpsampleRows}};
+constexpr SupportTable kResampleSupport[] = {{kResampleRows}};
+constexpr SupportTable kResample1Support[] = {{kResample1Rows}};
+constexpr SupportTable kResample2Support[] = {{std::span(kResample1Rows).subspan(1)}};
+constexpr SupportTable kResample3Support[] = {{kResample3Rows}};
+constexpr SupportTable kGradSupport[] = {{kGradRows}};
+constexpr SupportTable kGrad1Support[] = {{std::span(kGradRows).subspan(1)}};
+
+constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType and DimensionCount"};
+constexpr Rule kUpsampleRules[] = {
+    {"MOV-1", "input and output agree in DataType"},
+    {"RSM-20", "the last two sizes of the output are the input's times ScaleSize, others equal"},
+    {"RSM-21", "ScaleSize is not 0, and the output's sizes fit in 32 bits"},
+};
+constexpr Rule kResampleRules[] = {
+    kAgree,
+    {"RSM-1", "each array has an entry for each dimension of the input"},
+    {"RSM-2", "Scales and offsets are finite, and Scales greater than 0"},
+};
+
+// --- rules ---------------------------------------------------------------------------------------
+
+void InferUpsample(const OperatorDesc& op, Inference& infer) {
+  const Sizes& input = op.sizes(kInputTensor);
+  if (input.size() < 2) return;
+  std::vector<uint64_t> sizes(input.begin(), input.end());
+  bool all_fit = true;
+  const auto scale = [&](size_t d, uint32_t factor, std::string_view member) {
+    sizes[d] *= factor;
+    all_fit &=
+        infer.Require(sizes[d] <= UINT32_MAX, "RSM-21", {kScaleSize.name, std::nullopt, member},
+                      "{} times {} is more than a tensor may have", input[d], factor);
+  };
+  scale(input.size() - 1, op[kScaleSize].width, "Width");
+  scale(input.size() - 2, op[kScaleSize].height, "Height");
+  if (!all_fit) return;
+  infer.Output("RSM-20", kOutputTensor, sizes);
+}
+
+bool RequireFinite(const OperatorDesc& op, const FieldOf<std::vector<float>>& field,
+                   Inference& infer) {
+  const std::vector<float>* numbers = op.find_if_known(field);
+  bool are_finite = true;
+  for (size_t d = 0; numbers != nullptr && d < numbers->size(); ++d) {
+    are_finite &= infer.Require(std::isfinite((*numbers)[d]), "RSM-2", At(field, d),
+                                "{} is not finite", (*numbers)[d]);
+  }
+  return are_finite;
+}
+
+bool RequireFactors(const OperatorDesc& op, Inference& infer) {
+  bool are_positive = RequireFinite(op, kScales, infer);
+  for (size_t d = 0; d < op[kScales].size(); ++d) {
+    are_positive &= infer.Require(!(op[kScales][d] <= 0), "RSM-2", At(kScales, d),
+                                  "{} is not greater than 0", op[kScales][d]);
+  }
+  RequireFinite(op, kInputPixelOffsets, infer);
+  RequireFinite(op, kOutputPixelOffsets, infer);
+  return are_positive;
+}
+
+// The scaled sizes, rounded to FLOAT32 first.
+void InferScaledSizes(const OperatorDesc& op, Inference& infer) {
+  std::vector<uint64_t> sizes;
+  for (size_t d = 0; d < op[kScales].size(); ++d) {
+    const HeadTail product = TwoProduct(op.sizes(kInputTensor)[d], op[kScales][d]);
+    const float scaled = RoundOnce<float>(product.head, product.tail);
+    constexpr float kTooLarge = 0x1p63f;
+    sizes.push_back(scaled < 1 ? 1 : static_cast<uint64_t>(std::min(scaled, kTooLarge)));
+  }
+  infer.Output("RSM-1", kOutputTensor, sizes);
+}
+
+void InferResample(const OperatorDesc& op, Inference& infer) {
+  const bool are_sound = RequireFactors(op, infer);
+  if (op[kOutputTensor].sizes) {
+    infer.RequireSameRank("MOV-1", infer.tensor(kOutputTensor), infer.tensor(kInputTensor));
+  } else if (are_sound) {
+    InferScaledSizes(op, infer);
+  }
+}
+
+// What the gradient was resampled from is not implied by it.
+void InferGrad(const OperatorDesc& op, Inference& infer) {
+  RequireFactors(op, infer);
+  if (!op[kOutputGradientTensor].sizes) return;
+  infer.RequireSameRank("MOV-1", infer.tensor(kOutputGradientTensor),
+                        infer.tensor(kInputGradientTensor));
+}
+
+// --- weights -------------------------------------------------------------------------------------
+
+// Without a direction, halves are rounded up.
+Interpolation InterpolationOf(const OperatorDesc& op) {
+  if (op[kInterpolationMode] == kLinear) {
+    const bool* antialiased = op.find_if_known(kAntialiased);
+    const bool is_antialiased = antialiased != nullptr && *antialiased;
+    return is_antialiased ? Interpolation::kAntialiased : Interpolation::kLinear;
+  }
+  const uint32_t* direction = op.find_if_known(kRoundingDirection);
+  const bool is_ceil = direction != nullptr && *direction == kIncreasing;
+  return is_ceil ? Interpolation::kCeil : Interpolation::kFloor;
+}
+
+float ScaleOf(const OperatorDesc& op, size_t d, size_t rank) {
+  if (const std::vector<float>* scales = op.find_if_known(kScales)) return (*scales)[d];
+  const Size2d& scale = op[kScaleSize];
+  return d + 1 == rank   ? static_cast<float>(scale.width)
+         : d + 2 == rank ? static_cast<float>(scale.height)
+                         : 1.0f;
+}
+
+float InputOffsetOf(const OperatorDesc& op, size_t d) {
+  const std::vector<float>* offsets = op.find_if_known(kInputPixelOffsets);
+  const float offset = offsets != nullptr ? (*offsets)[d] : 0.5f;
+  const bool rounds_halves =
+      op[kInterpolationMode] == kNearestNeighbor && op.find_if_known(kRoundingDirection) == nullptr;
+  return rounds_halves ? offset - 0.5f : offset;
+}
+
+// The dimension as the forward operator has it, from `pixels` to `outputs`.
+ResampleAxis AxisOf(const OperatorDesc& op, size_t d, const Sizes& pixels, const Sizes& outputs) {
+  const std::vector<float>* output_offsets = op.find_if_known(kOutputPixelOffsets);
+  return {InterpolationOf(op),  pixels[d],
+          outputs[d],           ScaleOf(op, d, pixels.size()),
+          InputOffsetOf(op, d), output_offsets != nullptr ? (*output_offsets)[d] : -0.5f};
+}
+
+AxisTaps TapsOf(PixelWeights weights, int64_t stride) {
+  AxisTaps taps{{}, std::move(weights.parts), weights.whole};
+  for (size_t i = 0; i < taps.parts.size(); ++i) {
+    taps.offsets.push_back((weights.first + static_cast<int64_t>(i)) * stride);
+  }
+  return taps;
+}
+
+// Whose elements of one dimension an element of the output is made of.
+using WeightsFunction = PixelWeights (*)(const ResampleAxis& axis, int64_t index);
+
+WeightedSource SourceFrom(const OperatorDesc& op, const ConstTensorView& input, const Sizes& pixels,
+                          const Sizes& outputs, WeightsFunction weights) {
+  WeightedSource source{input, {}, WeightedSource::kRound};
+  for (size_t d = 0; d < pixels.size(); ++d) {
+    const ResampleAxis axis = AxisOf(op, d, pixels, outputs);
+    const int64_t stride = input.layout.strides[d];
+    source.axes.push_back([=](int64_t index) { return TapsOf(weights(axis, index), stride); });
+  }
+  return source;
+}
+
+WeightedSource Forward(const OperatorDesc& op, const ConstTensorView& input) {
+  WeightedSource source =
+      SourceFrom(op, input, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelsOf);
+  if (op[kInterpolationMode] == kNearestNeighbor) source.rule = WeightedSource::kCopy;
+  return source;
+}
+
+WeightedSource Backward(const OperatorDesc& op, const ConstTensorView& input) {
+  return SourceFrom(op, input, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
+                    OutputsOf);
+}
+
+// From the first element of the first to the last one of the last.
+std::optional<Region> SourceRegion(const OperatorDesc& op, const Sizes& pixels,
+                                   const Sizes& outputs, WeightsFunction weights,
+                                   const Region& output) {
+  Region region{0, {}, {}};
+  for (size_t d = 0; d < pixels.size(); ++d) {
+    const ResampleAxis axis = AxisOf(op, d, pixels, outputs);
+    const int64_t first = weights(axis, output.begin[d]).first;
+    const int64_t last = weights(axis, output.begin[d] + output.sizes[d] - 1).last();
+    if (last < first) return std::nullopt;
+    region.begin.push_back(first);
+    region.sizes.push_back(last - first + 1);
+  }
+  return region;
+}
+
+std::vector<SourceMap> ForwardSources(const OperatorDesc& op) {
+  return {[&op](const Region& output) {
+    return SourceRegion(op, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelsOf, output);
+  }};
+}
+
+std::vector<SourceMap> BackwardSources(const OperatorDesc& op) {
+  return {[&op](const Region& output) {
+    return SourceRegion(op, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
+                        OutputsOf, output);
+  }};
+}
+
+constexpr Weighting kForward = {Forward, ForwardSources};
+constexpr Weighting kBackward = {Backward, BackwardSources};
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "UPSAMPLE_2D",
+     .summary = "enlarges planes by whole numbers",
+     .fields = kUpsampleFields,
+     .support = kUpsampleSupport,
+     .type_rule = "MOV-1",
+     .rules = kUpsampleRules,
+     .infer = InferUpsample,
+     .family = kForward},
+    {.name = "RESAMPLE",
+     .summary = "scales a tensor about the centres of its elements",
+     .fields = kResampleFields,
+     .support = kResampleSupport,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferResample,
+     .family = kForward},
+    {.name = "RESAMPLE1",
+     .summary = "scales a tensor, with offsets of its elements' places",
+     .fields = kResample1Fields,
+     .support = kResample1Support,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferResample,
+     .family = kForward},
+    {.name = "RESAMPLE2",
+     .summary = "RESAMPLE1, where the nearest element may be the one below or above",
+     .fields = kResample2Fields,
+     .support = kResample2Support,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferResample,
+     .family = kForward},
+    {.name = "RESAMPLE3",
+     .summary = "RESAMPLE2, perhaps with a filter where it reduces",
+     .fields = kResample3Fields,
+     .support = kResample3Support,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferResample,
+     .family = kForward},
+    {.name = "RESAMPLE_GRAD",
+     .summary = "the gradient of RESAMPLE1",
+     .fields = kGradFields,
+     .support = kGradSupport,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferGrad,
+     .family = kBackward},
+    {.name = "RESAMPLE_GRAD1",
+     .summary = "the gradient of RESAMPLE2",
+     .fields = kGrad1Fields,
+     .support = kGrad1Support,
+     .type_rule = "MOV-1",
+     .rules = kResampleRules,
+     .infer = InferGrad,
+     .family = kBackward},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> ResampleOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
