@@ -134,19 +134,25 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
   }
 }
 
-// Fails where a byte is none of the values that 4 bits have.
+// Fails where a byte of an array, which has no gaps, is none of the values that 4 bits have.
 void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::string& name) {
   VisitDataType(Integers8(), tensor.type, [&]<typename T>() {
-    const auto [least, most] = RangeOf<T>(type);
+    const auto range = RangeOf<T>(type);
+    const auto fits = [&](T value) { return range.least <= value && value <= range.most; };
     const Layout& layout = tensor.layout;
-    Walk<1> walk(Merged(LoopNest<1>{layout.sizes, {layout.strides}}), 0);
-    for (int64_t i = 0; i < layout.element_count(); ++i, walk.Next()) {
-      const T value = tensor.elements<T>()[walk.offset(0)];
-      if (least <= value && value <= most) continue;
-      FailTensorFile(
-          name, fmt::format("has the value {} at [{}]; those of {} are in [{}, {}]", value,
-                            fmt::join(IndexOf(layout.sizes, i), ", "), Name(type), least, most));
+    const T* const elements = tensor.elements<T>();
+    if (std::count_if(elements, elements + layout.element_count(), fits) ==
+        layout.element_count()) {
+      return;
     }
+    const LoopNest<1> nest{layout.sizes, {layout.strides}};
+    Walk<1> walk(nest, 0);
+    int64_t place = 0;
+    for (; fits(elements[walk.offset(0)]); ++place) walk.Next();
+    FailTensorFile(
+        name, fmt::format("has the value {} at [{}]; those of {} are in [{}, {}]",
+                          elements[walk.offset(0)], fmt::join(IndexOf(layout.sizes, place), ", "),
+                          Name(type), range.least, range.most));
   });
 }
 

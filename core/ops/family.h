@@ -39,9 +39,9 @@ struct ElementWise {
   ElementWiseFunction function = ElementWiseFunction::kCast;
   // Sets what fields say besides ScaleBias: parameters, or another function. Null: nothing.
   void (*prepare)(const OperatorDesc& op, ElementWiseCall& call) = nullptr;
-  // What the function takes, in its order, and what else elements of the inputs say. All have the
-  // output's sizes, or sizes that divide them: then each element is that of a block of the
-  // output's. Null: the inputs.
+  // What the function takes, in its order, and what else elements of the inputs say. The first has
+  // the output's sizes, the others too, or sizes that divide them: then each element is that of a
+  // block of the output's. Null: the inputs.
   std::vector<ConstTensorView> (*operands)(const OperatorDesc& op, InputViews inputs,
                                            ElementWiseCall& call) = nullptr;
 };

@@ -9,13 +9,13 @@ namespace {
 class BlockLoop {
  public:
   BlockLoop(const ElementWiseCall& call, std::span<const ConstTensorView> operands,
-            const Dims& output_sizes, const Region& part, const TensorView& output)
+            const Region& part, const TensorView& output)
       : call_(call),
         operands_(operands),
-        sizes_(output_sizes),
+        sizes_(operands[0].layout.sizes),
         part_(part),
         output_(output),
-        blocks_(Dims::Filled(output_sizes.size(), 1)) {
+        blocks_(Dims::Filled(sizes_.size(), 1)) {
     for (const ConstTensorView& operand : operands) {
       for (size_t d = 0; d < sizes_.size(); ++d) {
         blocks_[d] = std::max(blocks_[d], sizes_[d] / operand.layout.sizes[d]);
@@ -55,9 +55,9 @@ class BlockLoop {
 
   ConstTensorView InBox(const ConstTensorView& operand, const Region& box) const {
     Dims begin = box.begin;
-    Dims blocks = box.begin;  // the operand's own
+    Dims blocks;  // the operand's own
     for (size_t d = 0; d < sizes_.size(); ++d) {
-      blocks[d] = sizes_[d] / operand.layout.sizes[d];
+      blocks.push_back(sizes_[d] / operand.layout.sizes[d]);
       begin[d] /= blocks[d];
     }
     ConstTensorView view = operand;
@@ -96,15 +96,15 @@ class BlockLoop {
 
 }  // namespace
 
-bool HaveBlocks(std::span<const ConstTensorView> operands, const Dims& output_sizes) {
+bool HaveBlocks(std::span<const ConstTensorView> operands) {
   return std::any_of(operands.begin(), operands.end(), [&](const ConstTensorView& operand) {
-    return !(operand.layout.sizes == output_sizes);
+    return !(operand.layout.sizes == operands[0].layout.sizes);
   });
 }
 
 void ComputeInBlocks(const ElementWiseCall& call, std::span<const ConstTensorView> operands,
-                     const Dims& output_sizes, const Region& part, const TensorView& output) {
-  BlockLoop(call, operands, output_sizes, part, output).Run();
+                     const Region& part, const TensorView& output) {
+  BlockLoop(call, operands, part, output).Run();
 }
 
 }  // namespace dmlop

@@ -29,9 +29,10 @@ void Compute(const ElementWise& family, const OperatorDesc& op, InputViews input
   auto [call, operands] = WorkOf(family, op, inputs);
   for (ConstTensorView& operand : operands) operand.type = StoredAs(operand.type);
   const TensorView output{to.data, StoredAs(to.type), to.layout};
-  if (const Dims whole = OutputSizes(op); HaveBlocks(operands, whole)) {
+  if (HaveBlocks(operands)) {
+    const Dims& whole = operands[0].layout.sizes;
     const Region all{0, Dims::Filled(whole.size(), 0), whole};
-    return ComputeInBlocks(call, operands, whole, part != nullptr ? *part : all, output);
+    return ComputeInBlocks(call, operands, part != nullptr ? *part : all, output);
   }
   if (part != nullptr) {
     for (ConstTensorView& operand : operands) operand = Narrowed(operand, *part);
