@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -12,7 +13,9 @@
 #include "core/exact/double_double.h"
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tensor_desc.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -118,7 +121,7 @@ class BoundedTotal {
   bool all_are_negative_zeros_ = true;
 };
 
-double Truncated(const DoubleDouble& x) {
+double WholePart(const DoubleDouble& x) {
   const double head = std::trunc(x.head);
   if (head != x.head || x.tail == 0 || (x.head > 0) == (x.tail > 0)) return head;
   return x.head > 0 ? head - 1 : head + 1;
@@ -138,6 +141,51 @@ class Element {
     if constexpr (std::is_integral_v<T>) {
       if (source_.rule == WeightedSource::kWrap) return Wrapped(outer, inner);
     }
+    const std::optional<T> plain = PlainSum(outer, inner);
+    return plain ? *plain : CarefulSum(outer, inner, index);
+  }
+
+ private:
+  // By sums of binary64; none where their errors leave the result in doubt, or it may be a zero.
+  std::optional<T> PlainSum(std::span<const Tap> outer, std::span<const Tap> inner) const {
+    double sum = 0;
+    double magnitude = 0;
+    for (const Tap& one : outer) {
+      const T* from = from_ + one.offset;
+      for (const Tap& other : inner) {
+        const double term = one.weight.head * other.weight.head * AsDouble(from[other.offset]);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+    }
+    // Twice what the weights, the products and each addition may be off.
+    const double roundings = static_cast<double>(outer.size() * inner.size() + kMaxRank + 2);
+    const double bound = roundings * 0x1p-52 * magnitude;
+    const T least = ResultOf(sum - bound);
+    if (!(magnitude > kTiny) || least == T{} || least != ResultOf(sum + bound)) return std::nullopt;
+    return least;
+  }
+
+  static T ResultOf(double value) {
+    if constexpr (std::is_integral_v<T>) {
+      return Truncated<T>(value);
+    } else {
+      return RoundOnce<T>(value, 0);
+    }
+  }
+
+  T Wrapped(std::span<const Tap> outer, std::span<const Tap> inner) const {
+    uint64_t sum = 0;
+    for (const Tap& one : outer) {
+      for (const Tap& other : inner) {
+        sum += static_cast<uint64_t>(from_[one.offset + other.offset]);
+      }
+    }
+    return static_cast<T>(sum);
+  }
+
+  template <typename Index>
+  T CarefulSum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
     BoundedTotal total;
     T least = std::numeric_limits<T>::max();
     T greatest = std::numeric_limits<T>::lowest();
@@ -158,17 +206,6 @@ class Element {
     }
   }
 
- private:
-  T Wrapped(std::span<const Tap> outer, std::span<const Tap> inner) const {
-    uint64_t sum = 0;
-    for (const Tap& one : outer) {
-      for (const Tap& other : inner) {
-        sum += static_cast<uint64_t>(from_[one.offset + other.offset]);
-      }
-    }
-    return static_cast<T>(sum);
-  }
-
   template <typename Index>
   T RoundedSum(const BoundedTotal& total, Index&& index) const {
     if (total.special() != 0) return RoundOnce<T>(total.special(), 0);
@@ -186,8 +223,8 @@ class Element {
 
   template <typename Index>
   T TruncatedSum(const BoundedTotal& total, Index&& index) const {
-    const double least = Truncated(total.Least());
-    if (least == Truncated(total.Greatest())) return static_cast<T>(least);
+    const double least = WholePart(total.Least());
+    if (least == WholePart(total.Greatest())) return static_cast<T>(least);
     const auto [numerator, denominator] = Exact(index());
     const bool negative = numerator.Sign() < 0;
     const double magnitude =
