@@ -55,9 +55,8 @@ struct TensorMove {
   size_t output;
   TensorView to;
 
-  // Adds a dimension with a stride on each side. One of size 1 has no meaning.
+  // Adds a dimension with a stride on each side.
   void PushDim(int64_t size, int64_t from_stride, int64_t to_stride) {
-    if (size == 1) return;
     from.layout.sizes.push_back(size);
     from.layout.strides.push_back(from_stride);
     to.layout.sizes.push_back(size);

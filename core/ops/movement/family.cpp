@@ -9,9 +9,41 @@
 namespace dmlop {
 namespace {
 
+std::optional<ElementBytes> FillOf(const Movement& movement, const OperatorDesc& op) {
+  return movement.fill != nullptr ? movement.fill(op) : std::nullopt;
+}
+
+// The value to every element, as a move. The value must outlive it.
+Move FillMove(const ElementBytes& value, const TensorView& output) {
+  const Dims& sizes = output.layout.sizes;
+  return {{value.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output};
+}
+
 void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& output) {
-  const auto value = movement.fill != nullptr ? movement.fill(op) : std::nullopt;
-  if (value) FillView(*value, output);
+  if (const auto value = FillOf(movement, op)) FillView(*value, output);
+}
+
+// The region of the output that a move reaches, if it reaches all elements of it, in their order.
+std::optional<Region> BoxOf(const AffineMove& move) {
+  Region box{move.output, move.to_begin, Dims::Filled(move.to_begin.size(), 1)};
+  for (const MoveDim& dim : move.dims) {
+    if (dim.to_step != 1 || box.sizes[dim.to_axis] != 1) return std::nullopt;
+    box.sizes[dim.to_axis] = dim.size;
+  }
+  return box;
+}
+
+// Fills what lies around a box: before and behind it along each axis in turn.
+void FillAround(const Region& box, const ElementBytes& value, TensorView rest,
+                std::vector<Move>& moves) {
+  for (size_t axis = 0; axis < box.begin.size(); ++axis) {
+    const int64_t begin = box.begin[axis];
+    const int64_t end = begin + box.sizes[axis];
+    const int64_t size = rest.layout.sizes[axis];
+    if (begin > 0) moves.push_back(FillMove(value, rest.Slice(axis, 0, begin)));
+    if (end < size) moves.push_back(FillMove(value, rest.Slice(axis, end, size - end)));
+    rest = rest.Slice(axis, begin, box.sizes[axis]);
+  }
 }
 
 // A box of a move into a part of its output, whose memory the view shows.
@@ -50,12 +82,24 @@ bool IsCovered(const Movement& movement, const OperatorDesc& op, const Region& o
   return movement.band(op).Has(output.begin[rank - 2], output.begin[rank - 1]);
 }
 
+// Fills and moves. What a single box is moved into is not written twice.
 void MoveAll(const Movement& movement, const OperatorDesc& op, InputViews inputs,
              OutputViews outputs) {
-  if (movement.moves == nullptr) return;
+  const auto value = FillOf(movement, op);
   std::vector<Move> copies;
-  for (const TensorMove& move : movement.moves(op, inputs, outputs)) {
-    copies.push_back({move.from, move.to});
+  if (movement.moves != nullptr) {
+    for (const TensorMove& move : movement.moves(op, inputs, outputs)) {
+      copies.push_back({move.from, move.to});
+    }
+  }
+  if (value) {
+    const auto box =
+        copies.size() == 1 ? BoxOf(AffineMoves(movement, op).front()) : std::optional<Region>();
+    if (box) {
+      FillAround(*box, *value, outputs[0], copies);
+    } else {
+      for (const TensorView& output : outputs) Fill(movement, op, output);
+    }
   }
   CopyAll(copies);
 }
@@ -99,7 +143,6 @@ void MovePart(const Movement& movement, const OperatorDesc& op, InputViews input
 
 void Run(const Movement& movement, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   if (movement.run != nullptr) return movement.run(op, inputs, outputs);
-  for (const TensorView& output : outputs) Fill(movement, op, output);
   MoveAll(movement, op, inputs, outputs);
   for (const TensorView& output : outputs) {
     Cover(movement, op, Dims::Filled(output.layout.rank(), 0), output);

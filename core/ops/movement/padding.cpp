@@ -156,7 +156,7 @@ void Narrow(const Segment& segment, size_t axis, const ConstTensorView& input,
   const int64_t width = static_cast<int64_t>(ByteWidth(input.type));
   move.from.data += segment.from * from_stride * width;
   move.to.data += segment.begin * to_stride * width;
-  move.PushDim(segment.repeats, 0, segment.period * to_stride);
+  if (segment.repeats > 1) move.PushDim(segment.repeats, 0, segment.period * to_stride);
   move.PushDim(segment.size, segment.step * from_stride, to_stride);
 }
 

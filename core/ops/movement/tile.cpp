@@ -43,7 +43,7 @@ std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputVi
   for (size_t d = 0; d < op[kRepeats].size(); ++d) {
     const int64_t size = inputs[0].layout.sizes[d];
     const int64_t stride = outputs[0].layout.strides[d];
-    move.PushDim(op[kRepeats][d], 0, size * stride);
+    if (op[kRepeats][d] > 1) move.PushDim(op[kRepeats][d], 0, size * stride);
     move.PushDim(size, inputs[0].layout.strides[d], stride);
   }
   return {move};
