@@ -144,6 +144,48 @@ class OperatorsTest(ProgramTest):
             y = np.fromfile(self.folder / "y.bin", x.dtype)[: x.size]
             self.assert_same(y.reshape(x.transpose(order).shape), np.ascontiguousarray(x.transpose(order)))
 
+    def test_padding_is_pad(self):
+        modes = {"CONSTANT": "constant", "EDGE": "edge", "REFLECTION": "reflect", "SYMMETRIC": "symmetric",
+                 "WRAP": "wrap"}
+        for _ in range(ROUNDS):
+            x = self.array(self.shape(largest=8), self.pick(ALL))
+            mode = self.pick(list(modes))
+            # NumPy breaks the period where padding is as long as the input.
+            pads = [(self.integer(0, n - 1), self.integer(0, n - 1)) for n in x.shape]
+            (padded,) = self.compute({
+                "type": "PADDING", "PaddingMode": mode, "PaddingValue": 7,
+                "StartPadding": [start for start, _ in pads], "EndPadding": [end for _, end in pads]}, [x])
+            options = {"constant_values": 7} if mode == "CONSTANT" else {}
+            self.assert_same(padded, np.pad(x, pads, modes[mode], **options))
+
+    def test_tile_is_tile(self):
+        for _ in range(ROUNDS):
+            x = self.array(self.shape(high=8, largest=3), self.pick(ALL[1:]))
+            repeats = [self.integer(1, 3) for _ in x.shape]
+            self.assert_same(self.compute({"type": "TILE", "Repeats": repeats}, [x])[0], np.tile(x, repeats))
+
+    def test_diagonals_are_triangles(self):
+        for _ in range(ROUNDS):
+            x = self.array(self.shape(2, 4), self.pick(ALL))
+            k = self.integer(-5, 5)
+            least, most = -(2**31), 2**31 - 1
+            for begin, end, expected in ((least, k, np.triu(x, k)), (k + 1, most, np.tril(x, k))):
+                document = {"type": "DIAGONAL_MATRIX1", "InputTensor": {}, "Value": 0, "DiagonalFillBegin": begin,
+                            "DiagonalFillEnd": end}
+                self.assert_same(self.compute(document, [x])[0], expected)
+
+    def test_depth_to_space_is_a_transpose(self):
+        for _ in range(ROUNDS):
+            n, c, h, w, b = (self.integer(1, 4) for _ in range(5))
+            x = self.array((n, c * b * b, h, w), self.pick(ALL))
+            orders = {"DEPTH_COLUMN_ROW": (x.reshape(n, b, b, c, h, w), (0, 3, 4, 1, 5, 2)),
+                      "COLUMN_ROW_DEPTH": (x.reshape(n, c, b, b, h, w), (0, 1, 4, 2, 5, 3))}
+            for order, (split, axes) in orders.items():
+                wide = np.ascontiguousarray(split.transpose(axes)).reshape(n, c, h * b, w * b)
+                document = {"BlockSize": b, "Order": order}
+                self.assert_same(self.compute({"type": "DEPTH_TO_SPACE1"} | document, [x])[0], wide)
+                self.assert_same(self.compute({"type": "SPACE_TO_DEPTH1"} | document, [wide])[0], x)
+
     def test_unfold_is_a_sliding_window_view_of_the_padded_input(self):
         for _ in range(ROUNDS):
             count = self.integer(1, 3)
