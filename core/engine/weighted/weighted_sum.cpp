@@ -21,7 +21,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlock = 1 << 12;  // indices of a dimension whose taps are known at a time
+constexpr int64_t kBlockTaps = 1 << 13;  // about as many of a dimension are known at a time
 
 // The relative error of a weight, or of its product with others, that is not exact.
 constexpr double kWeightError = 0x1p-98;
@@ -339,19 +339,30 @@ void SumBlock(const WeightedSource& source, const Dims& begin, const TensorView&
                 [&]<typename T>() { block.Run<T>(Element<T>(source)); });
 }
 
+// How many indices of a dimension make a block, by what one of them has to do with.
+int64_t BlockLength(const TapFunction& axis, int64_t begin, int64_t size) {
+  if (size == 1) return 1;
+  const size_t taps = std::max<size_t>(1, axis(begin + size / 2).offsets.size());
+  return std::max<int64_t>(1, kBlockTaps / static_cast<int64_t>(taps));
+}
+
 }  // namespace
 
 void SumTaps(const WeightedSource& source, const Dims& begin, const TensorView& part) {
-  Dims blocks;
-  for (const int64_t size : part.layout.sizes) blocks.push_back((size + kBlock - 1) / kBlock);
+  Dims lengths, blocks;
+  for (size_t d = 0; d < begin.size(); ++d) {
+    const int64_t size = part.layout.sizes[d];
+    lengths.push_back(BlockLength(source.axes[d], begin[d], size));
+    blocks.push_back((size + lengths[d] - 1) / lengths[d]);
+  }
   for (int64_t i = 0; i < Product(blocks); ++i) {
     const Dims number = IndexOf(blocks, i);
     Dims block_begin = begin;
     TensorView block = part;
     for (size_t d = 0; d < number.size(); ++d) {
-      const int64_t first = number[d] * kBlock;
+      const int64_t first = number[d] * lengths[d];
       block_begin[d] += first;
-      block = block.Slice(d, first, std::min(kBlock, part.layout.sizes[d] - first));
+      block = block.Slice(d, first, std::min(lengths[d], part.layout.sizes[d] - first));
     }
     SumBlock(source, block_begin, block);
   }
