@@ -275,6 +275,23 @@ Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> name
           {"else", under("type", "Type")}};
 }
 
+// Where "Type" stands beside the "type" of an operator with a field of that name, it is the field;
+// `other` is for all others.
+Json WithTypeFields(const SchemaDialect& dialect, Json other) {
+  for (const OperatorInfo* info : Operators()) {
+    for (const Field* field : info->fields) {
+      if (field->name != "Type") continue;
+      const Json names = dialect.Optional(Names(field->names.prefix, field->names.names));
+      other = {{"if", Has("type", OneName(kOperatorPrefix, info->name))},
+               {"then",
+                {{"properties", {{"Type", names}}},
+                 {"allOf", Json::array({Ref(dialect.Definition(info->name))})}}},
+               {"else", other}};
+    }
+  }
+  return other;
+}
+
 }  // namespace
 
 void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
@@ -287,9 +304,11 @@ void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
   definitions[dialect.Definition(kFusedActivationName)] =
       ByType(dialect, fusable_names,
              [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
-  definitions[dialect.Definition("operator")] = ByType(
-      dialect, OperatorNames(),
-      [&](std::string_view name) { return Ref(dialect.Definition(FindOperator(name)->name)); });
+  Json any = ByType(dialect, OperatorNames(), [&](std::string_view name) {
+    return Ref(dialect.Definition(FindOperator(name)->name));
+  });
+  any["then"] = WithTypeFields(dialect, any["then"]);
+  definitions[dialect.Definition("operator")] = any;
 }
 
 }  // namespace dmlop

@@ -54,6 +54,19 @@ class DocumentsTest(ProgramTest):
         complete = json.loads(self.text_of("validate", "--print-complete", json.dumps(document)))
         self.assertEqual(complete["type"], "DML_OPERATOR_SCATTER")
 
+    def test_type_may_be_a_field(self):
+        """RNG-6: beside "type"; alone it is the operator."""
+        fields = {"InputStateTensor": {"DataType": "UINT32", "Sizes": [6]},
+                  "OutputTensor": {"DataType": "UINT32", "Sizes": [2]}}
+        bound = {"bindings": {"InputStateTensor": [0, 0, 0, 0, 0, 0]}}
+        name, kind = {"type": "RANDOM_GENERATOR"}, {"Type": "PHILOX_4X32_10"}
+        for document in (name | fields, {"Type": "RANDOM_GENERATOR"} | fields, name | kind | fields,
+                         name | {"desc": fields | kind}, {"Type": "RANDOM_GENERATOR", "Desc": fields | kind}):
+            with self.subTest(document):
+                self.assertIn("[1713891541, 3781805453]", self.text_of("run", json.dumps(document | bound)))
+        refused = self.errors_of("validate", json.dumps(name | {"desc": fields | {"Type": "XORSHIFT"}}), status=3)
+        self.assertIn("'XORSHIFT' is not a known name", refused)
+
     def test_bindings_may_be_absolute(self):
         bindings = {"InputTensor": str(self.folder / "x.npy")}
         text = self.text_of("run", json.dumps({**json.loads(SUM), "bindings": bindings}), cwd=None)

@@ -59,13 +59,14 @@ class IndexWarningsTest(ProgramTest):
         self.assertEqual(self.warnings_of(json.dumps(document)), [WARNING.format("/", message)])
 
     def test_a_model_warns_of_each_dispatch(self):
+        fields = {name: value for name, value in GATHER.items() if name != "type"}
         model = {
             "resources": {
                 "In": {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3, 4]},
                 "Indices": {"initialValuesDataType": "INT32", "initialValues": [0, 1, 2, 9]},
                 "Out": {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 4, "value": 0}},
             },
-            "dispatchables": {"gather": {"type": GATHER["type"], "desc": {k: v for k, v in GATHER.items() if k != "type"}}},
+            "dispatchables": {"gather": {"type": "GATHER", "desc": fields}},
             "commands": 2 * [{"type": "dispatch", "dispatchable": "gather", "bindings": {
                 "InputTensor": "In", "IndicesTensor": "Indices", "OutputTensor": "Out"}}],
         }
