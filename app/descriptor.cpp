@@ -28,9 +28,17 @@ Descriptor ReadCase(const std::string& path, int64_t line) {
 
 }  // namespace
 
+bool IsJsonText(const std::string& argument) {
+  const size_t begin = argument.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return false;
+  const bool is_comment =
+      argument.compare(begin, 2, "//") == 0 || argument.compare(begin, 2, "/*") == 0;
+  return argument[begin] == '{' || (is_comment && argument.find('{') != std::string::npos);
+}
+
 Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line) {
   if (line) return ReadCase(argument, *line);
-  if (argument.starts_with('{')) return {"<command line>", "", argument};
+  if (IsJsonText(argument)) return {"<command line>", "", argument};
   std::string text = ReadText(argument, JsonDocument::kMaxBytes);
   if (argument == kStandardStream) return {kStandardInputName, "", std::move(text), argument};
   if (IsStream(argument)) return {argument, "", std::move(text), argument};

@@ -24,6 +24,10 @@ struct Descriptor {
 // How messages call the document that standard input is.
 inline constexpr const char* kStandardInputName = "<standard input>";
 
+// Whether the argument is the JSON text itself: it begins with a brace, or with blanks or a comment
+// before one.
+bool IsJsonText(const std::string& argument);
+
 // With a line, the argument is a manifest, and the case in that line the descriptor.
 Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line = std::nullopt);
 

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/descriptor.h"
 #include "app/output.h"
+#include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/explanation_text.h"
 #include "core/base/error.h"
@@ -25,6 +26,11 @@ class ElementExplanation {
       : options_(options), common_(common) {}
 
   ExitStatus Execute() {
+    if (options_.descriptor.ends_with(']') && !options_.element.ends_with(']')) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("the descriptor comes before the element: dmlop explain {} {}",
+                              PathWord(options_.element), ShellWord(options_.descriptor)));
+    }
     const auto name = ParseElementName(options_.element, element_faults_);
     if (!name) return RefuseElement();
     CheckInputArguments();

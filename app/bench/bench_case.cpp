@@ -75,7 +75,7 @@ class CaseReader {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (files.inputs()[i].view.data != nullptr) inputs[i] = files.inputs()[i];
     }
-    const bool is_path = argument != kStandardStream && !argument.starts_with('{');
+    const bool is_path = argument != kStandardStream && !IsJsonText(argument);
     Add(is_path ? argument : std::string(document.op().name()), document.op(), std::move(inputs));
     return true;
   }

@@ -3,7 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/options/command_options.h"
@@ -12,6 +16,7 @@
 #include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -33,13 +38,18 @@ class CommandLine {
     app_.footer("Each command has a --help of its own, with examples.\n");
   }
 
-  ExitStatus Run(int argc, char** argv) {
-    CheckCommandName(argc, argv);
-    DeclareCommands(argc, argv);
+  ExitStatus Run(std::vector<std::string> arguments) {
+    if (arguments.empty()) {
+      DeclareCommands("");
+      PrintMessage(app_.help() + "dmlop: a command is required\n");
+      return ExitStatus::kUsage;
+    }
+    CheckCommandName(arguments.front());
+    DeclareCommands(arguments.front());
     try {
-      app_.parse(Arguments(argc, argv));
+      app_.parse(ForParsing(arguments));
     } catch (const CLI::ParseError& error) {
-      return Explain(error);
+      return Explain(error, arguments);
     }
     const ProgressDisplay progress(common_.quiet);
     return command_();
@@ -48,8 +58,7 @@ class CommandLine {
  private:
   // The command that is named alone: declaring the options of all takes as long as a small
   // operator. Where none is named, --help or an error lists them.
-  void DeclareCommands(int argc, char** argv) {
-    const std::string_view first = argc > 1 ? argv[1] : "";
+  void DeclareCommands(const std::string& first) {
     const auto is_named = [&](const CommandEntry& command) { return command.name == first; };
     const auto commands = Commands();
     const bool any = std::any_of(commands.begin(), commands.end(), is_named);
@@ -65,22 +74,21 @@ class CommandLine {
   }
 
   // From the last to the first, as the library takes them.
-  static std::vector<std::string> Arguments(int argc, char** argv) {
+  static std::vector<std::string> ForParsing(const std::vector<std::string>& given) {
     std::vector<std::string> arguments;
     bool are_options = true;
-    for (int i = 1; i < argc; ++i) {
-      const std::string_view text = argv[i];
+    for (const std::string& text : given) {
       if (text == "--") are_options = false;
       // A short option's "=" is none of its value, as with a long one's.
       const bool is_assigned =
           are_options && text.size() > 2 && text[0] == '-' && text[1] != '-' && text[2] == '=';
       if (is_assigned && text.size() == 3) {
-        arguments.insert(arguments.end(), {std::string(text.substr(0, 2)), ""});
+        arguments.insert(arguments.end(), {text.substr(0, 2), ""});
       } else if (is_assigned) {
-        arguments.push_back(fmt::format("{}{}", text.substr(0, 2), text.substr(3)));
+        arguments.push_back(text.substr(0, 2) + text.substr(3));
       } else {
         // The library would take "[0, 1]" apart as a list, but not with a space behind.
-        arguments.push_back(fmt::format("{}{}", text, text.starts_with('[') ? " " : ""));
+        arguments.push_back(text + (text.starts_with('[') ? " " : ""));
       }
     }
     std::reverse(arguments.begin(), arguments.end());
@@ -88,9 +96,7 @@ class CommandLine {
   }
 
   // The library would only say that a command is required.
-  static void CheckCommandName(int argc, char** argv) {
-    if (argc < 2) return;
-    const std::string_view first = argv[1];
+  static void CheckCommandName(const std::string& first) {
     if (first == "-h" || first == "--help" || first == "--version") return;
     if (first.starts_with('-')) {
       throw Error(ErrorKind::kUsage,
@@ -104,15 +110,46 @@ class CommandLine {
                             DidYouMean(first, names), fmt::join(names, ", ")));
   }
 
-  ExitStatus Explain(const CLI::ParseError& error) const {
+  ExitStatus Explain(const CLI::ParseError& error,
+                     const std::vector<std::string>& arguments) const {
     if (error.get_exit_code() == 0) {  // --help or --version
       PrintResult(error.get_name() == "CallForVersion" ? std::string(error.what()) + "\n"
                                                        : HelpText());
       return ExitStatus::kSuccess;
     }
-    PrintMessage(fmt::format("dmlop: {}\n(dmlop --help lists the commands and options)\n",
-                             Printable(error.what())));
+    PrintMessage(fmt::format("dmlop: {}\n(dmlop {} --help lists the options)\n",
+                             Printable(FaultOf(error, arguments)), arguments.front()));
     return ExitStatus::kUsage;
+  }
+
+  // An option that is misspelt comes before what the library finds wrong because of it.
+  std::string FaultOf(const CLI::ParseError& error,
+                      const std::vector<std::string>& arguments) const {
+    const CLI::App& command = *app_.get_subcommand(arguments.front());
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    if (!is_extra && !is_missing) return error.what();
+    for (const std::string& argument : arguments) {
+      if (argument == "--") break;
+      const std::string name = argument.substr(0, argument.find('='));
+      if (!name.starts_with("--") || command.get_option_no_throw(name) != nullptr) continue;
+      return fmt::format("there is no option '{}'{}", name, DidYouMean(name, LongNames(command)));
+    }
+    const std::vector<std::string> extra = command.remaining();
+    if (!is_extra || extra.empty()) return error.what();
+    const bool binds = command.get_option_no_throw("-i") != nullptr;
+    return fmt::format(
+        "'{}' is one argument too many{}", extra.front(),
+        binds && HasTensorExtension(extra.front()) ? "; -i binds an input to a file" : "");
+  }
+
+  static std::vector<std::string_view> LongNames(const CLI::App& command) {
+    static std::vector<std::string> names;
+    names.clear();
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return {names.begin(), names.end()};
   }
 
   std::string HelpText() const {
@@ -124,6 +161,24 @@ class CommandLine {
   CommonOptions common_;
   Command command_;
 };
+
+// The arguments as this program takes them, where they are in the ways of others: "help COMMAND",
+// "version", and -q or -v before the command.
+std::vector<std::string> Usual(std::vector<std::string> arguments) {
+  constexpr std::array<std::string_view, 4> kAnywhere = {"-q", "--quiet", "-v", "--verbose"};
+  const auto command =
+      std::find_if(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+        return std::find(kAnywhere.begin(), kAnywhere.end(), argument) == kAnywhere.end();
+      });
+  if (command != arguments.end()) std::rotate(arguments.begin(), command, command + 1);
+  if (arguments.empty()) return arguments;
+  if (arguments.front() == "version") arguments.front() = "--version";
+  if (arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  return arguments;
+}
 
 }  // namespace
 
@@ -145,7 +200,7 @@ std::span<const CommandEntry> Commands() {
 
 ExitStatus Main(int argc, char** argv) {
   try {
-    return CommandLine().Run(argc, argv);
+    return CommandLine().Run(Usual({argv + std::min(argc, 1), argv + argc}));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kClosedPipe) {
       PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));

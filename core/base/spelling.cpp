@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
+#include <utility>
 
 namespace dmlop {
 namespace {
@@ -41,15 +43,70 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
   return std::min(row[b.size()], limit);
 }
 
+// What other libraries call a thing, and its name here; none where it only looks like another.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"mean", "average"},
+    {"prod", "multiply"},
+    {"product", "multiply"},
+    {"norm", "l2"},
+    {"logsumexp", "log_sum_exp"},
+    {"dtype", "datatype"},
+    {"data_type", "datatype"},
+    {"shape", "sizes"},
+    {"dims", "sizes"},
+    {"concat", "join"},
+    {"concatenate", "join"},
+    {"identity", "element_wise_identity"},
+    {"im2col", "unfold"},
+    {"bfloat16", ""},
+    {"axis", "axes"},
+    {"axes", "axis"},
+};
+
+bool IsNamed(std::string_view candidate, std::string_view lower) {
+  return candidate.size() == lower.size() && Lower(candidate) == lower;
+}
+
+// The candidate that another name means; "" for one that means none, and nothing for other names.
+std::optional<std::string_view> MeantBy(std::string_view lower,
+                                        std::span<const std::string_view> candidates) {
+  for (const auto& [other, here] : kOtherNames) {
+    if (other != lower) continue;
+    if (here.empty()) return "";
+    for (const std::string_view candidate : candidates) {
+      if (IsNamed(candidate, here)) return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+// The only candidate that has the name as its last words, as x has in "element_wise_x", or that is
+// the first of the name's words; empty where there is none or several.
+std::string_view Related(std::string_view lower, std::span<const std::string_view> candidates) {
+  std::string_view found;
+  for (const std::string_view candidate : candidates) {
+    const std::string other = Lower(candidate);
+    if (!other.ends_with("_" + std::string(lower)) && !lower.starts_with(other + "_")) continue;
+    if (!found.empty()) return "";
+    found = candidate;
+  }
+  return found;
+}
+
+std::string Suggestion(std::string_view name) {
+  return name.empty() ? "" : fmt::format(" (did you mean '{}'?)", name);
+}
+
 }  // namespace
 
-std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates) {
+std::string DidYouMean(std::string_view name, std::span<const std::string_view> all) {
   if (name.size() > kLongestName) return "";
+  const auto candidates = all.first(std::min(all.size(), kMaxCandidates));
   const std::string lower = Lower(name);
+  if (const auto meant = MeantBy(lower, candidates)) return Suggestion(*meant);
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
-  for (const std::string_view candidate :
-       candidates.first(std::min(candidates.size(), kMaxCandidates))) {
+  for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
     const size_t distance = EditDistance(lower, Lower(candidate), best_distance);
     if (distance < best_distance) {
@@ -57,7 +114,7 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
       best_distance = distance;
     }
   }
-  return best.empty() ? "" : fmt::format(" (did you mean '{}'?)", best);
+  return Suggestion(best.empty() ? Related(lower, candidates) : best);
 }
 
 std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates) {

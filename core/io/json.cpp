@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include <algorithm>
 #include <array>
 
 #include "core/base/utf8.h"
+#include "core/io/content_kind.h"
 #include "core/io/json_tree_builder.h"
 
 namespace dmlop {
@@ -101,6 +104,7 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
                       kMaxBytes);
     return std::nullopt;
   }
+  const std::string_view kind = KindOfContent(std::as_bytes(std::span(text)));
   JsonDocument document;
   document.text_ = std::make_shared<const std::string>(std::move(text));
   // A NUL byte is not looked beyond.
@@ -110,7 +114,8 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
     builder.Build();
   } catch (const JsonFault& fault) {
     const bool is_nul = fault.offset >= nul;
-    diagnostics.Error("JSON-1", "", is_nul ? "not well-formed JSON: a NUL byte" : fault.message,
+    const std::string what = is_nul ? "not well-formed JSON: a NUL byte" : fault.message;
+    diagnostics.Error("JSON-1", "", kind.empty() ? what : fmt::format("not JSON, but {}", kind),
                       std::min(fault.offset, nul));
     return std::nullopt;
   }

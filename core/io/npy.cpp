@@ -9,6 +9,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/io/content_kind.h"
 
 namespace dmlop {
 namespace {
@@ -50,7 +51,26 @@ constexpr TypeCode kTypeCodes[] = {
     {"b", DataType::kInt8},
     {"B", DataType::kUint8},
     {"?", DataType::kUint8},
+    // NumPy reads its long names too.
+    {"float64", DataType::kFloat64},
+    {"float32", DataType::kFloat32},
+    {"float16", DataType::kFloat16},
+    {"int64", DataType::kInt64},
+    {"int32", DataType::kInt32},
+    {"int16", DataType::kInt16},
+    {"int8", DataType::kInt8},
+    {"uint64", DataType::kUint64},
+    {"uint32", DataType::kUint32},
+    {"uint16", DataType::kUint16},
+    {"uint8", DataType::kUint8},
 };
+
+// What ml_dtypes saves as bytes without a meaning.
+std::string_view HintOf(std::string_view code) {
+  if (code == "V2") return " (bfloat16 is saved so; save it as float32)";
+  if (code == "V1" || code == "f1") return " (float8 is saved so; save it as float16)";
+  return "";
+}
 
 // The header's text: a Python dictionary of a string, a boolean and a tuple.
 class DictionaryParser {
@@ -154,10 +174,21 @@ class DictionaryParser {
       header_.big_endian = order == '>' && ByteWidth(known.type) > 1;
       return;
     }
-    FailTensorFile(name_, fmt::format("has dtype '{}', which is no DirectML data type", descr));
+    FailTensorFile(name_, fmt::format("has dtype '{}', which is no DirectML data type{}", descr,
+                                      HintOf(code)));
+  }
+
+  [[noreturn]] void FailShape(size_t begin) const {
+    constexpr size_t kShown = 40;
+    const std::string_view shape = text_.substr(begin, kShown);
+    const size_t end = shape.rfind(')');  // the dictionary goes on
+    Malformed(fmt::format("'shape' is not a tuple of sizes: {}",
+                          shape.substr(0, end == shape.npos ? shape.size() : end + 1)));
   }
 
   void ParseShape() {
+    SkipSpaces();
+    const size_t begins_at = at_;
     Expect('(');
     CheckedU64 bytes = 8;  // of the widest type, so that no later product can overflow
     while (!Accept(')')) {
@@ -165,8 +196,9 @@ class DictionaryParser {
       uint64_t size = 0;
       const char* begin = text_.data() + at_;
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), size);
-      if (error != std::errc()) Malformed("'shape' is not a tuple of sizes");
+      if (error != std::errc()) FailShape(begins_at);
       at_ += static_cast<size_t>(end - begin);
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // of Python 2
       if (header_.shape.size() == Dims::kMaxCount) {
         FailTensorFile(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
       }
@@ -177,7 +209,7 @@ class DictionaryParser {
       header_.shape.push_back(static_cast<int64_t>(size));
       if (Accept(',')) continue;
       // Python takes a number in parentheses for a number.
-      if (header_.shape.size() == 1) Malformed("'shape' is not a tuple of sizes");
+      if (header_.shape.size() == 1) FailShape(begins_at);
       Expect(')');
       break;
     }
@@ -211,8 +243,11 @@ bool HasNpyMagic(std::span<const std::byte> bytes) {
 }
 
 size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name) {
-  if (!HasNpyMagic(preamble))
-    FailTensorFile(name, "is not a .npy file: it does not begin with \\x93NUMPY");
+  if (!HasNpyMagic(preamble)) {
+    const std::string_view kind = preamble.empty() ? "empty" : KindOfContent(preamble);
+    FailTensorFile(name, kind.empty() ? "is not a .npy file: it does not begin with \\x93NUMPY"
+                                      : fmt::format("is not a .npy file, but {}", kind));
+  }
   if (preamble.size() < kNpyPreambleSize) FailTensorFile(name, "is truncated within its header");
   const unsigned version = std::to_integer<unsigned>(preamble[6]);
   const unsigned minor = std::to_integer<unsigned>(preamble[7]);

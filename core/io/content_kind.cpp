@@ -1,0 +1,43 @@
+#include "core/io/content_kind.h"
+
+namespace dmlop {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Beginning {
+  std::string_view bytes;
+  std::string_view kind;
+};
+
+// The first that fits counts.
+constexpr Beginning kBeginnings[] = {
+    {"\x93NUMPY"sv, "a .npy file"},
+    {"version http"sv, "a Git LFS pointer; git lfs pull fetches the file"},
+    {"PK\x03\x04"sv, "a zip archive, as .npz files are"},
+    {"\x1F\x8B"sv, "a gzip file"},
+    {"\x80\x02"sv, "a pickle of Python"},
+    {"\x80\x03"sv, "a pickle of Python"},
+    {"\x80\x04"sv, "a pickle of Python"},
+    {"\x80\x05"sv, "a pickle of Python"},
+    {"\x89HDF"sv, "an HDF5 file"},
+    {"<!DOCTYPE"sv, "an HTML page"},
+    {"<!doctype"sv, "an HTML page"},
+    {"<html"sv, "an HTML page"},
+    {"\xFF\xFE"sv, "text in UTF-16; it has to be UTF-8"},
+    {"\xFE\xFF"sv, "text in UTF-16; it has to be UTF-8"},
+    {"{\0"sv, "text in UTF-16; it has to be UTF-8"},
+    {"\0{"sv, "text in UTF-16; it has to be UTF-8"},
+};
+
+}  // namespace
+
+std::string_view KindOfContent(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const Beginning& beginning : kBeginnings) {
+    if (text.starts_with(beginning.bytes)) return beginning.kind;
+  }
+  return "";
+}
+
+}  // namespace dmlop

@@ -1,0 +1,122 @@
+"""Words that people bring from elsewhere, slips of the hand, and files that are not what their names say."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import COLUMN_SUMS_TEXT, SUM, X, ProgramTest
+
+RUN = ["run", SUM, "-i", "x.npy"]
+
+
+class CommandLineTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save(x=X)
+        self.write("sum.json", SUM)
+
+    def test_slips(self):
+        for arguments, message in [
+            (["run", "--expct", "g.npy", SUM, "-i", "x.npy"], "there is no option '--expct' (did you mean '--expect'?)"),
+            ([*RUN, "--ouput", "o.npy"], "there is no option '--ouput' (did you mean '--output'?)"),
+            ([*RUN, "--ouput=o.npy"], "there is no option '--ouput' (did you mean '--output'?)"),
+            (["run", "--frobnicate"], "there is no option '--frobnicate'\n"),
+            (["compare", "x.npy", "x.npy", "--mpa"], "there is no option '--mpa' (did you mean '--map'?)"),
+            (["run", "sum.json", "x.npy"], "'x.npy' is one argument too many; -i binds an input to a file\n"),
+            (["run", "sum.json", "more"], "'more' is one argument too many\n(dmlop run --help lists the options)\n"),
+            (["ops", "REDUCE", "JOIN"], "'JOIN' is one argument too many\n"),
+            (["explain", "OutputTensor[0,1]", "sum.json", "-i", "x.npy"],
+             "the descriptor comes before the element: dmlop explain sum.json 'OutputTensor[0,1]'\n"),
+            (["hlep"], "there is no command 'hlep'"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(message, self.errors_of(*arguments, status=2))
+
+    def test_ways_of_other_programs(self):
+        self.assertEqual(self.text_of("help"), self.text_of("--help"))
+        self.assertEqual(self.text_of("help", "run"), self.text_of("run", "--help"))
+        self.assertEqual(self.text_of("version"), self.text_of("--version"))
+        for before in (["-q"], ["--quiet", "-v"]):
+            self.assertEqual(self.text_of(*before, *RUN), COLUMN_SUMS_TEXT)
+        none = self.errors_of(status=2)
+        self.assertIn("Subcommands:", none)
+        self.assertTrue(none.endswith("dmlop: a command is required\n"))
+
+    def test_text_with_something_before_its_brace(self):
+        for before in ("\n", "  \t\n", "// a comment\n", "/* a comment */"):
+            self.assertEqual(self.text_of("run", before + SUM, "-i", "x.npy"), COLUMN_SUMS_TEXT)
+
+
+class NamesTest(ProgramTest):
+    def test_other_names(self):
+        copy = {"type": "ELEMENT_WISE_IDENTITY"}
+        for document, message in [
+            ({"type": "REDUCE", "Function": "MEAN"}, "'MEAN' is not a known name (did you mean 'AVERAGE'?)"),
+            ({"type": "REDUCE", "Function": "PROD"}, "(did you mean 'MULTIPLY'?)"),
+            ({"type": "REDUCE", "Function": "LOGSUMEXP"}, "(did you mean 'LOG_SUM_EXP'?)"),
+            ({"type": "CONCAT"}, "(did you mean 'JOIN'?)"),
+            ({"type": "im2col"}, "(did you mean 'UNFOLD'?)"),
+            ({"type": "IDENTITY"}, "(did you mean 'ELEMENT_WISE_IDENTITY'?)"),
+            ({"type": "REDUCE_SUM"}, "(did you mean 'REDUCE'?)"),
+            (copy | {"InputTensor": {"dtype": "FLOAT32"}}, "'dtype' is not a known field (did you mean 'DataType'?)"),
+            (copy | {"InputTensor": {"shape": [2]}}, "'shape' is not a known field (did you mean 'Sizes'?)"),
+            (copy | {"InputTensor": {"Szies": [2]}}, "(did you mean 'Sizes'?)"),
+        ]:
+            with self.subTest(document):
+                self.assertIn(message, self.errors_of("validate", json.dumps(document), status=3))
+        other = copy | {"InputTensor": {"DataType": "BFLOAT16", "Sizes": [1]}}
+        said = self.errors_of("validate", json.dumps(other), status=3)
+        self.assertNotIn("did you mean", said)  # which would be another format
+
+
+class ContentTest(ProgramTest):
+    CASES = [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer; git lfs pull fetches the file"),
+        (b"PK\x03\x04" + bytes(30), "a zip archive, as .npz files are"),
+        (b"\x1f\x8b\x08" + bytes(30), "a gzip file"),
+        (b"\x80\x04\x95" + bytes(30), "a pickle of Python"),
+        (b"<!DOCTYPE html>", "an HTML page"),
+        ('{"type": 1}'.encode("utf-16"), "text in UTF-16; it has to be UTF-8"),
+        ('{"type": 1}'.encode("utf-16-le"), "text in UTF-16; it has to be UTF-8"),
+        ('{"type": 1}'.encode("utf-16-be"), "text in UTF-16; it has to be UTF-8"),
+    ]
+
+    def test_what_is_no_npy_file(self):
+        for content, kind in [*self.CASES, (b"", "empty")]:
+            self.write("x.npy", content)
+            self.assertEqual(self.errors_of("show", "x.npy", status=4), f"dmlop: x.npy: is not a .npy file, but {kind}\n")
+
+    def test_what_is_no_document(self):
+        self.save(x=X)
+        npy = (self.folder / "x.npy").read_bytes()
+        for content, kind in [*self.CASES, (npy, "a .npy file")]:
+            self.write("d.json", content)
+            self.assertIn(f": error: not JSON, but {kind} [JSON-1]", self.errors_of("run", "d.json", status=3))
+
+    def header(self, **fields):
+        text = "{" + ", ".join(f"'{key}': {value}" for key, value in fields.items()) + "}"
+        return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
+
+    def test_headers_of_others(self):
+        data = np.arange(6, dtype="f4")
+        for descr, shape in [("'<f4'", "(2L, 3L)"), ("'<f4'", "(2L,3L,)"), ("'float32'", "(2, 3)"), ("'<f4'", "(2, 3)")]:
+            self.write("x.npy", self.header(descr=descr, fortran_order=False, shape=shape) + data.tobytes())
+            self.assertIn("[[0, 1, 2],\n [3, 4, 5]]", self.text_of("show", "x.npy"))
+        for descr, shape, message in [
+            ("'<V2'", "(3,)", "has dtype '<V2', which is no DirectML data type (bfloat16 is saved so; save it as float32)"),
+            ("'|V1'", "(3,)", "(float8 is saved so; save it as float16)"),
+            ("'<c8'", "(3,)", "has dtype '<c8', which is no DirectML data type\n"),
+            ("'<f4'", "(np.int64(2), 3)", "'shape' is not a tuple of sizes: (np.int64(2), 3)\n"),
+            ("'<f4'", "(6)", "'shape' is not a tuple of sizes: (6)\n"),
+            ("'<f4'", "(2,-3)", "'shape' is not a tuple of sizes: (2,-3)\n"),
+        ]:
+            with self.subTest(descr=descr, shape=shape):
+                self.write("x.npy", self.header(descr=descr, fortran_order=False, shape=shape) + data.tobytes())
+                self.assertIn(message, self.errors_of("show", "x.npy", status=4))
+
+
+if __name__ == "__main__":
+    unittest.main()
