@@ -83,7 +83,7 @@ class CompletionTest(ProgramTest):
         done = subprocess.run(["bash", "-c", script, "bash", "dmlop", *words], cwd=self.folder,
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout.split()
+        return [line for line in done.stdout.splitlines() if line]
 
     def test_bash_offers_what_help_lists(self):
         self.assertEqual(set(self.complete("")), {*COMMANDS, "--help", "--version"})
@@ -101,6 +101,21 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.complete("run", "-t", ""), [])
         self.assertEqual(self.complete("completion", "z"), ["zsh"])
         self.assertEqual(self.complete("show", "x"), ["x.npy"])
+
+    def test_bash_offers_names_that_it_knows(self):
+        self.assertEqual(self.complete("ops", "RED"), ["REDUCE"])
+        self.assertEqual(self.complete("run", "-L", "6_"), [f"6_{i}" for i in range(5)])
+        isas = self.text_of("--version").split("instruction sets: ")[1].strip().split(", ")
+        self.assertEqual(self.complete("run", "--isa", ""), isas)
+        self.assertEqual(self.complete("show", "--type", "FLOAT1"), ["FLOAT16"])
+
+    def test_bash_completes_names_with_blanks(self):
+        (self.folder / "my dir").mkdir()
+        for name in ("hello world.npy", "my dir/in.npy"):
+            (self.folder / name).touch()
+        for word, names in [("hel", ["hello world.npy"]), ("hello\\ w", ["hello world.npy"]), ('"hello w', ["hello world.npy"]),
+                            ("my", ["my dir"]), ("my\\ dir/", ["my dir/in.npy"])]:
+            self.assertEqual(self.complete("show", word), names)
 
     def test_other_shells_read_theirs(self):
         for shell, arguments in (("zsh", ["-n"]), ("fish", ["--no-execute"])):

@@ -36,11 +36,11 @@ std::string BashValues(const CompletedCommand& command) {
   for (const CompletedOption& option : command.options) {
     if (option.type.empty()) continue;
     std::string reply = "return";
-    if (TakesFile(option)) reply = "COMPREPLY=($(compgen -f -- \"$word\")); return";
-    if (option.type == "DIR") reply = "COMPREPLY=($(compgen -d -- \"$word\")); return";
-    if (!option.words().empty()) {
+    if (TakesFile(option)) reply = "_dmlop_files -f; return";
+    if (option.type == "DIR") reply = "_dmlop_files -d; return";
+    if (!option.words.empty()) {
       reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); return",
-                          QuotedWord(fmt::format("{}", fmt::join(option.words(), " "))));
+                          QuotedWord(fmt::format("{}", fmt::join(option.words, " "))));
     }
     text += fmt::format("        {}) {} ;;\n", fmt::join(option.names, "|"), reply);
   }
@@ -66,7 +66,7 @@ std::string ZshOption(const CompletedOption& option) {
     value = fmt::format(":{}:", ZshText(option.type));
     if (TakesFile(option)) value += "_files";
     if (option.type == "DIR") value += "_files -/";
-    if (!option.words().empty()) value += fmt::format("({})", fmt::join(option.words(), " "));
+    if (!option.words.empty()) value += fmt::format("({})", fmt::join(option.words, " "));
   }
   std::string text;
   for (const std::string& name : option.names) {
@@ -83,8 +83,8 @@ std::string FishOption(const std::string& command, const CompletedOption& option
     const bool is_long = name.starts_with("--");
     text += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
   }
-  if (!option.words().empty()) {
-    text += fmt::format(" -x -a '{}'", fmt::join(option.words(), " "));
+  if (!option.words.empty()) {
+    text += fmt::format(" -x -a '{}'", fmt::join(option.words, " "));
   } else if (TakesFile(option)) {
     text += " -r -F";
   } else if (option.type == "DIR") {
@@ -97,21 +97,13 @@ std::string FishOption(const std::string& command, const CompletedOption& option
 
 }  // namespace
 
-std::vector<std::string> CompletedOption::words() const {
-  std::vector<std::string> words;
-  if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) {
-    return words;
-  }
-  for (size_t begin = 0; begin <= type.size();) {
-    const size_t end = std::min(type.find('|', begin), type.size());
-    words.push_back(type.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 std::string BashCompletion(std::span<const CompletedCommand> commands) {
   std::string text = R"(# Completes dmlop in bash; from 'dmlop completion bash'.
+# Files as they are called, whatever the word has of quotes and backslashes; bash writes its own.
+_dmlop_files() {
+  local name=${word#[\"\']}
+  mapfile -t COMPREPLY < <(compgen "$1" -- "${name//\\/}")
+}
 _dmlop() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options words
   COMPREPLY=()
@@ -127,7 +119,7 @@ _dmlop() {
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    _dmlop_files -f
   fi
 }
 complete -o filenames -F _dmlop dmlop

@@ -11,10 +11,8 @@ namespace dmlop {
 struct CompletedOption {
   std::vector<std::string> names;  // "-t", "--threads"
   std::string description;
-  std::string type;  // "N"; empty for a flag, "text|json" for one of these words
-
-  // Empty unless the type lists them.
-  std::vector<std::string> words() const;
+  std::string type;                // "N"; empty for a flag, "text|json" for one of these words
+  std::vector<std::string> words;  // that are offered in place of files
 };
 
 struct CompletedCommand {

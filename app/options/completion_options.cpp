@@ -1,7 +1,13 @@
+#include <algorithm>
+
 #include "app/options/command_options.h"
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
 #include "app/output.h"
+#include "core/kernels/simd/isa.h"
+#include "core/ops/operator.h"
+#include "core/tensor/data_type.h"
+#include "core/tensor/feature_level.h"
 
 namespace dmlop {
 namespace {
@@ -15,6 +21,31 @@ std::vector<std::string> OptionNames(const CLI::Option& option) {
   return names;
 }
 
+template <typename Names>
+std::vector<std::string> Copied(const Names& names) {
+  return {names.begin(), names.end()};
+}
+
+// The words that may stand for a value of a type, such as "text|json" or LEVEL.
+std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& type) {
+  if (type == "OPERATOR") return Copied(OperatorNames());
+  if (type == "TYPE") return Copied(DataTypeNames().subspan(1));
+  if (option.check_lname("isa")) return Copied(SupportedIsas());
+  std::vector<std::string> words;
+  if (type == "LEVEL") {
+    for (const FeatureLevel level : FeatureLevels()) words.push_back(ToString(level));
+  }
+  if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) {
+    return words;
+  }
+  for (size_t begin = 0; begin <= type.size();) {
+    const size_t end = std::min(type.find('|', begin), type.size());
+    words.push_back(type.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
 // What --help says of a command, from the same declarations.
 CompletedCommand Describe(const CommandEntry& entry) {
   CLI::App app;
@@ -25,9 +56,10 @@ CompletedCommand Describe(const CommandEntry& entry) {
   CompletedCommand described{entry.name, entry.summary, {}, {}};
   for (const CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_size_max() == 0 ? "" : option->get_type_name();
-    CompletedOption one{OptionNames(*option), option->get_description(), type};
+    CompletedOption one{OptionNames(*option), option->get_description(), type,
+                        WordsOf(*option, type)};
     if (one.names.empty()) {
-      described.words = one.words();
+      described.words = one.words;
     } else {
       described.options.push_back(std::move(one));
     }
