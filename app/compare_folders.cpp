@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kShownFiles = 20;  // of those that differ
+constexpr size_t kShownFiles = 20;  // of those that differ, and of those that are not compared
 
 // A file of that name in both folders, or what is wrong with it.
 struct FilePair {
@@ -79,9 +79,7 @@ class FolderComparison {
       return IsFurtherOff(a.judgement, b.judgement);
     });
     if (!common_.quiet) Print();
-    for (const FilePair& pair : pairs_) {
-      if (!pair.error.empty()) PrintMessage(fmt::format("dmlop: {}\n", Printable(pair.error)));
-    }
+    TellErrors();
     if (!common_.quiet) PrintMessage(Summary(SecondsSince(start)));
     return Status();
   }
@@ -128,6 +126,18 @@ class FolderComparison {
     } catch (const Error& error) {
       pair.error = error.what();
       pair.status = StatusOf(error.kind());
+    }
+  }
+
+  // The first of them, unless all are asked for.
+  void TellErrors() const {
+    size_t count = 0;
+    for (const FilePair& pair : pairs_) {
+      if (pair.error.empty() || (++count > kShownFiles && !common_.verbose)) continue;
+      PrintMessage(fmt::format("dmlop: {}\n", Printable(pair.error)));
+    }
+    if (count > kShownFiles && !common_.verbose) {
+      PrintMessage(fmt::format("dmlop: and {} more, which -v lists\n", count - kShownFiles));
     }
   }
 

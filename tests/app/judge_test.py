@@ -311,6 +311,17 @@ class FoldersTest(ProgramTest):
         self.assertIn("dmlop: golden has no only.npy\ndmlop: gpu has no other.npy\n", errors)
         self.assertEqual(self.compared(status=5)["only.npy"], {"file": "only.npy", "error": "golden has no only.npy"})
 
+    def test_the_first_of_many_are_told(self):
+        for i in range(50):
+            self.put(f"m{i:02}", X, None)
+            self.put(f"d{i:02}", X + 1, X)
+        for options, told in (([], 20), (["-v"], 54)):
+            done = self.run_program("compare", "gpu", "golden", *options, status=5)
+            rows = [line for line in done.stdout.decode().splitlines() if line.split()[0].rstrip(":").endswith(".npy")]
+            self.assertEqual(len(rows), told)
+            self.assertEqual(done.stderr.decode().count("golden has no"), 50 if options else 20)
+            self.assertEqual("dmlop: and 30 more, which -v lists\n" in done.stderr.decode(), not options)
+
     def test_raw_files_are_compared_where_they_are_described(self):
         for folder, array in (("gpu", X + 1), ("golden", X)):
             (self.folder / folder / "raw.bin").write_bytes(array.tobytes())
