@@ -5,6 +5,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr std::string_view kUtf16 = "text in UTF-16; it has to be UTF-8";
+
 struct Beginning {
   std::string_view bytes;
   std::string_view kind;
@@ -24,11 +26,17 @@ constexpr Beginning kBeginnings[] = {
     {"<!DOCTYPE"sv, "an HTML page"},
     {"<!doctype"sv, "an HTML page"},
     {"<html"sv, "an HTML page"},
-    {"\xFF\xFE"sv, "text in UTF-16; it has to be UTF-8"},
-    {"\xFE\xFF"sv, "text in UTF-16; it has to be UTF-8"},
-    {"{\0"sv, "text in UTF-16; it has to be UTF-8"},
-    {"\0{"sv, "text in UTF-16; it has to be UTF-8"},
+    {"\xFF\xFE"sv, kUtf16},
+    {"\xFE\xFF"sv, kUtf16},
 };
+
+// A brace and another character of ASCII, each with a zero on the same side.
+bool IsWideObject(std::string_view text) {
+  if (text.size() < 4) return false;
+  const bool low_first = text.starts_with("{\0"sv) && text[3] == '\0';
+  const bool high_first = text.starts_with("\0{\0"sv);
+  return low_first || high_first;
+}
 
 }  // namespace
 
@@ -37,7 +45,7 @@ std::string_view KindOfContent(std::span<const std::byte> bytes) {
   for (const Beginning& beginning : kBeginnings) {
     if (text.starts_with(beginning.bytes)) return beginning.kind;
   }
-  return "";
+  return IsWideObject(text) ? kUtf16 : "";
 }
 
 }  // namespace dmlop

@@ -594,11 +594,11 @@ class SameEverywhereTest(BatchTest):
 
 class ProgressTest(BatchTest):
     def test_progress_is_drawn_on_a_terminal_only(self):
-        # About two seconds: each case takes whole norms of 8 MiB of values made up.
+        # Two seconds or more: each case takes whole norms of 8 MiB of values made up.
         line = {"type": "REDUCE", "desc": {"Function": "L2", "Axes": [0, 1], "InputTensor": {
             "DataType": "FLOAT32", "Sizes": [1024, 2048]}},
             "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "/dev/null"}}
-        manifest = self.manifest(*[line] * 200, case("none.npy", "/dev/null"))
+        manifest = self.manifest(*[line] * 500, case("none.npy", "/dev/null"))
         command = [DMLOP, "batch", manifest, "-k", "-t", "1"]
         piped = subprocess.run(command, cwd=self.folder, stderr=subprocess.PIPE, timeout=60)
         self.assertNotIn(b"\x1b", piped.stderr)
@@ -609,8 +609,8 @@ class ProgressTest(BatchTest):
         os.close(end)
         drawn = read_screen(screen)
         process.wait()
-        self.assertRegex(drawn.decode(), r"batch: \d+%  \d+ of 201 cases  \d failed  \d+ cases/s  \d+ s left")
-        self.assertRegex(drawn.decode(), r"\r\x1b\[K[^\x1b]*dmlop: 201 cases in .*: 200 done, 1 failed\r\n$")
+        self.assertRegex(drawn.decode(), r"batch: \d+%  \d+ of 501 cases  \d failed  \d+ cases/s  \d+ s left")
+        self.assertRegex(drawn.decode(), r"\r\x1b\[K[^\x1b]*dmlop: 501 cases in .*: 500 done, 1 failed\r\n$")
 
 
 if __name__ == "__main__":
