@@ -223,6 +223,14 @@ void CheckTensors(const OperatorDesc& op, TensorRole role, Diagnostics& diagnost
   }
 }
 
+// What is wrong otherwise has been reported, and nothing can be inferred from it.
+bool InputsHaveLayouts(const OperatorDesc& op) {
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  return std::all_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
+    return !slot.desc->sizes || HasLayout(*slot.desc);
+  });
+}
+
 }  // namespace
 
 void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
@@ -230,7 +238,7 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   FieldChecker fields(op, diagnostics);
   const bool is_complete = fields.Check();
   CheckTensors(op, TensorRole::kInput, diagnostics);
-  if (is_complete) {
+  if (is_complete && InputsHaveLayouts(op)) {
     Inference inference(op, level, diagnostics);
     op.info().infer(op, inference);
   }

@@ -31,6 +31,11 @@ bool Fits(CheckedU64 elements) {
   return elements && *elements <= kMaxElements;
 }
 
+bool RanksAgree(const TensorDesc& desc) {
+  const size_t rank = desc.rank();
+  return 1 <= rank && rank <= kMaxRank && (!desc.strides || desc.strides->size() == rank);
+}
+
 class TensorValidator {
  public:
   TensorValidator(const TensorDesc& desc, TensorRole role, const std::string& path,
@@ -84,11 +89,9 @@ class TensorValidator {
 
   bool CheckRank() {
     const size_t rank = desc_.rank();
-    bool agree = true;
     if (rank < 1 || rank > kMaxRank) {
       Error("BUF-1", "Sizes",
             fmt::format("{} dimensions are out of range [1, {}]", rank, kMaxRank));
-      agree = false;
     }
     if (desc_.dimension_count && *desc_.dimension_count != rank) {
       Error("BUF-13", "DimensionCount",
@@ -98,9 +101,8 @@ class TensorValidator {
       Error("BUF-13", "Strides",
             fmt::format("{} entries do not match the {} entries of Sizes", desc_.strides->size(),
                         rank));
-      agree = false;
     }
-    return agree;
+    return RanksAgree(desc_);
   }
 
   bool CheckNoZeroSize() {
@@ -181,6 +183,10 @@ Layout LayoutOf(const TensorDesc& desc) {
 
 std::string ToString(const std::vector<uint32_t>& values) {
   return fmt::format("{{{}}}", fmt::join(values, ", "));
+}
+
+bool HasLayout(const TensorDesc& desc) {
+  return RanksAgree(desc) && Fits(ElementCount(*desc.sizes)) && Fits(ExtentInElements(desc));
 }
 
 void ValidateTensorDesc(const TensorDesc& desc, TensorRole role, const std::string& path,

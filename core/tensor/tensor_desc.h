@@ -46,7 +46,11 @@ CheckedU64 ImpliedSizeInBytes(const TensorDesc& desc);
 // TotalTensorSizeInBytes, or what is implied when that is 0. The desc is valid.
 uint64_t SizeInBytes(const TensorDesc& desc);
 
-// Sizes and actual strides of a valid desc.
+// Whether LayoutOf can tell where the elements lie: BUF-1, BUF-11 and the lengths of BUF-13 hold.
+// The desc has sizes.
+bool HasLayout(const TensorDesc& desc);
+
+// Sizes and actual strides of a desc that has a layout.
 Layout LayoutOf(const TensorDesc& desc);
 
 // "{1, 3}"
