@@ -333,8 +333,11 @@ struct OutputTensor::Storage {
       buffer.emplace(size);
       return;
     }
-    if (!file || packs_nibbles) scratch.emplace(size);
-    on_disk().Reserve();
+    // Of the file first: twice an impossible size may look possible.
+    if (file) file->Reserve();
+    if (file && !packs_nibbles) return;
+    scratch.emplace(size);
+    scratch->Reserve();
   }
 
   void PackNibbles() {

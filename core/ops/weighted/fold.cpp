@@ -3,6 +3,7 @@
 //
 //   Output[n, c, s] = sum of Input[n, c * prod(W) + lin(t), lin(b)] over all b and t with p = s
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "core/ops/rows.h"
@@ -44,6 +45,13 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   Sizes sizes = {output.sizes()[0], counts->rows, counts->blocks};
   if (input.sizes().size() == rank) sizes.insert(sizes.begin(), rank - 3, 1);
   infer.RequireSizes("FLD-2", input, sizes);
+}
+
+int64_t FloorDiv(int64_t a, int64_t b) {
+  return (a >= 0 ? a : a - b + 1) / b;
+}
+int64_t CeilDiv(int64_t a, int64_t b) {
+  return -FloorDiv(-a, b);
 }
 
 // One spatial dimension.
@@ -98,7 +106,11 @@ WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
     const int64_t column = axis.block_step * strides[n + 2];
     source.axes.push_back([=](int64_t index) {
       AxisTaps taps{{}, {}, Dyadic(1)};
-      for (int64_t tap = 0; tap < axis.window; ++tap) {
+      const int64_t place = index + axis.padding;
+      const int64_t last_begin = (axis.blocks - 1) * axis.stride;
+      const int64_t first = std::max<int64_t>(0, CeilDiv(place - last_begin, axis.dilation));
+      const int64_t last = std::min(axis.window - 1, place / axis.dilation);
+      for (int64_t tap = first; tap <= last; ++tap) {
         const auto block = axis.BlockAt(index, tap);
         if (block) taps.offsets.push_back(tap * row + *block * column);
       }
@@ -107,10 +119,6 @@ WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
     });
   }
   return source;
-}
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  return (a >= 0 ? a : a - b + 1) / b;
 }
 
 // The part of the input that a part of the output has from one tap of the window.
@@ -123,7 +131,7 @@ std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& ta
     const FoldAxis& axis = axes[d];
     const int64_t begin = output.begin[d + 2] + axis.padding - taps[d] * axis.dilation;
     const int64_t end = begin + output.sizes[d + 2] - 1;
-    const int64_t first_block = std::max<int64_t>(0, -FloorDiv(-begin, axis.stride));
+    const int64_t first_block = std::max<int64_t>(0, CeilDiv(begin, axis.stride));
     const int64_t last_block = std::min(axis.blocks - 1, FloorDiv(end, axis.stride));
     if (last_block < first_block) return std::nullopt;
     row += taps[d] * axis.tap_step;
@@ -140,17 +148,15 @@ std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& ta
   return region;
 }
 
-// A map for each tap.
+// A map for each tap, of which there may be very many.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const std::vector<FoldAxis> axes = AxesOf(op);
-  const std::vector<uint32_t>& windows = op[kWindowSizes];
-  const Dims sizes(windows.begin(), windows.end());
-  const size_t input_rank = op[kInputTensor].rank();
+  const auto axes = std::make_shared<const std::vector<FoldAxis>>(AxesOf(op));
   std::vector<SourceMap> maps;
-  for (int64_t i = 0; i < Product(sizes); ++i) {
-    const Dims taps = IndexOf(sizes, i);
-    maps.push_back([=](const Region& output) {
-      return RegionOf(axes, taps, Product(sizes), input_rank, output);
+  for (int64_t i = 0; i < WindowSize(op); ++i) {
+    maps.push_back([axes, &op, i](const Region& output) {
+      const std::vector<uint32_t>& windows = op[kWindowSizes];
+      const Dims taps = IndexOf(Dims(windows.begin(), windows.end()), i);
+      return RegionOf(*axes, taps, WindowSize(op), op[kInputTensor].rank(), output);
     });
   }
   return maps;

@@ -85,6 +85,11 @@ PixelWeights Antialiased(const ResampleAxis& axis, const Dyadic& x) {
   PixelWeights weights{inside(first), {}, triangle.Sum(first, last)};
   const int64_t last_inside = inside(last);
   for (int64_t pixel = weights.first; pixel <= last_inside; ++pixel) {
+    const bool is_edge = pixel == 0 || pixel == axis.pixels - 1;
+    if (!is_edge && weights.first < pixel && pixel < last_inside) {
+      weights.parts.push_back(triangle.At(Dyadic(pixel)));
+      continue;
+    }
     const Dyadic from = pixel == 0 ? first : Dyadic(pixel);
     const Dyadic to = pixel == axis.pixels - 1 ? last : Dyadic(pixel);
     weights.parts.push_back(
