@@ -38,7 +38,7 @@ class CompareFiles {
     shown_ = aligned.expected;
     if (draws()) RequireElements(options_.expected, shown_);
     PrepareMaps();
-    const Tolerance tolerance = options_.rules.tolerances.For(shown_.type);
+    const Tolerance tolerance = options_.rules.tolerances.For(expected_.view.type);
     const Comparison comparison =
         Compare(aligned.actual, aligned.expected, tolerance, {maps_, options_.most_listed});
     std::optional<Picture> picture;

@@ -44,7 +44,7 @@ std::set<std::string> FilesBelow(const std::string& folder, bool with_raw) {
     for (const auto& entry : fs::recursive_directory_iterator(
              folder, fs::directory_options::follow_directory_symlink)) {
       const std::string path = entry.path().string();
-      if (!entry.is_regular_file() || !HasTensorExtension(path)) continue;
+      if (entry.is_directory() || !HasTensorExtension(path)) continue;
       if (FormatOf(path) == FileFormat::kRaw && !with_raw) continue;
       names.insert(entry.path().lexically_relative(folder).string());
     }

@@ -236,7 +236,7 @@ class OperatorRun {
   ComparedFile Compared(const Output& output, const Beside& beside) const {
     const std::string& path = beside.file.path;
     const LoadedTensor tensor = LoadCompared(path, *output.slot.desc);
-    const bool is_reported = !options_.report.empty();
+    const bool is_reported = !options_.report.empty() || is_json();
     return CompareWith({DisplayName(output.slot.path), path,
                         is_reported ? Sha256(tensor.file_bytes) : std::string()},
                        tensor, beside.side, AsConst(output.tensor.view()),
@@ -253,6 +253,7 @@ class OperatorRun {
     std::string command =
         fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
+    if (options_.line) command += fmt::format(" --line {}", *options_.line);
     PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
   }
 

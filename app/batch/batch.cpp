@@ -46,9 +46,13 @@ class Selection {
       count += static_cast<int64_t>(lines.size());
     }
     manifest_.Rewind();
+    cases_ = case_;
     case_ = 0;
     return count;
   }
+
+  // Whether the manifest has a case, be it of another shard. Once counted.
+  bool has_cases() const { return cases_ > 0; }
 
  private:
   bool Takes(int64_t number, int64_t index) const {
@@ -58,7 +62,8 @@ class Selection {
 
   Manifest& manifest_;
   const BatchOptions& options_;
-  int64_t case_ = 0;  // counts lines that are cases
+  int64_t case_ = 0;   // counts lines that are cases
+  int64_t cases_ = 0;  // all of them
 };
 
 class Batch {
@@ -82,7 +87,7 @@ class Batch {
       throw Error(ErrorKind::kUsage,
                   fmt::format("{} has no case in line {}", manifest_.name(), *options_.line));
     }
-    if (total == 0 && !options_.allow_empty) {
+    if (!selection.has_cases() && !options_.allow_empty) {
       throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
     }
     if (!options_.report.empty()) report_.emplace(options_.report);

@@ -87,7 +87,8 @@ class BatchFiles {
     std::vector<FileBinding> of_line;
     const auto visit_line = [&] {
       for (const FileBinding& binding : of_line) {
-        if (const auto use = UseOfBinding(binding, of_line)) visit(*use);
+        if (const auto use = UseOfBinding(binding)) visit(*use);
+        VisitValues(binding, of_line, visit);
       }
       of_line.clear();
     };
@@ -103,15 +104,11 @@ class BatchFiles {
     if (auto named = UseOf(path, role, use)) uses.push_back(*std::move(named));
   }
 
-  std::optional<NamedUse> UseOfBinding(const FileBinding& binding,
-                                       const std::vector<FileBinding>& of_line) const {
+  std::optional<NamedUse> UseOfBinding(const FileBinding& binding) const {
     const auto& compared = settings_.compared;
     FileUse use{.file = {}, .owner = binding.line, .writes = false, .is_tensor = true};
     std::string role = binding.tensor;
-    if (binding.is_values) {
-      use.writes = true;
-      return UseOf(PathOfValues(binding, of_line), role, use);
-    }
+    if (binding.is_values) return std::nullopt;
     if (!binding.is_output) return UseOf(binding.path, role, use);
     if (compared) {
       role = (*compared == Side::kActual ? "the judged file of " : "the expected file of ") + role;
@@ -120,14 +117,19 @@ class BatchFiles {
     return UseOf(settings_.output_folder.Moved(binding.path), role, use);
   }
 
-  // Where they are written; empty where they are not.
-  std::string PathOfValues(const FileBinding& binding,
-                           const std::vector<FileBinding>& of_line) const {
-    const auto output = std::find_if(of_line.begin(), of_line.end(), [](const FileBinding& other) {
-      return other.is_output && !other.is_values;
-    });
-    if (!settings_.write_inputs || binding.is_output || output == of_line.end()) return "";
-    return InputPathBeside(settings_.output_folder.Moved(output->path), binding.tensor);
+  // Values of inputs are written beside the first output of the operator, which may be any of those
+  // that the line binds.
+  template <typename Visit>
+  void VisitValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
+                   Visit&& visit) const {
+    if (!settings_.write_inputs || !binding.is_values || binding.is_output) return;
+    const FileUse use{.file = {}, .owner = binding.line, .writes = true, .is_tensor = true};
+    for (const FileBinding& output : of_line) {
+      if (!output.is_output || output.is_values) continue;
+      const std::string path =
+          InputPathBeside(settings_.output_folder.Moved(output.path), binding.tensor);
+      if (const auto named = UseOf(path, binding.tensor, use)) visit(*named);
+    }
   }
 
   Manifest& manifest_;
@@ -143,6 +145,7 @@ std::string InputPathBeside(const std::string& output, const std::string& tensor
   std::erase(name, ']');
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
+  if (IsStream(output)) return "";
   path.replace_extension();
   return fmt::format("{}.{}.npy", path.string(), name);
 }

@@ -20,7 +20,8 @@ struct FileBinding {
 };
 
 // Where an input whose values a line states is written: beside the first output, "out.npy", as
-// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]".
+// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]". Empty
+// where the output is a device.
 std::string InputPathBeside(const std::string& output, const std::string& tensor);
 
 // Calls `visit` for each of them, in the order of the manifest, which is left at its beginning.

@@ -19,13 +19,17 @@ fs::path CommonOf(const fs::path& a, const fs::path& b) {
   return common;
 }
 
+fs::path Normal(const std::string& path) {
+  return fs::absolute(path).lexically_normal();
+}
+
 }  // namespace
 
 OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : folder_(folder) {
   std::optional<fs::path> common;
   ForEachBinding(manifest, [&](const FileBinding& binding) {
     if (!binding.is_output || binding.is_values || IsStream(binding.path)) return;
-    const fs::path parent = fs::path(binding.path).lexically_normal().parent_path();
+    const fs::path parent = Normal(binding.path).parent_path();
     common = common ? CommonOf(*common, parent) : parent;
   });
   common_ = common.value_or("").string();
@@ -33,9 +37,7 @@ OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : fold
 
 std::string OutputFolder::Moved(const std::string& path) const {
   if (folder_.empty() || path.empty() || IsStream(path)) return path;
-  const fs::path normal = fs::path(path).lexically_normal();
-  return (fs::path(folder_) / (common_.empty() ? normal : normal.lexically_relative(common_)))
-      .string();
+  return (fs::path(folder_) / Normal(path).lexically_relative(common_)).string();
 }
 
 }  // namespace dmlop

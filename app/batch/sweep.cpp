@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -82,8 +84,10 @@ class Sweep {
   Json Case(int64_t number) const {
     Json json = base_;
     try {
-      ForEachPlace(number,
-                   [&](const Place& place, const Json& value) { json[place.pointer] = value; });
+      ForEachPlace(number, [&](const Place& place, const Json& value) {
+        RequireNoGap(json, place.pointer);
+        json[place.pointer] = value;
+      });
     } catch (const Json::exception&) {
       Fail("'sweep' has a pointer that leads to nothing in the line");
     }
@@ -103,6 +107,19 @@ class Sweep {
 
   [[noreturn]] void Fail(const std::string& message) const {
     throw Error(ErrorKind::kUsage, fmt::format("{}: {}", place_, message));
+  }
+
+  // An index behind the next one of an array would fill what lies between.
+  void RequireNoGap(const Json& json, Json::json_pointer pointer) const {
+    for (; !pointer.empty(); pointer.pop_back()) {
+      const Json::json_pointer parent = pointer.parent_pointer();
+      if (!json.contains(parent) || !json.at(parent).is_array()) continue;
+      const std::string& index = pointer.back();
+      const size_t size = json.at(parent).size();
+      const bool is_short = index.size() <= std::to_string(size).size();
+      if (is_short && std::strtoull(index.c_str(), nullptr, 10) <= size) continue;
+      Fail(fmt::format("'sweep' has the index {} of an array of {}", index, size));
+    }
   }
 
   // Of several members with one name the last would be taken.

@@ -27,6 +27,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   AddFormat(command, options->format);
   for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
   AddPicture(command, options->picture);
+  command.get_option("--format")->excludes("--output");
   return [options, &common] { return ShowCommand(*options, common); };
 }
 

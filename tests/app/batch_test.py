@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -594,23 +595,29 @@ class SameEverywhereTest(BatchTest):
 
 class ProgressTest(BatchTest):
     def test_progress_is_drawn_on_a_terminal_only(self):
-        # Two seconds or more: each case takes whole norms of 8 MiB of values made up.
+        # Each case takes the norm of 8 MiB of values made up.
         line = {"type": "REDUCE", "desc": {"Function": "L2", "Axes": [0, 1], "InputTensor": {
             "DataType": "FLOAT32", "Sizes": [1024, 2048]}},
             "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "/dev/null"}}
-        manifest = self.manifest(*[line] * 500, case("none.npy", "/dev/null"))
-        command = [DMLOP, "batch", manifest, "-k", "-t", "1"]
-        piped = subprocess.run(command, cwd=self.folder, stderr=subprocess.PIPE, timeout=60)
+        failure = case("none.npy", "/dev/null")
+        command = [DMLOP, "batch", self.manifest(*[line] * 40, failure), "-k", "-t", "1"]
+        begin = time.monotonic()
+        piped = subprocess.run(command, cwd=self.folder, stderr=subprocess.PIPE)
+        seconds = time.monotonic() - begin
         self.assertNotIn(b"\x1b", piped.stderr)
         self.assertNotIn(b"%", piped.stderr)
+        count = max(40, int(40 * 3 / seconds))  # about three seconds
+        self.manifest(*[line] * count, failure)
         screen, end = pty.openpty()
         environment = os.environ | {"COLUMNS": "100"}
         process = subprocess.Popen(command, cwd=self.folder, stderr=end, env=environment)
         os.close(end)
-        drawn = read_screen(screen)
+        drawn = read_screen(screen).decode()
         process.wait()
-        self.assertRegex(drawn.decode(), r"batch: \d+%  \d+ of 501 cases  \d failed  \d+ cases/s  \d+ s left")
-        self.assertRegex(drawn.decode(), r"\r\x1b\[K[^\x1b]*dmlop: 501 cases in .*: 500 done, 1 failed\r\n$")
+        self.assertRegex(
+            drawn, rf"batch: \d+%  \d+ of {count + 1} cases  \d failed  \d+ cases/s  \d+ s left")
+        self.assertRegex(
+            drawn, rf"\r\x1b\[K[^\x1b]*dmlop: {count + 1} cases in .*: {count} done, 1 failed\r\n$")
 
 
 if __name__ == "__main__":
