@@ -1,6 +1,7 @@
 """The manual: well-formed, true to --help and to the completions, and every example runs."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -13,6 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
 from program import DMLOP, ROOT, X, ProgramTest, start
 
+TUTORIAL = ROOT / "man/dmlop-tutorial.7"
 PAGES = sorted((ROOT / "man").glob("*.[157]"))
 COMMANDS = [page.stem.removeprefix("dmlop-") for page in PAGES if page.name.endswith(".1") and page.stem != "dmlop"]
 COMMON = {"-h", "--help", "-q", "--quiet", "-v", "--verbose", "--color"}
@@ -35,6 +37,11 @@ def options_of_page(page):
     return found
 
 
+def literal(block):
+    """What a reader sees of a literal block."""
+    return block.replace("\\e", "\\").replace("\\&", "")
+
+
 def examples_of(page):
     """The lines of commands that a page shows."""
     text = page.read_text()
@@ -43,7 +50,31 @@ def examples_of(page):
     shown = text[text.index(".Sh EXAMPLES"):].replace("\\(dq", '"')
     blocks = re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", shown, re.M)
     lines = re.findall(r"^\.Dl (.*)$", shown, re.M)
-    return [*lines, *(block.replace("\\e", "\\") for block in blocks)]
+    return [*lines, *(literal(block) for block in blocks)]
+
+
+def session_of(page):
+    """Blocks of commands, each with what the page shows that they print, if anything: blocks that stand further right."""
+    steps = []
+    blocks = re.findall(r"^\.Bd -literal -offset (indent|indent-two)\n((?:.*\n)*?)\.Ed$", page.read_text(), re.M)
+    for offset, block in blocks:
+        if offset == "indent":
+            steps.append((literal(block), ""))
+        else:
+            steps[-1] = (steps[-1][0], literal(block))
+    return steps
+
+
+def shown_pattern(shown):
+    """What matches output of which a page shows a part: '...' is for what it leaves out, and times vary."""
+    escaped = re.sub(r"in\\ \d+\\\.\d+\\ s", r"in \\d+\\.\\d+ s", re.escape(shown))
+    return re.sub(r"(?:\\\.){3}", "(?s:.*)", escaped)
+
+
+def run_shell(script, folder, **options):
+    """Runs commands as typed, with the program and the Python of this test."""
+    tools = f"dmlop() {{ {DMLOP} \"$@\"; }}\npython3() {{ {sys.executable} \"$@\"; }}\n"
+    return subprocess.run(["bash", "-c", tools + script], cwd=folder, text=True, timeout=60, **options)
 
 
 class PagesTest(unittest.TestCase):
@@ -168,9 +199,7 @@ class ExamplesTest(ProgramTest):
                 if any(re.search(rf"\b{tool} ", example) for tool in TOOLS):
                     continue
                 with self.subTest(page=page.name, example=example):
-                    path = f"dmlop() {{ {DMLOP} \"$@\"; }}\nset -e -o pipefail\n"
-                    done = subprocess.run(["bash", "-c", path + example], cwd=self.folder, capture_output=True,
-                                          text=True, timeout=60)
+                    done = run_shell("set -e -o pipefail\n" + example, self.folder, capture_output=True)
                     differs = re.search("compare|judge|--fail-over", example)  # or a machine is busy
                     self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stderr)
                     count += 1
@@ -187,6 +216,19 @@ class ExamplesTest(ProgramTest):
                     self.assertIn(b"dmlop: 6 cases, 3 combinations left out", start(["batch", "--expand", "sweep.jsonl"], cwd=self.folder).stderr)
                 else:
                     self.run_program("validate", "-", stdin=document.encode())
+
+
+class TutorialTest(ProgramTest):
+    def test_every_command_prints_what_is_shown(self):
+        steps = session_of(TUTORIAL)
+        self.assertGreater(len(steps), 12)
+        for commands, shown in steps:
+            with self.subTest(commands):
+                done = run_shell(commands, self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 env=os.environ | {"LC_ALL": "C", "COLUMNS": "80"})
+                differs = re.search("compare|judge", commands)
+                self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stdout)
+                self.assertRegex(done.stdout, rf"\A{shown_pattern(shown)}\Z")
 
 
 if __name__ == "__main__":
