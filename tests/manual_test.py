@@ -94,6 +94,13 @@ class PagesTest(unittest.TestCase):
                 self.assertIsNotNone(missing, line)  # of pages that are not installed here
                 self.assertIn(f"{missing[1]}.{missing[2]}", names, line)
 
+    def test_pages_fit_a_terminal(self):
+        for page in PAGES:
+            shown = subprocess.run(["mandoc", "-T", "ascii", page], capture_output=True, text=True).stdout
+            lines = re.sub(".\b", "", shown).splitlines()  # bold and underlined characters are typed over others
+            self.assertGreater(len(lines), 10)
+            self.assertEqual([line for line in lines if len(line) > 79], [], page.name)
+
     def test_pages_have_the_options_of_help(self):
         for command in COMMANDS:
             with self.subTest(command):
