@@ -8,8 +8,6 @@ import subprocess
 import sys
 import unittest
 
-import numpy as np
-
 sys.dont_write_bytecode = True
 TESTS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS / "app"))
@@ -35,23 +33,18 @@ class ReadmeTest(unittest.TestCase):
 
 
 # Commands that say with their status that files differ, or that a document is not valid.
-STATUS = {"dmlop compare gpu.npy cpu.npy": 1, "dmlop validate broken.json": 3}
+STATUS = {"dmlop run reduce.json --judge gpu.npy": 1, "dmlop compare gpu.npy sum.npy": 1, "sed": 3}
 
-# Blocks that are not run: they install packages and build the project, within which this test runs.
-NOT_RUN = {"./dev demo", "./dev test"}
+# Commands that are not run: those that install packages and build the project, within which this test runs, and those that
+# go to a copy of testdata/demo, where it runs.
+NOT_RUN = {"./dev demo", "./dev test", "PATH=$PWD/build/release:$PATH",
+           "cp -r testdata/demo /tmp/dmlop-demo && cd /tmp/dmlop-demo"}
 
 
 class ExamplesTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        shutil.copy(ROOT / "testdata/demo/x.npy", self.folder)
-        sums = self.load("x").sum(0, keepdims=True)
-        self.save(gpu=sums, cpu=np.nextafter(sums, np.float32(0)))
-        case = {"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]},
-                "bindings": {"InputTensor": "x.npy", "OutputTensor": "golden.npy"}}
-        self.write("cases.jsonl", case)
-        broken = '{"type": "REDUCE", "desc": {"Function": "SUM", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}, '
-        self.write("broken.json", (broken + '"Axes": [').ljust(130) + "4]}}")  # the axis is in column 131
+        shutil.copytree(ROOT / "testdata/demo", self.folder, dirs_exist_ok=True)
 
     @staticmethod
     def commands():
@@ -73,13 +66,15 @@ class ExamplesTest(ProgramTest):
             with self.subTest(command):
                 if command in NOT_RUN:
                     continue
-                if command.startswith("cat "):
-                    self.write(command.removeprefix("cat "), shown + "\n")
                 done = subprocess.run(["bash", "-c", f'dmlop() {{ {DMLOP} "$@"; }}; {command}'], cwd=self.folder,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
                 expected = next((s for begin, s in STATUS.items() if command.startswith(begin)), 0)
                 self.assertEqual(done.returncode, expected, done.stdout)
                 self.assertTrue(done.stdout.startswith(shown), done.stdout)
+
+    def test_the_operators_are_counted(self):
+        count = len(self.text_of("ops").splitlines())
+        self.assertIn(f"\n{count} of DirectML's tensor operators", (ROOT / "README.md").read_text())
 
 
 if __name__ == "__main__":
