@@ -73,7 +73,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
                 "Write the inputs whose values the lines state beside the outputs")
       ->excludes(check)
       ->excludes(judge);
-  command.add_flag("--allow-empty", options->allow_empty, "Take a manifest without cases");
+  command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
   command.add_option("--report", options->report, "Write one line of JSON for each case")

@@ -119,7 +119,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
       ->type_name("DESCRIPTOR");
   AddLine(command, options->line);
   AddFiles(command, "-i,--input",
-           "Bind the next (or the named) input to a file (default: values made up)",
+           "Bind the next (or the named) input to a file (default: random values)",
            options->inputs);
   AddRows(command, *options);
   AddResults(command, *options);

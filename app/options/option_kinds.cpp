@@ -87,7 +87,7 @@ CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
 
 void AddCommon(CLI::App& command, CommonOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print no messages but errors");
-  command.add_flag("-v,--verbose", options.verbose, "Say what is done");
+  command.add_flag("-v,--verbose", options.verbose, "Print what is being done");
   AddChoice(
       command, "--color", "Paint messages", options.color,
       {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}});
@@ -151,7 +151,7 @@ void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store)
   };
   command
       .add_option_function<std::string>("-L,--feature-level", parse,
-                                        "Judge at this feature level (default: 6_4)")
+                                        "Apply the rules of this feature level (default: 6_4)")
       ->type_name("LEVEL");
 }
 
@@ -191,19 +191,18 @@ void AddThreads(CLI::App& command, std::optional<int>& threads) {
 
 void AddRules(CLI::App& command, ComparisonRules& rules) {
   Tolerances& tolerances = rules.tolerances;
-  AddTypedRule<double>(command, "--atol", "Let pass |actual - expected| <= A",
+  AddTypedRule<double>(command, "--atol", "Accept |actual - expected| <= A",
                        tolerances.all.absolute, &TypedTolerance::absolute, tolerances)
       ->type_name("[TYPE=]A");
-  AddTypedRule<double>(command, "--rtol", "Let pass |actual - expected| <= R * |expected|",
+  AddTypedRule<double>(command, "--rtol", "Accept |actual - expected| <= R * |expected|",
                        tolerances.all.relative, &TypedTolerance::relative, tolerances)
       ->type_name("[TYPE=]R");
-  AddTypedRule<uint64_t>(command, "--ulp", "Let pass up to N units in the last place",
+  AddTypedRule<uint64_t>(command, "--ulp", "Accept up to N units in the last place",
                          tolerances.all.ulp, &TypedTolerance::ulp, tolerances)
       ->type_name("[TYPE=]N");
-  CLI::Option* bits = command.add_flag("--bits", tolerances.all.bits, "Demand equal bits");
+  CLI::Option* bits = command.add_flag("--bits", tolerances.all.bits, "Require equal bits");
   for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
-  command.add_flag("--squeeze", rules.leniency.unit_sizes,
-                   "Let shapes differ by dimensions of size 1");
+  command.add_flag("--squeeze", rules.leniency.unit_sizes, "Ignore dimensions of size 1 in shapes");
   command.add_flag("--any-integers", rules.leniency.integer_types,
                    "Compare integers of different types by their values");
 }

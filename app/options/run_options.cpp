@@ -28,7 +28,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
-  command.add_flag("--full", options->full, "Print long tensors whole");
+  command.add_flag("--full", options->full, "Print all elements of long tensors");
   AddFormat(command, options->format);
   command.add_option("--report", options->report, "Write a JSON record of the run")
       ->type_name("FILE");
