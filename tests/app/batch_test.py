@@ -223,6 +223,21 @@ class InputsTest(BatchTest):
         self.assertEqual(self.files(), ["cases.jsonl", "other", "other/add.ATensor.npy", "other/add.BTensor.npy",
                                         "other/add.npy", "x.npy"])
 
+    def test_they_are_written_beside_no_device(self):
+        self.manifest(copy("/dev/null", [1, 2]))
+        self.batch("cases.jsonl", "--inputs")
+        self.assertEqual(self.files(), ["cases.jsonl", "x.npy"])
+        self.assertFalse(os.path.exists("/dev/null.InputTensor.npy"))
+
+    def test_the_order_of_the_bindings_does_not_matter(self):
+        top = {"type": "TOP_K", "Axis": 0, "K": 1, "bindings": {
+            "InputTensor": [4, 1, 3], "OutputIndexTensor": "index.npy", "OutputValueTensor": "value.npy"}}
+        self.save(**{"value.InputTensor": X})
+        self.manifest(case("value.InputTensor.npy", "sum.npy"), top)
+        self.assertIn("cases.jsonl:2: value.InputTensor.npy is read as InputTensor of line 1 and would be written as "
+                      "InputTensor", self.batch("cases.jsonl", "--inputs", status=2))
+        self.assert_same(self.load("value.InputTensor"), X)
+
     def test_they_are_written_over_nothing_else(self):
         self.save(one=np.ones(2, "f4"))
         taken = json.loads(json.dumps(self.JOIN).replace("join.bin", "add.ATensor.npy"))
@@ -575,6 +590,7 @@ class SameEverywhereTest(BatchTest):
             part = (self.folder / f"part{k}.jsonl").read_text().splitlines()
             self.assertEqual([json.loads(line)["line"] for line in part], list(range(k, 51, 3)))
             merged += part
+        self.assertIn("0 cases", self.batch("cases.jsonl", "--shard", "51/51"))
         merged.sort(key=lambda line: json.loads(line)["line"])
         self.assertEqual(merged, (self.folder / "whole.jsonl").read_text().splitlines())
 

@@ -2,6 +2,7 @@
 folders, and what passes as equal."""
 
 import json
+import os
 import sys
 import unittest
 
@@ -296,6 +297,11 @@ class FoldersTest(ProgramTest):
                          (9, 9, 5, [0, 0]))
         self.assertEqual(files["nan.npy"]["nanMismatches"], 1)
 
+    def test_a_name_without_a_file_is_no_agreement(self):
+        for folder in ("gpu", "golden"):
+            os.symlink("nowhere", self.folder / folder / "lost.npy")
+        self.assertIn("lost.npy", self.errors_of("compare", "gpu", "golden", status=5))
+
     def test_the_table(self):
         done = self.run_program("compare", "gpu", "golden", "--ulp", "1", status=1)
         lines = done.stdout.decode().splitlines()
@@ -358,6 +364,22 @@ class ManifestTest(ProgramTest):
     def test_outputs_are_written_into_another_folder(self):
         for name in ("sum", "b/max", "b/min", "l2"):
             self.assert_same(np.load(self.folder / f"gpu/{name}.npy"), np.load(self.folder / f"golden/{name}.npy"))
+
+    def test_no_output_leaves_the_other_folder(self):
+        (self.folder / "work").mkdir()
+        lines = [json.dumps({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]},
+                             "bindings": {"InputTensor": str(self.folder / "x.npy"), "OutputTensor": output}}) + "\n"
+                 for output in ("../up.npy", "y.npy", str(self.folder / "golden/absolute.npy"))]
+        (self.folder / "work/cases.jsonl").write_text("".join(lines))
+        self.run_program("batch", "work/cases.jsonl", "-q", "--output-path", "other")
+        found = sorted(str(path.relative_to(self.folder)) for name in ("up", "y", "absolute")
+                       for path in self.folder.rglob(f"{name}.npy"))
+        self.assertEqual(found, ["other/golden/absolute.npy", "other/up.npy", "other/work/y.npy"])
+
+    def test_a_line_tells_how_it_is_explained(self):
+        np.save(self.folder / "wrong.npy", np.zeros((1, 3), "f4"))
+        said = self.text_of("run", "cases.jsonl", "--line", "2", "--judge", "wrong.npy", status=1)
+        self.assertRegex(said, r"dmlop explain cases.jsonl 'OutputTensor\[0, \d\]' --line 2\n")
 
     def test_the_worst_case_comes_first_with_what_explains_it(self):
         for name, change in (("sum", 1), ("b/max", 100)):

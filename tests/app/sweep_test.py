@@ -87,6 +87,7 @@ class ExpandTest(ProgramTest):
             (swept(**{"/desc/Function, /desc/Axes": [["SUM", [0], 1]]}), "a value of '/desc/Function, /desc/Axes' is"),
             (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
             (swept(**{"/desc/Axes/x": [1]}), "'sweep' has a pointer that leads to nothing"),
+            (swept(**{"/desc/Axes/60000000": [1]}), "'sweep' has the index 60000000 of an array of 1"),
             (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),
             (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' stands twice"),
         ]:
