@@ -20,18 +20,18 @@ void FillRow(T* row, int64_t begin, int64_t end, int64_t stride, T value) {
   for (int64_t column = begin; column < end; ++column) row[column * stride] = value;
 }
 
-}  // namespace
+// The part whose first element is at `row` and `column` of its matrix.
+struct BandedPart {
+  const DiagonalBand& band;
+  int64_t row, column;
+  const TensorView& part;
+  Layout rows;  // without the columns
 
-void FillBand(const DiagonalBand& band, int64_t row, int64_t column, const TensorView& part) {
-  const size_t rank = part.layout.rank();
-  const int64_t columns = part.layout.sizes[rank - 1];
-  const int64_t stride = part.layout.strides[rank - 1];
-  Layout rows = part.layout;
-  rows.sizes.pop_back();
-  rows.strides.pop_back();
-  const int64_t row_bytes = columns * static_cast<int64_t>(ByteWidth(part.type));
-  const auto fill_rows = [&]<typename T>(int64_t first, int64_t last) {
+  template <typename T>
+  void FillRows(int64_t first, int64_t last) const {
     const T value = ElementOf<T>(band.value);
+    const int64_t columns = part.layout.sizes[rows.rank()];
+    const int64_t stride = part.layout.strides[rows.rank()];
     for (int64_t r = first; r < last; ++r) {
       const Dims index = IndexOf(rows.sizes, r);
       T* const elements = part.elements<T>() + OffsetOf(rows, index);
@@ -41,11 +41,20 @@ void FillBand(const DiagonalBand& band, int64_t row, int64_t column, const Tenso
       FillRow(elements, band.is_outside ? 0 : begin, band.is_outside ? begin : end, stride, value);
       if (band.is_outside) FillRow(elements, end, columns, stride, value);
     }
-  };
+  }
+};
+
+}  // namespace
+
+void FillBand(const DiagonalBand& band, int64_t row, int64_t column, const TensorView& part) {
+  BandedPart banded{band, row, column, part, part.layout};
+  banded.rows.sizes.pop_back();
+  banded.rows.strides.pop_back();
+  const int64_t count = banded.rows.element_count();
+  const int64_t row_bytes = part.element_bytes() / count;
   VisitElementWidth(part.type, [&]<typename T>() {
-    ParallelFor(
-        rows.element_count(), kParallelBytes / row_bytes + 1, rows.element_count() * row_bytes,
-        [&](int64_t first, int64_t last) { fill_rows.template operator()<T>(first, last); });
+    ParallelFor(count, kParallelBytes / row_bytes + 1, count * row_bytes,
+                [&](int64_t first, int64_t last) { banded.FillRows<T>(first, last); });
   });
 }
 
