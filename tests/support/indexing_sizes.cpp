@@ -50,7 +50,8 @@ void DrawGather(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 }
 
 void DrawElements(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const Sizes indices = WithAxis(sizes, DrawAxis(from, sizes, op), NumberIn(from, 1, 9));
+  const uint32_t axis = DrawAxis(from, sizes, op);
+  const Sizes indices = WithAxis(sizes, axis, NumberIn(from, 1, 9));
   SetSizes(op, "InputTensor", sizes);
   SetSizes(op, "IndicesTensor", indices);
   if (op.name() == "SCATTER") SetSizes(op, "UpdatesTensor", indices);
@@ -94,8 +95,8 @@ void DrawOneHot(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
   const Sizes ones(sizes.size(), 1);
   SetSizes(op, "IndicesTensor", WithAxis(sizes, axis, 1));
-  SetSizes(op, "ValuesTensor",
-           WithAxis(ones, static_cast<uint32_t>(from.Index(sizes.size())), NumberIn(from, 2, 4)));
+  const uint32_t values_axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  SetSizes(op, "ValuesTensor", WithAxis(ones, values_axis, NumberIn(from, 2, 4)));
   SetSizes(op, "OutputTensor", sizes);
 }
 
