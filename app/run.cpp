@@ -194,6 +194,7 @@ class OperatorRun {
   }
 
   void WarnOfValues() const {
+    if (common_.quiet) return;
     Diagnostics warnings;
     document_->WarnOfValues(case_->InputViews(), warnings);
     PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));

@@ -122,10 +122,14 @@ class ModelExecution {
     }
   }
 
-  void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
+  void WarnOfValues(size_t number, ModelRun& run) const {
     Diagnostics warnings;
     run.WarnOfValues(number, warnings);
     PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
+  }
+
+  void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
+    if (!common_.quiet) WarnOfValues(number, run);
     const Clock::time_point start = Clock::now();
     run.Dispatch(number);
     const double seconds = SecondsSince(start);

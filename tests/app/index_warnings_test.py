@@ -37,6 +37,7 @@ class IndexWarningsTest(ProgramTest):
         message = "2 of 4 indices are out of range and clamped; the first is -5 at [1, 0]"
         self.assertEqual(self.warnings_of(document), [WARNING.format("/", message)])
         self.assertIn("[1, 4]", self.text_of("run", document))
+        self.assertEqual(self.warnings_of(document, "-q"), [])
 
     def test_one_is_one(self):
         message = "1 of 4 indices is out of range and clamped; the first is 4 at [0, 1]"
@@ -74,6 +75,7 @@ class IndexWarningsTest(ProgramTest):
         message = "1 of 4 indices is out of range and clamped; the first is 9 at [1, 1]"
         warning = WARNING.format("/dispatchables/gather/desc/", message)
         self.assertEqual(self.warnings_of("model.json"), [warning, warning])
+        self.assertEqual(self.warnings_of("model.json", "-q"), [])
 
 
 if __name__ == "__main__":
