@@ -1,7 +1,5 @@
 #include "app/descriptor.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "app/batch/manifest.h"
@@ -16,10 +14,8 @@ namespace {
 // the manifest.
 Descriptor ReadCase(const std::string& path, int64_t line) {
   Manifest manifest(path);
-  const auto found = manifest.Next(1, [&](int64_t number) { return number == line; });
-  if (found.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} has no case in line {}", manifest.name(), line));
-  }
+  const auto found = manifest.Next(2, [&](int64_t number) { return number == line; });
+  RequireOneCase(manifest, line, static_cast<int64_t>(found.size()));
   return {manifest.name(), manifest.folder(),
           std::string(static_cast<size_t>(line - 1), '\n') +
               std::string(found.front().column - 1, ' ') + found.front().text,

@@ -83,10 +83,7 @@ class Batch {
     RequireSeparateFiles(manifest_, options_.report, settings_);
     Selection selection(manifest_, options_);
     const int64_t total = selection.Count();
-    if (options_.line && total == 0) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} has no case in line {}", manifest_.name(), *options_.line));
-    }
+    if (options_.line) RequireOneCase(manifest_, *options_.line, total);
     if (!selection.has_cases() && !options_.allow_empty) {
       throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
     }

@@ -180,4 +180,13 @@ size_t Manifest::ReadPart() {
   return part_.size();
 }
 
+void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {
+  if (count == 1) return;
+  throw Error(ErrorKind::kUsage,
+              count == 0 ? fmt::format("{} has no case in line {}", manifest.name(), line)
+                         : fmt::format("{} has several cases in line {}; put each in a line of "
+                                       "its own",
+                                       manifest.name(), line));
+}
+
 }  // namespace dmlop

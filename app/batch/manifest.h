@@ -72,4 +72,8 @@ class Manifest {
   bool is_array_ = false;  // the cases are the elements of an array
 };
 
+// Throws an Error of kind kUsage unless the one case in a line is meant: none or several begin
+// there.
+void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count);
+
 }  // namespace dmlop

@@ -376,6 +376,14 @@ class ManifestTest(ProgramTest):
                        for path in self.folder.rglob(f"{name}.npy"))
         self.assertEqual(found, ["other/golden/absolute.npy", "other/up.npy", "other/work/y.npy"])
 
+    def test_a_line_with_several_cases_means_none_of_them(self):
+        lines = (self.folder / "cases.jsonl").read_text().splitlines()
+        (self.folder / "array.json").write_text(f"[{lines[0]}, {lines[1]}]")
+        for command in (["explain", "array.json", "OutputTensor[0, 0]"], ["validate", "array.json"],
+                        ["batch", "array.json"]):
+            self.assertIn("array.json has several cases in line 1; put each in a line of its own",
+                          self.errors_of(*command, "--line", "1", status=2))
+
     def test_a_line_tells_how_it_is_explained(self):
         np.save(self.folder / "wrong.npy", np.zeros((1, 3), "f4"))
         said = self.text_of("run", "cases.jsonl", "--line", "2", "--judge", "wrong.npy", status=1)
