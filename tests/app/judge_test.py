@@ -366,15 +366,15 @@ class ManifestTest(ProgramTest):
             self.assert_same(np.load(self.folder / f"gpu/{name}.npy"), np.load(self.folder / f"golden/{name}.npy"))
 
     def test_no_output_leaves_the_other_folder(self):
-        (self.folder / "work").mkdir()
+        (self.folder / "cases").mkdir()
         lines = [json.dumps({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]},
                              "bindings": {"InputTensor": str(self.folder / "x.npy"), "OutputTensor": output}}) + "\n"
                  for output in ("../up.npy", "y.npy", str(self.folder / "golden/absolute.npy"))]
-        (self.folder / "work/cases.jsonl").write_text("".join(lines))
-        self.run_program("batch", "work/cases.jsonl", "-q", "--output-path", "other")
+        (self.folder / "cases/all.jsonl").write_text("".join(lines))
+        self.run_program("batch", "cases/all.jsonl", "-q", "--output-path", "other")
         found = sorted(str(path.relative_to(self.folder)) for name in ("up", "y", "absolute")
                        for path in self.folder.rglob(f"{name}.npy"))
-        self.assertEqual(found, ["other/golden/absolute.npy", "other/up.npy", "other/work/y.npy"])
+        self.assertEqual(found, ["other/cases/y.npy", "other/golden/absolute.npy", "other/up.npy"])
 
     def test_a_line_with_several_cases_means_none_of_them(self):
         lines = (self.folder / "cases.jsonl").read_text().splitlines()

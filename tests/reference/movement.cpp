@@ -92,15 +92,22 @@ Expectation Slice(const OperatorDesc& desc, std::span<const ConstTensorView> inp
   return {BitsAt(inputs[0], source)};
 }
 
+struct Steps {
+  int64_t start, stride;
+};
+
 // A negative stride starts at the last element of the window.
+Steps WindowAlong(const OperatorDesc& desc, size_t d) {
+  const int64_t stride = Get<std::vector<int32_t>>(desc, "InputWindowStrides")[d];
+  const int64_t window = Get<Numbers>(desc, "InputWindowSizes")[d];
+  return {Get<Numbers>(desc, "InputWindowOffsets")[d] + (stride < 0 ? window - 1 : 0), stride};
+}
+
 Expectation Slice1(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                    const Dims& index) {
   Dims source;
   for (size_t d = 0; d < index.size(); ++d) {
-    const int64_t stride = Get<std::vector<int32_t>>(desc, "InputWindowStrides")[d];
-    const int64_t window = Get<Numbers>(desc, "InputWindowSizes")[d];
-    const int64_t start =
-        Get<Numbers>(desc, "InputWindowOffsets")[d] + (stride < 0 ? window - 1 : 0);
+    const auto [start, stride] = WindowAlong(desc, d);
     source.push_back(start + stride * index[d]);
   }
   return {BitsAt(inputs[0], source)};
@@ -111,10 +118,7 @@ Expectation SliceGrad(const OperatorDesc& desc, std::span<const ConstTensorView>
                       const Dims& index) {
   Dims source;
   for (size_t d = 0; d < index.size(); ++d) {
-    const int64_t stride = Get<std::vector<int32_t>>(desc, "InputWindowStrides")[d];
-    const int64_t window = Get<Numbers>(desc, "InputWindowSizes")[d];
-    const int64_t start =
-        Get<Numbers>(desc, "InputWindowOffsets")[d] + (stride < 0 ? window - 1 : 0);
+    const auto [start, stride] = WindowAlong(desc, d);
     const int64_t way = index[d] - start;
     if (way % stride != 0) return {0};
     source.push_back(way / stride);

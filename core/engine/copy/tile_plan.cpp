@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/integer_division.h"
 #include "core/kernels/copy/stream.h"
 
 namespace dmlop {
@@ -91,10 +92,6 @@ Dims GrowBox(const LoopNest<2>& nest, int64_t capacity) {
     if (elements > capacity) return box;
     box[next] = size;
   }
-}
-
-int64_t CeilDiv(int64_t count, int64_t divisor) {
-  return (count + divisor - 1) / divisor;
 }
 
 void SetCuts(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePlan& plan) {

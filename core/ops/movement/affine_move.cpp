@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/integer_division.h"
+
 namespace dmlop {
 namespace {
 
 // Where tensors without memory are.
 std::byte* Nowhere() {
   return reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
-}
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-int64_t CeilDiv(int64_t a, int64_t b) {
-  return -FloorDiv(-a, b);
 }
 
 // The axis of a packed tensor that a stride leads along, and how far.

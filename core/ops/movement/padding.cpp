@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/integer_division.h"
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
 #include "core/tensor/convert_element.h"
@@ -78,10 +79,6 @@ struct Segment {
     return {begin + first, last - first, from + first * step, step};
   }
 };
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  return (a >= 0 ? a : a - b + 1) / b;
-}
 
 // The segments along an axis of the output, which has `size` elements.
 class Axis {

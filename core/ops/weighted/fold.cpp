@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/integer_division.h"
 #include "core/ops/rows.h"
 #include "core/ops/windows.h"
 
@@ -45,13 +46,6 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   Sizes sizes = {output.sizes()[0], counts->rows, counts->blocks};
   if (input.sizes().size() == rank) sizes.insert(sizes.begin(), rank - 3, 1);
   infer.RequireSizes("FLD-2", input, sizes);
-}
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  return (a >= 0 ? a : a - b + 1) / b;
-}
-int64_t CeilDiv(int64_t a, int64_t b) {
-  return -FloorDiv(-a, b);
 }
 
 // One spatial dimension.
