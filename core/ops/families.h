@@ -1,9 +1,14 @@
-// What each family answers; see family.h. Each is written in the family's own folder.
+// What each family answers; see family.h. Each is written in a source of its own.
 #pragma once
 
 #include "core/ops/operator.h"
 
 namespace dmlop {
+
+void Run(const Custom&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Custom&, const OperatorDesc& op);
+void RunPart(const Custom&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
 
 // What the engine computes elements with.
 struct ElementWiseWork {
@@ -17,24 +22,19 @@ std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op);
 void RunPart(const ElementWise&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
-void Run(const Indexed&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-std::vector<SourceMap> SourcesOf(const Indexed&, const OperatorDesc& op);
-void RunPart(const Indexed&, const OperatorDesc& op, InputViews inputs, const Region& part,
-             const TensorView& output);
-
 void Run(const Movement&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const Movement&, const OperatorDesc& op);
 void RunPart(const Movement&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
+void Run(const Placed&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Placed&, const OperatorDesc& op);
+void RunPart(const Placed&, const OperatorDesc& op, InputViews inputs, const Region& part,
+             const TensorView& output);
+
 void Run(const Reduction&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const Reduction&, const OperatorDesc& op);
 void RunPart(const Reduction&, const OperatorDesc& op, InputViews inputs, const Region& part,
-             const TensorView& output);
-
-void Run(const Weighting&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-std::vector<SourceMap> SourcesOf(const Weighting&, const OperatorDesc& op);
-void RunPart(const Weighting&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
 // The part of a view that is in the region.

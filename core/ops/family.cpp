@@ -39,13 +39,20 @@ void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
 }
 
 bool HasCheapParts(const OperatorDesc& op) {
-  const auto* indexed = std::get_if<Indexed>(&op.info().family);
-  return indexed == nullptr || indexed->whole == nullptr;
+  const auto* custom = std::get_if<Custom>(&op.info().family);
+  return custom == nullptr || custom->whole == nullptr;
+}
+
+int64_t OperationsOf(const OperatorDesc& op) {
+  int64_t (*operations)(const OperatorDesc&) = nullptr;
+  if (const auto* custom = std::get_if<Custom>(&op.info().family)) operations = custom->operations;
+  if (const auto* placed = std::get_if<Placed>(&op.info().family)) operations = placed->operations;
+  return operations == nullptr ? 0 : operations(op);
 }
 
 void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  const auto* indexed = std::get_if<Indexed>(&op.info().family);
-  if (indexed != nullptr && indexed->warn != nullptr) indexed->warn(op, inputs, diagnostics);
+  const auto* custom = std::get_if<Custom>(&op.info().family);
+  if (custom != nullptr && custom->warn != nullptr) custom->warn(op, inputs, diagnostics);
 }
 
 }  // namespace dmlop

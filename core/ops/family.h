@@ -12,7 +12,6 @@
 #include "core/base/diagnostic.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/fill/diagonal_band.h"
-#include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -92,9 +91,11 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- elements go where values say, or depend on those before them --------------------------------
+// --- a function of the tensors' views ------------------------------------------------------------
 
-struct Indexed {
+// A part of the outputs is the same function of parts of the inputs: matrix products, gathering by
+// indices, statistics of slices.
+struct Custom {
   // All that it needs of sizes and strides is in the views.
   void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
   // Elements that are read only where values say so count as sources. One map at most for an input.
@@ -104,16 +105,25 @@ struct Indexed {
   std::vector<uint32_t> (*whole)(const OperatorDesc& op) = nullptr;
   // Warns of values of the inputs. Null: of none.
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
+  // Multiply-adds of the whole. Null: none that count beside the memory's time.
+  int64_t (*operations)(const OperatorDesc& op) = nullptr;
+  // Indices choose the elements of the first input that are read.
+  bool chooses = false;
 };
 
-// --- elements are sums of others, weighted by what their places have to do with one another ------
+// --- a function of the places of elements --------------------------------------------------------
 
-struct Weighting {
-  WeightedSource (*source)(const OperatorDesc& op, const ConstTensorView& input);
+// What an element is computed from depends on where it is in the whole tensor, as with windows that
+// padding cuts off.
+struct Placed {
+  // Computes the part of the outputs that begins at an index. `inputs` are whole. Outputs have
+  // equal sizes, and one without data is not wanted.
+  void (*run)(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
+  int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
 };
 
-using Family = std::variant<ElementWise, Indexed, Movement, Reduction, Weighting>;
+using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;
 
 // --- what each family answers --------------------------------------------------------------------
 
@@ -140,6 +150,9 @@ void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
 
 // Whether parts that are computed by themselves take together no more work than all at once.
 bool HasCheapParts(const OperatorDesc& op);
+
+// The multiply-adds of a valid descriptor; 0 where only memory counts.
+int64_t OperationsOf(const OperatorDesc& op);
 
 // Warns of values of the inputs that are most likely wrong, such as an index that is out of range
 // (IDX-5). Pointers are relative to the descriptor. A run itself says nothing of them.

@@ -36,8 +36,9 @@ Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   if (movement != nullptr && movement->moves != nullptr) {
     moves = movement->moves(op, inputs, outputs);
   }
+  const auto* custom = std::get_if<Custom>(&op.info().family);
   // Indices choose as many elements of the first input as there are in the output.
-  const bool chooses = std::holds_alternative<Indexed>(op.info().family) && HasCheapParts(op);
+  const bool chooses = custom != nullptr && custom->chooses;
   Traffic traffic;
   for (size_t i = 0; i < inputs.size(); ++i) {
     int64_t elements = DistinctElements(inputs[i].layout);

@@ -82,7 +82,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CUM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Indexed{Multiply, Sources<kExclusiveProduct>, TheAxis},
+     .family = Custom{Multiply, Sources<kExclusiveProduct>, TheAxis},
      .in_place = true},
     {.name = "CUMULATIVE_SUMMATION",
      .summary = "sums of each element and those before it along an axis",
@@ -91,7 +91,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CUM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Indexed{Sum, Sources<kExclusiveSum>, TheAxis},
+     .family = Custom{Sum, Sources<kExclusiveSum>, TheAxis},
      .in_place = true},
 };
 

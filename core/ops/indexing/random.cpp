@@ -59,7 +59,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Indexed{Generate, Sources, AllDimensions}},
+     .family = Custom{Generate, Sources, AllDimensions}},
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kUnpoolingRules,
      .infer = InferUnpooling,
-     .family = Indexed{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling}},
+     .family = Custom{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling}},
 };
 
 }  // namespace

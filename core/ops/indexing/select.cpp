@@ -117,7 +117,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "NZC-1",
      .rules = kNonzeroRules,
      .infer = InferNonzero,
-     .family = Indexed{Nonzero, NonzeroSources, AllDimensions}},
+     .family = Custom{Nonzero, NonzeroSources, AllDimensions}},
     {.name = "TOP_K",
      .summary = "the greatest elements along an axis, and where they are",
      .fields = kTopKFields,
@@ -125,7 +125,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "TPK-1",
      .rules = kTopKRules,
      .infer = InferTopK,
-     .family = Indexed{TopK, TopKSources, TheAxis}},
+     .family = Custom{TopK, TopKSources, TheAxis}},
     {.name = "TOP_K1",
      .summary = "the greatest or the least elements along an axis, and where they are",
      .fields = kTopK1Fields,
@@ -133,7 +133,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "TPK-1",
      .rules = kTopKRules,
      .infer = InferTopK,
-     .family = Indexed{TopK, TopKSources, TheAxis}},
+     .family = Custom{TopK, TopKSources, TheAxis}},
 };
 
 }  // namespace

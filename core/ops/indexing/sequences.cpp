@@ -111,7 +111,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "OHT-4",
      .rules = kOneHotRules,
      .infer = InferOneHot,
-     .family = Indexed{OneHot, OneHotSources, TheAxis}},
+     .family = Custom{OneHot, OneHotSources, TheAxis}},
     {.name = "REVERSE_SUBSEQUENCES",
      .summary = "the first elements along an axis reversed, as many as lengths say",
      .fields = kReverseFields,
@@ -119,7 +119,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kReverseRules,
      .infer = InferReverse,
-     .family = Indexed{Reverse, ReverseSources, TheAxis}},
+     .family = Custom{Reverse, ReverseSources, TheAxis}},
 };
 
 }  // namespace

@@ -80,15 +80,16 @@ void WarnBy(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics)
 }
 
 template <LinksFunction kLinks>
-constexpr Indexed GatherBy() {
+constexpr Custom GatherBy() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { Gather(kLinks(op), inputs, outputs); },
           .sources = [](const OperatorDesc& op) { return GatherSources(op, kLinks(op)); },
-          .warn = WarnBy<kLinks>};
+          .warn = WarnBy<kLinks>,
+          .chooses = true};
 }
 
 template <LinksFunction kLinks>
-constexpr Indexed ScatterBy() {
+constexpr Custom ScatterBy() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { Scatter(kLinks(op), inputs, outputs); },
           .sources = [](const OperatorDesc& op) { return ScatterSources(op, kLinks(op)); },

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/integer_division.h"
+#include "core/engine/weighted/weighted_sum.h"
 #include "core/ops/rows.h"
 #include "core/ops/windows.h"
 
@@ -156,6 +157,10 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  SumTaps(Source(op, inputs[0]), begin, outputs[0]);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "FOLD",
      .summary = "sums sliding windows that lie in columns (col2im)",
@@ -164,7 +169,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Weighting{Source, Sources}},
+     .family = Placed{Run, Sources}},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "core/ops/inference.h"
@@ -265,8 +266,13 @@ std::vector<SourceMap> BackwardSources(const OperatorDesc& op) {
   }};
 }
 
-constexpr Weighting kForward = {Forward, ForwardSources};
-constexpr Weighting kBackward = {Backward, BackwardSources};
+template <auto kSource>
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  SumTaps(kSource(op, inputs[0]), begin, outputs[0]);
+}
+
+constexpr Placed kForward = {Run<Forward>, ForwardSources};
+constexpr Placed kBackward = {Run<Backward>, BackwardSources};
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "UPSAMPLE_2D",

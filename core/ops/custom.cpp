@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-std::vector<uint32_t> WholeOf(const Indexed& family, const OperatorDesc& op) {
+std::vector<uint32_t> WholeOf(const Custom& family, const OperatorDesc& op) {
   return family.whole == nullptr ? std::vector<uint32_t>() : family.whole(op);
 }
 
@@ -42,15 +42,15 @@ std::vector<Region> RegionsOf(const std::vector<uint32_t>& whole, const Operator
 
 }  // namespace
 
-void Run(const Indexed& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+void Run(const Custom& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   family.run(op, inputs, outputs);
 }
 
-std::vector<SourceMap> SourcesOf(const Indexed& family, const OperatorDesc& op) {
+std::vector<SourceMap> SourcesOf(const Custom& family, const OperatorDesc& op) {
   return family.sources(op);
 }
 
-void RunPart(const Indexed& family, const OperatorDesc& op, InputViews inputs, const Region& part,
+void RunPart(const Custom& family, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output) {
   const std::vector<uint32_t> whole = WholeOf(family, op);
   const std::vector<Region> regions = RegionsOf(whole, op, part);
