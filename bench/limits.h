@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/engine/bandwidth.h"
+#include "core/engine/limits.h"
 #include "core/tensor/sample_values.h"
 #include "core/tensor/tensor.h"
 

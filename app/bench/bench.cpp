@@ -64,9 +64,11 @@ class Bench {
       OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)));
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
-      LimitRing limit(LimitOf(traffic), moved,
-                      CopiesOf(LimitRing::BytesOf(LimitOf(traffic), moved)));
-      MeasureCase(of, ring, limit);
+      LimitRing memory(LimitOf(traffic), moved,
+                       CopiesOf(LimitRing::BytesOf(LimitOf(traffic), moved)));
+      LimitRing arithmetic(Limit::kArithmetic, ring.operations(), 1);
+      const bool computes = arithmetic.SecondsOfCall() > memory.SecondsOfCall();
+      MeasureCase(of, ring, computes ? arithmetic : memory);
     }
     return std::move(rows_);
   }
@@ -101,7 +103,8 @@ class Bench {
         row.threads = threads;
         row.cache = cache;
         row.traffic = ring.traffic();
-        row.limit = LimitOf(row.traffic);
+        row.operations = ring.operations();
+        row.limit = limit.limit();
         MeasureRow(ring, limit, progress, row);
         rows_.push_back(std::move(row));
       }

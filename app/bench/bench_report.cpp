@@ -50,12 +50,14 @@ JsonEntry EntryOf(const BenchRow& row) {
       row.threads, fmt::format("{:.0f}% of {}", 100 * ShareOfLimit(row), Name(row.limit)),
       row.samples, AggregatesOf(row.samples),
       {}};
-  entry.counters = {{"bytes_read", static_cast<double>(row.traffic.read_bytes)},
-                    {"bytes_written", static_cast<double>(row.traffic.written_bytes)},
-                    {"bytes_per_second", RateOf(row)},
-                    {"limit_bytes_per_second", LimitRateOf(row)},
-                    {"limit_share", ShareOfLimit(row)},
-                    {"outliers", static_cast<double>(row.time.outliers)}};
+  entry.counters = {
+      {"bytes_read", static_cast<double>(row.traffic.read_bytes)},
+      {"bytes_written", static_cast<double>(row.traffic.written_bytes)},
+      {"bytes_per_second", RateOf(row)},
+      {"limit_bytes_per_second", LimitRateOf(row)},
+      {"limit_share", ShareOfLimit(row)},
+      {"multiply_adds_per_second", static_cast<double>(row.operations) / row.time.median},
+      {"outliers", static_cast<double>(row.time.outliers)}};
   if (row.cache == CacheState::kCold) {
     entry.counters["memory_bytes_per_second"] = row.memory_rate;
     entry.counters["is_cold"] = IsAsCold(row);
@@ -97,6 +99,7 @@ std::string CsvText(const BenchReport& report) {
                               "limit",
                               "limit_bytes_per_second",
                               "limit_share",
+                              "multiply_adds",
                               "is_cold",
                               "ratio_to_baseline",
                               "cpu_model",
@@ -120,10 +123,10 @@ std::string CsvText(const BenchReport& report) {
          {std::to_string(row.time.outliers), std::to_string(row.traffic.read_bytes),
           std::to_string(row.traffic.written_bytes), fmt::format("{}", RateOf(row)),
           std::string(Name(row.limit)), fmt::format("{}", LimitRateOf(row)),
-          fmt::format("{}", ShareOfLimit(row)), fmt::format("{}", is_cold),
-          row.ratio ? fmt::format("{}", *row.ratio) : "", CsvField(machine.cpu_model),
-          std::to_string(machine.cpus), machine.isa, GovernorText(machine),
-          fmt::format("{}", machine.load_average)}) {
+          fmt::format("{}", ShareOfLimit(row)), std::to_string(row.operations),
+          fmt::format("{}", is_cold), row.ratio ? fmt::format("{}", *row.ratio) : "",
+          CsvField(machine.cpu_model), std::to_string(machine.cpus), machine.isa,
+          GovernorText(machine), fmt::format("{}", machine.load_average)}) {
       fields.push_back(field);
     }
     text += CsvLine(fields);

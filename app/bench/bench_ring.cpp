@@ -97,13 +97,15 @@ void OperatorRing::Advance() {
   }
 }
 
-LimitRing::LimitRing(Limit limit, int64_t bytes, int64_t copies)
+LimitRing::LimitRing(Limit limit, int64_t work, int64_t copies)
     : limit_(limit),
-      calls_(WalkOf(static_cast<size_t>(limit == Limit::kCopy ? bytes / 2 : bytes), copies)) {
+      work_(work),
+      calls_(WalkOf(static_cast<size_t>(limit == Limit::kCopy ? work / 2 : work), copies)) {
+  if (limit == Limit::kArithmetic) return;
   const size_t all = calls_.pitch * static_cast<size_t>(copies);
   if (limit != Limit::kWrite) {
     from_ = Buffer(all);
-    const Work work("filling memory for the limit", static_cast<int64_t>(all));
+    const Work progress("filling memory for the limit", static_cast<int64_t>(all));
     FillWithSampleValues(DataType::kUint8, {from_.data(), all});
   }
   if (limit != Limit::kRead) to_ = Buffer(all);
@@ -121,6 +123,7 @@ void LimitRing::ChoosePath(bool cold) {
 }
 
 double LimitRing::MemoryRate() {
+  if (limit_ == Limit::kArithmetic) return 0;
   const size_t all = std::max(from_.size(), to_.size());
   const size_t size = RoundedUpToLines(all / kMemoryParts);
   Walk parts = WalkOf(size, static_cast<int64_t>(all / size));
@@ -145,6 +148,8 @@ void LimitRing::Run(const Walk& walk, bool other_path) {
       return ReadBytes(from(), read);
     case Limit::kWrite:
       return WriteBytes(to(), write);
+    case Limit::kArithmetic:
+      return MultiplyAdd(work_);
   }
 }
 

@@ -29,6 +29,7 @@ class OperatorRing {
   OperatorRing(const BenchCase& of, int64_t copies);
 
   Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
+  int64_t operations() const { return OperationsOf(desc_); }
   int64_t work_bytes() const { return WorkBytes(desc_); }  // of a call
 
   // Bytes of one copy of the tensors.
@@ -50,10 +51,14 @@ class OperatorRing {
   std::vector<TensorView> outputs_;
 };
 
-// The loop that moves as many bytes as quickly as memory lets it, on `copies` copies.
+// The loop that moves as many bytes as quickly as memory lets it, on `copies` copies; or that does
+// as many multiply-adds.
 class LimitRing {
  public:
-  LimitRing(Limit limit, int64_t bytes, int64_t copies);
+  // `work` is in bytes or multiply-adds.
+  LimitRing(Limit limit, int64_t work, int64_t copies);
+
+  Limit limit() const { return limit_; }
 
   // Bytes of one copy of its memory.
   static int64_t BytesOf(Limit limit, int64_t bytes);
@@ -63,9 +68,10 @@ class LimitRing {
 
   void Run() { Run(calls_, other_path_); }
   void Advance() { calls_.Advance(); }
+  double SecondsOfCall() { return SecondsOfCall(calls_, other_path_, /*cold=*/false); }
 
   // Bytes per second of calls on large parts of all copies: what memory gives, where caches hold
-  // but a few of the parts.
+  // but a few of the parts. 0 of arithmetic.
   double MemoryRate();
 
  private:
@@ -84,6 +90,7 @@ class LimitRing {
   double SecondsOfCall(Walk& walk, bool other_path, bool cold);
 
   Limit limit_;
+  int64_t work_;
   Walk calls_;
   Buffer from_, to_;
   bool other_path_ = false;  // into the caches and in one stream, or else

@@ -62,7 +62,8 @@ double ShareOfLimit(const BenchRow& row) {
 }
 
 bool IsAsCold(const BenchRow& row) {
-  return row.cache == CacheState::kHot || RateOf(row) <= kMemoryMargin * row.memory_rate;
+  return row.cache == CacheState::kHot || row.limit == Limit::kArithmetic ||
+         RateOf(row) <= kMemoryMargin * row.memory_rate;
 }
 
 std::vector<std::string> WarningsAbout(const BenchRow& row) {

@@ -21,9 +21,10 @@ struct BenchRow {
   std::string name;  // of the case
   int threads = 1;
   CacheState cache = CacheState::kHot;
-  Traffic traffic;  // of one call
+  Traffic traffic;         // of one call
+  int64_t operations = 0;  // multiply-adds of one call
   Limit limit = Limit::kCopy;
-  std::vector<Sample> samples, limit_samples;  // the limit's calls move as many bytes
+  std::vector<Sample> samples, limit_samples;  // the limit's calls do as much
   SampleStatistics time, limit_time;           // seconds of a call
   double memory_rate = 0;                      // bytes per second beyond the caches; 0: not asked
   std::optional<double> ratio;                 // of the median to that of the baseline
@@ -45,7 +46,8 @@ std::string TimeText(double seconds);
 
 SampleStatistics StatisticsOf(const std::vector<Sample>& samples);
 
-// Bytes per second, by the medians, and how much of the limit that is.
+// Bytes per second, by the medians, and how much of the limit that is. The rate of a limit of
+// arithmetic is that of bytes that come with as many multiply-adds.
 double RateOf(const BenchRow& row);
 double LimitRateOf(const BenchRow& row);
 double ShareOfLimit(const BenchRow& row);

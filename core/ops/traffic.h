@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/engine/bandwidth.h"
+#include "core/engine/limits.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

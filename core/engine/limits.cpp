@@ -1,4 +1,4 @@
-#include "core/engine/bandwidth.h"
+#include "core/engine/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/copy/stream.h"
 #include "core/kernels/reduce/integer_fold.h"
+#include "core/kernels/simd/multiply_adds.h"
 
 namespace dmlop {
 namespace {
@@ -38,7 +39,7 @@ alignas(64) constexpr std::array<std::byte, kRow> kSource = FilledRow();
 }  // namespace
 
 std::string_view Name(Limit limit) {
-  constexpr std::string_view kNames[] = {"copy", "read", "write"};
+  constexpr std::string_view kNames[] = {"copy", "read", "write", "arithmetic"};
   return kNames[static_cast<size_t>(limit)];
 }
 
@@ -83,6 +84,16 @@ void ReadBytes(std::span<const std::byte> from, ReadPath path) {
       add_up.fold_row(x, size / 8, &sum);
     }
     total.fetch_add(sum, std::memory_order_relaxed);
+  });
+}
+
+void MultiplyAdd(int64_t count) {
+  constexpr int64_t kGrain = 1 << 16;
+  const MultiplyAddsFunction multiply_add = MultiplyAddsForIsa();
+  std::atomic<bool> is_number = true;  // so that nobody can leave the work out
+  ParallelFor(count, kGrain, 0, [&](int64_t begin, int64_t end) {
+    if (multiply_add(end - begin) != 0) return;
+    is_number.store(false, std::memory_order_relaxed);
   });
 }
 
