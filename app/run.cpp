@@ -184,12 +184,12 @@ class OperatorRun {
     const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
     std::vector<const TensorDesc*> descs;
     for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
-    const Composed composed = ComposedFor(descs);
+    const Staging staging = StagingFor(descs);
     for (const TensorSlot& slot : slots) {
       const std::string path = case_->PathOf(slot);
       outputs_.push_back({slot, path,
-                          path.empty() ? OutputTensor::ToNoFile(*slot.desc, composed)
-                                       : OutputTensor::ToFile(path, *slot.desc, composed)});
+                          path.empty() ? OutputTensor::ToNoFile(*slot.desc, staging)
+                                       : OutputTensor::ToFile(path, *slot.desc, staging)});
     }
   }
 

@@ -195,7 +195,7 @@ void BatchCase::WriteInputs() {
     if (path.empty()) continue;
     const ConstTensorView& values = case_->inputs()[i].view;
     OutputTensor file =
-        OutputTensor::ToFile(path, *slots[i].desc, ComposedFor(std::array{slots[i].desc}));
+        OutputTensor::ToFile(path, *slots[i].desc, StagingFor(std::array{slots[i].desc}));
     const Move move{values, file.view()};
     CopyAll({&move, 1});
     if (settings_.hash_files) {
@@ -231,13 +231,13 @@ std::vector<OutputTensor> BatchCase::Compute() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   std::vector<const TensorDesc*> descs;
   for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
-  const Composed composed = ComposedFor(descs);
+  const Staging staging = StagingFor(descs);
   std::vector<OutputTensor> outputs;
   for (const TensorSlot& slot : slots) {
     if (!settings_.compared) CreateFolderOf(case_->PathOf(slot));
     outputs.push_back(settings_.compared
-                          ? OutputTensor::ToNoFile(*slot.desc, composed)
-                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, composed));
+                          ? OutputTensor::ToNoFile(*slot.desc, staging)
+                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, staging));
   }
   std::vector<OutputTensor*> pointers;
   for (OutputTensor& output : outputs) pointers.push_back(&output);

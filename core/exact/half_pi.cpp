@@ -96,7 +96,7 @@ QuarterTurns CountQuarterTurns(double x) {
   return {count, rest};
 }
 
-RoughQuarterTurns CountQuarterTurnsRoughly(double x) {
+ApproximateQuarterTurns CountQuarterTurnsApproximately(double x) {
   if (std::fabs(x) <= kQuarterPi) return {0, x};
   Bits192 turns = QuarterTurnBits(x);
   const int count = TakeCount(turns);

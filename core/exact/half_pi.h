@@ -14,10 +14,10 @@ struct QuarterTurns {
 QuarterTurns CountQuarterTurns(double x);
 
 // The same with a rest in binary64, within 2^-51 of itself.
-struct RoughQuarterTurns {
+struct ApproximateQuarterTurns {
   int count;
   double rest;
 };
-RoughQuarterTurns CountQuarterTurnsRoughly(double x);
+ApproximateQuarterTurns CountQuarterTurnsApproximately(double x);
 
 }  // namespace dmlop

@@ -312,12 +312,12 @@ struct OutputTensor::Storage {
   std::string path;                    // empty: to no file
   size_t data_begin = 0;               // the header's size
   std::optional<OutputFile> file;      // none for streams
-  std::optional<Buffer> buffer;        // what is composed in memory
-  std::optional<ScratchFile> scratch;  // what is composed on the disk apart from the file
+  std::optional<Buffer> buffer;        // what is staged in memory
+  std::optional<ScratchFile> scratch;  // what is staged on the disk apart from the file
   bool packs_nibbles = false;          // into the file, once all elements are written
   bool is_packed = false;              // they are there
 
-  // Where what is not in memory is composed.
+  // Where what is not in memory is staged.
   WritableFile& on_disk() {
     if (scratch) return *scratch;
     return *file;
@@ -328,8 +328,8 @@ struct OutputTensor::Storage {
   }
 
   // Makes room for all bytes of the tensor, as many as the file has unless nibbles are packed.
-  void Make(Composed composed, size_t size) {
-    if (composed == Composed::kInMemory) {
+  void Make(Staging staging, size_t size) {
+    if (staging == Staging::kInMemory) {
       buffer.emplace(size);
       return;
     }
@@ -359,18 +359,18 @@ OutputTensor::OutputTensor(OutputTensor&&) noexcept = default;
 OutputTensor& OutputTensor::operator=(OutputTensor&&) noexcept = default;
 OutputTensor::~OutputTensor() = default;
 
-Composed ComposedFor(std::span<const TensorDesc* const> outputs) {
+Staging StagingFor(std::span<const TensorDesc* const> outputs) {
   uint64_t left = kLargeFile;
   for (const TensorDesc* output : outputs) {
     const uint64_t size = SizeInBytes(*output);
-    if (size >= left) return Composed::kOnDisk;
+    if (size >= left) return Staging::kOnDisk;
     left -= size;
   }
-  return Composed::kInMemory;
+  return Staging::kInMemory;
 }
 
 OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
-                                  Composed composed) {
+                                  Staging staging) {
   const bool is_stream = path == kStandardStream || IsStream(path);
   const bool npy = is_stream || FormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
@@ -385,16 +385,16 @@ OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& des
   storage->data_begin = header.size();
   if (!is_stream) storage->file.emplace(path, size);
   storage->packs_nibbles = !npy && HasNibbles(*desc.data_type);
-  storage->Make(composed, storage->packs_nibbles ? 2 * size : size);
+  storage->Make(staging, storage->packs_nibbles ? 2 * size : size);
   OutputTensor output(std::move(storage), *desc.data_type, layout);
   output.WriteAt(0, std::as_bytes(std::span(header)));
   return output;
 }
 
-OutputTensor OutputTensor::ToNoFile(const TensorDesc& desc, Composed composed) {
+OutputTensor OutputTensor::ToNoFile(const TensorDesc& desc, Staging staging) {
   const Layout layout = PackedLayout(Dims(desc.sizes->begin(), desc.sizes->end()));
   auto storage = std::make_unique<Storage>();
-  storage->Make(composed, static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type));
+  storage->Make(staging, static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type));
   return OutputTensor(std::move(storage), *desc.data_type, layout);
 }
 

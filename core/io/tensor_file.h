@@ -61,21 +61,21 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
 LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
                      std::optional<uint64_t> offset = std::nullopt);
 
-// Where outputs are composed. On the disk that is the file itself or, for a stream or no file, a
+// Where outputs are staged. On the disk that is the file itself or, for a stream or no file, a
 // scratch file; so outputs may be larger than memory.
-enum class Composed { kInMemory, kOnDisk };
+enum class Staging { kInMemory, kOnDisk };
 
 // On the disk if the outputs together are large.
-Composed ComposedFor(std::span<const TensorDesc* const> outputs);
+Staging StagingFor(std::span<const TensorDesc* const> outputs);
 
 // A tensor to be written to a file, or to be printed. Nothing of a file is visible before its set
 // is published.
 class OutputTensor {
  public:
   // Into a file or, for "-", standard output.
-  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Composed composed);
+  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Staging staging);
   // To be printed or compared only.
-  static OutputTensor ToNoFile(const TensorDesc& desc, Composed composed);
+  static OutputTensor ToNoFile(const TensorDesc& desc, Staging staging);
 
   OutputTensor(OutputTensor&&) noexcept;
   OutputTensor& operator=(OutputTensor&&) noexcept;
@@ -84,7 +84,7 @@ class OutputTensor {
   DataType type() const { return type_; }
   const Layout& layout() const { return layout_; }
 
-  // False for what is composed on the disk, which is better written in parts than through its view.
+  // False for what is staged on the disk, which is better written in parts than through its view.
   bool is_in_memory() const;
 
   // Writes a part, `begin` bytes after the first element.

@@ -75,7 +75,7 @@ void RunSmall(OperatorDocument& document, Diagnostics& diagnostics) {
   std::vector<OutputTensor> outputs;
   std::vector<TensorView> views;
   for (const TensorSlot& slot : files.Slots(TensorRole::kOutput)) {
-    outputs.push_back(OutputTensor::ToNoFile(*slot.desc, Composed::kInMemory));
+    outputs.push_back(OutputTensor::ToNoFile(*slot.desc, Staging::kInMemory));
     views.push_back(outputs.back().view());
   }
   Run(document.op(), inputs, views);

@@ -33,8 +33,8 @@ HWY_NOINLINE TurnParts<D> SplitLargeTurns(D d, hn::VecArg<hn::Vec<D>> x) {
   hn::Store(x, d, rest);
   for (size_t i = 0; i < hn::Lanes(d); ++i) {
     const bool is_number = std::isfinite(rest[i]);
-    const RoughQuarterTurns turns =
-        is_number ? CountQuarterTurnsRoughly(rest[i]) : RoughQuarterTurns{0, rest[i] - rest[i]};
+    const ApproximateQuarterTurns turns = is_number ? CountQuarterTurnsApproximately(rest[i])
+                                                    : ApproximateQuarterTurns{0, rest[i] - rest[i]};
     rest[i] = turns.rest;
     count[i] = static_cast<uint64_t>(turns.count);
   }
