@@ -10,16 +10,22 @@
 namespace dmlop {
 namespace {
 
-void CheckPath(const std::string& path, const std::string& folder, JsonCursor place,
+bool CheckPath(const std::string& path, const std::string& folder, JsonCursor place,
                Diagnostics& diagnostics) {
-  if (LiesIn(path, folder)) return;
+  if (LiesIn(path, folder)) return true;
   diagnostics.Error(
       "DOC-5", place.pointer(),
       fmt::format("'{}' leads out of {}, to which --confine keeps this document", path, folder),
       place.offset());
+  return false;
 }
 
 }  // namespace
+
+bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
+             Diagnostics& diagnostics) {
+  return confinement.folder.empty() || CheckPath(path, confinement.folder, place, diagnostics);
+}
 
 void CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
                       Diagnostics& diagnostics) {
@@ -38,7 +44,7 @@ void CheckConfinement(const ModelDocument& model, const Confinement& confinement
   for (const ModelResource& resource : model.resources()) {
     const auto* file = std::get_if<InitialValues::File>(&resource.initial_values.source);
     if (file == nullptr) continue;
-    CheckPath(SourcePath(*file, inputs), confinement.folder, file->place, diagnostics);
+    CheckPath(SourcePath(file->source_path, inputs), confinement.folder, file->place, diagnostics);
   }
   for (const ModelCommand& command : model.commands()) {
     const auto* write = std::get_if<WriteFileCommand>(&command.what);

@@ -23,4 +23,8 @@ void CheckConfinement(const OperatorDocument& document, const Confinement& confi
 void CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics);
 
+// Whether the model may open the file; reported where not.
+bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
+             Diagnostics& diagnostics);
+
 }  // namespace dmlop

@@ -5,6 +5,7 @@
 #include "app/batch/manifest.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/model/model_resources.h"
 
 namespace dmlop {
 
@@ -62,12 +63,20 @@ bool IsConfined(const Document& document, const Descriptor& descriptor,
   return diagnostics.list().size() == faults;
 }
 
-Document ReadAny(const Descriptor& descriptor, FeatureLevel level, Diagnostics& diagnostics) {
+Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confinement& confinement,
+                 Diagnostics& diagnostics) {
   std::optional<JsonDocument> json = JsonDocument::Parse(descriptor.text, diagnostics);
   Document document;
   if (!json) return document;
   if (ModelDocument::IsModel(*json)) {
-    document.model = std::make_unique<ModelDocument>(*std::move(json), level, diagnostics);
+    const std::string& folder =
+        confinement.input_folder.empty() ? descriptor.folder : confinement.input_folder;
+    const auto open = [&](const std::string& name, JsonCursor place) -> std::optional<ModelFile> {
+      const std::string path = SourcePath(name, folder);
+      if (!MayOpen(path, confinement, place, diagnostics)) return std::nullopt;
+      return ModelFile{path, InputFile::Open(path)};
+    };
+    document.model = std::make_unique<ModelDocument>(*std::move(json), level, open, diagnostics);
     return document;
   }
   document.op =
@@ -80,7 +89,7 @@ Document ReadAny(const Descriptor& descriptor, FeatureLevel level, Diagnostics& 
 
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
                       const Confinement& confinement, Diagnostics& diagnostics) {
-  Document document = ReadAny(descriptor, level, diagnostics);
+  Document document = ReadAny(descriptor, level, confinement, diagnostics);
   if (!IsConfined(document, descriptor, confinement, diagnostics)) return {};
   return document;
 }

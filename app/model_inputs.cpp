@@ -27,6 +27,11 @@ std::string RoleOf(const ModelResource& resource) {
 }
 
 void AddSources(const ModelDocument& model, const ModelResources& resources, FileRoles& roles) {
+  for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+    for (const ModelFile& file : dispatchable.files) {
+      roles.Reads(file.path, fmt::format("the graph '{}'", dispatchable.name));
+    }
+  }
   for (const ModelResources::SourceFile& source : resources.files()) {
     roles.ReadsTensor(source.path, RoleOf(model.resources()[source.resource]));
   }

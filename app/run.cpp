@@ -43,6 +43,9 @@ class OperatorRun {
     if (document.model) {
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }
+    if (!options_.keep.empty() || !options_.keep_folder.empty()) {
+      throw Error(ErrorKind::kUsage, "--keep and --keep-all are for models; bind outputs with -o");
+    }
     document_ = std::move(document.op);
     if (!document_ || !Check()) return Refuse();
     CheckOutputs();

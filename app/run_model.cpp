@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "app/kept_tensors.h"
 #include "app/model_inputs.h"
 #include "app/output.h"
 #include "app/run_report.h"
@@ -79,7 +80,11 @@ class ModelExecution {
  public:
   ModelExecution(const RunOptions& options, const CommonOptions& common,
                  const Descriptor& descriptor, const ModelDocument& model)
-      : options_(options), common_(common), descriptor_(descriptor), model_(model) {}
+      : options_(options),
+        common_(common),
+        descriptor_(descriptor),
+        model_(model),
+        kept_(options, model) {}
 
   void Execute(ModelResources& resources, BoundModel bound) {
     RequireSeparateFiles(resources);
@@ -91,6 +96,7 @@ class ModelExecution {
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
     if (report) report->AddTo(files_.files());
+    kept_.Flush(files_.files());
     files_.files().Publish(options_.sync);
   }
 
@@ -107,6 +113,7 @@ class ModelExecution {
       roles.WritesTensor(ModelFiles::PathOf(options_.output_folder, write->target_path),
                          RoleOf(model_.resources()[write->resource]));
     }
+    kept_.AddTo(roles);
     roles.Writes(options_.report, "the report");
     roles.RequireSeparate();
   }
@@ -128,10 +135,30 @@ class ModelExecution {
     PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
   }
 
+  // At the place of the graph, which has none for its nodes.
+  void WarnOfValues(const Step& step, size_t dispatchable) const {
+    Diagnostics found;
+    dmlop::WarnOfValues(step.op, step.inputs, found);
+    Diagnostics warnings;
+    const JsonCursor place = model_.dispatchables()[dispatchable].place;
+    for (const Diagnostic& one : found.list()) {
+      warnings.Warning(one.code, place.pointer(),
+                       fmt::format("node '{}': {}: {}", step.name, one.pointer, one.message),
+                       place.offset());
+    }
+    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
+  }
+
   void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
     if (!common_.quiet) WarnOfValues(number, run);
+    StepWatch watch;
+    const bool is_graph = model_.dispatchables()[dispatch.dispatchable].graph() != nullptr;
+    if (is_graph && !common_.quiet) {
+      watch.before = [&](const Step& step) { WarnOfValues(step, dispatch.dispatchable); };
+    }
+    watch.after = [&](const Step& step) { kept_.Keep(step); };
     const Clock::time_point start = Clock::now();
-    run.Dispatch(number);
+    run.Dispatch(number, watch);
     const double seconds = SecondsSince(start);
     times_.run_seconds += seconds;
     if (!common_.verbose) return;
@@ -146,6 +173,11 @@ class ModelExecution {
       files.inputs.push_back(
           {model_.resources()[source.resource].name, source.path, Sha256(source.file.bytes())});
     }
+    for (const ModelDispatchable& dispatchable : model_.dispatchables()) {
+      for (const ModelFile& file : dispatchable.files) {
+        files.inputs.push_back({dispatchable.name, file.path, Sha256(file.file.bytes())});
+      }
+    }
     files.outputs = files_.written();
     return ReportText(model_, files, times_);
   }
@@ -154,6 +186,7 @@ class ModelExecution {
   const CommonOptions& common_;
   const Descriptor& descriptor_;
   const ModelDocument& model_;
+  KeptTensors kept_;
   ModelFiles files_{options_.output_folder, !options_.report.empty()};
   RunTimes times_;
 };

@@ -74,11 +74,22 @@ std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& f
   return Text({{"descriptor", descriptor}}, files, times);
 }
 
+Json DispatchableJson(const ModelDispatchable& dispatchable) {
+  if (dispatchable.op() != nullptr) return OperatorJson(*dispatchable.op());
+  Json nodes = Json::array();
+  for (const GraphNode& node : dispatchable.graph()->nodes) {
+    Json json = OperatorJson(node.op);
+    json["name"] = node.name;
+    nodes.push_back(std::move(json));
+  }
+  return {{"type", kGraphType}, {"nodes", nodes}};
+}
+
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
                        const RunTimes& times) {
   Json dispatchables = Json::object();
   for (const ModelDispatchable& dispatchable : model.dispatchables()) {
-    dispatchables[dispatchable.name] = OperatorJson(dispatchable.object.op());
+    dispatchables[dispatchable.name] = DispatchableJson(dispatchable);
   }
   return Text({{"dispatchables", dispatchables}}, files, times);
 }

@@ -36,7 +36,7 @@ struct Verdict {
     if (document.op) all.push_back(&document.op->op());
     if (!document.model) return all;
     for (const ModelDispatchable& dispatchable : document.model->dispatchables()) {
-      all.push_back(&dispatchable.object.op());
+      for (const OperatorDesc* op : dispatchable.operators()) all.push_back(op);
     }
     return all;
   }

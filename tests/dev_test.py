@@ -35,7 +35,7 @@ class DevTest(unittest.TestCase):
         (self.folder / "testdata").mkdir()
         programs = ["cmake", "ctest", "dpkg", "dpkg-query", "qemu-aarch64", "bench/peers.py", "build/release/dmlop",
                     "build/release/tests/dmlop_digest"]
-        programs += [f"build/asan-ubsan/tests/fuzz/{name}_fuzz" for name in ("document", "npy", "operator")]
+        programs += [f"build/asan-ubsan/tests/fuzz/{name}_fuzz" for name in ("document", "graph", "npy", "operator")]
         for name in programs:
             path = self.folder / (name if "/" in name else f"bin/{name}")
             path.parent.mkdir(parents=True, exist_ok=True)

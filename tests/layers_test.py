@@ -19,13 +19,15 @@ BELOW = {
     "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},
     "api": {"document", "ops", "io", "tensor", "base"},
-    "model": {"document", "ops", "io", "tensor", "base"},
-    "schema": {"model", "document", "ops", "io", "tensor", "base"},
+    "graph": {"ops", "io", "tensor", "base"},
+    "model": {"document", "graph", "ops", "io", "tensor", "base"},
+    "schema": {"model", "document", "graph", "ops", "io", "tensor", "base"},
 }
 
 # Where a library may be included.
 LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|simd/dispatch\.h|.*-inl\.h)",
+    "flatbuffers/": r"core/graph/graph_fields\.h",
     "tbb/": r"core/base/parallel\.cpp",
     "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options/.*\.(h|cpp)",

@@ -106,9 +106,15 @@ class CaseReader {
     }
     for (size_t d = 0; d < inputs.size(); ++d) {
       const ModelDispatchable& dispatchable = model.dispatchables()[d];
-      const OperatorDesc& desc = dispatchable.object.op();
-      Add(fmt::format("{}:{}", descriptor.name, dispatchable.name), desc,
-          inputs[d].empty() ? EmptyInputs(desc) : std::move(inputs[d]));
+      const std::string name = fmt::format("{}:{}", descriptor.name, dispatchable.name);
+      if (const Graph* graph = dispatchable.graph()) {
+        for (const GraphNode& node : graph->nodes) {
+          Add(fmt::format("{}:{}", name, node.name), node.op, EmptyInputs(node.op));
+        }
+      } else {
+        const OperatorDesc& desc = *dispatchable.op();
+        Add(name, desc, inputs[d].empty() ? EmptyInputs(desc) : std::move(inputs[d]));
+      }
     }
   }
 

@@ -47,12 +47,14 @@ struct RunOptions {
   TextFormat format = TextFormat::kText;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
-  std::string isa;            // empty: the best
-  bool sync = false;          // files are on the disk when they appear
-  std::string report;         // empty: none
-  std::string input_folder;   // of a model's files; empty: the model's own
-  std::string output_folder;  // of the files that a model writes; empty: the current one
-  std::string confine;        // where all files of the document must lie; empty: anywhere
+  std::string isa;                // empty: the best
+  bool sync = false;              // files are on the disk when they appear
+  std::string report;             // empty: none
+  std::string input_folder;       // of a model's files; empty: the model's own
+  std::string output_folder;      // of the files that a model writes; empty: the current one
+  std::string confine;            // where all files of the document must lie; empty: anywhere
+  std::vector<std::string> keep;  // NAME=FILE, of tensors between a model's operators
+  std::string keep_folder;        // for all of those; empty: none
 };
 
 struct ValidateOptions {

@@ -38,6 +38,14 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
       .add_option("--output-path", options->output_folder,
                   "Folder for the files that a model writes (default: the current one)")
       ->type_name("DIR");
+  command
+      .add_option("--keep", options->keep,
+                  "Write a tensor that an operator of a model fills, such as an edge of a graph")
+      ->type_name("NAME=FILE");
+  command
+      .add_option("--keep-all", options->keep_folder,
+                  "Folder for all tensors that the operators of a model fill, in their order")
+      ->type_name("DIR");
   AddConfine(command, options->confine);
   return [options, &common, &command] {
     RequireComparison(command, {"--expect", "--judge"});

@@ -11,8 +11,10 @@ namespace {
 
 constexpr uint64_t kMinimumAlignment = 16;  // DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
 
+// The name of a graph's input may have a slash.
 std::string FieldOf(const TensorSlot& slot) {
-  return slot.path.substr(0, slot.path.find('/'));
+  const bool is_entry = slot.field->kind == FieldKind::kTensors;
+  return is_entry ? std::string(slot.field->name) : slot.path;
 }
 
 // A tensor with the place of its binding in the document.
@@ -44,11 +46,11 @@ class Binder {
  public:
   Binder(const ModelDispatchable& dispatchable, const ModelBindings& bindings,
          const ModelResources& resources, const ValueReader& values)
-      : op_(dispatchable.object.op()),
+      : dispatchable_(dispatchable),
         bindings_(bindings),
         resources_(resources),
         values_(values),
-        slots_(TensorSlots(op_)) {}
+        slots_(dispatchable.slots()) {}
 
   // The inputs that are OWNED_BY_DML, or all other tensors.
   BoundTensors Bind(bool owned) {
@@ -168,11 +170,13 @@ class Binder {
 
   void CheckInPlace(const PlacedTensor& output, const PlacedTensor& input) const {
     const bool identical = output.bound.offset == input.bound.offset && output.end() == input.end();
-    if (!identical || !op_.info().in_place) {
+    const OperatorDesc* op = dispatchable_.op();
+    if (!identical || op == nullptr || !op->info().in_place) {
       return values_.Error(
           output.place, "BIND-7",
-          fmt::format("{} overlaps {}{}", Area(output), Area(input),
-                      identical ? fmt::format("; {} does not run in place", op_.name()) : ""));
+          fmt::format(
+              "{} overlaps {}{}", Area(output), Area(input),
+              identical ? fmt::format("; {} does not run in place", dispatchable_.type()) : ""));
     }
     const auto different = Differences(*output.slot.desc, *input.slot.desc);
     if (different.empty()) return;
@@ -181,7 +185,7 @@ class Binder {
                               fmt::join(different, " and the "), DisplayName(input.slot.path)));
   }
 
-  const OperatorDesc& op_;
+  const ModelDispatchable& dispatchable_;
   const ModelBindings& bindings_;
   const ModelResources& resources_;
   const ValueReader& values_;
@@ -256,7 +260,7 @@ BoundModel BindModel(const ModelDocument& model, const ModelResources& resources
       bound.initialization.emplace_back();
       continue;
     }
-    const ModelBindings none{dispatchable.object.object(), {}};
+    const ModelBindings none{dispatchable.place, {}};
     bound.initialization.push_back(
         Binder(dispatchable, dispatchable.initialization.value_or(none), resources, values)
             .Bind(/*owned=*/true));

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include "core/base/spelling.h"
+#include "core/graph/graph_reader.h"
 
 namespace dmlop {
 namespace {
@@ -26,7 +28,6 @@ std::string WhatElse(std::string_view type) {
   const std::string lower = Lower(type);
   if (lower == "hlsl") return "an HLSL shader";
   if (lower == "onnx") return "an ONNX model";
-  if (lower == "dmlserializedgraph") return "a serialized graph";
   return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
 }
 
@@ -34,9 +35,11 @@ std::string WhatElse(std::string_view type) {
 
 class ModelReader {
  public:
-  ModelReader(ModelDocument& model, FeatureLevel level, Diagnostics& diagnostics)
+  ModelReader(ModelDocument& model, FeatureLevel level, const ModelDocument::OpenFile& open,
+              Diagnostics& diagnostics)
       : model_(model),
         level_(level),
+        open_(open),
         diagnostics_(diagnostics),
         values_(diagnostics, Dialect::kModel) {}
 
@@ -118,7 +121,9 @@ class ModelReader {
     constexpr std::array<std::string_view, 3> kOtherKeys = {"bindings", "dmlCompileType",
                                                             "executionFlags"};
     dispatchable_names_[value.key()] = kUnreadable;
-    if (!values_.Expect(value, JsonKind::kObject) || !IsOurs(value)) return;
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    if (IsGraph(value)) return ReadGraphOf(value);
+    if (!IsOurs(value)) return;
     Diagnostics of_operator;
     OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
     if (object.has_operator()) object.Check(level_, of_operator);
@@ -127,12 +132,66 @@ class ModelReader {
     ReadCompileType(value);
     ReadExecutionFlags(value);
     std::optional<ModelBindings> initialization;
+    ModelDispatchable dispatchable{value.key(), value, std::move(object),
+                                   !of_operator.has_errors()};
     if (const auto bindings = values_.Find(value, "bindings")) {
-      initialization = ReadBindings(*bindings, object.op());
+      dispatchable.initialization = ReadBindings(*bindings, dispatchable);
     }
-    dispatchable_names_[value.key()] = model_.dispatchables_.size();
-    model_.dispatchables_.push_back(
-        {value.key(), std::move(object), !of_operator.has_errors(), std::move(initialization)});
+    AddDispatchable(std::move(dispatchable));
+  }
+
+  void AddDispatchable(ModelDispatchable dispatchable) {
+    dispatchable_names_[dispatchable.name] = model_.dispatchables_.size();
+    model_.dispatchables_.push_back(std::move(dispatchable));
+  }
+
+  static bool IsGraph(JsonCursor value) {
+    const auto type = value.Find("type");
+    return type && type->is_string() && Lower(type->string()) == Lower(kGraphType);
+  }
+
+  void ReadGraphOf(JsonCursor value) {
+    constexpr std::array<std::string_view, 2> kKeys = {"type", "sourcePath"};
+    constexpr std::array<std::string_view, 3> kIgnored = {"bindings", "executionFlags",
+                                                          "dmlCompileType"};
+    CheckKeys(value, kKeys, kIgnored);
+    const auto path = values_.Require(value, "sourcePath");
+    const auto name = path ? values_.FileName(*path) : std::nullopt;
+    if (!name) return;
+    ModelDispatchable dispatchable{value.key(), value, {}, true};
+    auto graph = GraphIn(*name, *path, dispatchable.files);
+    if (!graph) return;
+    dispatchable.what = std::move(graph);
+    AddDispatchable(std::move(dispatchable));
+  }
+
+  bool Open(const std::string& source_path, JsonCursor place, std::vector<ModelFile>& files) const {
+    auto file = open_(source_path, place);
+    if (file) files.push_back(*std::move(file));
+    return file.has_value();
+  }
+
+  // A constant that the graph only names lies beside it.
+  std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
+                                       std::vector<ModelFile>& files) {
+    try {
+      if (!Open(name, place, files)) return nullptr;
+      const std::string path = files.front().path;
+      const std::string folder = std::filesystem::path(name).parent_path().string();
+      const auto constant = [&](const std::string& constant_name) {
+        const std::filesystem::path beside =
+            std::filesystem::path(folder) / (constant_name + ".bin");
+        if (Open(beside.string(), place, files)) return files.back().file.bytes();
+        throw Error(ErrorKind::kFileSystem, beside.string() + ": may not be opened");
+      };
+      return ReadGraph({files.front().file.bytes(), constant, level_},
+                       [&](std::string_view code, const std::string& message) {
+                         values_.Error(place, code, fmt::format("{}: {}", path, message));
+                       });
+    } catch (const Error& error) {
+      values_.FileError(place, error.kind(), "RES-6", error.what());
+      return nullptr;
+    }
   }
 
   bool IsOurs(JsonCursor value) const {
@@ -162,17 +221,29 @@ class ModelReader {
 
   // --- bindings ----------------------------------------------------------------------------------
 
-  ModelBindings ReadBindings(JsonCursor value, const OperatorDesc& op) const {
+  // The fields of the operator that are tensors, or the inputs and outputs of the graph.
+  static std::vector<std::string_view> BindPointsOf(const ModelDispatchable& dispatchable) {
+    std::vector<std::string_view> names;
+    if (const OperatorDesc* op = dispatchable.op()) {
+      for (const Field* bind_point : TensorFieldsOf(op->info())) names.push_back(bind_point->name);
+      return names;
+    }
+    const Graph& graph = *dispatchable.graph();
+    for (const size_t edge : graph.inputs) names.push_back(graph.edges[edge].name);
+    for (const size_t edge : graph.outputs) names.push_back(graph.edges[edge].name);
+    return names;
+  }
+
+  ModelBindings ReadBindings(JsonCursor value, const ModelDispatchable& dispatchable) const {
     ModelBindings bindings{value, {}};
     if (!values_.Expect(value, JsonKind::kObject)) return bindings;
-    std::vector<std::string_view> known;
-    for (const Field* bind_point : TensorFieldsOf(op.info())) known.push_back(bind_point->name);
+    const std::vector<std::string_view> known = BindPointsOf(dispatchable);
     for (auto member = value.first_child(); member; member = member->next()) {
       const std::string& field = member->key();
       if (std::find(known.begin(), known.end(), field) == known.end()) {
         values_.Warning(*member, "MB-3",
-                        fmt::format("{} has no bind point '{}'{}; it is ignored", op.name(), field,
-                                    DidYouMean(field, known)));
+                        fmt::format("{} has no bind point '{}'{}; it is ignored",
+                                    dispatchable.type(), field, DidYouMean(field, known)));
       } else if (bindings.by_field.contains(field)) {
         values_.Warning(*member, "JSON-5", fmt::format("'{}' stands twice; it is ignored", field));
       } else {
@@ -253,8 +324,7 @@ class ModelReader {
     const auto bindings = values_.Require(value, "bindings");
     const size_t number = name ? Called(*name, "dispatchable", dispatchable_names_) : kUnreadable;
     if (number == kUnreadable || !bindings) return;
-    Add(value, DispatchCommand{number,
-                               ReadBindings(*bindings, model_.dispatchables_[number].object.op())});
+    Add(value, DispatchCommand{number, ReadBindings(*bindings, model_.dispatchables_[number])});
   }
 
   void ReadPrint(JsonCursor value) {
@@ -301,11 +371,37 @@ class ModelReader {
 
   ModelDocument& model_;
   FeatureLevel level_;
+  const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;
   NumberOfName resource_names_;
   NumberOfName dispatchable_names_;
 };
+
+const OperatorDesc* ModelDispatchable::op() const {
+  const auto* object = std::get_if<OperatorObject>(&what);
+  return object == nullptr ? nullptr : &object->op();
+}
+
+const Graph* ModelDispatchable::graph() const {
+  const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&what);
+  return graph == nullptr ? nullptr : graph->get();
+}
+
+std::string_view ModelDispatchable::type() const {
+  return op() == nullptr ? kGraphType : op()->name();
+}
+
+std::vector<TensorSlot> ModelDispatchable::slots() const {
+  return op() == nullptr ? SlotsOf(*graph()) : TensorSlots(*op());
+}
+
+std::vector<const OperatorDesc*> ModelDispatchable::operators() const {
+  if (op() != nullptr) return {op()};
+  std::vector<const OperatorDesc*> all;
+  for (const GraphNode& node : graph()->nodes) all.push_back(&node.op);
+  return all;
+}
 
 bool ModelDocument::IsModel(const JsonDocument& json) {
   const auto has = [&](std::string_view name) { return json.root().Find(name).has_value(); };
@@ -313,12 +409,13 @@ bool ModelDocument::IsModel(const JsonDocument& json) {
   return (has("resources") || has("commands")) && !has("type") && !has("Type");
 }
 
-ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, Diagnostics& diagnostics)
+ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
+                             Diagnostics& diagnostics)
     : json_(std::move(json)) {
   if (const auto trailing = json_.trailing_offset()) {
     diagnostics.Warning("JSON-1", "", "text after the document is ignored", trailing);
   }
-  ModelReader(*this, level, diagnostics).Read(json_.root());
+  ModelReader(*this, level, open, diagnostics).Read(json_.root());
 }
 
 }  // namespace dmlop

@@ -8,7 +8,9 @@
 //   CMD-1   a command that cannot be carried out
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,8 @@
 
 #include "core/base/diagnostic.h"
 #include "core/document/operator_object.h"
+#include "core/graph/graph.h"
+#include "core/io/file.h"
 #include "core/model/initial_values.h"
 
 namespace dmlop {
@@ -55,12 +59,37 @@ struct ModelBindings {
   std::map<std::string, std::vector<ModelBinding>> by_field;
 };
 
+// A file that a dispatchable is read from.
+struct ModelFile {
+  std::string path;
+  InputFile file;
+};
+
+// An operator, or a serialized graph of them.
 struct ModelDispatchable {
   std::string name;
-  OperatorObject object;
+  JsonCursor place;
+  std::variant<std::shared_ptr<const Graph>, OperatorObject> what;
   bool is_valid;
-  std::optional<ModelBindings> initialization;
+  std::vector<ModelFile> files = {};  // of the graph, then of its constants
+  std::optional<ModelBindings> initialization = std::nullopt;
+
+  // Null for a graph.
+  const OperatorDesc* op() const;
+  // Null for an operator.
+  const Graph* graph() const;
+
+  std::string_view type() const;  // of the operator, or "dmlSerializedGraph"
+
+  // What it is bound by, in this order. This must outlive them.
+  std::vector<TensorSlot> slots() const;
+
+  // Its operator, or those of the graph's nodes.
+  std::vector<const OperatorDesc*> operators() const;
 };
+
+// The type of dispatchables that are serialized graphs, in any case of letters.
+inline constexpr std::string_view kGraphType = "dmlSerializedGraph";
 
 struct DispatchCommand {
   size_t dispatchable;
@@ -92,9 +121,15 @@ class ModelDocument {
   // a model and no operator.
   static bool IsModel(const JsonDocument& json);
 
+  // Opens a file that the model names there; nothing where it may not, which it has reported.
+  // Throws an Error where it cannot.
+  using OpenFile =
+      std::function<std::optional<ModelFile>(const std::string& source_path, JsonCursor place)>;
+
   // Reads a document that is well-formed, as far as it can be read, and validates its operators at
-  // `level`. Faults are reported.
-  ModelDocument(JsonDocument json, FeatureLevel level, Diagnostics& diagnostics);
+  // `level`. Faults are reported. `open` is asked for the files of graphs.
+  ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
+                Diagnostics& diagnostics);
   ModelDocument(const ModelDocument&) = delete;
   ModelDocument& operator=(const ModelDocument&) = delete;
 

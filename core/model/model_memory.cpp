@@ -4,6 +4,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/memory.h"
+#include "core/graph/graph_run.h"
 
 namespace dmlop {
 
@@ -25,7 +26,8 @@ void CheckMemory(const ModelDocument& model, const ModelResources& resources,
   }
   for (size_t d = 0; d < model.dispatchables().size(); ++d) {
     const ModelDispatchable& dispatchable = model.dispatchables()[d];
-    const std::vector<TensorSlot> slots = TensorSlots(dispatchable.object.op());
+    if (const Graph* graph = dispatchable.graph()) take(PlanGraph(*graph).size, dispatchable.place);
+    const std::vector<TensorSlot> slots = dispatchable.slots();
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!bound.initialization[d][i]) continue;
       take(SizeInBytes(*slots[i].desc), dispatchable.initialization->place);

@@ -30,11 +30,11 @@ uint64_t RoundedUpTo4(uint64_t bytes) {
 
 }  // namespace
 
-std::string SourcePath(const InitialValues::File& source, const std::string& folder) {
-  const fs::path beside = fs::path(folder) / source.source_path;
+std::string SourcePath(const std::string& source_path, const std::string& folder) {
+  const fs::path beside = fs::path(folder) / source_path;
   std::error_code ignored;
-  const bool elsewhere = !fs::exists(beside, ignored) && fs::exists(source.source_path, ignored);
-  return elsewhere ? source.source_path : beside.string();
+  const bool elsewhere = !fs::exists(beside, ignored) && fs::exists(source_path, ignored);
+  return elsewhere ? source_path : beside.string();
 }
 
 ModelResources::ModelResources(const ModelDocument& model, const std::string& folder,
@@ -57,7 +57,7 @@ ModelResources::ModelResources(const ModelDocument& model, const std::string& fo
 
 void ModelResources::Open(size_t resource, const InitialValues::File& source,
                           const std::string& folder, const ValueReader& values) {
-  const std::string path = SourcePath(source, folder);
+  const std::string path = SourcePath(source.source_path, folder);
   Shape& shape = shapes_[resource];
   try {
     const bool npy = IsNpy(path);

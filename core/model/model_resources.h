@@ -15,9 +15,9 @@
 
 namespace dmlop {
 
-// Where the file of a resource is looked for: beside the model, or in the folder that stands in for
-// that, and then in the current one.
-std::string SourcePath(const InitialValues::File& source, const std::string& folder);
+// Where a file that a model names is looked for: beside the model, or in the folder that stands in
+// for that, and then in the current one.
+std::string SourcePath(const std::string& source_path, const std::string& folder);
 
 class ModelResources {
  public:

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "core/base/progress.h"
 #include "core/io/npy.h"
-#include "core/ops/buffer_run.h"
-#include "core/ops/traffic.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -41,10 +39,14 @@ std::string HexText(const std::byte* element) {
 
 }  // namespace
 
+std::string StepOutputName(const ModelDispatchable& dispatchable, const TensorSlot& slot) {
+  return fmt::format("{}.{}", dispatchable.name, DisplayName(slot.path));
+}
+
 ModelRun::ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound)
     : model_(model), resources_(resources), bound_(std::move(bound)) {
   for (size_t d = 0; d < model.dispatchables().size(); ++d) {
-    const std::vector<TensorSlot> slots = SlotsOf(d);
+    const std::vector<TensorSlot> slots = model.dispatchables()[d].slots();
     std::vector<Buffer>& captured = owned_.emplace_back(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {
       const auto& source = bound_.initialization[d][i];
@@ -56,14 +58,15 @@ ModelRun::ModelRun(const ModelDocument& model, ModelResources& resources, BoundM
   }
 }
 
-std::vector<TensorSlot> ModelRun::SlotsOf(size_t dispatchable) const {
-  return TensorSlots(model_.dispatchables()[dispatchable].object.op());
+const ModelDispatchable& ModelRun::DispatchableOf(size_t command) const {
+  const auto& dispatch = std::get<DispatchCommand>(model_.commands()[command].what);
+  return model_.dispatchables()[dispatch.dispatchable];
 }
 
 ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
   const size_t dispatchable =
       std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
-  const std::vector<TensorSlot> slots = SlotsOf(dispatchable);
+  const std::vector<TensorSlot> slots = model_.dispatchables()[dispatchable].slots();
   Tensors tensors;
   for (size_t i = 0; i < slots.size(); ++i) {
     const auto& bound = bound_.dispatches[command][i];
@@ -80,20 +83,23 @@ ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
 }
 
 void ModelRun::WarnOfValues(size_t command, Diagnostics& diagnostics) {
-  const size_t dispatchable =
-      std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
-  model_.dispatchables()[dispatchable].object.WarnOfValues(TensorsOf(command).inputs, diagnostics);
+  const auto* object = std::get_if<OperatorObject>(&DispatchableOf(command).what);
+  if (object != nullptr) object->WarnOfValues(TensorsOf(command).inputs, diagnostics);
 }
 
-void ModelRun::Dispatch(size_t command) {
-  const size_t dispatchable =
-      std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
-  const ModelDispatchable& what = model_.dispatchables()[dispatchable];
-  const OperatorDesc& desc = what.object.op();
-  const Tensors tensors = TensorsOf(command);
-  const Work work(fmt::format("[{}/{}] {}", command + 1, model_.commands().size(), what.name),
-                  WorkBytes(desc));
-  RunOnBuffers(desc, tensors.inputs, tensors.outputs);
+void ModelRun::Dispatch(size_t command, const StepWatch& watch) {
+  const ModelDispatchable& dispatchable = DispatchableOf(command);
+  Tensors tensors = TensorsOf(command);
+  if (const Graph* graph = dispatchable.graph()) {
+    return RunGraph(*graph, tensors.inputs, tensors.outputs, watch);
+  }
+  std::vector<std::string> names;
+  for (const TensorSlot& slot : TensorSlots(*dispatchable.op(), TensorRole::kOutput)) {
+    names.push_back(StepOutputName(dispatchable, slot));
+  }
+  RunStep({dispatchable.name, *dispatchable.op(), std::move(tensors.inputs),
+           std::move(tensors.outputs), std::move(names)},
+          watch);
 }
 
 void ModelRun::Print(const PrintCommand& command,

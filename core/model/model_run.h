@@ -6,11 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/graph_run.h"
 #include "core/io/file.h"
 #include "core/model/model_bindings.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
+
+// How the output of an operator is called outside of it: "dispatchable.OutputTensor".
+std::string StepOutputName(const ModelDispatchable& dispatchable, const TensorSlot& slot);
 
 class ModelRun {
  public:
@@ -25,10 +29,11 @@ class ModelRun {
   };
   Tensors TensorsOf(size_t command);
 
-  // What the operator of the dispatch has to say of the values that it is to run on.
+  // What the operator of the dispatch has to say of the values that it is to run on. Nodes of a
+  // graph are asked when they run.
   void WarnOfValues(size_t command, Diagnostics& diagnostics);
 
-  void Dispatch(size_t command);
+  void Dispatch(size_t command, const StepWatch& watch = {});
 
   // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element, piece by piece.
   void Print(const PrintCommand& command, const std::function<void(std::string_view)>& write) const;
@@ -41,7 +46,7 @@ class ModelRun {
   FileContent Write(const WriteFileCommand& command) const;
 
  private:
-  std::vector<TensorSlot> SlotsOf(size_t dispatchable) const;
+  const ModelDispatchable& DispatchableOf(size_t command) const;
 
   const ModelDocument& model_;
   ModelResources& resources_;

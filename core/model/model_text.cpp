@@ -264,14 +264,18 @@ class DescriptorsWriter {
     for (size_t i = 0; i < model_.commands().size(); ++i) {
       const auto* dispatch = std::get_if<DispatchCommand>(&model_.commands()[i].what);
       if (dispatch == nullptr) continue;
+      StepWatch watch;
       if (!is_written[dispatch->dispatchable]) {
-        WriteOne(dispatch->dispatchable, BindingsOf(dispatch->dispatchable, i));
+        watch.before = [&](const Step& step) { Write(step, model_.commands()[i].place); };
         is_written[dispatch->dispatchable] = true;
       }
-      run_.Dispatch(i);
+      run_.Dispatch(i, watch);
     }
     for (size_t d = 0; d < is_written.size(); ++d) {
-      if (!is_written[d]) WriteOne(d, Json::object());
+      if (is_written[d]) continue;
+      for (const OperatorDesc* op : model_.dispatchables()[d].operators()) {
+        WriteOne(*op, Json::object());
+      }
     }
   }
 
@@ -279,24 +283,23 @@ class DescriptorsWriter {
   // Further values of a descriptor belong into tensor files.
   static constexpr int64_t kMostValues = 1 << 20;
 
-  void WriteOne(size_t dispatchable, const Json& bindings) const {
-    Json descriptor = OperatorJson(OpOf(dispatchable));
+  void Write(const Step& step, JsonCursor place) const {
+    WriteOne(step.op, BindingsOf(step, place));
+  }
+
+  void WriteOne(const OperatorDesc& op, const Json& bindings) const {
+    Json descriptor = OperatorJson(op);
     if (!bindings.empty()) descriptor["bindings"] = bindings;
     write_(Pretty(descriptor) + "\n");
   }
 
-  const OperatorDesc& OpOf(size_t dispatchable) const {
-    return model_.dispatchables()[dispatchable].object.op();
-  }
-
   // The inputs with the values that they have now. A field is left out where one of its tensors
   // cannot be written.
-  Json BindingsOf(size_t dispatchable, size_t command) const {
+  Json BindingsOf(const Step& step, JsonCursor place) const {
     Json bindings = Json::object();
     std::set<std::string> left_out;
-    std::vector<TensorSlot> slots = TensorSlots(OpOf(dispatchable));
-    std::erase_if(slots, [](const TensorSlot& slot) { return slot.role() == TensorRole::kOutput; });
-    std::vector<ConstTensorView> tensors = run_.TensorsOf(command).inputs;
+    const std::vector<TensorSlot> slots = TensorSlots(step.op, TensorRole::kInput);
+    std::vector<ConstTensorView> tensors = step.inputs;
     std::vector<UnpackedNibbles> unpacked;
     unpacked.reserve(tensors.size());
     for (ConstTensorView& tensor : tensors) {
@@ -317,12 +320,11 @@ class DescriptorsWriter {
     }
     for (const std::string& field : left_out) {
       bindings.erase(field);
-      const JsonCursor place = model_.commands()[command].place;
       diagnostics_.Warning(
           "DOC-4", place.pointer(),
           fmt::format("the descriptor of '{}' leaves {} unbound: it has more than {} values, or a "
                       "NaN whose bits no number tells",
-                      model_.dispatchables()[dispatchable].name, field, kMostValues),
+                      step.name, field, kMostValues),
           place.offset());
     }
     return bindings;

@@ -145,6 +145,10 @@ Json BindPointRules() {
 
 // --- commands ------------------------------------------------------------------------------------
 
+Json NameInAnyCase(std::string_view name) {
+  return {{"type", "string"}, {"pattern", fmt::format("^{}$", AnyCase(name))}};
+}
+
 void DefineCommand(Json& definitions) {
   const Json no_image = {{"not", {{"pattern", HasExtension(kImageExtensions)}}}};
   Json dispatch = {{"dispatchable", Text()}, {"bindings", {{"type", "object"}}}};
@@ -161,13 +165,22 @@ void DefineCommand(Json& definitions) {
   Json types = Json::array();
   Json choices = Json::array();
   for (const auto& [name, schema] : kinds) {
-    const Json type = {{"type", "string"}, {"pattern", fmt::format("^{}$", AnyCase(name))}};
+    const Json type = NameInAnyCase(name);
     types.push_back(type);
     choices.push_back(IfThen(Has("type", type), schema));
   }
   Json command = ModelObject({{"type", {{"anyOf", types}}}}, {"type"});
   command["allOf"] = choices;
   definitions["command"] = command;
+}
+
+// An operator, or a graph in a file.
+void DefineDispatchable(Json& definitions) {
+  const Json type = NameInAnyCase(kGraphType);
+  const Json graph =
+      ModelObject({{"type", type}, {"sourcePath", Ref("file-name")}}, {"type", "sourcePath"});
+  definitions["dispatchable"] = {
+      {"if", Has("type", type)}, {"then", graph}, {"else", Ref("model-operator")}};
 }
 
 Json MapOf(const Json& values) {
@@ -180,8 +193,9 @@ void DefineModel(Json& definitions) {
   DefineResource(definitions);
   DefineBindPoint(definitions);
   DefineCommand(definitions);
+  DefineDispatchable(definitions);
   Json model = ModelObject({{"resources", MapOf(Ref("resource"))},
-                            {"dispatchables", MapOf(Ref("model-operator"))},
+                            {"dispatchables", MapOf(Ref("dispatchable"))},
                             {"commands", ArrayOf(Ref("command"))}},
                            {"resources", "dispatchables", "commands"});
   model["allOf"] = BindPointRules();

@@ -1,0 +1,41 @@
+// The tensors between the operators of a model, as files: run --keep and --keep-all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/file_roles.h"
+#include "app/options/options.h"
+#include "core/io/output_set.h"
+#include "core/io/tensor_file.h"
+#include "core/model/model_run.h"
+
+namespace dmlop {
+
+class KeptTensors {
+ public:
+  // Throws an Error of kind kUsage for a name that no operator of the model fills.
+  KeptTensors(const RunOptions& options, const ModelDocument& model);
+
+  // The files that will be written.
+  void AddTo(FileRoles& roles) const;
+
+  // Takes what an operator has just filled. Operators come in the order of the model's commands.
+  void Keep(const Step& step);
+
+  void Flush(OutputSet& files);
+
+ private:
+  struct Kept {
+    std::string name;  // of the tensor
+    std::vector<std::string> paths;
+  };
+
+  void Write(const ConstTensorView& view, const std::string& path);
+
+  std::vector<Kept> all_;  // in the order in which they are filled
+  size_t next_ = 0;
+  std::vector<OutputTensor> files_;
+};
+
+}  // namespace dmlop

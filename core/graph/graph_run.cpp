@@ -1,0 +1,99 @@
+#include "core/graph/graph_run.h"
+
+#include <algorithm>
+
+#include "core/base/progress.h"
+#include "core/graph/buffer_plan.h"
+#include "core/ops/buffer_run.h"
+#include "core/ops/traffic.h"
+
+namespace dmlop {
+namespace {
+
+bool IsAmong(const std::vector<size_t>& edges, size_t edge) {
+  return std::find(edges.begin(), edges.end(), edge) != edges.end();
+}
+
+// By edge, the last node that reads or fills it.
+std::vector<size_t> LastUses(const Graph& graph) {
+  std::vector<size_t> last(graph.edges.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const size_t edge : graph.nodes[n].edges) last[edge] = n;
+  }
+  return last;
+}
+
+// Where the bytes of edges begin. Those of inputs and constants are not written.
+std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buffer& between,
+                                 InputViews inputs, OutputViews outputs) {
+  std::vector<std::byte*> places(graph.edges.size());
+  for (size_t e = 0; e < places.size(); ++e) {
+    const auto& constant = graph.edges[e].constant;
+    places[e] =
+        constant ? const_cast<std::byte*>(constant->data()) : between.data() + plan.offsets[e];
+  }
+  size_t next = 0;
+  for (const size_t e : graph.inputs) {
+    if (graph.edges[e].desc) places[e] = const_cast<std::byte*>(inputs[next++].data);
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) places[graph.outputs[i]] = outputs[i].data;
+  return places;
+}
+
+Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::byte*>& places) {
+  Step step{node.name, node.op, {}, {}, {}};
+  const std::vector<TensorSlot> slots = TensorSlots(node.op);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const TensorView view{places[node.edges[i]], *slots[i].desc->data_type,
+                          LayoutOf(*slots[i].desc)};
+    if (slots[i].role() == TensorRole::kInput) {
+      step.inputs.push_back(AsConst(view));
+    } else {
+      step.outputs.push_back(view);
+      step.output_names.push_back(graph.edges[node.edges[i]].name);
+    }
+  }
+  return step;
+}
+
+}  // namespace
+
+GraphPlan PlanGraph(const Graph& graph) {
+  const std::vector<size_t> last = LastUses(graph);
+  GraphPlan plan{std::vector<size_t>(graph.edges.size()), 0};
+  BufferPlan places;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    const std::vector<TensorSlot> slots = TensorSlots(node.op);
+    std::vector<size_t> ending;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const size_t edge = node.edges[i];
+      const bool is_between = !graph.edges[edge].constant && !IsAmong(graph.inputs, edge) &&
+                              !IsAmong(graph.outputs, edge);
+      if (!is_between) continue;
+      if (slots[i].role() == TensorRole::kOutput) {
+        plan.offsets[edge] = places.Take(SizeInBytes(*slots[i].desc));
+      }
+      if (last[edge] == n) ending.push_back(plan.offsets[edge]);
+    }
+    for (const size_t offset : ending) places.Release(offset);
+  }
+  plan.size = places.size();
+  return plan;
+}
+
+void RunStep(const Step& step, const StepWatch& watch) {
+  if (watch.before) watch.before(step);
+  const Work work(std::string(step.name), WorkBytes(step.op));
+  RunOnBuffers(step.op, step.inputs, step.outputs);
+  if (watch.after) watch.after(step);
+}
+
+void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
+  const GraphPlan plan = PlanGraph(graph);
+  Buffer between(plan.size);
+  const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  for (const GraphNode& node : graph.nodes) RunStep(StepOf(graph, node, places), watch);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,348 @@
+"""Serialized graphs in models: written as JSON, made by flatc, and judged against NumPy; and what is wrong with them."""
+
+import json
+import random
+import subprocess
+import sys
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+import numpy as np
+from program import ROOT, ProgramTest, documents_in, start
+
+SCHEMA = ROOT / "core/graph/dml_graph.fbs"
+X = np.array([4, -2, 3, -5], "f4")
+
+
+def tensor(*sizes, type="FLOAT32", strides=None):
+    width = int(np.dtype(type.lower()).itemsize)
+    stated = {"data_type": type, "sizes": list(sizes), "total_size": (int(np.prod(sizes)) * width + 3) // 4 * 4}
+    return stated if strides is None else {**stated, "strides": strides}
+
+
+def attribute(kind, **value):
+    return {"name": "any", "value_type": kind, "value": value}
+
+
+NO_ATTRIBUTE = {"name": ""}
+
+
+def node(type, inputs, outputs, attributes=(), name=None, descs=None, out_descs=None):
+    """Tensors of four FLOAT32, where nothing else is said."""
+    inputs, outputs = list(inputs), list(outputs)
+    return {"name": name or outputs[0], "inputs": inputs, "outputs": outputs, "kind_type": "OperatorNode",
+            "kind": {"type": "DML_OPERATOR_" + type,
+                     "inputs": descs or [tensor(4) for edge in inputs if edge],
+                     "outputs": out_descs or [tensor(4) for edge in outputs if edge],
+                     "attributes": list(attributes)}}
+
+
+def constant(edge, **value):
+    kind = "ConstantName" if "name" in value else "ConstantBytes"
+    return {"name": edge, "outputs": [edge], "kind_type": "ConstantNode", "kind": {"value_type": kind, "value": value}}
+
+
+def graph(*nodes, inputs=("x",), outputs=("y",)):
+    return {"nodes": list(nodes), "inputs": list(inputs), "outputs": list(outputs)}
+
+
+SCALE = node("ELEMENT_WISE_IDENTITY", ["x"], ["s"], [attribute("Linear", scale=2, bias=10)])
+TIMES = node("ELEMENT_WISE_MULTIPLY", ["x", "s"], ["m"])
+THREES = constant("three", bytes=list(np.full(4, 3, "f4").tobytes()))
+PLUS = node("ELEMENT_WISE_ADD1", ["m", "three"], ["y"],
+            [attribute("Activation", type="DML_OPERATOR_ACTIVATION_LEAKY_RELU",
+                       attributes=[attribute("Float32", number=0.5)])])
+QUADRATIC = graph(SCALE, TIMES, THREES, PLUS)
+COPY = node("ELEMENT_WISE_IDENTITY", ["x"], ["y"], [NO_ATTRIBUTE])
+
+
+def uint(number):
+    return attribute("Uint32", number=number)
+
+
+def uints(*numbers):
+    return attribute("UintArray", numbers=list(numbers))
+
+
+def scalar(value):
+    return attribute("ScalarUnion", value_type="Bytes", value={"bytes": list(value.tobytes().ljust(8, b"\0"))})
+
+
+GRID = np.arange(6, dtype="f4").reshape(1, 1, 2, 3)
+FLAT = tensor(1, 1, 2, 3)
+
+
+# An attribute of each kind: a node from x to y, the values of x, and those of y.
+OPERATORS = {
+    "enum and array": (node("REDUCE", ["x"], ["y"], [uint(10), uint(1), uints(3)], descs=[FLAT],
+                            out_descs=[tensor(1, 1, 2, 1)]), GRID, [3, 12]),
+    "two floats": (node("ELEMENT_WISE_CLIP", ["x"], ["y"],
+                        [NO_ATTRIBUTE, attribute("Float32", number=-2.5), attribute("Float32", number=3)]),
+                   X, [3, -2, 3, -2.5]),
+    "scalars": (node("ELEMENT_WISE_CLIP1", ["x"], ["y"],
+                     [NO_ATTRIBUTE, uint(1), scalar(np.float32(-2.5)), scalar(np.float32(3))]), X, [3, -2, 3, -2.5]),
+    "sizes": (node("UPSAMPLE_2D", ["x"], ["y"], [attribute("TwoSizes", width=2, height=1), uint(0)],
+                   descs=[FLAT], out_descs=[tensor(1, 1, 2, 6)]), GRID, np.repeat(GRID, 2)),
+    "signed numbers": (node("SLICE1", ["x"], ["y"],
+                            [uint(4), uints(0, 0, 0, 0), uints(1, 1, 2, 3),
+                             attribute("IntArray", numbers=[1, 1, 1, -2])], descs=[FLAT],
+                            out_descs=[tensor(1, 1, 2, 2)]), GRID, [2, 0, 5, 3]),
+    "tensors": (node("JOIN", ["x", "x"], ["y"], [uint(2), uint(0)], out_descs=[tensor(8)]), X, [*X, *X]),
+    "truth": (node("CUMULATIVE_SUMMATION", ["x"], ["y"], [uint(0), uint(0), attribute("Bool", number=1)]),
+              X, [0, 4, 2, 5]),
+    "truth as a number": (node("CUMULATIVE_SUMMATION", ["x"], ["y"], [uint(0), uint(1), uint(0)]),
+                          X, [0, -4, -2, -5]),
+    "strides": (node("ELEMENT_WISE_IDENTITY", ["x"], ["y"], [NO_ATTRIBUTE],
+                     descs=[tensor(2, 2, strides=[1, 2])], out_descs=[tensor(2, 2)]), X, [4, 3, -2, -5]),
+    "another type": (node("CAST", ["x"], ["y"], out_descs=[tensor(4, type="INT32")]), X, X.astype("i4")),
+}
+
+# What is said of a graph, behind the path.
+FAULTS = [
+    ("SGR-1", graph(TIMES, SCALE, THREES, PLUS),
+     "node 'm': reads 's', which is no input of the graph and no node before fills"),
+    ("SGR-1", graph(node("ELEMENT_WISE_ADD", ["x", "y"], ["y"])),
+     "node 'y': reads 'y', which is no input of the graph and no node before fills"),
+    ("SGR-1", graph(COPY, COPY), "node 'y': 'y' is filled twice"),
+    ("SGR-1", graph(COPY, inputs=("x", "x")), "the graph: 'x' is filled twice"),
+    ("SGR-1", graph(COPY, outputs=("y", "y")), "the graph has the output 'y' twice"),
+    ("SGR-1", graph(COPY, outputs=("y", "z")), "no node computes the graph's output 'z'"),
+    ("SGR-1", graph(COPY, inputs=("x", "")), "the graph: a tensor without a name"),
+    ("SGR-2", graph(node("ELEMENT_WISE_FROBNICATE", ["x"], ["y"])),
+     "node 'y': 'DML_OPERATOR_ELEMENT_WISE_FROBNICATE' is not an operator that dmlop runs"),
+    ("SGR-2", graph(node("REDUCE", ["x"], ["y"], [uint(9), uint(1)])), "node 'y': Axes is missing"),
+    ("SGR-2", graph(node("REDUCE", ["x"], ["y"], [uint(99), uint(1), uints(0)])),
+     "node 'y': Function has a value of another kind"),
+    ("SGR-2", graph(node("REDUCE", ["x"], ["y"], [uints(9), uint(1), uints(0)])),
+     "node 'y': Function has a value of another kind"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], [uint(1)])),
+     "node 'y': 1 attributes; ELEMENT_WISE_ADD has 0"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x"], ["y"])), "node 'y': BTensor has no name"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x", "x"], ["y"])),
+     "node 'y': more tensors than ELEMENT_WISE_ADD has"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], descs=[tensor(4)])),
+     "node 'y': BTensor has a name and no desc"),
+    ("SGR-2", graph(node("JOIN", ["x", ""], ["y"], [uint(1), uint(0)])),
+     "node 'y': a tensor of InputTensors has no name"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ABS", ["x"], ["y"], [NO_ATTRIBUTE],
+                         descs=[{"data_type": "FLOAT33", "sizes": [4]}])),
+     "node 'y': InputTensor: 'FLOAT33' is not a data type"),
+    ("SGR-2", graph(node("ELEMENT_WISE_ADD1", ["x", "x"], ["y"], [attribute("Activation", type="GEMM")])),
+     "node 'y': 'GEMM' is no activation"),
+    ("SGR-3", graph(constant("c", bytes=[0] * 12), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])),
+     "the constant 'c' has 12 bytes; its tensor needs 16"),
+    ("SGR-3", graph(constant("c", name="nowhere"), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])),
+     "the constant 'c': nowhere.bin: cannot be opened: No such file or directory"),
+    ("SGR-4", graph({"name": "nothing", "outputs": ["z"]}, COPY),
+     "node 'nothing': is neither an operator nor a constant"),
+    ("SGR-4", graph({**constant("c", bytes=[0]), "outputs": ["c", "d"]}, COPY),
+     "node 'c': a constant has one output, not 2"),
+    ("SGR-4", graph(SCALE, node("ELEMENT_WISE_ABS", ["s"], ["y"], [NO_ATTRIBUTE], descs=[tensor(5)],
+                                out_descs=[tensor(5)])),
+     "node 'y': InputTensor needs 20 bytes of 's', which has 16"),
+]
+
+
+class GraphTest(ProgramTest):
+    def make(self, graph, name="g"):
+        """Writes the graph as NAME.bin."""
+        self.write(f"{name}.json", graph)
+        made = subprocess.run(["flatc", "--binary", "-o", self.folder, SCHEMA, self.path(f"{name}.json")],
+                              capture_output=True, text=True)
+        self.assertEqual((made.returncode, made.stdout + made.stderr), (0, ""))
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def write(self, name, content):
+        super().write(name, content)
+        return name
+
+    def dmlop(self, *arguments):
+        """A run of any status, with its texts."""
+        done = start(arguments, cwd=self.folder)
+        return types.SimpleNamespace(returncode=done.returncode, stdout=done.stdout.decode(),
+                                     stderr=done.stderr.decode())
+
+    def model(self, x, outputs, bindings=None, source="g.bin", type="dmlSerializedGraph"):
+        resources = {"x": self.resource(x)} | {name: self.resource(like) for name, like in outputs.items()}
+        return json.dumps({
+            "resources": resources,
+            "dispatchables": {"g": {"type": type, "sourcePath": source}},
+            "commands": [{"type": "dispatch", "dispatchable": "g",
+                          "bindings": bindings or {name: name for name in resources}},
+                         *({"type": "print", "resource": name} for name in outputs)]})
+
+    @staticmethod
+    def resource(values):
+        return {"initialValuesDataType": np.asarray(values).dtype.name.upper(),
+                "initialValues": np.ravel(values).tolist()}
+
+    def run_graph(self, graph, x, outputs, *options):
+        self.make(graph)
+        return self.dmlop("run", self.write("m.json", self.model(x, outputs)), *options)
+
+
+class RunTest(GraphTest):
+    def expect(self, graph, x, y):
+        y = np.asarray(y, getattr(y, "dtype", "f4"))
+        done = self.run_graph(graph, x, {"y": np.zeros_like(y)})
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout, f"Resource 'y': {', '.join(f'{v:g}' for v in y.ravel())}\n")
+
+    def test_a_chain_with_constants_and_an_activation(self):
+        y = X * (2 * X + 10) + 3
+        self.expect(QUADRATIC, X, np.where(y < 0, y / 2, y))
+
+    def test_attributes_of_each_kind(self):
+        for name, (operator, x, y) in OPERATORS.items():
+            with self.subTest(name):
+                self.expect(graph(operator), x, y)
+
+    def test_a_constant_in_a_file_of_its_own(self):
+        np.full(4, 7, "f4").tofile(self.path("seven.bin"))
+        self.expect(graph(constant("seven", name="seven"), node("ELEMENT_WISE_ADD", ["x", "seven"], ["y"])), X, X + 7)
+
+    def test_no_tensor_between_nodes_is_overwritten_too_early(self):
+        """A random graph: each node adds two edges before it."""
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        values, nodes = {"x": X.astype(int)}, []
+        for i in range(60):
+            a, b = chance.choice(list(values)[-9:]), chance.choice(list(values))
+            sign = chance.choice(["ADD", "SUBTRACT"])
+            nodes.append(node(f"ELEMENT_WISE_{sign}", [a, b], [f"e{i}"]))
+            values[f"e{i}"] = np.mod((values[a] + values[b] if sign == "ADD" else values[a] - values[b]), 1 << 20)
+            nodes.append(node("ELEMENT_WISE_MODULUS_FLOOR", [f"e{i}", "limit"], [f"m{i}"]))
+            values[f"m{i}"] = values.pop(f"e{i}")
+        limit = constant("limit", bytes=list(np.full(4, 1 << 20, "f4").tobytes()))
+        outputs = {name: values[name].astype("f4") for name in chance.sample([f"m{i}" for i in range(60)], 5)}
+        done = self.run_graph(graph(limit, *nodes, outputs=outputs), X, outputs, "--output-path", self.folder,
+                              "--keep-all", self.path("kept"))
+        for name in outputs:
+            kept = next((self.folder / "kept").glob(f"*-{name}.npy"))
+            np.testing.assert_array_equal(np.load(kept), values[name], f"{name} with the seed {seed}")
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+
+    def test_a_graph_within_a_model_of_others(self):
+        self.make(QUADRATIC)
+        model = json.loads(self.model(X, {"y": X}))
+        model["dispatchables"]["a"] = {"type": "ELEMENT_WISE_ABS",
+                                       "desc": {"InputTensor": {"DataType": "FLOAT32", "Sizes": [4]},
+                                                "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}}}
+        model["commands"].insert(1, {"type": "dispatch", "dispatchable": "a",
+                                     "bindings": {"InputTensor": "y", "OutputTensor": "x"}})
+        self.write("m.json", json.dumps(model))
+        done = self.dmlop("run", "m.json", "--keep", "a.OutputTensor=a.npy", "--keep", "s=s.npy")
+        self.assertEqual((done.stdout, done.stderr), ("Resource 'y': 75, -4.5, 51, 3\n", ""))
+        np.testing.assert_array_equal(self.load("a"), [75, 4.5, 51, 3])
+        np.testing.assert_array_equal(self.load("s"), [18, 6, 16, 0])
+
+    def test_the_first_of_the_kept_tensors_that_differs(self):
+        self.run_graph(QUADRATIC, X, {"y": X}, "--keep-all", "good")
+        self.make({**QUADRATIC, "nodes": [SCALE, node("ELEMENT_WISE_ADD", ["x", "s"], ["m"]), THREES, PLUS]})
+        self.dmlop("run", "m.json", "--keep-all", "bad")
+        done = self.dmlop("compare", "bad", "good")
+        self.assertIn("0002-m.npy", done.stdout)
+        self.assertNotIn("0001-s.npy", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+    def test_what_the_file_says_is_told_by_validate_and_report(self):
+        self.make(QUADRATIC)
+        self.write("m.json", self.model(X, {"y": X}))
+        done = self.dmlop("validate", "m.json")
+        self.assertEqual(done.stdout, "m.json: valid: 2 resources, 1 dispatchable and 2 commands; runs from feature "
+                                      "level 3_0\n")
+        self.dmlop("run", "m.json", "--report", "r.json")
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual([n["name"] for n in report["dispatchables"]["g"]["nodes"]], ["s", "m", "y"])
+        self.assertEqual(report["inputs"][0]["path"], "g.bin")
+        done = self.dmlop("validate", "--print-complete", "m.json")
+        bound = [descriptor["bindings"] for descriptor in documents_in(done.stdout)]
+        self.assertEqual(bound[1], {"ATensor": X.tolist(), "BTensor": [18, 6, 16, 0]})
+
+
+class FaultTest(GraphTest):
+    def test_faults_are_told_by_node_and_field(self):
+        for rule, wrong, message in FAULTS:
+            with self.subTest(message):
+                done = self.run_graph(wrong, X, {"y": X})
+                self.assertIn(f"g.bin: {message}", done.stderr)
+                self.assertIn(f"[{rule}]", done.stderr)
+                self.assertEqual(done.returncode, 3)
+
+    def test_rules_of_the_operators_hold_in_graphs(self):
+        self.make(graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], descs=[tensor(4), tensor(3)])))
+        done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X})))
+        self.assertIn("g.bin: node 'y': ELEMENT_WISE_ADD BTensor/Sizes: Sizes are {3}; expected {4} [ELW-1]", done.stderr)
+        self.assertEqual(done.returncode, 3)
+
+    def test_levels_hold_in_graphs(self):
+        self.make(QUADRATIC)
+        done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X})), "-L", "2_0")
+        self.assertIn("node 's'", done.stderr)
+        self.assertEqual(done.returncode, 3)
+
+    def test_bindings_are_those_of_inputs_and_outputs(self):
+        self.make(QUADRATIC)
+        self.write("m.json", self.model(X, {"y": X}, bindings={"x": "x", "Y": "y"}))
+        done = self.dmlop("run", "m.json")
+        self.assertIn("dmlSerializedGraph has no bind point 'Y' (did you mean 'y'?)", done.stderr)
+        self.assertIn("'y' is bound to no resource", done.stderr)
+        self.write("m.json", self.model(X, {"y": X}, bindings={"x": "x", "y": "x"}))
+        self.assertIn("BIND-7", self.dmlop("run", "m.json").stderr)
+        self.write("m.json", self.model(X[:3], {"y": X}))
+        self.assertIn("x needs 16 bytes; the resource has 12", self.dmlop("run", "m.json").stderr)
+
+    def test_what_is_no_graph(self):
+        self.write("m.json", self.model(X, {"y": X}))
+        for content in b"", b"\0", b"{}" * 300, bytes(range(256)):
+            (self.folder / "g.bin").write_bytes(content)
+            done = self.dmlop("run", "m.json")
+            self.assertIn("g.bin: is not a serialized DirectML graph [SGR-4]", done.stderr)
+            self.assertEqual(done.returncode, 3)
+        done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X}, source="nowhere.bin")))
+        self.assertIn("nowhere.bin: cannot be opened", done.stderr)
+        self.assertEqual(done.returncode, 5)
+
+    def test_damaged_files_never_crash(self):
+        self.make(QUADRATIC)
+        self.write("m.json", self.model(X, {"y": X}))
+        whole = (self.folder / "g.bin").read_bytes()
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        damaged = [whole[:length] for length in range(0, len(whole), 31)]
+        for _ in range(150):
+            content = bytearray(whole)
+            for _ in range(chance.randrange(1, 4)):
+                content[chance.randrange(len(whole))] = chance.choice([0, 1, 0x7F, 0xFF, chance.randrange(256)])
+            damaged.append(bytes(content))
+        for content in damaged:
+            (self.folder / "g.bin").write_bytes(content)
+            done = self.dmlop("run", "m.json", "-q")
+            self.assertIn(done.returncode, (0, 3, 5), f"seed {seed}: {done.stderr}")
+
+    def test_confined_models_open_no_graph_elsewhere(self):
+        self.make(QUADRATIC)
+        (self.folder / "in").mkdir()
+        self.write("in/m.json", self.model(X, {"y": X}, source="../g.bin"))
+        done = self.dmlop("run", "in/m.json", "--confine", "in")
+        self.assertIn("DOC-5", done.stderr)
+        self.assertEqual(done.returncode, 3)
+
+    def test_keep_is_for_tensors_of_models(self):
+        self.make(QUADRATIC)
+        self.write("m.json", self.model(X, {"y": X}))
+        for argument, message in (("t=t.npy", "no operator of the model fills 't'"),
+                                  ("t.npy", "expected NAME=FILE")):
+            done = self.dmlop("run", "m.json", "--keep", argument)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.returncode, 2)
+        done = self.dmlop("run", "m.json", "--keep", "s=g.bin")
+        self.assertIn("the graph 'g'", done.stderr)
+        self.assertEqual(done.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
