@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "app/batch/manifest.h"
+#include "app/manifest.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/model/model_resources.h"

@@ -21,9 +21,6 @@ struct Descriptor {
   std::string path{};  // of the file that it was read from; empty: none
 };
 
-// How messages call the document that standard input is.
-inline constexpr const char* kStandardInputName = "<standard input>";
-
 // Whether the argument is the JSON text itself: it begins with a brace, or with blanks or a comment
 // before one.
 bool IsJsonText(const std::string& argument);

@@ -10,6 +10,7 @@
 #include "app/engine.h"
 #include "app/file_roles.h"
 #include "app/judgement.h"
+#include "app/options/option_words.h"
 #include "app/output.h"
 #include "app/run_model.h"
 #include "app/run_report.h"
@@ -258,6 +259,7 @@ class OperatorRun {
         fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
+    command += ConfineWords(options_.confine);
     PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
   }
 

@@ -6,10 +6,11 @@
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_files.h"
 #include "app/batch/batch_report.h"
-#include "app/batch/manifest.h"
 #include "app/batch/sweep.h"
 #include "app/commands.h"
 #include "app/engine.h"
+#include "app/manifest.h"
+#include "app/options/option_words.h"
 #include "app/output.h"
 #include "app/progress.h"
 #include "app/shell_word.h"
@@ -252,8 +253,9 @@ class Batch {
       const ComparedFile* const worst = outcome.worst();
       const std::string element = worst == nullptr ? "" : WorstElement(*worst);
       if (element.empty()) return "";
-      return fmt::format("how the worst element comes about:\n  dmlop explain {} {} --line {}\n",
-                         PathWord(options_.manifest), ShellWord(element), outcome.line);
+      return fmt::format("how the worst element comes about:\n  dmlop explain {} {} --line {}{}\n",
+                         PathWord(options_.manifest), ShellWord(element), outcome.line,
+                         ConfineWords(options_.confine));
     }
     std::string text = fmt::format("  dmlop batch {}", PathWord(options_.manifest));
     if (options_.check) text += " --check";
@@ -261,34 +263,9 @@ class Batch {
     if (!options_.output_folder.empty()) {
       text += " --output-path " + PathWord(options_.output_folder);
     }
-    text += RulesText();
-    if (!options_.confine.empty()) text += " --confine " + PathWord(options_.confine);
+    text += RuleWords(options_.rules) + ConfineWords(options_.confine);
     if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
     return text + fmt::format(" --line {}\n", outcome.line);
-  }
-
-  std::string RulesText() const {
-    std::string text;
-    const auto add = [&](const std::string& type, const auto& absolute, const auto& relative,
-                         const auto& ulp) {
-      if (absolute) text += fmt::format(" --atol {}{}", type, *absolute);
-      if (relative) text += fmt::format(" --rtol {}{}", type, *relative);
-      if (ulp) text += fmt::format(" --ulp {}{}", type, *ulp);
-    };
-    const auto positive = [](auto value) {
-      return value > 0 ? std::optional(value) : std::nullopt;
-    };
-    const auto& [tolerances, webnn, leniency] = options_.rules;
-    add("", positive(tolerances.all.absolute), positive(tolerances.all.relative),
-        positive(tolerances.all.ulp));
-    for (const TypedTolerance& one : tolerances.typed) {
-      add(fmt::format("{}=", Name(one.type)), one.absolute, one.relative, one.ulp);
-    }
-    if (tolerances.all.bits) text += " --bits";
-    if (webnn) text += " --tolerance webnn";
-    if (leniency.unit_sizes) text += " --squeeze";
-    if (leniency.integer_types) text += " --any-integers";
-    return text;
   }
 
   std::string Summary() const {

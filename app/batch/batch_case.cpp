@@ -7,7 +7,7 @@
 #include <array>
 #include <new>
 
-#include "app/batch/batch_files.h"
+#include "app/batch/input_names.h"
 #include "app/descriptor.h"
 #include "app/judgement.h"
 #include "app/timing.h"
@@ -306,17 +306,20 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   }
 }
 
-// Of files that were made before.
+// Of files that were made before, in the order in which a run reports them.
 void BatchCase::ReportFiles() {
-  const auto report = [&](TensorRole role, std::vector<ReportedFile>& files) {
-    for (const TensorSlot& slot : case_->Slots(role)) {
-      const std::string path = case_->PathOf(slot);
-      if (path.empty()) continue;
-      files.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
-    }
+  const auto report = [](const TensorSlot& slot, const std::string& path,
+                         std::vector<ReportedFile>& files) {
+    if (path.empty()) return;
+    files.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
   };
-  report(TensorRole::kInput, outcome_.files.inputs);
-  report(TensorRole::kOutput, outcome_.files.outputs);
+  ReportedFiles& files = outcome_.files;
+  const std::vector<TensorSlot> input_slots = case_->Slots(TensorRole::kInput);
+  for (const TensorSlot& slot : input_slots) report(slot, case_->PathOf(slot), files.inputs);
+  for (const TensorSlot& slot : input_slots) report(slot, WrittenInputPath(slot), files.inputs);
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+    report(slot, case_->PathOf(slot), files.outputs);
+  }
 }
 
 }  // namespace dmlop

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/batch/manifest.h"
+#include "app/manifest.h"
 #include "app/batch/output_folder.h"
 #include "app/exit_status.h"
 #include "app/run_report.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/descriptor.h"
+#include "app/batch/input_names.h"
 #include "app/file_roles.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -138,17 +138,6 @@ class BatchFiles {
 };
 
 }  // namespace
-
-std::string InputPathBeside(const std::string& output, const std::string& tensor) {
-  std::filesystem::path path = output;
-  std::string name = tensor;
-  std::erase(name, ']');
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
-  if (IsStream(output)) return "";
-  path.replace_extension();
-  return fmt::format("{}.{}.npy", path.string(), name);
-}
 
 void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit) {
   manifest.Rewind();

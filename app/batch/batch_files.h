@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/batch/batch_case.h"
-#include "app/batch/manifest.h"
+#include "app/manifest.h"
 
 namespace dmlop {
 
@@ -18,11 +18,6 @@ struct FileBinding {
   bool is_output = false;
   bool is_values = false;  // which are bound in place of a file, and the path is empty
 };
-
-// Where an input whose values a line states is written: beside the first output, "out.npy", as
-// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]". Empty
-// where the output is a device.
-std::string InputPathBeside(const std::string& output, const std::string& tensor);
 
 // Calls `visit` for each of them, in the order of the manifest, which is left at its beginning.
 // Lines that cannot be read bind nothing.

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/batch/manifest.h"
+#include "app/manifest.h"
 
 namespace dmlop {
 

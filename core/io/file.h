@@ -15,6 +15,9 @@ namespace dmlop {
 // Standard input or output, where a file is expected.
 inline constexpr std::string_view kStandardStream = "-";
 
+// How messages call the document that standard input is.
+inline constexpr const char* kStandardInputName = "<standard input>";
+
 // The bytes of a file, for as long as the object lives. All failures are Errors of kind
 // kFileSystem.
 class InputFile {

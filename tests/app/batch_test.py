@@ -217,6 +217,16 @@ class InputsTest(BatchTest):
         (self.folder / "golden/add.BTensor.npy").unlink()
         self.assertIn("1 done", self.batch("cases.jsonl", "--inputs", "--resume"))
 
+    def test_they_are_reported_where_nothing_is_run_again(self):
+        self.save(one=np.ones(2, "f4"))
+        manifest = self.manifest(self.ADD, self.JOIN)
+        for name in ("one.npy", manifest):
+            os.utime(self.folder / name, (10, 10))
+        self.batch(manifest, "--inputs", "--report", "whole.jsonl")
+        self.assertIn("2 up to date", self.batch(manifest, "--inputs", "--resume", "--report", "resumed.jsonl"))
+        self.assertEqual([line | {"status": "done"} for line in self.report("resumed.jsonl")],
+                         self.report("whole.jsonl"))
+
     def test_they_go_with_the_outputs_folder(self):
         self.manifest(self.ADD)
         self.batch("cases.jsonl", "--inputs", "--output-path", "other")

@@ -67,6 +67,13 @@ class ExpandTest(ProgramTest):
         self.assertEqual(self.errors_of("batch", "cases.jsonl", "--no-times"), f"dmlop: {count} cases: {count} done\n")
         self.assertEqual(self.load("SUM-INT32-4x5-5").shape, (4, 1))
 
+    def test_outputs_whose_values_are_expected_need_no_file(self):
+        sweep = {"type": "REDUCE", "desc": {"Axes": [0]},
+                 "bindings": {"InputTensor": [1, 3]}, "sweep": {"/desc/Function, /expect/OutputTensor": [["SUM", [4]], ["MAX", [3]]]}}
+        (self.folder / "cases.jsonl").write_bytes(self.expand(sweep).stdout)
+        self.assertEqual(self.errors_of("batch", "cases.jsonl", "--check", "--no-times"), "dmlop: 2 cases: 2 done\n")
+        self.assertIn("OutputTensor is bound to nothing", self.errors_of("batch", "cases.jsonl", status=2))
+
     def test_quiet_says_nothing_of_what_is_left_out(self):
         self.assertEqual(self.expand(SWEEP, arguments=["-q"]).stderr, b"")
 

@@ -1,4 +1,4 @@
-#include "app/batch/json_end.h"
+#include "app/json_end.h"
 
 #include <algorithm>
 

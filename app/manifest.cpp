@@ -1,4 +1,4 @@
-#include "app/batch/manifest.h"
+#include "app/manifest.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/batch/json_end.h"
-#include "app/descriptor.h"
+#include "app/json_end.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"

@@ -1,0 +1,35 @@
+#include "app/batch/input_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "core/io/file.h"
+
+namespace dmlop {
+
+namespace fs = std::filesystem;
+
+std::string InputPathBeside(const std::string& output, const std::string& tensor) {
+  if (IsStream(output)) return "";
+  std::string name = tensor;
+  std::erase(name, ']');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
+  return fmt::format("{}.{}.npy", fs::path(output).replace_extension().string(), name);
+}
+
+std::string OutputBeside(const std::string& input) {
+  const fs::path path = input;
+  const fs::path stem = path.parent_path() / path.stem();
+  std::string_view tensor = stem.extension().native();
+  tensor = tensor.substr(0, tensor.find('-'));
+  const bool is_input =
+      (tensor.ends_with("Tensor") || tensor.ends_with("Tensors")) && !tensor.starts_with(".Output");
+  if (path.extension() != ".npy" || !is_input) return "";
+  return (stem.parent_path() / stem.stem()).string();
+}
+
+}  // namespace dmlop
