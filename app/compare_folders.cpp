@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "app/batch/input_names.h"
 #include "app/judgement.h"
+#include "app/options/option_words.h"
 #include "app/output.h"
 #include "app/raw_form.h"
 #include "app/shell_word.h"
@@ -37,15 +39,14 @@ struct FilePair {
   ExitStatus status = ExitStatus::kSuccess;
 };
 
-// The names of the tensor files below a folder.
-std::set<std::string> FilesBelow(const std::string& folder, bool with_raw) {
+// The tensor files below a folder.
+std::set<std::string> FilesBelow(const std::string& folder) {
   std::set<std::string> names;
   try {
     for (const auto& entry : fs::recursive_directory_iterator(
              folder, fs::directory_options::follow_directory_symlink)) {
       const std::string path = entry.path().string();
       if (entry.is_directory() || !HasTensorExtension(path)) continue;
-      if (FormatOf(path) == FileFormat::kRaw && !with_raw) continue;
       names.insert(entry.path().lexically_relative(folder).string());
     }
   } catch (const fs::filesystem_error& error) {
@@ -53,6 +54,13 @@ std::set<std::string> FilesBelow(const std::string& folder, bool with_raw) {
                 fmt::format("{}: cannot be read: {}", folder, error.code().message()));
   }
   return names;
+}
+
+// The same names without extension.
+std::set<std::string> StemsOf(const std::set<std::string>& names) {
+  std::set<std::string> stems;
+  for (const std::string& name : names) stems.insert(fs::path(name).replace_extension().string());
+  return stems;
 }
 
 class FolderComparison {
@@ -86,25 +94,41 @@ class FolderComparison {
 
  private:
   void FindPairs() {
-    const bool with_raw = options_.raw.type.has_value();
-    const std::set<std::string> actual = FilesBelow(options_.actual, with_raw);
-    const std::set<std::string> expected = FilesBelow(options_.expected, with_raw);
+    const std::set<std::string> actual = FilesBelow(options_.actual);
+    const std::set<std::string> expected = FilesBelow(options_.expected);
     std::set<std::string> all = actual;
     all.insert(expected.begin(), expected.end());
+    const std::set<std::string> stems = StemsOf(all);
     for (const std::string& name : all) {
-      FilePair& pair = pairs_.emplace_back();
-      pair.name = name;
+      if (FormatOf(name) == FileFormat::kRaw && !options_.raw.type) {
+        ++undescribed_;
+        continue;
+      }
       const std::string* const without = !actual.contains(name)     ? &options_.actual
                                          : !expected.contains(name) ? &options_.expected
                                                                     : nullptr;
+      // A batch writes inputs beside its golden files, not beside what a device makes of them.
+      if (without != nullptr && stems.contains(OutputBeside(name))) {
+        ++inputs_;
+        continue;
+      }
+      FilePair& pair = pairs_.emplace_back();
+      pair.name = name;
       if (without == nullptr) continue;
       pair.error = fmt::format("{} has no {}", *without, name);
       pair.status = ExitStatus::kFileSystem;
     }
     if (pairs_.empty()) {
-      throw Error(ErrorKind::kFileSystem, fmt::format("{} and {} have no tensor files",
-                                                      options_.actual, options_.expected));
+      throw Error(ErrorKind::kFileSystem,
+                  fmt::format("{} and {} have no files to compare{}", options_.actual,
+                              options_.expected, undescribed_ > 0 ? UndescribedText() : ""));
     }
+  }
+
+  // What is left out of the comparison, behind what is said of the rest.
+  std::string UndescribedText() const {
+    return fmt::format("; {} raw file{} left out, which --type would describe", undescribed_,
+                       undescribed_ == 1 ? "" : "s");
   }
 
   bool IsLarge(const FilePair& pair) const {
@@ -159,9 +183,11 @@ class FolderComparison {
     const FilePair& furthest = *shown.front();
     if (!common_.verbose && shown.size() > kShownFiles) shown.resize(kShownFiles);
     PrintResult(DifferencesText(shown));
-    PrintResult(fmt::format("more of the first:\n  dmlop compare {} {}\n",
-                            PathWord(PathOf(options_.actual, furthest)),
-                            PathWord(PathOf(options_.expected, furthest))));
+    std::string command =
+        fmt::format("dmlop compare {} {}", PathWord(PathOf(options_.actual, furthest)),
+                    PathWord(PathOf(options_.expected, furthest)));
+    command += RawFormWords(options_.raw) + RuleWords(options_.rules);
+    PrintResult(fmt::format("more of the first:\n  {}\n", Printable(command)));
   }
 
   static std::string DifferencesText(const std::vector<const FilePair*>& pairs) {
@@ -214,6 +240,8 @@ class FolderComparison {
                     pairs_.size() == 1 ? "" : "s", seconds, pairs_.size() - different - failed);
     if (different > 0) text += fmt::format(", {} different", different);
     if (failed > 0) text += fmt::format(", {} not compared", failed);
+    if (inputs_ > 0) text += fmt::format("; {} input{} left out", inputs_, inputs_ == 1 ? "" : "s");
+    if (undescribed_ > 0) text += UndescribedText();
     return text + "\n";
   }
 
@@ -226,6 +254,8 @@ class FolderComparison {
   const CompareOptions& options_;
   const CommonOptions& common_;
   std::vector<FilePair> pairs_;
+  size_t inputs_ = 0;       // that one folder has beside their outputs
+  size_t undescribed_ = 0;  // raw files, without options that say what they hold
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
     FormatOf(path);
     return LoadNpy(path);
   }
-  return LoadRaw(path, DescOf(path, form), form.offset);
+  return LoadRaw(path, DescOf(path, form), "--offset 0 takes a longer one", form.offset);
 }
 
 }  // namespace dmlop

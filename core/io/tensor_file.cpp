@@ -160,7 +160,8 @@ void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::str
 
 // A raw file is as long as its tensor. What the size is rounded up by, to a multiple of 4 bytes,
 // may be missing.
-void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name) {
+void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer,
+                  const std::string& name) {
   const uint64_t needed = SizeInBytes(desc);
   const uint64_t unrounded =
       BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
@@ -172,10 +173,8 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, const std::string& name
                                      least, rounding));
   }
   if (size > needed) {
-    FailTensorFile(name,
-                   fmt::format("is too large: it has {} bytes; expected {}{} (a longer buffer is "
-                               "declared by TotalTensorSizeInBytes)",
-                               size, least, rounding));
+    FailTensorFile(name, fmt::format("is too large: it has {} bytes; expected {}{} ({})", size,
+                                     least, rounding, longer));
   }
 }
 
@@ -212,7 +211,7 @@ LoadedTensor LoadRawNibbles(const InputFile& file, std::span<const std::byte> pa
 
 }  // namespace
 
-LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::string_view longer,
                      std::optional<uint64_t> offset) {
   const InputFile file = InputFile::Open(path);
   if (HasNpyMagic(file.bytes()) && !offset) {
@@ -221,7 +220,7 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
   if (offset) {
     CheckRawPart(file.bytes().size(), *offset, desc, path);
   } else {
-    CheckRawSize(file.bytes().size(), desc, path);
+    CheckRawSize(file.bytes().size(), desc, longer, path);
   }
   const std::span<const std::byte> bytes = file.bytes().subspan(offset.value_or(0));
   if (HasNibbles(*desc.data_type)) return LoadRawNibbles(file, bytes, desc, path);
@@ -302,7 +301,9 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
 }
 
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
-  if (FormatOf(path) == FileFormat::kRaw) return LoadRaw(path, desc);
+  if (FormatOf(path) == FileFormat::kRaw) {
+    return LoadRaw(path, desc, "a longer buffer is declared by TotalTensorSizeInBytes");
+  }
   return FitToDesc(LoadNpy(path, &desc), desc, path == kStandardStream ? "standard input" : path);
 }
 

@@ -56,9 +56,9 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const
 // What a file holds for an input with a valid desc.
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
 
-// The raw file of a valid desc, which is as long as the tensor. With an offset in bytes, the tensor
-// begins there, and more may follow.
-LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc,
+// The raw file of a valid desc, which is as long as the tensor; `longer` tells in messages how a
+// longer one is declared. With an offset in bytes, the tensor begins there, and more may follow.
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::string_view longer,
                      std::optional<uint64_t> offset = std::nullopt);
 
 // Where outputs are staged. On the disk that is the file itself or, for a stream or no file, a

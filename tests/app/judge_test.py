@@ -3,6 +3,7 @@ folders, and what passes as equal."""
 
 import json
 import os
+import shlex
 import sys
 import unittest
 
@@ -307,7 +308,7 @@ class FoldersTest(ProgramTest):
         lines = done.stdout.decode().splitlines()
         self.assertEqual([line.split()[0] for line in lines],
                          ["shape.npy:", "file", "nan.npy", "deep/far.npy", "more", "dmlop"])
-        self.assertEqual(lines[-1], "  dmlop compare gpu/shape.npy golden/shape.npy")
+        self.assertEqual(lines[-1], "  dmlop compare gpu/shape.npy golden/shape.npy --ulp 1")
         self.assertRegex(done.stderr.decode(), r"^dmlop: 5 files in \d+\.\d\d s: 2 equal, 3 different\n$")
 
     def test_a_file_that_one_folder_lacks(self):
@@ -332,14 +333,37 @@ class FoldersTest(ProgramTest):
         for folder, array in (("gpu", X + 1), ("golden", X)):
             (self.folder / folder / "raw.bin").write_bytes(array.tobytes())
         self.assertNotIn("raw.bin", self.compared())
+        self.assertIn("; 1 raw file left out, which --type would describe\n",
+                      self.errors_of("compare", "gpu", "golden", status=1))
         self.assertEqual(self.compared("--type", "FLOAT32", "--sizes", "3,3")["raw.bin"]["differenceCount"], 9)
+
+    def test_the_command_for_more_has_the_options_that_were_given(self):
+        for folder, array in (("a b", X + 9), ("c", X)):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "raw.bin").write_bytes(bytes(4) + array.tobytes() + bytes(4))
+        options = ["--type", "FLOAT32", "--sizes", "3,3", "--strides", "3,1", "--offset", "4", "--atol", "0.5",
+                   "--rtol", "0.25", "--ulp", "7", "--atol", "FLOAT16=2", "--squeeze", "--any-integers"]
+        text = self.text_of("compare", "a b", "c", *options, status=1)
+        command = shlex.split(text.splitlines()[-1])
+        self.assertEqual(command, ["dmlop", "compare", "a b/raw.bin", "c/raw.bin", *options])
+        self.assertIn("of 9 elements differ", self.text_of(*command[1:], status=1))
+
+    def test_inputs_that_one_folder_has_beside_its_outputs(self):
+        for tensor in ("InputTensor", "InputTensors-1", "OutputTensor"):
+            self.put("a." + tensor, None, X)
+        self.put("b.InputTensor", None, X)
+        errors = self.errors_of("compare", "gpu", "golden", status=5)
+        self.assertIn("dmlop: gpu has no a.OutputTensor.npy\ndmlop: gpu has no b.InputTensor.npy\n", errors)
+        self.assertRegex(errors, "dmlop: 7 files in .*: 1 equal, 4 different, 2 not compared; 2 inputs left out\n$")
+        self.put("a.InputTensor", X, X)
+        self.assertTrue(self.compared(status=5)["a.InputTensor.npy"]["equal"])
 
     def test_folders_that_do_not_go_together(self):
         self.save(x=X)
         (self.folder / "empty").mkdir()
         for arguments, status, message in [
             (["gpu", "x.npy"], 5, "gpu: is a folder, not a tensor file"),
-            (["empty", "empty"], 5, "have no tensor files"),
+            (["empty", "empty"], 5, "have no files to compare"),
             (["gpu", "golden", "--map"], 2, "are for two files"),
             (["gpu", "golden", "--list", "3"], 2, "are for two files"),
         ]:
@@ -467,7 +491,8 @@ class RawTest(ProgramTest):
     def test_what_does_not_fit(self):
         for arguments, status, message in [
             (["x.bin"], 4, "x.bin: a raw file does not say its type and shape; --type and --sizes do"),
-            (["x.bin", "--type", "FLOAT32", "--sizes", "3,2"], 4, "is too large: it has 36 bytes; expected 24"),
+            (["x.bin", "--type", "FLOAT32", "--sizes", "3,2"], 4,
+             "is too large: it has 36 bytes; expected 24 (--offset 0 takes a longer one)"),
             (["x.bin", "--type", "FLOAT32", "--sizes", "3,4"], 4, "is too small"),
             (["x.bin", "--type", "FLOAT32", "--sizes", "3", "--offset", "28"], 4,
              "is too small: it has 36 bytes; expected at least 12 from byte 28 on"),
