@@ -17,7 +17,9 @@
 namespace dmlop {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKinds = {"uniform", "integers", "special"};
+constexpr std::array<std::string_view, 4> kKinds = {"uniform", "integers", "normal", "special"};
+constexpr std::array<std::string_view, 2> kBounds = {"low", "high"};
+constexpr std::array<std::string_view, 2> kMoments = {"mean", "deviation"};
 constexpr int64_t kGrain = int64_t{1} << 14;
 
 constexpr uint64_t Mix(uint64_t z) {
@@ -96,6 +98,8 @@ class Generator {
       special_ = SpecialValues<T>(type);
     } else if constexpr (std::is_integral_v<T>) {
       count_ = static_cast<uint64_t>(high) - static_cast<uint64_t>(low_) + 1;
+    } else if (kind_ == RandomKind::kNormal) {
+      width_ = AsDouble(high);
     } else if (kind_ == RandomKind::kIntegers) {
       count_ = static_cast<uint64_t>(AsDouble(high) - AsDouble(low_)) + 1;
     } else {
@@ -104,7 +108,10 @@ class Generator {
   }
 
   T operator()(int64_t i) const {
-    const uint64_t bits = Mix(key_ + static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u);
+    if constexpr (!std::is_integral_v<T>) {
+      if (kind_ == RandomKind::kNormal) return Normal(static_cast<uint64_t>(i));
+    }
+    const uint64_t bits = BitsOf(static_cast<uint64_t>(i));
     if (kind_ == RandomKind::kSpecial) return special_[Below(special_.size(), bits)];
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<uint64_t>(low_) + Below(count_, bits));
@@ -116,10 +123,21 @@ class Generator {
   }
 
  private:
+  uint64_t BitsOf(uint64_t i) const { return Mix(key_ + i * 0x9E3779B97F4A7C15u); }
+
+  T Normal(uint64_t i) const {
+    constexpr uint64_t kTerms = 12;
+    int64_t sum = -static_cast<int64_t>(kTerms / 2) * ((int64_t{1} << 53) - 1);
+    for (uint64_t j = 0; j < kTerms; ++j) {
+      sum += static_cast<int64_t>(BitsOf(kTerms * i + j) >> 11);
+    }
+    return FromDouble<T>(AsDouble(low_) + width_ * (static_cast<double>(sum) * 0x1p-53));
+  }
+
   RandomKind kind_;
   uint64_t key_;
   T low_;
-  double width_ = 0;
+  double width_ = 0;  // of the range, or the deviation
   uint64_t count_ = 0;
   std::vector<T> special_;
 };
@@ -137,6 +155,9 @@ void SetDefaultRange(DataType type, RandomValues& random) {
     const auto [least, most] = RangeOf<T>(type);
     random.low = Store(least);
     random.high = Store(most);
+  } else if (random.kind == RandomKind::kNormal) {
+    random.low = Store(FromDouble<T>(0));
+    random.high = Store(FromDouble<T>(1));
   } else {
     const double bound = random.kind == RandomKind::kIntegers ? 8 : 1;
     random.low = Store(FromDouble<T>(-bound));
@@ -150,10 +171,16 @@ std::string_view RangeFault(const RandomValues& random) {
   const T low = ElementOf<T>(random.low);
   const T high = ElementOf<T>(random.high);
   if constexpr (std::is_integral_v<T>) {
+    if (random.kind == RandomKind::kNormal) return "normal values are of the float types";
     return low > high ? "'low' is above 'high'" : "";
   } else {
     const double least = AsDouble(low);
     const double most = AsDouble(high);
+    if (random.kind == RandomKind::kNormal) {
+      return std::isfinite(least) && std::isfinite(most) && most >= 0
+                 ? ""
+                 : "'mean' and 'deviation' are not finite with a deviation of at least 0";
+    }
     if (!std::isfinite(most - least)) return "the range from 'low' to 'high' is not finite";
     if (least > most) return "'low' is above 'high'";
     if (random.kind == RandomKind::kUniform) return "";
@@ -173,16 +200,19 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
   if (!kind) return std::nullopt;
   RandomValues random;
   random.kind = static_cast<RandomKind>(*kind);
-  constexpr std::array<std::string_view, 5> kKeys = {"random", "seed", "valueCount", "low", "high"};
-  const size_t known = random.kind == RandomKind::kSpecial ? kKeys.size() - 2 : kKeys.size();
-  values.CheckKeys(initializer, std::span(kKeys).first(known));
+  const auto& parameters = random.kind == RandomKind::kNormal ? kMoments : kBounds;
+  const std::array<std::string_view, 5> keys = {"random", "seed", "valueCount", parameters[0],
+                                                parameters[1]};
+  const size_t known = random.kind == RandomKind::kSpecial ? keys.size() - 2 : keys.size();
+  values.CheckKeys(initializer, std::span(keys).first(known));
   if (const auto seed = values.Find(initializer, "seed")) {
     const auto number = values.Uint64(*seed);
     if (!number) return std::nullopt;
     random.seed = *number;
   }
   VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(type, random); });
-  for (const auto& [name, bound] : {std::pair("low", &random.low), {"high", &random.high}}) {
+  for (const auto& [name, bound] :
+       {std::pair(parameters[0], &random.low), {parameters[1], &random.high}}) {
     const auto member = values.Find(initializer, name);
     if (member && !values.Element(*member, type, bound->data())) return std::nullopt;
   }

@@ -2,6 +2,8 @@
 //
 //   {"random": "uniform", "seed": 7, "low": -1, "high": 1}    floats in [low, high], any of them
 //   {"random": "integers", "seed": 7, "low": -9, "high": 9}   whole numbers in [low, high]
+//   {"random": "normal", "seed": 7, "mean": 0, "deviation": 1}    floats, most of them near the
+//   mean
 //   {"random": "special", "seed": 7}                          zeros, ones, extremes, infinities,
 //   NaN
 //
@@ -14,10 +16,13 @@
 //   uniform   low + (high - low) * (floor(bits / 2^11) / 2^53) in binary64, each step rounded to
 //             nearest even, then rounded to the type; of integer types, as integers
 //   integers  low + floor(bits * (high - low + 1) / 2^64)
+//   normal    mean + deviation * z, where z is (u0 + ... + u11 - 6 * (2^53 - 1)) / 2^53 with
+//             uj = floor(bits(12 * i + j) / 2^11), a whole number rounded to binary64 and divided;
+//             each step rounded as above. No z is outside of [-6, 6].
 //   special   entry floor(bits * n / 2^64) of the n special values
 //
 // What is left out: the seed is 0; low and high are -1 and 1 of floats (of whole numbers, -8 and
-// 8), and the least and the largest value of an integer type.
+// 8), and the least and the largest value of an integer type; mean and deviation are 0 and 1.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +34,13 @@
 
 namespace dmlop {
 
-enum class RandomKind { kUniform, kIntegers, kSpecial };
+enum class RandomKind { kUniform, kIntegers, kNormal, kSpecial };
 
 struct RandomValues {
   RandomKind kind = RandomKind::kUniform;
   uint64_t seed = 0;
-  ElementBytes low{};
-  ElementBytes high{};
+  ElementBytes low{};   // or the mean
+  ElementBytes high{};  // or the deviation
 };
 
 // Empty where a member is wrong, which is reported.

@@ -10,18 +10,28 @@
 namespace dmlop {
 namespace {
 
-// Seeded values; special ones have no range.
+// The values of numbers of any type, among them floats.
+constexpr const char* kAnyValue = "number";
+
+// Seeded values, with two parameters or none. Only floats are normal.
 Json RandomValuesSchema(const std::string& value) {
   const SchemaDialect strict(Dialect::kDescriptor);
-  Json special = {{"random", {{"const", "special"}}},
-                  {"seed", strict.Optional(Ref("uint64"))},
-                  {"valueCount", Ref("uint32")}};
-  Json ranged = special;
-  ranged["random"] = {{"enum", {"uniform", "integers"}}};
-  for (const char* bound : {"low", "high"}) ranged[bound] = strict.Optional(Ref(value));
-  return {{"if", Has("random", special["random"])},
-          {"then", strict.Object(special, {"random"})},
-          {"else", strict.Object(ranged, {"random"})}};
+  const auto of_kind = [&](const Json& kind, const std::vector<std::string>& parameters) {
+    Json properties = {
+        {"random", kind}, {"seed", strict.Optional(Ref("uint64"))}, {"valueCount", Ref("uint32")}};
+    for (const std::string& name : parameters) properties[name] = strict.Optional(Ref(value));
+    return strict.Object(properties, {"random"});
+  };
+  const Json special = {{"const", "special"}};
+  const Json normal = {{"const", "normal"}};
+  const Json ranged = of_kind({{"enum", {"uniform", "integers"}}}, {"low", "high"});
+  Json others = ranged;
+  if (value == kAnyValue) {
+    others = {{"if", Has("random", normal)},
+              {"then", of_kind(normal, {"mean", "deviation"})},
+              {"else", ranged}};
+  }
+  return {{"if", Has("random", special)}, {"then", of_kind(special, {})}, {"else", others}};
 }
 
 // Arrays of values or again of arrays, and initializers.
@@ -118,7 +128,7 @@ void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
   definitions["sized-tensor"] = SizedTensor();
   definitions["untyped-binding"] = {{"type", "string"}, {"pattern", HasExtension(kRawExtensions)}};
-  DefineInlineValues("number", definitions);
+  DefineInlineValues(kAnyValue, definitions);
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;
     definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);

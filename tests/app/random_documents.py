@@ -161,7 +161,8 @@ def descriptor(rng):
         constant = writer.shuffled({"value": writer.value(kind)})
         sequence = writer.shuffled({"valueStart": writer.value(kind),
                                     "valueDelta": writer.value(kind)})
-        seeded = writer.shuffled({"random": rng.choice(["uniform", "integers", "special"]),
+        seeded = writer.shuffled({"random": rng.choice(["uniform", "integers", "special"] +
+                                                       (["normal"] if kind.startswith("FLOAT") else [])),
                                   "seed": rng.choice([None, 0, 7, 2 ** 64 - 1])})
         if writer.maybe():
             for initializer in (constant, sequence, seeded):

@@ -42,6 +42,11 @@ def expected_values(dtype, random, count):
     if kind == "special":
         values = special_values(dtype)
         return values[[b * len(values) >> 64 for b in drawn]]
+    if kind == "normal":
+        mean, deviation = (float(dtype.type(random.get(name, value))) for name, value in (("mean", 0), ("deviation", 1)))
+        sums = [sum(b >> 11 for b in drawn) - 6 * (2 ** 53 - 1)
+                for drawn in zip(*[iter(bits(random.get("seed", 0), 12 * count))] * 12)]
+        return np.array([mean + deviation * (float(s) * 2.0 ** -53) for s in sums]).astype(dtype)
     if dtype.kind != "f":
         low = random.get("low", int(np.iinfo(dtype).min))
         high = random.get("high", int(np.iinfo(dtype).max))
@@ -68,6 +73,20 @@ class RandomTest(ProgramTest):
                 with self.subTest(data_type=data_type, random=random):
                     self.copy_of(random, data_type)
                     self.assert_same(self.load("y"), expected_values(dtype, random, 105).reshape(3, 5, 7))
+
+    def test_normal_values(self):
+        for data_type in ("FLOAT64", "FLOAT32", "FLOAT16"):
+            for random in [{"random": "normal"}, {"random": "normal", "seed": 5, "mean": -3, "deviation": 0.1},
+                           {"random": "normal", "mean": 2, "deviation": 0}]:
+                with self.subTest(data_type=data_type, random=random):
+                    self.copy_of(random, data_type)
+                    self.assert_same(self.load("y"), expected_values(TYPES[data_type], random, 105).reshape(3, 5, 7))
+        self.copy_of({"random": "normal", "seed": 1}, "FLOAT64", sizes=[1 << 18])
+        values = self.load("y")
+        for what, actual, expected in [("mean", values.mean(), 0), ("deviation", values.std(), 1),
+                                       ("skewness", (values ** 3).mean(), 0), ("kurtosis", (values ** 4).mean(), 3 - 0.1),
+                                       ("within 1", (abs(values) < 1).mean(), 0.6827)]:
+            self.assertLess(abs(actual - expected), 0.02 if what != "kurtosis" else 0.05, what)
 
     def test_elements_of_4_bits_have_their_range(self):
         drawn = bits(7, 105)
@@ -101,7 +120,13 @@ class RandomTest(ProgramTest):
 
     def test_faults(self):
         for random, data_type, message in [
-            ({"random": "normal"}, "FLOAT32", "'normal' is not a known name; expected one of uniform, integers, special"),
+            ({"random": "gauss"}, "FLOAT32",
+             "'gauss' is not a known name; expected one of uniform, integers, normal, special"),
+            ({"random": "normal"}, "INT32", "normal values are of the float types"),
+            ({"random": "normal", "low": 1}, "FLOAT32", "'low' is not a known field"),
+            ({"random": "uniform", "mean": 1}, "FLOAT32", "'mean' is not a known field"),
+            ({"random": "normal", "deviation": -1}, "FLOAT32", "'mean' and 'deviation' are not finite with a deviation"),
+            ({"random": "normal", "mean": "inf"}, "FLOAT32", "'mean' and 'deviation' are not finite with a deviation"),
             ({"random": 1}, "FLOAT32", "expected a string"),
             ({"random": "uniform", "sed": 1}, "FLOAT32", "did you mean 'seed'?"),
             ({"random": "special", "low": 1}, "FLOAT32", "'low' is not a known field"),

@@ -111,6 +111,7 @@ ACCEPTED = {
     "nothing that is expected": copy_of() | {"name": None, "expect": {"OutputTensor": None}},
     "seeded values": copy_of({"random": "integers", "seed": None, "low": 0, "high": 9, "valueCount": 2},
                              DataType="UINT8"),
+    "normal values": copy_of({"random": "normal", "seed": 1, "mean": 2, "deviation": None}),
     "special values": copy_of({"random": "special", "seed": 2 ** 64 - 1}),
     "values of a tensor below Desc": {
         "type": "JOIN", "desc": {"Axis": 0, "InputTensors": [{"Desc": tensor(DataType="INT8")}]},
@@ -132,7 +133,9 @@ REFUSED = {
         copy_of({"value": 1, "valueStart": 1}),
         copy_of({"value": 1, "sourcePath": "x.npy"}),
         copy_of({"random": "special", "low": 1}),
-        copy_of({"random": "normal"}),
+        copy_of({"random": "gauss"}),
+        copy_of({"random": "normal", "low": 1}),
+        copy_of({"random": "uniform", "mean": 1}),
         untyped([{"type": "UINT9", "value": 1}]),
     ],
     "DOC-1": [
@@ -156,6 +159,7 @@ REFUSED = {
     "DOC-2": [
         values("UINT8", [256]),
         values("INT8", [-129]),
+        copy_of({"random": "normal"}, DataType="INT32"),
         values("UINT16", {"value": 65536, "valueCount": 1}),
         values("INT64", {"valueStart": 0, "valueDelta": 2 ** 63, "valueCount": 1}),
         untyped([{"type": "UINT8", "value": 256}]),
