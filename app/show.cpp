@@ -55,8 +55,14 @@ std::string StatisticsText(DataType type, const Statistics& statistics) {
       statistics.nan_count, statistics.positive_infinity_count, statistics.negative_infinity_count);
   if (!statistics.finite) return text;
   const FiniteStatistics& finite = *statistics.finite;
-  text += fmt::format("min {}, max {}, mean {}\n", ExtremeText(type, finite.min),
-                      ExtremeText(type, finite.max), finite.mean);
+  text += fmt::format("min {}, max {}, mean {}, deviation {:.6g}\n", ExtremeText(type, finite.min),
+                      ExtremeText(type, finite.max), finite.mean, finite.deviation);
+  for (size_t i = 0; i < finite.percentiles.size(); ++i) {
+    const int percent = FiniteStatistics::kPercents[i];
+    const std::string name = percent == 50 ? "median" : fmt::format("{}%", percent);
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, LabelText(finite.percentiles[i], 6));
+  }
+  text += "\n";
   return text + ValueHistogramText(finite.histogram);
 }
 
@@ -71,7 +77,14 @@ Json StatisticsJson(const Statistics& statistics) {
     return std::visit([](auto one) { return Json(one); }, value);
   };
   const FiniteStatistics& finite = *statistics.finite;
-  json.update({{"min", number(finite.min)}, {"max", number(finite.max)}, {"mean", finite.mean}});
+  json.update({{"min", number(finite.min)},
+               {"max", number(finite.max)},
+               {"mean", finite.mean},
+               {"deviation", finite.deviation}});
+  for (size_t i = 0; i < finite.percentiles.size(); ++i) {
+    json["percentiles"][std::to_string(FiniteStatistics::kPercents[i])] =
+        number(finite.percentiles[i]);
+  }
   json["histogram"] = Json::array();
   for (const HistogramBin& bin : finite.histogram) {
     json["histogram"].push_back({{"least", number(bin.least)}, {"count", bin.count}});

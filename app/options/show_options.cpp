@@ -18,7 +18,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
       ->required()
       ->type_name("FILE [SLICE]");
   AddRawForm(command, options->raw);
-  command.add_flag("--stats", options->statistics, "Minimum, maximum, mean and histogram");
+  command.add_flag("--stats", options->statistics, "Range, mean, deviation, percentiles and histogram");
   command.add_flag("--full", options->full, "Print all elements of long tensors");
   command.add_flag("--hex", options->bits, "Print the bits in hexadecimal");
   CLI::Option* map =

@@ -11,16 +11,16 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/compare/row_walk.h"
+#include "core/compare/elements.h"
+#include "core/compare/percentiles.h"
 #include "core/exact/error_free.h"
-#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
 
 constexpr int64_t kChunk = 1 << 16;  // elements that are summed alone; also a thread's least work
-constexpr int64_t kLooks = 2;        // at each element
+constexpr int64_t kLooks = 6;        // at each element, or about as many
 
 // A sum that carries its rounding errors along, about as good as twice the precision of double.
 class CompensatedSum {
@@ -50,56 +50,6 @@ class CompensatedSum {
   }
 
   HeadTail sum_{0.0, 0.0};
-};
-
-// The type of Number that holds a T.
-template <typename T>
-using Wide = std::conditional_t<!std::is_integral_v<T>, double,
-                                std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
-
-template <typename T>
-Wide<T> Widen(T x) {
-  if constexpr (std::is_integral_v<T>) {
-    return x;
-  } else {
-    return AsDouble(x);
-  }
-}
-
-template <typename T>
-bool IsFinite(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return true;
-  } else {
-    return std::isfinite(value);
-  }
-}
-
-// The elements of a view in row-major order.
-template <typename T>
-class Elements {
- public:
-  explicit Elements(const ConstTensorView& view)
-      : data_(view.elements<T>()),
-        count_(view.layout.element_count()),
-        nest_(WithARow(Merged(LoopNest<1>{view.layout.sizes, {view.layout.strides}}))) {}
-
-  int64_t count() const { return count_; }
-  int64_t bytes() const { return count_ * static_cast<int64_t>(sizeof(T)); }
-
-  // Calls visit(value) for the elements [begin, end).
-  template <typename Visit>
-  void ForEach(int64_t begin, int64_t end, Visit&& visit) const {
-    const int64_t stride = nest_.strides[0].back();
-    ForEachRun(nest_, begin, end, [&](const std::array<int64_t, 1>& offset, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) visit(Widen(data_[offset[0] + i * stride]));
-    });
-  }
-
- private:
-  const T* data_;
-  int64_t count_;
-  LoopNest<1> nest_;
 };
 
 // What one look at each element tells: the counts, and the range of the finite values. Merges give
@@ -263,6 +213,87 @@ class Distribution {
   std::mutex mutex_;
 };
 
+// The standard deviation, in sums that do not depend on the threads.
+template <typename T>
+class Deviation {
+ public:
+  Deviation(const Elements<T>& elements, Wide<T> min, Wide<T> max, double mean)
+      : elements_(elements), base_(std::is_integral_v<T> ? min : 0), scale_(ScaleFor(min, max)) {
+    center_ = std::is_integral_v<T> ? mean - static_cast<double>(base_) : mean * scale_;
+  }
+
+  double Of(int64_t finite_count) const {
+    std::vector<Sums> chunks(static_cast<size_t>((elements_.count() + kChunk - 1) / kChunk));
+    ParallelFor(static_cast<int64_t>(chunks.size()), 1, elements_.bytes(),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) chunks[static_cast<size_t>(i)] = Chunk(i);
+                });
+    Sums total;
+    for (const Sums& chunk : chunks) {
+      total.differences.Add(chunk.differences);
+      total.squares.Add(chunk.squares);
+    }
+    const double count = static_cast<double>(finite_count);
+    const double rest = total.differences.DividedBy(count);  // that the mean was rounded by
+    return std::sqrt(std::max(total.squares.DividedBy(count) - rest * rest, 0.0)) / scale_;
+  }
+
+ private:
+  struct Sums {
+    CompensatedSum differences;  // from the mean
+    CompensatedSum squares;
+  };
+
+  Sums Chunk(int64_t number) const {
+    Sums sums;
+    const int64_t begin = number * kChunk;
+    elements_.ForEach(begin, std::min(begin + kChunk, elements_.count()), [&](Wide<T> value) {
+      if (!IsFinite(value)) return;
+      const double difference = Scaled(value) - center_;
+      sums.differences.Add(difference);
+      sums.squares.Add(difference * difference);
+    });
+    return sums;
+  }
+
+  // Integers from the least on, so that long ones keep their last digits.
+  double Scaled(Wide<T> value) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<double>(static_cast<uint64_t>(value) - static_cast<uint64_t>(base_));
+    } else {
+      return value * scale_;
+    }
+  }
+
+  // A power of two by which squares of floats neither overflow nor vanish.
+  static double ScaleFor(Wide<T> min, Wide<T> max) {
+    if constexpr (std::is_integral_v<T>) {
+      return 1.0;
+    } else {
+      constexpr int kMost = 1000;
+      const double largest = std::max(std::abs(min), std::abs(max));
+      return largest == 0 ? 1.0 : std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kMost, kMost));
+    }
+  }
+
+  const Elements<T>& elements_;
+  const Wide<T> base_;
+  const double scale_;
+  double center_;
+};
+
+// Of each percentage the value of its rank.
+template <typename T>
+std::vector<Number> PercentilesOf(const Elements<T>& elements, Wide<T> min, Wide<T> max,
+                                  int64_t finite_count) {
+  std::vector<int64_t> ranks;
+  for (const int percent : FiniteStatistics::kPercents) {
+    ranks.push_back((percent * finite_count + 99) / 100 - 1);
+  }
+  const std::vector<Wide<T>> values = RankSearch<T>(elements, min, max).Find(ranks);
+  return {values.begin(), values.end()};
+}
+
 template <typename T>
 Statistics StatisticsOf(const Elements<T>& elements) {
   const Survey<T> survey = SurveyOf(elements);
@@ -271,7 +302,13 @@ Statistics StatisticsOf(const Elements<T>& elements) {
   const Wide<T> min = survey.min + Wide<T>{0};  // makes 0 of -0
   const Wide<T> max = survey.max + Wide<T>{0};
   const Distribution<T> distribution(elements, min, max);
-  statistics.finite = {min, max, distribution.Mean(statistics.finite_count()),
+  const int64_t count = statistics.finite_count();
+  const double mean = distribution.Mean(count);
+  statistics.finite = {min,
+                       max,
+                       mean,
+                       Deviation<T>(elements, min, max, mean).Of(count),
+                       PercentilesOf(elements, min, max, count),
                        distribution.histogram()};
   return statistics;
 }

@@ -1,6 +1,7 @@
 // What a tensor's values look like as a whole.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -28,6 +29,10 @@ struct FiniteStatistics {
   Number min;
   Number max;
   double mean = 0.0;
+  double deviation = 0.0;  // the square root of the mean of (value - mean)^2
+  // Of each of kPercents the least value that so many percent of the values do not exceed.
+  static constexpr std::array<int, 7> kPercents = {1, 5, 25, 50, 75, 95, 99};
+  std::vector<Number> percentiles;
   // kBinCount equal parts of [min, max], which begin at doubles; 64-bit integers are rounded to
   // double for them, and the last one has the maximum too. Of at most as many integers each has a
   // bin, and a single value is the only bin.

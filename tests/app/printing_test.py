@@ -108,7 +108,8 @@ class TensorTextTest(ProgramTest):
         full = json.loads(self.text_of("show", "long.npy", "--full", "--stats", "--format", "json"))
         self.assertEqual((full["values"], full["statistics"]), ([[0] * 50] * 40, {
             "count": 2000, "zeroCount": 2000, "nanCount": 0, "positiveInfinityCount": 0, "negativeInfinityCount": 0,
-            "min": 0, "max": 0, "mean": 0, "histogram": [{"least": 0, "count": 2000}]}))
+            "min": 0, "max": 0, "mean": 0, "deviation": 0,
+            "percentiles": {p: 0 for p in ("1", "5", "25", "50", "75", "95", "99")}, "histogram": [{"least": 0, "count": 2000}]}))
 
     def test_a_run_as_json(self):
         self.save(x=X, g=np.array([[6, 6, 8]], "f4"))
@@ -132,18 +133,34 @@ class TensorTextTest(ProgramTest):
     def test_show_statistics(self):
         self.save(a=np.array([1, 2, np.nan, np.inf, -np.inf, 6, 0], "f4"), i=np.array([-(2**63), 2**63 - 1], "i8"))
         text = self.text_of("show", "a.npy", "--stats")
-        for part in ("count 7", "nan 1", "inf 1", "min 0", "max 6", "mean 2.25"):
+        for part in ("count 7", "nan 1", "inf 1", "min 0", "max 6", "mean 2.25", "deviation 2.27761",
+                     "\n1% 0, 5% 0, 25% 0, median 1, 75% 2, 95% 6, 99% 6\n"):
             self.assertIn(part, text)
         self.assertIn("min -9223372036854775808, max 9223372036854775807", self.text_of("show", "i.npy", "--stats"))
         self.save(e=np.zeros((0, 3), "f4"), n=np.array([np.nan], "f2"))
         self.run_program("show", "e.npy", "n.npy", "--stats")
 
+    def test_percentiles_are_those_of_numpy(self):
+        rng = np.random.default_rng(1)
+        for values in (rng.normal(5, 3, 100_001), rng.normal(0, 1e-30, 5000).astype("f4"), rng.normal(size=777).astype("f2"),
+                       rng.integers(-2**63, 2**63, 1000), rng.integers(0, 2**64, 999, dtype="u8"),
+                       rng.integers(-128, 128, 100, "i1"), np.array([7], "i4"),
+                       np.array([-0.0, 0.0, 5e-324, -1e308, np.inf, np.nan])):
+            with self.subTest(values.dtype):
+                self.save(v=values)
+                of = json.loads(self.text_of("show", "v.npy", "--stats", "--format", "json"))["statistics"]
+                finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+                self.assertEqual({int(p): value for p, value in of["percentiles"].items()},
+                                 {p: np.percentile(finite, p, method="inverted_cdf").item() for p in (1, 5, 25, 50, 75, 95, 99)})
+                deviation = finite.astype(np.longdouble).std()
+                self.assertLessEqual(abs(of["deviation"] - deviation), deviation * 1e-15)
+
     def test_histograms_have_a_bin_for_each_of_few_values(self):
         self.save(constant=np.full(9, 5, "f4"), few=np.array([0, 3, 3, 2], "u1"), close=np.linspace(5, 5.0001, 99))
         for name, bins in (("constant", [("5", "9")]), ("few", [("0", "1"), ("1", "0"), ("2", "1"), ("3", "2")])):
-            lines = self.text_of("show", f"{name}.npy", "--stats").splitlines()[4:]
+            lines = self.text_of("show", f"{name}.npy", "--stats").splitlines()[5:]
             self.assertEqual([tuple(line.split()[:2]) for line in lines], bins)
-        labels = [line.split()[0] for line in self.text_of("show", "close.npy", "--stats").splitlines()[4:]]
+        labels = [line.split()[0] for line in self.text_of("show", "close.npy", "--stats").splitlines()[5:]]
         self.assertEqual((len(labels), len(set(labels))), (16, 16))
 
     def test_show_needs_a_file_that_says_its_shape(self):

@@ -130,6 +130,8 @@ class Oracle {
     EXPECT_EQ(actual.finite->min, Number(*min));
     EXPECT_EQ(actual.finite->max, Number(*max));
     ExpectMean(actual.finite->mean);
+    ExpectDeviation(actual.finite->deviation);
+    ExpectPercentiles(actual.finite->percentiles);
     ExpectHistogram(actual.finite->histogram, *min, *max);
   }
 
@@ -187,6 +189,40 @@ class Oracle {
     EXPECT_LE(std::abs(actual - mean), 0x1p-52 * std::abs(mean) + lost + 0x1p-1074);
   }
 
+  // sqrt(n * sum of squares - square of the sum) / n, right to the last places.
+  void ExpectDeviation(double actual) const {
+    constexpr mpfr_prec_t kExactSquares = 4500;
+    Real sum(0.0, kExactSquares);
+    Real squares(0.0, kExactSquares);
+    Real square(0.0, kExactSquares);
+    for (const Value value : values_) {
+      const Real term = Exact(value);
+      mpfr_add(sum.get(), sum.get(), term.get(), MPFR_RNDN);
+      mpfr_sqr(square.get(), term.get(), MPFR_RNDN);
+      mpfr_add(squares.get(), squares.get(), square.get(), MPFR_RNDN);
+    }
+    mpfr_mul_ui(squares.get(), squares.get(), values_.size(), MPFR_RNDN);
+    mpfr_sqr(sum.get(), sum.get(), MPFR_RNDN);
+    mpfr_sub(squares.get(), squares.get(), sum.get(), MPFR_RNDN);
+    mpfr_sqrt(squares.get(), squares.get(), MPFR_RNDN);
+    mpfr_div_ui(squares.get(), squares.get(), values_.size(), MPFR_RNDN);
+    const double deviation = mpfr_get_d(squares.get(), MPFR_RNDN);
+    EXPECT_LE(std::abs(actual - deviation), 0x1p-50 * deviation + 0x1p-1074);
+  }
+
+  // The first value in the order of size that enough others do not exceed.
+  void ExpectPercentiles(const std::vector<Number>& actual) const {
+    std::vector<Value> sorted = values_;
+    std::sort(sorted.begin(), sorted.end());
+    ASSERT_EQ(actual.size(), FiniteStatistics::kPercents.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const size_t share = static_cast<size_t>(FiniteStatistics::kPercents[i]) * sorted.size();
+      size_t k = 0;
+      while ((k + 1) * 100 < share) ++k;
+      EXPECT_EQ(actual[i], Number(sorted[k]));
+    }
+  }
+
   // Where double has room for the edges. Elsewhere the counts must add up.
   void ExpectHistogram(const std::vector<HistogramBin>& actual, Value min, Value max) const {
     const auto add = [](int64_t sum, const HistogramBin& bin) { return sum + bin.count; };
@@ -232,6 +268,8 @@ void ExpectSame(const Statistics& actual, const Statistics& expected) {
   EXPECT_EQ(actual.finite->min, expected.finite->min);
   EXPECT_EQ(actual.finite->max, expected.finite->max);
   EXPECT_EQ(actual.finite->mean, expected.finite->mean);
+  EXPECT_EQ(actual.finite->deviation, expected.finite->deviation);
+  EXPECT_EQ(actual.finite->percentiles, expected.finite->percentiles);
   EXPECT_EQ(actual.finite->histogram, expected.finite->histogram);
 }
 
