@@ -20,6 +20,7 @@ std::span<const OperatorInfo> FoldOperators();
 std::span<const OperatorInfo> GatherNdOperators();
 std::span<const OperatorInfo> GatherOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
+std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();
 std::span<const OperatorInfo> PaddingOperators();
 std::span<const OperatorInfo> QuantizeBlocksOperators();

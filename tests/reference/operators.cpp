@@ -7,9 +7,10 @@ namespace dmlop::reference {
 
 Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index) {
-  for (const auto oracles : {ActivationOracles(), ElementWiseOracles(), IndexingOracles(),
-                             MovementOracles(), OrderingOracles(), QuantizeOracles(),
-                             ReductionOracles(), ResampleOracles(), TranscendentalOracles()}) {
+  for (const auto oracles :
+       {ActivationOracles(), ElementWiseOracles(), IndexingOracles(), LocalResponseOracles(),
+        MovementOracles(), OrderingOracles(), QuantizeOracles(), ReductionOracles(),
+        ResampleOracles(), TranscendentalOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name == desc.name()) return one.oracle(desc, inputs, output, index);
     }

@@ -27,6 +27,7 @@ struct NamedOracle {
 std::span<const NamedOracle> ActivationOracles();
 std::span<const NamedOracle> ElementWiseOracles();
 std::span<const NamedOracle> IndexingOracles();
+std::span<const NamedOracle> LocalResponseOracles();
 std::span<const NamedOracle> MovementOracles();
 std::span<const NamedOracle> OrderingOracles();
 std::span<const NamedOracle> QuantizeOracles();

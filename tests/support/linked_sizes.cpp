@@ -310,7 +310,7 @@ constexpr LinkedSizes kRows[] = {
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes()}) {
+  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes()}) {
     for (const LinkedSizes& row : rows) {
       if (row.name == op.name()) row.draw(from, sizes, op);
     }

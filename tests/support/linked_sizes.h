@@ -23,5 +23,6 @@ struct LinkedSizes {
 
 // Those of sources of their own.
 std::span<const LinkedSizes> IndexingSizes();
+std::span<const LinkedSizes> RegionSizes();
 
 }  // namespace dmlop

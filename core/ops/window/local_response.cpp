@@ -1,0 +1,120 @@
+// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC and its gradient: elements divided by a power of
+// the squares around them.
+#include "core/engine/window/local_response.h"
+
+#include <algorithm>
+
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+constexpr auto kCrossChannel = field::Bool("CrossChannel");
+constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"});
+constexpr auto kAlpha = field::Float("Alpha");
+constexpr auto kBeta = field::Float("Beta");
+constexpr auto kBias = field::Float("Bias");
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kCrossChannel, &kLocalSize,
+                                    &kAlpha,       &kBeta,         &kBias};
+constexpr const Field* kGradFields[] = {&kInputTensor,
+                                        &kInputGradientTensor,
+                                        &kOutputGradientTensor,
+                                        &kCrossChannel,
+                                        &kLocalSize,
+                                        &kAlpha,
+                                        &kBeta,
+                                        &kBias};
+
+constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
+constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr SupportTable kGradSupport[] = {{kGradRows}};
+constexpr Rule kLocalSizeRule = {"CTR-5", "LocalSize is not 0"};
+constexpr Rule kRules[] = {
+    kLocalSizeRule,
+    {"LRN-1", "input and output have equal DataType and Sizes"},
+};
+constexpr Rule kGradRules[] = {
+    kLocalSizeRule,
+    {"LRG-1", "all tensors have equal DataType and Sizes"},
+};
+
+LocalResponse ResponseOf(const OperatorDesc& op) {
+  return {op[kCrossChannel], op[kLocalSize], op[kAlpha], op[kBeta], op[kBias]};
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferSameSizes("LRN-1", op, kInputTensor, infer);
+}
+
+void InferGrad(const OperatorDesc& op, Inference& infer) {
+  infer.RequireSizes("LRG-1", infer.tensor(kInputGradientTensor), op.sizes(kInputTensor));
+  infer.Output("LRG-1", kOutputGradientTensor, op.sizes(kInputTensor));
+}
+
+std::vector<uint32_t> Whole(const OperatorDesc& op) {
+  return op[kCrossChannel] ? std::vector<uint32_t>{1} : std::vector<uint32_t>{2, 3};
+}
+
+// The elements of an input that are near enough to a part of the output.
+SourceMap Around(const OperatorDesc& op, size_t input, WindowReach reach) {
+  return [&op, input, reach](const Region& output) {
+    Region region{input, output.begin, output.sizes};
+    for (const uint32_t d : Whole(op)) {
+      const int64_t last = op.sizes(kInputTensor)[d] - 1;
+      const int64_t end = output.begin[d] + output.sizes[d] - 1;
+      region.begin[d] = std::max<int64_t>(0, output.begin[d] - reach.before);
+      region.sizes[d] = std::min(last, end + reach.after) - region.begin[d] + 1;
+    }
+    return region;
+  };
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return {Around(op, 0, ResponseOf(op).Reach())};
+}
+
+// Elements have to do with those in whose regions they are, and with all of these regions.
+std::vector<SourceMap> GradSources(const OperatorDesc& op) {
+  const WindowReach reach = ResponseOf(op).Reach();
+  const int64_t both = reach.before + reach.after;
+  return {Around(op, 0, {both, both}), Around(op, 1, reach.Mirrored())};
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  NormalizeLocalResponse(ResponseOf(op), inputs[0], outputs[0]);
+}
+
+void RunGrad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  LocalResponseGradient(ResponseOf(op), inputs[0], inputs[1], outputs[0]);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "LOCAL_RESPONSE_NORMALIZATION",
+     .summary = "elements divided by a power of the squares around them",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "LRN-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Custom{Run, Sources, Whole}},
+    {.name = "LOCAL_RESPONSE_NORMALIZATION_GRAD",
+     .summary = "gradient of LOCAL_RESPONSE_NORMALIZATION",
+     .fields = kGradFields,
+     .support = kGradSupport,
+     .type_rule = "LRG-1",
+     .rules = kGradRules,
+     .infer = InferGrad,
+     .family = Custom{RunGrad, GradSources, Whole}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> LocalResponseOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
