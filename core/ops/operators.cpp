@@ -8,17 +8,17 @@ namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
 constexpr RowsFunction kRows[] = {
-    UnaryOperators,        BinaryOperators,         JoinSplitOperators,
-    ReduceOperators,       UnfoldOperators,         SliceOperators,
-    FillOperators,         TranscendentalOperators, LogicalOperators,
-    ClipOperators,         SelectCastOperators,     ActivationOperators,
-    QuantizeOperators,     AffineOperators,         SmoothActivationOperators,
-    TileOperators,         PaddingOperators,        DepthSpaceOperators,
-    DiagonalOperators,     GatherNdOperators,       GatherOperators,
-    ScatterOperators,      SequenceOperators,       QuantizeBlocksOperators,
-    ArgOperators,          CumulativeOperators,     RandomGeneratorOperators,
-    SelectOperators,       ResampleOperators,       FoldOperators,
-    LocalResponseOperators};
+    UnaryOperators,         BinaryOperators,         JoinSplitOperators,
+    ReduceOperators,        UnfoldOperators,         SliceOperators,
+    FillOperators,          TranscendentalOperators, LogicalOperators,
+    ClipOperators,          SelectCastOperators,     ActivationOperators,
+    QuantizeOperators,      AffineOperators,         SmoothActivationOperators,
+    TileOperators,          PaddingOperators,        DepthSpaceOperators,
+    DiagonalOperators,      GatherNdOperators,       GatherOperators,
+    ScatterOperators,       SequenceOperators,       QuantizeBlocksOperators,
+    ArgOperators,           CumulativeOperators,     RandomGeneratorOperators,
+    SelectOperators,        ResampleOperators,       FoldOperators,
+    LocalResponseOperators, PoolMaxOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

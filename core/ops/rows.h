@@ -23,6 +23,7 @@ std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();
 std::span<const OperatorInfo> PaddingOperators();
+std::span<const OperatorInfo> PoolMaxOperators();
 std::span<const OperatorInfo> QuantizeBlocksOperators();
 std::span<const OperatorInfo> QuantizeOperators();
 std::span<const OperatorInfo> RandomGeneratorOperators();

@@ -10,7 +10,7 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
   for (const auto oracles :
        {ActivationOracles(), ElementWiseOracles(), IndexingOracles(), LocalResponseOracles(),
         MovementOracles(), OrderingOracles(), QuantizeOracles(), ReductionOracles(),
-        ResampleOracles(), TranscendentalOracles()}) {
+        ResampleOracles(), TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name == desc.name()) return one.oracle(desc, inputs, output, index);
     }

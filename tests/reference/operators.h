@@ -34,5 +34,6 @@ std::span<const NamedOracle> QuantizeOracles();
 std::span<const NamedOracle> ReductionOracles();
 std::span<const NamedOracle> ResampleOracles();
 std::span<const NamedOracle> TranscendentalOracles();
+std::span<const NamedOracle> WindowOracles();
 
 }  // namespace dmlop::reference

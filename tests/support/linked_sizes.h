@@ -24,5 +24,6 @@ struct LinkedSizes {
 // Those of sources of their own.
 std::span<const LinkedSizes> IndexingSizes();
 std::span<const LinkedSizes> RegionSizes();
+std::span<const LinkedSizes> WindowSizes();
 
 }  // namespace dmlop

@@ -1,0 +1,199 @@
+#include "core/engine/window/pool_max.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/base/parallel.h"
+#include "core/engine/copy/fill.h"
+#include "core/exact/rounding.h"
+#include "core/kernels/reduce/min_max.h"
+#include "core/tensor/element.h"
+#include "core/tensor/loop_nest.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using Numbers = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
+
+constexpr size_t kMaxSpatialRank = 3;
+constexpr int64_t kGrainTaps = 1 << 14;
+
+template <typename T>
+T LeastOf() {
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::min();
+  if constexpr (!std::is_integral_v<T>) return RoundOnce<T>(-INFINITY, 0);
+}
+
+ElementBytes LeastValue(DataType type) {
+  ElementBytes bytes{};
+  VisitDataType(Numbers(), type, [&]<typename T>() {
+    const T least = LeastOf<T>();
+    std::memcpy(bytes.data(), &least, sizeof least);
+  });
+  return bytes;
+}
+
+void FillWithoutTaps(const TensorView& maxima) {
+  FillView(LeastValue(maxima.type), maxima);
+}
+
+// --- winners -------------------------------------------------------------------------------------
+
+// The taps of a window, last dimension fastest, in steps between elements and between numbers.
+struct TapLoops {
+  std::array<int64_t, kMaxSpatialRank> sizes = {1, 1, 1};
+  std::array<int64_t, kMaxSpatialRank> element_steps{};
+  std::array<int64_t, kMaxSpatialRank> number_steps{};
+
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
+};
+
+template <typename T>
+struct Winner {
+  KeyOf<T> key = KeyOrder<T>::kLeast;
+  int64_t number = -1;
+
+  void Take(KeyOf<T> other, int64_t its_number) {
+    if (other <= key && number >= 0) return;
+    key = other;
+    number = its_number;
+  }
+};
+
+template <typename T>
+Winner<T> WinnerOf(const TapLoops& taps, const T* from, int64_t number, KeyOf<T> flipped) {
+  Winner<T> winner;
+  const auto& elements = taps.element_steps;
+  const auto& numbers = taps.number_steps;
+  for (int64_t a = 0; a < taps.sizes[0]; ++a) {
+    for (int64_t b = 0; b < taps.sizes[1]; ++b) {
+      const T* x = from + a * elements[0] + b * elements[1];
+      const int64_t first = number + a * numbers[0] + b * numbers[1];
+      for (int64_t c = 0; c < taps.sizes[2]; ++c) {
+        winner.Take(KeyOrder<T>::ToKey(x[c * elements[2]], flipped), first + c * numbers[2]);
+      }
+    }
+  }
+  return winner;
+}
+
+template <typename T>
+T ValueOf(KeyOf<T> key, KeyOf<T> flipped) {
+  if constexpr (!std::is_integral_v<T>) {
+    if (key == KeyOrder<T>::kLeast) return RoundOnce<T>(NAN, 0);
+  }
+  return KeyOrder<T>::FromKey(key, flipped);
+}
+
+// One box of outputs, which has taps.
+class WinnersOfBox {
+ public:
+  WinnersOfBox(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input)
+      : input_(input), elements_(WindowsOf(dims, box, input.layout)) {
+    // The same windows in a packed tensor lead to numbers.
+    Dims sizes;
+    for (const PoolDim& dim : dims) sizes.push_back(dim.size);
+    numbers_ = WindowsOf(dims, box, PackedLayout(sizes));
+    const size_t rank = dims.size();
+    const size_t spatial_rank = elements_.layout.rank() - rank;
+    for (size_t i = 0; i < spatial_rank; ++i) {
+      const size_t loop = kMaxSpatialRank - spatial_rank + i;
+      taps_.sizes[loop] = elements_.layout.sizes[rank + i];
+      taps_.element_steps[loop] = elements_.layout.strides[rank + i];
+      taps_.number_steps[loop] = numbers_.layout.strides[rank + i];
+    }
+  }
+
+  template <typename T, typename Index>
+  void Find(KeyOf<T> flipped, const TensorView& maxima, const TensorView& winners) const {
+    const int64_t taps = taps_.count();
+    LoopNest<kOperands> outputs;
+    for (size_t d = 0; d < maxima.layout.rank(); ++d) {
+      outputs.Push(maxima.layout.sizes[d], {elements_.layout.strides[d], numbers_.layout.strides[d],
+                                            maxima.layout.strides[d], winners.layout.strides[d]});
+    }
+    outputs = Merged(outputs);
+    const T* from = input_.elements<T>() + elements_.first;
+    T* values = maxima.elements<T>();
+    Index* indices = winners.elements<Index>();
+    ParallelFor(Product(outputs.sizes), kGrainTaps / taps + 1, winners.element_bytes(),
+                [&](int64_t begin, int64_t end) {
+                  Walk<kOperands> walk(outputs, begin);
+                  for (int64_t i = begin; i < end; ++i, walk.Next()) {
+                    const Winner<T> winner =
+                        WinnerOf(taps_, from + walk.offset(kWindow),
+                                 numbers_.first + walk.offset(kNumber), flipped);
+                    indices[walk.offset(kWinner)] = static_cast<Index>(winner.number);
+                    if (values == nullptr) continue;
+                    values[walk.offset(kValue)] = ValueOf<T>(winner.key, flipped);
+                  }
+                });
+  }
+
+ private:
+  enum Operand : size_t { kWindow, kNumber, kValue, kWinner, kOperands };
+
+  ConstTensorView input_;
+  PoolWindows elements_;
+  PoolWindows numbers_{};
+  TapLoops taps_;
+};
+
+void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const TensorView& winners) {
+  VisitDataType(Numbers(), maxima.type, [&]<typename T>() {
+    const auto flipped = FlippedBits<T>(MinMax::kMax);
+    if (ByteWidth(winners.type) == sizeof(uint64_t)) {
+      box.Find<Ordered<T>, uint64_t>(flipped, maxima, winners);
+    } else {
+      box.Find<Ordered<T>, uint32_t>(flipped, maxima, winners);
+    }
+  });
+}
+
+TensorView PartIfWanted(const TensorView& view, const Dims& begin, const PoolBox& box) {
+  if (view.data != nullptr) return PartOf(view, begin, box);
+  TensorView part = view;
+  for (size_t d = 0; d < box.size(); ++d) part.layout.sizes[d] = box[d].count;
+  return part;
+}
+
+}  // namespace
+
+void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                const TensorView& maxima) {
+  const PoolBoxes boxes(dims, begin, maxima.layout.sizes);
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const PoolBox box = boxes.At(i);
+    const TensorView part = PartOf(maxima, begin, box);
+    if (HasTaps(box)) {
+      ReduceWindows(ReduceFunction::kMax, dims, box, input, part);
+    } else {
+      FillWithoutTaps(part);
+    }
+  }
+}
+
+void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                 const TensorView& maxima, const TensorView& winners) {
+  const PoolBoxes boxes(dims, begin, winners.layout.sizes);
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const PoolBox box = boxes.At(i);
+    const TensorView values = PartIfWanted(maxima, begin, box);
+    const TensorView indices = PartOf(winners, begin, box);
+    if (HasTaps(box)) {
+      FindWinnersOf(WinnersOfBox(dims, box, input), values, indices);
+      continue;
+    }
+    ElementBytes none;
+    none.fill(std::byte{0xFF});
+    FillView(none, indices);
+    if (values.data != nullptr) FillWithoutTaps(values);
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,112 @@
+#include "core/engine/window/pool_windows.h"
+
+#include <algorithm>
+
+#include "core/engine/reduce/reduce_run.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kFirstSpatial = 2;
+
+PoolSegment SegmentAt(const PoolDim& dim, int64_t output) {
+  return {output, 1, dim.PresentTaps(output), dim.CountedTaps(output)};
+}
+
+bool HasSameTaps(const PoolSegment& a, const PoolSegment& b) {
+  return a.taps.begin == b.taps.begin && a.taps.end == b.taps.end && a.counted == b.counted;
+}
+
+}  // namespace
+
+std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count) {
+  std::vector<PoolSegment> segments;
+  for (int64_t output = begin; output < begin + count; ++output) {
+    const PoolSegment next = SegmentAt(dim, output);
+    if (segments.empty() || !HasSameTaps(segments.back(), next)) {
+      segments.push_back(next);
+    } else {
+      ++segments.back().count;
+    }
+  }
+  return segments;
+}
+
+bool HasTaps(const PoolBox& box) {
+  return std::all_of(box.begin(), box.end(),
+                     [](const PoolSegment& segment) { return segment.taps.count() > 0; });
+}
+
+int64_t PresentTaps(const PoolBox& box) {
+  int64_t taps = 1;
+  for (const PoolSegment& segment : box) taps *= segment.taps.count();
+  return taps;
+}
+
+int64_t CountedTaps(const PoolBox& box) {
+  int64_t taps = 1;
+  for (const PoolSegment& segment : box) taps *= segment.counted;
+  return taps;
+}
+
+PoolBoxes::PoolBoxes(const PoolDims& dims, const Dims& begin, const Dims& sizes) {
+  for (size_t d = 0; d < dims.size(); ++d) {
+    segments_.push_back(SegmentsOf(dims[d], begin[d], sizes[d]));
+    counts_.push_back(static_cast<int64_t>(segments_.back().size()));
+  }
+}
+
+PoolBox PoolBoxes::At(int64_t i) const {
+  const Dims numbers = IndexOf(counts_, i);
+  PoolBox box;
+  for (size_t d = 0; d < numbers.size(); ++d) {
+    box.push_back(segments_[d][static_cast<size_t>(numbers[d])]);
+  }
+  return box;
+}
+
+TensorView PartOf(const TensorView& outputs, const Dims& begin, const PoolBox& box) {
+  TensorView part = outputs;
+  for (size_t d = 0; d < box.size(); ++d) {
+    part = part.Slice(d, box[d].begin - begin[d], box[d].count);
+  }
+  return part;
+}
+
+PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input) {
+  PoolWindows windows{0, {}};
+  Dims tap_sizes, tap_strides;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t step = input.strides[d];
+    windows.first += dims[d].Position(box[d].begin, box[d].taps.begin) * step;
+    // Steps that are never taken may be too long for an offset.
+    windows.layout.sizes.push_back(box[d].count);
+    windows.layout.strides.push_back(box[d].count == 1 ? 0 : dims[d].stride * step);
+    if (d < kFirstSpatial) continue;
+    const int64_t taps = box[d].taps.count();
+    tap_sizes.push_back(taps);
+    tap_strides.push_back(taps == 1 ? 0 : dims[d].dilation * step);
+  }
+  for (size_t i = 0; i < tap_sizes.size(); ++i) {
+    windows.layout.sizes.push_back(tap_sizes[i]);
+    windows.layout.strides.push_back(tap_strides[i]);
+  }
+  return windows;
+}
+
+void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
+                   const ConstTensorView& input, const TensorView& outputs) {
+  const PoolWindows places = WindowsOf(dims, box, input.layout);
+  const int64_t first_byte = places.first * static_cast<int64_t>(ByteWidth(input.type));
+  const ConstTensorView windows{input.data + first_byte, input.type, places.layout};
+  std::vector<uint32_t> axes;
+  TensorView reduced = outputs;
+  for (size_t d = dims.size(); d < windows.layout.rank(); ++d) {
+    axes.push_back(static_cast<uint32_t>(d));
+    reduced.layout.sizes.push_back(1);
+    reduced.layout.strides.push_back(0);
+  }
+  Reduce({function, axes}, windows, reduced);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,78 @@
+// Where the windows of a pooling lie, and which outputs have windows of one form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/window/unfold_geometry.h"
+#include "core/exact/reduce_function.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// One dimension: output p has the taps at the positions p * stride - start + t * dilation, of which
+// those are absent that lie outside of the input. A tap is counted up to `end` positions behind it.
+struct PoolDim {
+  int64_t size = 1;  // of the input
+  int64_t window = 1;
+  int64_t stride = 1, dilation = 1;
+  int64_t start = 0, end = 0;
+
+  int64_t Position(int64_t output, int64_t tap) const {
+    return output * stride - start + tap * dilation;
+  }
+  Range PresentTaps(int64_t output) const {
+    return StepsInside(Position(output, 0), dilation, window, size);
+  }
+  int64_t CountedTaps(int64_t output) const {
+    return StepsInside(output * stride, dilation, window, start + size + end).count();
+  }
+};
+
+// Of each dimension of the tensors, N and C included, which have windows of one tap.
+using PoolDims = std::vector<PoolDim>;
+
+// Neighbouring outputs of one dimension whose windows have the same taps.
+struct PoolSegment {
+  int64_t begin, count;  // outputs
+  Range taps;            // present; not in order where there are none
+  int64_t counted;
+};
+std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count);
+
+// Outputs whose windows have the same taps: one segment of each dimension.
+using PoolBox = std::vector<PoolSegment>;
+
+bool HasTaps(const PoolBox& box);
+int64_t PresentTaps(const PoolBox& box);
+int64_t CountedTaps(const PoolBox& box);
+
+// All boxes of the part of an output that begins at an index.
+class PoolBoxes {
+ public:
+  PoolBoxes(const PoolDims& dims, const Dims& begin, const Dims& sizes);
+
+  int64_t count() const { return Product(counts_); }
+  PoolBox At(int64_t i) const;
+
+ private:
+  std::vector<std::vector<PoolSegment>> segments_;
+  Dims counts_;
+};
+
+// The part of a view of outputs from index `begin` on that is in the box.
+TensorView PartOf(const TensorView& outputs, const Dims& begin, const PoolBox& box);
+
+// The windows of a box that has taps, in a tensor of some layout: the dimensions of the outputs,
+// then taps of those behind the first two.
+struct PoolWindows {
+  int64_t first;  // offset in elements
+  Layout layout;
+};
+PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input);
+
+// Reduces each window of a box that has taps to one element of the outputs.
+void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
+                   const ConstTensorView& input, const TensorView& outputs);
+
+}  // namespace dmlop

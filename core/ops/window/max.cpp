@@ -1,0 +1,101 @@
+// DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
+// the greatest element of each window, and where it is in the whole input.
+#include "core/engine/window/pool_max.h"
+#include "core/ops/window/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace pooling;
+
+constexpr auto kIndices =
+    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
+                                    &kWindowSize,  &kStartPadding, &kEndPadding};
+constexpr const Field* kFields1[] = {&kInputTensor,    &kOutputTensor, &kIndices,
+                                     &kDimensionCount, &kStrides,      &kWindowSize,
+                                     &kStartPadding,   &kEndPadding};
+constexpr const Field* kFields2[] = {&kInputTensor,    &kOutputTensor, &kIndices,
+                                     &kDimensionCount, &kStrides,      &kWindowSize,
+                                     &kStartPadding,   &kEndPadding,   &kDilations};
+constexpr SupportRow Row(FeatureLevel since, DataTypeSet data, DataTypeSet indices) {
+  return {since, 4, 5, {data, {}, {}, indices}};
+}
+constexpr DataTypeSet kFrom3_0 = types::kFloats | types::kInt8s;
+constexpr DataTypeSet kFrom5_0 = types::kFloats | kIntegers8To64;
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 5, {types::kFloats}},
+    {Level(3, 0), 4, 5, {kFrom3_0}},
+    {Level(5, 0), 4, 5, {kFrom5_0}},
+};
+constexpr SupportRow kRows1[] = {
+    Row(Level(2, 0), types::kFloats, kUint32),
+    Row(Level(3, 0), kFrom3_0, kUint32),
+    Row(Level(5, 0), kFrom5_0, kUnsigned),
+};
+constexpr SupportRow kRows2[] = {
+    Row(Level(2, 1), types::kFloats, kUint32),
+    Row(Level(3, 0), kFrom3_0, kUint32),
+    Row(Level(5, 0), kFrom5_0, kUnsigned),
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr SupportTable kSupport1[] = {{kRows1}};
+constexpr SupportTable kSupport2[] = {{kRows2}};
+constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
+constexpr Rule kRules1[] = {kCounts,      kNoZeros,
+                            kSameBatches, kPooledSizes,
+                            kFit,         {"MXP-1", "output and indices have equal sizes"}};
+
+void InferWithIndices(const OperatorDesc& op, Inference& infer) {
+  InferPooling(op, infer);
+  if (!op.Has(kIndices)) return;
+  infer.OutputType(kIndices, DataType::kUint32);
+  if (op[kOutputTensor].sizes) infer.Output("MXP-1", kIndices, op.sizes(kOutputTensor));
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  if (outputs.size() > 1 && outputs[1].data != nullptr) {
+    return FindWinners(dims, inputs[0], begin, outputs[0], outputs[1]);
+  }
+  FindMaxima(dims, inputs[0], begin, outputs[0]);
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return WindowSources(DimsOf(op, kInputTensor), 0);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "MAX_POOLING",
+     .summary = "the greatest element of each window",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "POOL-1",
+     .rules = kRules,
+     .infer = InferPooling,
+     .family = Placed{Run, Sources}},
+    {.name = "MAX_POOLING1",
+     .summary = "the greatest element of each window, and where it is",
+     .fields = kFields1,
+     .support = kSupport1,
+     .type_rule = "POOL-1",
+     .rules = kRules1,
+     .infer = InferWithIndices,
+     .family = Placed{Run, Sources}},
+    {.name = "MAX_POOLING2",
+     .summary = "the greatest element of each window with gaps, and where it is",
+     .fields = kFields2,
+     .support = kSupport2,
+     .type_rule = "POOL-1",
+     .rules = kRules1,
+     .infer = InferWithIndices,
+     .family = Placed{Run, Sources}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> PoolMaxOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

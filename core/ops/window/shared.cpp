@@ -1,0 +1,146 @@
+#include "core/ops/window/shared.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/base/checked_math.h"
+
+namespace dmlop::pooling {
+namespace {
+
+constexpr size_t kFirstSpatial = 2;
+
+uint32_t DilationOf(const OperatorDesc& op, size_t d) {
+  const std::vector<uint32_t>* dilations = op.find_if_known(kDilations);
+  return dilations == nullptr ? 1 : (*dilations)[d];
+}
+
+int64_t PaddedSize(const OperatorDesc& op, size_t d, int64_t size) {
+  return size + op[kStartPadding][d] + op[kEndPadding][d];
+}
+
+// What a window covers, dilation included; saturates, since a product of two 32-bit numbers and a
+// little more does not fit in 64 signed bits.
+int64_t WindowExtent(const OperatorDesc& op, size_t d) {
+  const CheckedU64 reach = CheckedMul(DilationOf(op, d), uint64_t{op[kWindowSize][d]} - 1);
+  constexpr uint64_t kFar = uint64_t{1} << 62;
+  return static_cast<int64_t>(std::min(reach.value_or(kFar), kFar)) + 1;
+}
+
+}  // namespace
+
+bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer) {
+  const size_t count = op[kStrides].size();
+  if (!infer.Require(tensor.sizes().size() == count + kFirstSpatial, "CTR-4", SizesOf(tensor),
+                     "{} dimensions; expected {}, two more than Strides has", tensor.sizes().size(),
+                     count + kFirstSpatial)) {
+    return false;
+  }
+  bool all_fit = true;
+  for (size_t d = 0; d < count; ++d) {
+    const int64_t padded = PaddedSize(op, d, tensor.sizes()[d + kFirstSpatial]);
+    all_fit &=
+        infer.Require(padded >= WindowExtent(op, d), "POOL-4", At(kWindowSize, d),
+                      "a window of {} with a dilation of {} does not fit into the padded size {}",
+                      op[kWindowSize][d], DilationOf(op, d), padded);
+  }
+  return all_fit;
+}
+
+std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
+                                  const TensorDesc& pooled) {
+  std::vector<uint64_t> result(sizes.begin(), sizes.begin() + kFirstSpatial);
+  for (size_t d = 0; d < op[kStrides].size(); ++d) {
+    const size_t axis = d + kFirstSpatial;
+    const int64_t steps = PaddedSize(op, d, sizes[axis]) - WindowExtent(op, d);
+    const int64_t stride = op[kStrides][d];
+    const uint64_t least = static_cast<uint64_t>(steps / stride) + 1;
+    const bool may_have_more = steps % stride != 0 && pooled.sizes && axis < pooled.rank();
+    const bool has_more = may_have_more && (*pooled.sizes)[axis] == least + 1;
+    result.push_back(has_more ? least + 1 : least);
+  }
+  return result;
+}
+
+bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer) {
+  if (!infer.RequireSameRank("POOL-1", pooled, tensor)) return false;
+  bool are_equal = true;
+  for (size_t d = 0; d < kFirstSpatial; ++d) {
+    are_equal &= infer.Require(pooled.sizes()[d] == tensor.sizes()[d], "POOL-1", SizeAt(pooled, d),
+                               "{} does not match {} of {}", pooled.sizes()[d], tensor.sizes()[d],
+                               tensor.name());
+  }
+  return are_equal;
+}
+
+void InferPooling(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  if (!CheckWindows(op, input, infer)) return;
+  const TensorDesc& output = op[kOutputTensor];
+  if (output.sizes && !CheckBatches(infer.tensor(kOutputTensor), input, infer)) return;
+  infer.Output("POOL-2", kOutputTensor, PooledSizes(op, input.sizes(), output));
+}
+
+PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {
+  PoolDims dims;
+  const Sizes& sizes = op.sizes(tensor);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    PoolDim& dim = dims.emplace_back();
+    dim.size = sizes[d];
+    if (d < kFirstSpatial) continue;
+    const size_t i = d - kFirstSpatial;
+    dim.window = op[kWindowSize][i];
+    dim.stride = op[kStrides][i];
+    dim.dilation = DilationOf(op, i);
+    dim.start = op[kStartPadding][i];
+    dim.end = op[kEndPadding][i];
+  }
+  return dims;
+}
+
+// --- sources -------------------------------------------------------------------------------------
+
+namespace {
+
+// The taps of each dimension that one map is of.
+using TapRanges = std::vector<Range>;
+
+std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, size_t input,
+                               const Region& output) {
+  Region region{input, {}, {}};
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t last = output.begin[d] + output.sizes[d] - 1;
+    const Range covered = {dims[d].Position(output.begin[d], taps[d].begin),
+                           dims[d].Position(last, taps[d].end - 1) + 1};
+    const Range inside = Intersection(covered, {0, dims[d].size});
+    if (inside.count() == 0) return std::nullopt;
+    region.begin.push_back(inside.begin);
+    region.sizes.push_back(inside.count());
+  }
+  return region;
+}
+
+}  // namespace
+
+std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input) {
+  // Taps with gaps between them have maps of their own.
+  Dims parts;
+  for (const PoolDim& dim : dims) parts.push_back(dim.dilation == 1 ? 1 : dim.window);
+  const auto shared = std::make_shared<const PoolDims>(dims);
+  std::vector<SourceMap> maps;
+  for (int64_t i = 0; i < Product(parts); ++i) {
+    const Dims tap = IndexOf(parts, i);
+    TapRanges taps;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      taps.push_back(dims[d].dilation == 1 ? Range{0, dims[d].window} : Range{tap[d], tap[d] + 1});
+    }
+    maps.push_back([shared, taps, input](const Region& output) {
+      return RegionOf(*shared, taps, input, output);
+    });
+  }
+  return maps;
+}
+
+}  // namespace dmlop::pooling

@@ -1,0 +1,78 @@
+// What the poolings share: the fields of their windows, and where these lie.
+//
+//   output p, tap t: position p[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
+//
+// A tap is present where its position is inside of the input.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/engine/window/pool_windows.h"
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop::pooling {
+
+// --- fields --------------------------------------------------------------------------------------
+
+// Those of DirectML have two or three spatial dimensions.
+inline constexpr uint32_t kMinSpatialRank = 2;
+inline constexpr uint32_t kMaxSpatialRank = 3;
+constexpr Limits Spatial(uint32_t min) {
+  return {.min = min,
+          .rule = min > 0 ? "CTR-5" : "",
+          .min_count = kMinSpatialRank,
+          .max_count = kMaxSpatialRank,
+          .count_rule = "CTR-4"};
+}
+inline constexpr auto kStrides = field::Uints("Strides", Spatial(1));
+inline constexpr auto kWindowSize = field::Uints("WindowSize", Spatial(1));
+inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
+inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
+inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
+
+// --- support -------------------------------------------------------------------------------------
+
+inline constexpr DataTypeSet kUint32 = {DataType::kUint32};
+inline constexpr DataTypeSet kUnsigned = {DataType::kUint64, DataType::kUint32};
+inline constexpr DataTypeSet kIntegers8To64 =
+    types::kInt64s | types::kInt32s | types::kInt16s | types::kInt8s;
+
+// --- rules ---------------------------------------------------------------------------------------
+
+inline constexpr Rule kCounts = {
+    "CTR-4", "the arrays of the windows have an entry for each dimension but the first two"};
+inline constexpr Rule kNoZeros = {"CTR-5", "strides, dilations, window sizes and P are not 0"};
+inline constexpr Rule kSameBatches = {
+    "POOL-1", "the pooled tensor has the other's first two sizes and its DataType"};
+inline constexpr Rule kPooledSizes = {
+    "POOL-2",
+    "each other size is floor((I + StartPadding + EndPadding - Dilations * (WindowSize - 1) - 1) / "
+    "Strides) + 1, or one more where the division leaves a remainder"};
+inline constexpr Rule kFit = {"POOL-4", "the padded tensor holds at least one window"};
+
+// Reports windows that do not go with the tensor or do not fit. Returns whether they do.
+bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer);
+
+// What windows that fit make of the sizes of a tensor. A tensor of pooled sizes may have one more
+// where the rule allows it.
+std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
+                                  const TensorDesc& pooled);
+
+// Checks the sizes of a pooled tensor, which are given, along the first two dimensions. Returns
+// whether they are right.
+bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer);
+
+// All of that for an operator from InputTensor to OutputTensor.
+void InferPooling(const OperatorDesc& op, Inference& infer);
+
+// --- windows -------------------------------------------------------------------------------------
+
+// Those of a valid descriptor, over a tensor.
+PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
+
+// The part of input `input` that the windows of a part of an output have: of one element exactly.
+std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input);
+
+}  // namespace dmlop::pooling

@@ -1,0 +1,83 @@
+// Sizes and windows of poolings.
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/desc.h"
+#include "tests/support/linked_sizes.h"
+
+namespace dmlop {
+namespace {
+
+using Sizes = std::vector<uint32_t>;
+
+uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
+  return static_cast<uint32_t>(from.Between(low, high));
+}
+
+Sizes Numbers(const Entropy& from, size_t count, uint64_t low, uint64_t high) {
+  Sizes numbers(count);
+  for (uint32_t& number : numbers) number = NumberIn(from, low, high);
+  return numbers;
+}
+
+void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
+  std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
+}
+
+bool HasField(const OperatorDesc& op, std::string_view name) {
+  const auto fields = op.fields();
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const Field* field) { return field->name == name; });
+}
+
+// Few taps mostly; paddings may be longer than windows.
+void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
+  const bool is_wide = from.OneIn(6);
+  Set(op, "WindowSize", Numbers(from, count, 1, is_wide ? 9 : 3));
+  Set(op, "Strides", Numbers(from, count, 1, from.OneIn(3) ? 1 : 3));
+  const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(5) ? 9 : 2;
+  Set(op, "StartPadding", Numbers(from, count, 0, padding));
+  Set(op, "EndPadding", Numbers(from, count, 0, padding));
+  if (HasField(op, "Dilations")) Set(op, "Dilations", Numbers(from, count, 1, 3));
+}
+
+// The sizes that windows make of those of a tensor; where there is a remainder, perhaps one more.
+Sizes Pooled(const Entropy& from, const OperatorDesc& op, const Sizes& sizes) {
+  const auto number = [&](std::string_view field, size_t d) {
+    return int64_t{Get<Sizes>(op, field)[d]};
+  };
+  Sizes pooled = sizes;
+  for (size_t d = 0; d + 2 < sizes.size(); ++d) {
+    const int64_t dilation = HasField(op, "Dilations") ? number("Dilations", d) : 1;
+    const int64_t steps = sizes[d + 2] + number("StartPadding", d) + number("EndPadding", d) -
+                          dilation * (number("WindowSize", d) - 1) - 1;
+    const int64_t stride = number("Strides", d);
+    const bool has_more = steps % stride != 0 && from.OneIn(2);
+    pooled[d + 2] = static_cast<uint32_t>(std::max<int64_t>(0, steps) / stride + 1);
+    if (has_more) ++pooled[d + 2];
+  }
+  return pooled;
+}
+
+void DrawPooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  SetSizes(op, "InputTensor", sizes);
+  if (from.OneIn(2)) SetSizes(op, "OutputTensor", Pooled(from, op, sizes));
+}
+
+constexpr LinkedSizes kRows[] = {
+    {"MAX_POOLING", DrawPooling},
+    {"MAX_POOLING1", DrawPooling},
+    {"MAX_POOLING2", DrawPooling},
+};
+
+}  // namespace
+
+std::span<const LinkedSizes> WindowSizes() {
+  return kRows;
+}
+
+}  // namespace dmlop
