@@ -1,0 +1,233 @@
+#include "core/engine/matrix/doubtful_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "core/exact/double_double.h"
+#include "core/exact/dyadic.h"
+#include "core/exact/exact_sum.h"
+#include "core/exact/round_ratio.h"
+#include "core/exact/rounding.h"
+#include "core/kernels/matrix/product.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Lines that are at hand together.
+constexpr int64_t kLineBytesAtHand = 1 << 20;
+
+// The factors of the products of one element, without absent ones.
+struct Factors {
+  std::span<const double> a, b;
+
+  int64_t count() const { return static_cast<int64_t>(a.size()); }
+};
+
+// The formula of one element.
+template <typename T>
+class Formula {
+ public:
+  Formula(const Factors& factors, double factor, std::span<const double> addends)
+      : factors_(factors), factor_(factor), addends_(addends) {}
+
+  T Result() const {
+    const PreciseSum sum =
+        PreciseDotFunctionNow()(factors_.count(), factors_.a.data(), factors_.b.data());
+    if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
+    if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
+    const bool are_finite = std::all_of(addends_.begin(), addends_.end(),
+                                        [](double addend) { return std::isfinite(addend); });
+    if (!are_finite) return WithNumbers(sum.head);
+    if (const std::optional<T> result = Quick(sum)) return *result;
+    return Exact(sum);
+  }
+
+ private:
+  // The formula in FLOAT64, where the result is not finite or a zero.
+  T WithNumbers(double sum) const {
+    double value = factor_ * sum;
+    for (const double addend : addends_) value += addend;
+    return RoundOnce<T>(value, 0);
+  }
+
+  // Where factors are not finite.
+  double PlainSum() const {
+    double sum = -0.0;
+    for (size_t k = 0; k < factors_.a.size(); ++k) sum += factors_.a[k] * factors_.b[k];
+    return sum;
+  }
+
+  ExactSum SumOfProducts() const {
+    ExactSum sum;
+    for (size_t k = 0; k < factors_.a.size(); ++k) sum.Add(factors_.a[k] * factors_.b[k]);
+    return sum;
+  }
+
+  // A number with the sign of the sum, a zero where it is one.
+  double ExactSign(const PreciseSum& sum) const {
+    return sum.bound == 0 ? sum.head : SumOfProducts().Sign();
+  }
+
+  bool AddendsAreZeros() const {
+    return std::all_of(addends_.begin(), addends_.end(), [](double addend) { return addend == 0; });
+  }
+
+  // Where nothing was lost.
+  T ExactlyRounded(const PreciseSum& sum, const HeadTail& total) const {
+    const bool are_zeros = (sum.head == 0 || factor_ == 0) && AddendsAreZeros();
+    return are_zeros ? WithNumbers(sum.head) : RoundOnce<T>(total.head, total.tail);
+  }
+
+  // None where the rounding is in doubt.
+  std::optional<T> Quick(const PreciseSum& sum) const {
+    const HeadTail head = TwoProduct(factor_, sum.head);
+    const HeadTail tail = TwoProduct(factor_, sum.tail);
+    parts_ = {head.head, head.tail, tail.head, tail.tail};
+    parts_.insert(parts_.end(), addends_.begin(), addends_.end());
+    const BoundedSum total = SumOfParts(parts_);
+    const double bound = std::fabs(factor_) * sum.bound + total.bound;
+    if (bound == 0) return ExactlyRounded(sum, total.sum);
+    if (total.sum.head == 0) return std::nullopt;
+    const double reach = bound * (1 + 0x1p-40) + std::fabs(total.sum.tail) * 0x1p-50;
+    const HeadTail least = FastTwoSum(total.sum.head, total.sum.tail - reach);
+    const HeadTail most = FastTwoSum(total.sum.head, total.sum.tail + reach);
+    const T result = RoundOnce<T>(least.head, least.tail);
+    const bool is_clear = ElementBits(result) == ElementBits(RoundOnce<T>(most.head, most.tail));
+    return is_clear ? std::optional<T>(result) : std::nullopt;
+  }
+
+  T Exact(const PreciseSum& sum) const {
+    const Dyadic product = Dyadic(SumOfProducts()) * Dyadic(factor_);
+    if (product.Sign() == 0 && AddendsAreZeros()) return WithNumbers(ExactSign(sum));
+    Dyadic total = product;
+    for (const double addend : addends_) total = total + Dyadic(addend);
+    return RoundRatio<T>(total, Dyadic(1));
+  }
+
+  const Factors& factors_;
+  double factor_;
+  std::span<const double> addends_;
+  mutable std::vector<double> parts_;
+};
+
+double ElementAt(const MatrixAddend& addend, int64_t row_offset, int64_t column_offset) {
+  double element = 0;
+  VisitDataType(TypeList<float, Half, double>(), addend.at.type, [&]<typename T>() {
+    element = AsDouble(reinterpret_cast<const T*>(addend.at.data)[row_offset + column_offset]);
+  });
+  return element * addend.factor;
+}
+
+int64_t OffsetAt(const Layout& layout, int64_t i) {
+  return OffsetOf(layout, IndexOf(layout.sizes, i));
+}
+
+// Lines of one operand from a first one on, extracted when they are needed.
+class LinesAtHand {
+ public:
+  explicit LinesAtHand(const MatrixLines& lines)
+      : lines_(lines),
+        capacity_(std::max<int64_t>(
+            1, kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))))) {}
+
+  int64_t capacity() const { return capacity_; }
+
+  std::span<const double> Line(int64_t line) {
+    const int64_t group = line / capacity_;
+    if (group != group_) {
+      group_ = group;
+      is_there_.assign(static_cast<size_t>(capacity_), false);
+      elements_.resize(static_cast<size_t>(capacity_ * lines_.length()));
+    }
+    const size_t slot = static_cast<size_t>(line % capacity_);
+    const size_t length = static_cast<size_t>(lines_.length());
+    double* elements = elements_.data() + slot * length;
+    if (!is_there_[slot]) lines_.Extract(line, elements);
+    is_there_[slot] = true;
+    return {elements, length};
+  }
+
+ private:
+  const MatrixLines& lines_;
+  int64_t capacity_;
+  int64_t group_ = -1;
+  std::vector<bool> is_there_;
+  std::vector<double> elements_;
+};
+
+class CarefulProduct {
+ public:
+  CarefulProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                 const MatrixOutput& output)
+      : rows_(rows),
+        columns_(columns),
+        terms_(terms),
+        output_(output),
+        row_(rows),
+        column_(columns) {}
+
+  // Columns that are at hand together come one after another, and in each such group rows do.
+  void Sort(std::span<MatrixPlace> places) const {
+    const int64_t capacity = column_.capacity();
+    std::sort(places.begin(), places.end(), [&](const MatrixPlace& a, const MatrixPlace& b) {
+      return std::tuple(a.column / capacity, a.row, a.column) <
+             std::tuple(b.column / capacity, b.row, b.column);
+    });
+  }
+
+  template <typename T>
+  void Compute(const MatrixPlace& place) {
+    Factors factors{row_.Line(place.row), column_.Line(place.column)};
+    if (rows_.HasAbsent(place.row) || columns_.HasAbsent(place.column)) LeaveOutAbsent(factors);
+    addends_.clear();
+    for (const MatrixAddend& addend : terms_.addends) {
+      addends_.push_back(ElementAt(addend, OffsetAt(addend.at.rows, place.row),
+                                   OffsetAt(addend.at.columns, place.column)));
+    }
+    const int64_t offset =
+        OffsetAt(output_.rows, place.row) + OffsetAt(output_.columns, place.column);
+    reinterpret_cast<T*>(output_.data)[offset] =
+        Formula<T>(factors, terms_.factor, addends_).Result();
+  }
+
+ private:
+  void LeaveOutAbsent(Factors& factors) {
+    present_a_.clear();
+    present_b_.clear();
+    for (size_t k = 0; k < factors.a.size(); ++k) {
+      if (MatrixLines::IsAbsent(factors.a[k]) || MatrixLines::IsAbsent(factors.b[k])) continue;
+      present_a_.push_back(factors.a[k]);
+      present_b_.push_back(factors.b[k]);
+    }
+    if (present_a_.empty()) {  // the sum is +0
+      present_a_.push_back(0);
+      present_b_.push_back(0);
+    }
+    factors = {present_a_, present_b_};
+  }
+
+  const MatrixLines& rows_;
+  const MatrixLines& columns_;
+  const MatrixTerms& terms_;
+  const MatrixOutput& output_;
+  LinesAtHand row_;
+  LinesAtHand column_;
+  std::vector<double> present_a_, present_b_, addends_;
+};
+
+}  // namespace
+
+void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                      const MatrixOutput& output, std::span<MatrixPlace> places) {
+  CarefulProduct product(rows, columns, terms, output);
+  product.Sort(places);
+  VisitDataType(TypeList<float, Half>(), output.type, [&]<typename T>() {
+    for (const MatrixPlace& place : places) product.Compute<T>(place);
+  });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,84 @@
+// What matrix products are made of: the rows of the first matrix or the columns of the second one,
+// called lines, whose elements are FLOAT32 or FLOAT16 numbers anywhere in memory.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// A part of an index range.
+struct IndexRange {
+  int64_t begin;
+  int64_t count;
+};
+
+class MatrixLines {
+ public:
+  MatrixLines(int64_t count, int64_t length) : count_(count), length_(length) {}
+  MatrixLines(const MatrixLines&) = delete;
+  MatrixLines& operator=(const MatrixLines&) = delete;
+  virtual ~MatrixLines() = default;
+
+  int64_t count() const { return count_; }
+  int64_t length() const { return length_; }  // of each line
+
+  // Writes element k of line i of the ranges to to[k * width + i], and 0 behind the lines. At most
+  // kChainLength elements and kMaxPanelWidth lines.
+  virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
+
+  // Whether the line has elements that take no part in sums. Pack writes them as 0.
+  virtual bool HasAbsent(int64_t line) const = 0;
+  // All elements of a line, absent ones as kAbsent.
+  virtual void Extract(int64_t line, double* to) const = 0;
+
+  // No FLOAT32 or FLOAT16 number becomes such a NaN.
+  static bool IsAbsent(double element);
+  static double Absent();
+
+ private:
+  int64_t count_;
+  int64_t length_;
+};
+
+// Elements at OffsetOf(lines, i) + OffsetOf(inner, k). Strides may be 0 or negative.
+struct MatrixView {
+  const std::byte* data;
+  DataType type;  // FLOAT32 or FLOAT16
+  Layout lines;
+  Layout inner;
+};
+
+class ViewLines final : public MatrixLines {
+ public:
+  explicit ViewLines(const MatrixView& view);
+
+  void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  bool HasAbsent(int64_t) const override { return false; }
+  void Extract(int64_t line, double* to) const override;
+
+ private:
+  MatrixView view_;
+};
+
+// Lines end to end, as for sums of several products: the lines of one part after those of another,
+// with as many lines each. The parts must outlive it.
+class JoinedLines final : public MatrixLines {
+ public:
+  explicit JoinedLines(std::vector<const MatrixLines*> parts);
+
+  void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  bool HasAbsent(int64_t line) const override;
+  void Extract(int64_t line, double* to) const override;
+
+ private:
+  std::vector<const MatrixLines*> parts_;
+};
+
+// Offsets of the elements of a layout in a range of their row-major numbers.
+void FillOffsets(const Layout& layout, IndexRange range, int64_t* offsets);
+
+}  // namespace dmlop

@@ -1,0 +1,54 @@
+// Lines as panels of FLOAT64 for the kernels, and what bounds the errors of their products.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "core/engine/matrix/matrix_lines.h"
+
+namespace dmlop {
+
+enum class PanelSide { kRows, kColumns };
+
+class PackedLines {
+ public:
+  // Runs in parallel where it is worth it.
+  PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side);
+
+  IndexRange range() const { return range_; }
+  int64_t width() const { return width_; }  // of a panel
+  int64_t panels() const { return (range_.count + width_ - 1) / width_; }
+  int64_t length() const { return length_; }
+
+  // From element k of the lines on.
+  const double* Panel(int64_t panel, int64_t k) const {
+    return data_.get() + (panel * length_ + k) * width_;
+  }
+  int64_t LinesIn(int64_t panel) const;
+
+  // Upper bounds of the Euclidean norms of the lines of a panel, 0 behind the last line.
+  const double* Norms(int64_t panel) const {
+    return norms_.data() + static_cast<size_t>(panel * width_);
+  }
+
+  // A power of two of which all elements are multiples; 0 where none is known that is of use.
+  double lowest_bit() const { return lowest_bit_; }
+
+ private:
+  struct Free {
+    void operator()(double* data) const { operator delete(data, kAlignment); }
+  };
+  static constexpr std::align_val_t kAlignment{64};
+
+  void PackPanel(const MatrixLines& lines, int64_t panel, double& lowest_bit);
+
+  IndexRange range_;
+  int64_t width_;
+  int64_t length_;
+  std::unique_ptr<double, Free> data_;
+  std::vector<double> norms_;
+  double lowest_bit_ = 0;
+};
+
+}  // namespace dmlop

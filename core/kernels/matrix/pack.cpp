@@ -1,0 +1,105 @@
+#include "core/kernels/matrix/pack.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/matrix/pack.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(LoadWide(from + i), Wide(), to + i);
+  for (; i < count; ++i) to[i] = WidenElement(from[i]);
+}
+
+// Whether they count up one by one.
+inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
+  for (int64_t i = 1; i < count; ++i) {
+    if (offsets[i] != offsets[0] + i) return false;
+  }
+  return true;
+}
+
+// Lines are neighbours in memory.
+template <typename T>
+void PackAcross(const PackCall& call) {
+  const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0];
+  for (int64_t k = 0; k < call.depth; ++k) {
+    WidenRow(from + call.inner[k], call.line_count, call.to + k * call.width);
+  }
+}
+
+// Elements of each line are neighbours.
+template <typename T>
+void PackAlong(const PackCall& call) {
+  constexpr int64_t kPiece = 64;
+  HWY_ALIGN double piece[kPiece];
+  for (int64_t i = 0; i < call.line_count; ++i) {
+    const T* from = reinterpret_cast<const T*>(call.data) + call.lines[i] + call.inner[0];
+    for (int64_t first = 0; first < call.depth; first += kPiece) {
+      const int64_t count = std::min(kPiece, call.depth - first);
+      WidenRow(from + first, count, piece);
+      double* to = call.to + first * call.width + i;
+      for (int64_t k = 0; k < count; ++k) to[k * call.width] = piece[k];
+    }
+  }
+}
+
+template <typename T>
+void PackEach(const PackCall& call) {
+  for (int64_t k = 0; k < call.depth; ++k) {
+    const T* from = reinterpret_cast<const T*>(call.data) + call.inner[k];
+    for (int64_t i = 0; i < call.line_count; ++i) {
+      call.to[k * call.width + i] = WidenElement(from[call.lines[i]]);
+    }
+  }
+}
+
+template <typename T>
+void Pack(const PackCall& call) {
+  for (int64_t k = 0; k < call.depth && call.line_count < call.width; ++k) {
+    std::fill(call.to + k * call.width + call.line_count, call.to + (k + 1) * call.width, 0.0);
+  }
+  if (call.line_count > 1 && AreNeighbours(call.lines, call.line_count)) {
+    PackAcross<T>(call);
+  } else if (AreNeighbours(call.inner, call.depth)) {
+    PackAlong<T>(call);
+  } else {
+    PackEach<T>(call);
+  }
+}
+
+void PackFloats(const PackCall& call) {
+  Pack<float>(call);
+}
+void PackHalves(const PackCall& call) {
+  Pack<Half>(call);
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dmlop {
+
+PackFunction* PackFunctionFor(DataType type) {
+  static constexpr IsaForms<PackFunction> kFloats = DMLOP_ISA_FORMS(PackFloats);
+  static constexpr IsaForms<PackFunction> kHalves = DMLOP_ISA_FORMS(PackHalves);
+  return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+}
+
+}  // namespace dmlop
+#endif

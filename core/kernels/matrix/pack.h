@@ -1,0 +1,27 @@
+// Elements of lines as FLOAT64 in a panel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+
+// Element k of line i is at `data` + lines[i] + inner[k], in elements, and goes to
+// to[k * width + i]. Lines from `line_count` to `width` become 0.
+struct PackCall {
+  const std::byte* data;
+  const int64_t* lines;
+  int64_t line_count;
+  const int64_t* inner;
+  int64_t depth;
+  int64_t width;
+  double* to;
+};
+using PackFunction = void(const PackCall& call);
+
+// Of FLOAT32 or FLOAT16.
+PackFunction* PackFunctionFor(DataType type);
+
+}  // namespace dmlop

@@ -1,0 +1,200 @@
+#include "core/kernels/matrix/product.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/matrix/product.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exact/error_free.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::ScalableTag<double>;
+using DoubleVec = hn::Vec<Doubles>;
+
+// As many sums as registers hold beside what they are made from: of 32 or of 16.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+inline constexpr int64_t kRowWidth = 8;
+#else
+inline constexpr int64_t kRowWidth = 4;
+#endif
+inline constexpr int64_t kColumnVectors = 3;
+
+inline constexpr size_t kLanes = hn::MaxLanes(Doubles());
+static_assert(kColumnVectors * kLanes <= kMaxPanelWidth);
+
+HWY_INLINE double* TileRow(double* sums, int64_t row) {
+  return sums + row * kColumnVectors * static_cast<int64_t>(kLanes);
+}
+
+// The products are exact, so it does not matter whether they are fused with the sums.
+template <int64_t kRows>
+void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
+                  const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums) {
+  const Doubles d;
+  DoubleVec chains[kRows][kColumnVectors];
+#pragma GCC unroll 8
+  for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int64_t c = 0; c < kColumnVectors; ++c) chains[r][c] = hn::Set(d, -0.0);
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    const DoubleVec column0 = hn::Load(d, columns);
+    const DoubleVec column1 = hn::Load(d, columns + kLanes);
+    const DoubleVec column2 = hn::Load(d, columns + 2 * kLanes);
+#pragma GCC unroll 8
+    for (int64_t r = 0; r < kRows; ++r) {
+      const DoubleVec row = hn::Set(d, rows[r]);
+      chains[r][0] = hn::MulAdd(row, column0, chains[r][0]);
+      chains[r][1] = hn::MulAdd(row, column1, chains[r][1]);
+      chains[r][2] = hn::MulAdd(row, column2, chains[r][2]);
+    }
+    rows += kRowWidth;
+    columns += kColumnVectors * kLanes;
+  }
+#pragma GCC unroll 8
+  for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int64_t c = 0; c < kColumnVectors; ++c) {
+      double* sum = TileRow(sums, r) + c * static_cast<int64_t>(kLanes);
+      hn::Store(hn::Add(hn::Load(d, sum), chains[r][c]), d, sum);
+    }
+  }
+}
+
+void Multiply(int64_t depth, int64_t row_count, const double* rows, const double* columns,
+              double* sums) {
+  if (row_count == 1) return MultiplyRows<1>(depth, rows, columns, sums);
+  if (row_count == 2) return MultiplyRows<2>(depth, rows, columns, sums);
+  if (row_count <= 4) return MultiplyRows<4>(depth, rows, columns, sums);
+  if constexpr (kRowWidth > 4) MultiplyRows<kRowWidth>(depth, rows, columns, sums);
+}
+
+void AddSquares(int64_t depth, int64_t width, const double* HWY_RESTRICT panel,
+                double* HWY_RESTRICT squares) {
+  const Doubles d;
+  for (int64_t i = 0; i < width; i += static_cast<int64_t>(kLanes)) {
+    DoubleVec even = hn::LoadU(d, squares + i);
+    DoubleVec odd = hn::Zero(d);
+    int64_t k = 0;
+    for (; k + 2 <= depth; k += 2) {
+      const DoubleVec x = hn::Load(d, panel + k * width + i);
+      const DoubleVec y = hn::Load(d, panel + (k + 1) * width + i);
+      even = hn::MulAdd(x, x, even);
+      odd = hn::MulAdd(y, y, odd);
+    }
+    if (k < depth) {
+      const DoubleVec x = hn::Load(d, panel + k * width + i);
+      even = hn::MulAdd(x, x, even);
+    }
+    hn::StoreU(hn::Add(even, odd), d, squares + i);
+  }
+}
+
+void ScanBits(int64_t count, const double* panel, double* lowest_bit, double* greatest) {
+  const Doubles d;
+  const hn::RebindToSigned<Doubles> integers;
+  const DoubleVec infinity = hn::Set(d, INFINITY);
+  DoubleVec low = infinity;
+  DoubleVec high = hn::Zero(d);
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(kLanes)) {
+    const DoubleVec number = hn::Abs(hn::Load(d, panel + i));
+    const DoubleVec x = hn::IfThenElse(hn::IsFinite(number), number, infinity);
+    const auto bits = hn::BitCast(integers, x);
+    const auto without_last = hn::And(bits, hn::Sub(bits, hn::Set(integers, 1)));
+    const auto mantissa = hn::And(bits, hn::Set(integers, (int64_t{1} << 52) - 1));
+    const auto is_power = hn::RebindMask(d, hn::Eq(mantissa, hn::Zero(integers)));
+    const DoubleVec bit = hn::IfThenElse(is_power, x, hn::Sub(x, hn::BitCast(d, without_last)));
+    low = hn::Min(low, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), infinity, bit));
+    high = hn::Max(high, x);
+  }
+  *lowest_bit = hn::GetLane(hn::MinOfLanes(d, low));
+  *greatest = hn::GetLane(hn::MaxOfLanes(d, high));
+}
+
+// A sum, the sum of its rounding errors, and that of their magnitudes.
+template <class V>
+struct CompensatedSum {
+  V sum, errors, magnitudes;
+};
+
+template <class D>
+HWY_INLINE void AddTerm(D, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
+  const auto sum = hn::Add(total.sum, term);
+  const auto term_part = hn::Sub(sum, total.sum);
+  const auto sum_part = hn::Sub(sum, term_part);
+  const auto error = hn::Add(hn::Sub(total.sum, sum_part), hn::Sub(term, term_part));
+  total.sum = sum;
+  total.errors = hn::Add(total.errors, error);
+  total.magnitudes = hn::Add(total.magnitudes, hn::Abs(error));
+}
+
+inline void AddTerm(double term, CompensatedSum<double>& total) {
+  const HeadTail sum = TwoSum(total.sum, term);
+  total.sum = sum.head;
+  total.errors += sum.tail;
+  total.magnitudes += std::fabs(sum.tail);
+}
+
+PreciseSum PreciseDot(int64_t count, const double* a, const double* b) {
+  const Doubles d;
+  constexpr int64_t kChains = 4;
+  const int64_t lanes = static_cast<int64_t>(kLanes);
+  CompensatedSum<DoubleVec> chains[kChains];
+#pragma GCC unroll 4
+  for (auto& chain : chains) chain = {hn::Set(d, -0.0), hn::Zero(d), hn::Zero(d)};
+  int64_t i = 0;
+  for (; i + kChains * lanes <= count; i += kChains * lanes) {
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < kChains; ++c) {
+      const int64_t at = i + c * lanes;
+      AddTerm(d, hn::Mul(hn::LoadU(d, a + at), hn::LoadU(d, b + at)), chains[c]);
+    }
+  }
+  CompensatedSum<double> total{-0.0, 0, 0};
+  for (const auto& chain : chains) {
+    HWY_ALIGN double sums[kLanes];
+    hn::Store(chain.sum, d, sums);
+    for (const double sum : sums) AddTerm(sum, total);
+    total.errors += hn::GetLane(hn::SumOfLanes(d, chain.errors));
+    total.magnitudes += hn::GetLane(hn::SumOfLanes(d, chain.magnitudes));
+  }
+  for (; i < count; ++i) AddTerm(a[i] * b[i], total);
+  if (total.magnitudes == 0) return {total.sum, 0, 0};
+  const HeadTail sum = TwoSum(total.sum, total.errors);
+  constexpr double kCombinations = 64;
+  const double roundings = static_cast<double>(count) + kCombinations;
+  return {sum.head, sum.tail, roundings * 0x1p-52 * total.magnitudes};
+}
+
+ProductKernels Kernels() {
+  return {kRowWidth, kColumnVectors * static_cast<int64_t>(kLanes), Multiply, AddSquares, ScanBits};
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dmlop {
+
+ProductKernels ProductKernelsNow() {
+  static constexpr IsaForms<ProductKernels()> kForms = DMLOP_ISA_FORMS(Kernels);
+  return Choose(kForms)();
+}
+
+PreciseDotFunction* PreciseDotFunctionNow() {
+  static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(PreciseDot);
+  return Choose(kForms);
+}
+
+}  // namespace dmlop
+#endif

@@ -1,0 +1,44 @@
+// The inner loop of matrix products: tiles of sums from panels, which are lines (rows of the first
+// operand, columns of the second) side by side as FLOAT64, element k of line i at k * width + i.
+#pragma once
+
+#include <cstdint>
+
+namespace dmlop {
+
+// Products of this many elements are summed in one chain, and then the sums of such chains: the
+// bound of the error depends on the longer of both.
+inline constexpr int64_t kChainLength = 256;
+inline constexpr int64_t kMaxPanelWidth = 24;
+
+// Widths are those of the instruction set. Panels are aligned to 64 bytes.
+struct ProductKernels {
+  int64_t row_width;
+  int64_t column_width;
+
+  // Adds to a tile of row_width x column_width sums, row by row, a chain of `depth` products, which
+  // begins with -0. Rows from `row_count` on are left alone or computed from what the panel has.
+  void (*multiply)(int64_t depth, int64_t row_count, const double* rows, const double* columns,
+                   double* sums);
+
+  // Adds the squares of each line of a panel to `squares`.
+  void (*add_squares)(int64_t depth, int64_t width, const double* panel, double* squares);
+
+  // The greatest power of two that divides all numbers of a panel, none of them subnormal; infinity
+  // where all are 0. And the greatest magnitude, which is infinity where some are not finite.
+  void (*scan_bits)(int64_t count, const double* panel, double* lowest_bit, double* greatest);
+};
+
+ProductKernels ProductKernelsNow();
+
+// The value head + tail, off by `bound` at most. Where the bound is 0, tail is 0 and head the exact
+// sum, which is -0 only if all products are.
+struct PreciseSum {
+  double head, tail, bound;
+};
+
+// The sum of a[i] * b[i], exact products of finite numbers, in about 106 bits.
+using PreciseDotFunction = PreciseSum(int64_t count, const double* a, const double* b);
+PreciseDotFunction* PreciseDotFunctionNow();
+
+}  // namespace dmlop
