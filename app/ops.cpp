@@ -7,9 +7,9 @@
 #include "app/commands.h"
 #include "app/output.h"
 #include "core/base/error.h"
-#include "core/base/spelling.h"
 #include "core/document/document_json.h"
 #include "core/ops/operator.h"
+#include "core/ops/other_names.h"
 #include "core/schema/schema_text.h"
 
 namespace dmlop {
@@ -123,6 +123,18 @@ std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& group
   return text;
 }
 
+std::string OtherNamesText(const OperatorInfo& info) {
+  const OtherNames names = OtherNamesOf(info);
+  std::string text;
+  const auto add = [&](std::string_view library, const std::vector<std::string_view>& words) {
+    if (!words.empty()) text += fmt::format("  {:<15} {}\n", library, fmt::join(words, ", "));
+  };
+  add("ONNX", names.onnx);
+  add("WebNN", names.webnn);
+  add("PyTorch", names.pytorch);
+  return text.empty() ? "" : "\nNames elsewhere\n" + text;
+}
+
 std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
   std::string text = fmt::format("{}{}: {}\n\nFields\n", kOperatorPrefix, info.name, info.summary);
   size_t width = 15;
@@ -130,6 +142,7 @@ std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel
   for (const Field* field : info.fields) {
     text += fmt::format("  {:<{}} {}\n", field->name, width, TypeOf(*field));
   }
+  text += OtherNamesText(info);
   text += "\nRules\n";
   for (const Rule& rule : info.rules) text += fmt::format("  {:<8} {}\n", rule.code, rule.text);
   text += "\nData types by feature level\n";
@@ -184,6 +197,8 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   for (const Field* field : info.fields) {
     json["fields"].push_back({{"name", field->name}, {"type", TypeOf(*field)}});
   }
+  const OtherNames names = OtherNamesOf(info);
+  json["otherNames"] = {{"onnx", names.onnx}, {"webnn", names.webnn}, {"pytorch", names.pytorch}};
   json["rules"] = Json::array();
   for (const Rule& rule : info.rules) {
     json["rules"].push_back({{"code", rule.code}, {"text", rule.text}});
@@ -197,6 +212,17 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   return json;
 }
 
+// All operators, or those that another library has under a name.
+std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
+  if (options.like.empty()) return {Operators().begin(), Operators().end()};
+  const std::vector<const OperatorInfo*> like = OperatorsLike(options.like);
+  if (like.empty()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("no operator is called '{}' in ONNX, WebNN or PyTorch", options.like));
+  }
+  return like;
+}
+
 }  // namespace
 
 ExitStatus OpsCommand(const OpsOptions& options) {
@@ -204,8 +230,11 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   if (options.name.empty()) {
     std::string text;
     Json list = Json::array();
-    for (const OperatorInfo* info : Operators()) {
-      text += fmt::format("{:<22} {}\n", info->name, info->summary);
+    const std::vector<const OperatorInfo*> listed = Listed(options);
+    size_t width = 0;
+    for (const OperatorInfo* info : listed) width = std::max(width, info->name.size());
+    for (const OperatorInfo* info : listed) {
+      text += fmt::format("{:<{}} {}\n", info->name, width, info->summary);
       list.push_back(DescriptionJson(*info, options.level));
     }
     PrintResult(json ? Utf8Text(list, 2) + "\n" : text);
@@ -213,9 +242,8 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   }
   const OperatorInfo* info = FindOperator(options.name);
   if (info == nullptr) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is not one of dmlop's operators{}", options.name,
-                            DidYouMean(options.name, OperatorNames())));
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not one of dmlop's operators{}",
+                                               options.name, DidYouMeanOperator(options.name)));
   }
   PrintResult(json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
                    : DescriptionText(*info, options.level));

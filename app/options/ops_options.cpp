@@ -10,8 +10,14 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
   const auto options = std::make_shared<OpsOptions>();
   AddExamples(command,
               "  dmlop ops\n"
-              "  dmlop ops REDUCE -L 2_1\n");
+              "  dmlop ops REDUCE -L 2_1\n"
+              "  dmlop ops --like MatMul\n");
   command.add_option("operator", options->name, "Describe this operator")->type_name("OPERATOR");
+  command
+      .add_option("--like", options->like,
+                  "List the operators that ONNX, WebNN or PyTorch has under this name")
+      ->type_name("NAME")
+      ->excludes("operator");
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
   return [options] { return OpsCommand(*options); };

@@ -120,7 +120,8 @@ struct ExplainOptions {
 };
 
 struct OpsOptions {
-  std::string name;  // empty: list all
+  std::string name;  // empty: list all, or those like `like`
+  std::string like;  // another library's name
   std::optional<FeatureLevel> level;
   TextFormat format = TextFormat::kText;
 };

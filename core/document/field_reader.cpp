@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/base/spelling.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -237,9 +238,15 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
     }
     return nullptr;
   }
-  const auto index = values.Enum(*type, kOperatorPrefix, OperatorNames(), "JSON-3",
-                                 "'dmlop ops' lists the operators");
-  return index ? FindOperator(OperatorNames()[*index]) : nullptr;
+  if (!values.Expect(*type, JsonKind::kString)) return nullptr;
+  const OperatorInfo* info = FindOperator(type->string());
+  if (info == nullptr) {
+    const std::string meant = DidYouMeanOperator(type->string());
+    values.Error(*type, "JSON-3",
+                 fmt::format("'{}' is not a known name{}", type->string(),
+                             meant.empty() ? "; 'dmlop ops' lists the operators" : meant));
+  }
+  return info;
 }
 
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, bool tensors) {

@@ -198,18 +198,14 @@ std::optional<bool> ValueReader::Boolean(JsonCursor value) const {
 
 std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefix,
                                         std::span<const std::string_view> names,
-                                        std::string_view code,
-                                        std::string_view where_they_are) const {
+                                        std::string_view code) const {
   if (!Expect(value, JsonKind::kString)) return std::nullopt;
   std::string_view name = value.string();
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
   std::string hint = DidYouMean(name, names);
-  if (hint.empty()) {
-    hint = where_they_are.empty() ? fmt::format("; expected one of {}", fmt::join(names, ", "))
-                                  : fmt::format("; {}", where_they_are);
-  }
+  if (hint.empty()) hint = fmt::format("; expected one of {}", fmt::join(names, ", "));
   Error(value, code, fmt::format("'{}' is not a known name{}", value.string(), hint));
   return std::nullopt;
 }

@@ -72,12 +72,10 @@ class ValueReader {
   // Text that can name a file.
   std::optional<std::string> FileName(JsonCursor value) const;
 
-  // The index of a name in `names`, written with or without `prefix`. A message lists the names, or
-  // says where they are listed.
+  // The index of a name in `names`, written with or without `prefix`. A message lists the names.
   std::optional<size_t> Enum(JsonCursor value, std::string_view prefix,
                              std::span<const std::string_view> names,
-                             std::string_view code = "JSON-3",
-                             std::string_view where_they_are = "") const;
+                             std::string_view code = "JSON-3") const;
 
   // One element of a tensor, stored at `to`. Numbers are rounded once; "nan", "inf" and "-inf" are
   // numbers of the float types.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/spelling.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -266,7 +266,7 @@ std::optional<OperatorDesc> OperatorOf(const file::OperatorNode& node,
   const OperatorInfo* info = FindOperator(Text(node.type()));
   if (info == nullptr) {
     report(fmt::format("'{}' is not an operator that dmlop runs{}", Text(node.type()),
-                       DidYouMean(Text(node.type()), OperatorNames())));
+                       DidYouMeanOperator(Text(node.type()))));
     return std::nullopt;
   }
   OperatorDesc op(*info);

@@ -10,6 +10,7 @@
 
 #include "core/base/spelling.h"
 #include "core/graph/graph_reader.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -202,7 +203,7 @@ class ModelReader {
     if (what.empty()) return true;
     values_.Error(*type, "DISP-1",
                   fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
-                              DidYouMean(type->string(), OperatorNames())));
+                              DidYouMeanOperator(type->string())));
     return false;
   }
 

@@ -1,13 +1,14 @@
 """Words that people bring from elsewhere, slips of the hand, and files that are not what their names say."""
 
 import json
+import re
 import sys
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS_TEXT, SUM, X, ProgramTest
+from program import COLUMN_SUMS_TEXT, ROOT, SUM, X, ProgramTest
 
 RUN = ["run", SUM, "-i", "x.npy"]
 
@@ -48,6 +49,20 @@ class CommandLineTest(ProgramTest):
     def test_text_with_something_before_its_brace(self):
         for before in ("\n", "  \t\n", "// a comment\n", "/* a comment */"):
             self.assertEqual(self.text_of("run", before + SUM, "-i", "x.npy"), COLUMN_SUMS_TEXT)
+
+
+class OtherLibrariesTest(ProgramTest):
+    def test_operators_by_names_elsewhere(self):
+        for name, operators in (("Concat", ["JOIN"]), ("reduce_sum", ["REDUCE"]), ("IM2COL", ["UNFOLD"]),
+                                ("clamp", ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_CLIP1"])):
+            listed = [line.split()[0] for line in self.text_of("ops", "--like", name).splitlines()]
+            self.assertEqual(listed, operators)
+        self.assertIn("'frobnicate'", self.errors_of("ops", "--like", "frobnicate", status=2))
+
+    def test_every_operator_has_a_row(self):
+        rows = re.findall(r'^    \{"(\w+)"', (ROOT / "core/ops/other_names.cpp").read_text(), re.M)
+        fields = (ROOT / "testdata/api/fields.tsv").read_text()
+        self.assertEqual(sorted(rows), sorted(set(re.findall(r"^([A-Z]\w*)\t", fields, re.M))))
 
 
 class NamesTest(ProgramTest):
