@@ -130,7 +130,7 @@ class FieldReader {
     if (!values_.Expect(value, JsonKind::kObject)) return;
     const OperatorInfo* info = ReadOperatorType(value, values_);
     if (info == nullptr) return;
-    if (!info->fusable) {
+    if (!info->fusable.In(field_.host)) {
       values_.Error(value, "FUS-2", fmt::format("{} cannot be fused", info->name));
       return;
     }
@@ -141,12 +141,21 @@ class FieldReader {
     ReadFields(fields, values_, activation, /*tensors=*/false);
     for (const Field* tensor : TensorFieldsOf(*info)) {
       if (const auto stated = values_.Find(fields, tensor->name)) {
-        values_.Error(*stated, "FUS-4", "a fused activation has no tensors of its own");
+        ReportTensor(*stated);
       }
       activation.Remove(*tensor);
     }
     CheckActivationKeys(value, fields, *info);
     activations.push_back(std::move(activation));
+  }
+
+  // DxDispatch drops them.
+  void ReportTensor(JsonCursor stated) const {
+    if (values_.dialect() == Dialect::kModel) {
+      values_.Warning(stated, "FUS-4", "ignored: a fused activation has no tensors of its own");
+    } else {
+      values_.Error(stated, "FUS-4", "a fused activation has no tensors of its own");
+    }
   }
 
   void CheckActivationKeys(JsonCursor value, JsonCursor fields, const OperatorInfo& info) const {

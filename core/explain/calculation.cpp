@@ -133,7 +133,7 @@ std::optional<Calculation> Explain(const Family&, const OperatorDesc&, InputView
 std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc& op,
                                    InputViews inputs, const Element& output,
                                    const std::vector<Region>&, const ElementBytes& value) {
-  if (op.find_if_known(kFusedActivation) != nullptr) return std::nullopt;
+  if (FusedActivationOf(op) != nullptr) return std::nullopt;
   const ElementWiseWork work = WorkOf(family, op, inputs);
   const Region place{0, output.index, Dims::Filled(output.index.size(), 1)};
   if (work.call.function != ElementWiseFunction::kCast) {

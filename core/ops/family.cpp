@@ -14,10 +14,10 @@ namespace {
 
 // The result is that of the activation by itself: what it sees has been rounded.
 void Activate(const OperatorDesc& host, const TensorView& output) {
-  const std::vector<OperatorDesc>* activation = host.find_if_known(kFusedActivation);
+  const OperatorDesc* activation = FusedActivationOf(host);
   if (activation == nullptr) return;
   const ConstTensorView input{output.data, output.type, output.layout};
-  Run(activation->front(), {&input, 1}, {&output, 1});
+  Run(*activation, {&input, 1}, {&output, 1});
 }
 
 }  // namespace

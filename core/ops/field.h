@@ -67,6 +67,10 @@ struct EnumNames {
   std::span<const FeatureLevel> since = {};  // of each name; empty: as long as the operator
 };
 
+// Operators that take a fused activation, as far as they take different ones.
+enum class ActivationHost : uint8_t { kElements, kMatrices, kConvolution };
+inline constexpr size_t kActivationHosts = 3;
+
 struct Field {
   std::string_view name;
   FieldKind kind;
@@ -79,6 +83,7 @@ struct Field {
   std::string_view empty_axis_rule = {};
   Limits limits = {};
   EnumNames names = {};
+  ActivationHost host = ActivationHost::kElements;
 
   constexpr TypeVariable TypeOfEntry(size_t entry) const {
     return entry == 0 ? type : other_entries;
@@ -180,6 +185,12 @@ constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) 
   return {{.name = name, .kind = FieldKind::kActivations}};
 }
 
+// An activation of what the operator has rounded.
+constexpr FieldOf<std::vector<OperatorDesc>> FusedActivation(ActivationHost host) {
+  return {
+      {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true, .host = host}};
+}
+
 template <typename T>
 constexpr FieldOf<T> Optional(FieldOf<T> field) {
   field.optional = true;
@@ -195,8 +206,7 @@ inline constexpr auto kATensor = field::Input("ATensor");
 inline constexpr auto kBTensor = field::Input("BTensor");
 inline constexpr FieldOf<ScaleBias> kScaleBias = {
     {.name = "ScaleBias", .kind = FieldKind::kScaleBias, .optional = true}};
-inline constexpr FieldOf<std::vector<OperatorDesc>> kFusedActivation = {
-    {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true}};
+inline constexpr auto kFusedActivation = field::FusedActivation(ActivationHost::kElements);
 inline constexpr auto kDimensionCount = field::Count("DimensionCount");
 inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
 inline constexpr std::string_view kAxisDirections[] = {"INCREASING", "DECREASING"};

@@ -17,6 +17,10 @@ namespace dmlop {
 
 using Sizes = std::vector<uint32_t>;
 
+// Of operators with a fused activation.
+inline constexpr Rule kCanBeFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
+inline constexpr Rule kFusedHasNoTensors = {"FUS-4", "a fused activation has no tensors"};
+
 // A place within a descriptor, for messages.
 struct Place {
   std::string_view field;

@@ -112,6 +112,15 @@ size_t OperatorDesc::IndexOf(const Field& field) const {
   return static_cast<size_t>(found - info_->fields.begin());
 }
 
+const OperatorDesc* FusedActivationOf(const OperatorDesc& host) {
+  for (size_t i = 0; i < host.fields().size(); ++i) {
+    if (host.fields()[i]->kind != FieldKind::kActivation) continue;
+    const auto* activation = std::get_if<std::vector<OperatorDesc>>(&host.values()[i]);
+    return activation == nullptr ? nullptr : &activation->front();
+  }
+  return nullptr;
+}
+
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info) {
   std::vector<const Field*> fields(info.fields.begin(), info.fields.end());
   std::erase_if(fields, [](const Field* field) {

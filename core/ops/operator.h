@@ -19,6 +19,20 @@ class Inference;
 
 inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 
+// Where an operator may be a fused activation, and from which level on besides its own.
+struct Fusable {
+  uint8_t hosts = 0;  // a bit for each ActivationHost
+  FeatureLevel since = {};
+
+  constexpr bool In(ActivationHost host) const {
+    return (hosts >> static_cast<unsigned>(host) & 1) != 0;
+  }
+};
+constexpr uint8_t HostBit(ActivationHost host) {
+  return static_cast<uint8_t>(1u << static_cast<unsigned>(host));
+}
+inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
+
 // A row of the table of operators.
 struct OperatorInfo {
   std::string_view name;  // without its prefix
@@ -32,7 +46,7 @@ struct OperatorInfo {
   void (*infer)(const OperatorDesc& op, Inference& infer);
   Family family;
   bool in_place = false;  // an output may take the place of an input
-  bool fusable = false;   // it may be a fused activation
+  Fusable fusable = {};
   // Units in the last place of the output type that the WebNN conformance suite grants every
   // backend for float results (RED-26, ID-8). Null: elements must be equal.
   uint64_t (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
@@ -103,6 +117,9 @@ class OperatorDesc {
   const OperatorInfo* info_;
   std::vector<FieldValue> values_;
 };
+
+// The activation that follows an operator's own result; null where there is none.
+const OperatorDesc* FusedActivationOf(const OperatorDesc& host);
 
 // The fields that are tensors, or arrays of them.
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info);

@@ -18,7 +18,7 @@ constexpr RowsFunction kRows[] = {
     ScatterOperators,       SequenceOperators,       QuantizeBlocksOperators,
     ArgOperators,           CumulativeOperators,     RandomGeneratorOperators,
     SelectOperators,        ResampleOperators,       FoldOperators,
-    LocalResponseOperators, PoolMaxOperators};
+    LocalResponseOperators, PoolMaxOperators,        GemmOperators};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -19,6 +19,7 @@ std::span<const OperatorInfo> FillOperators();
 std::span<const OperatorInfo> FoldOperators();
 std::span<const OperatorInfo> GatherNdOperators();
 std::span<const OperatorInfo> GatherOperators();
+std::span<const OperatorInfo> GemmOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();

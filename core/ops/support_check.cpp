@@ -65,11 +65,16 @@ void ForEachActivation(const OperatorDesc& op, Visit&& visit) {
   }
 }
 
-void ReportMissing(const OperatorDesc& op, const SupportTable& table, std::string_view pointer,
+FeatureLevel LevelOfFused(const OperatorDesc& activation) {
+  const OperatorInfo& info = activation.info();
+  return std::max(info.fusable.since, info.support.front().rows.front().since);
+}
+
+void ReportMissing(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
                    FeatureLevel level, Diagnostics& diagnostics) {
   diagnostics.Error("FL-2", std::string(pointer),
                     fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
-                                ToString(level), ToString(table.rows.front().since)));
+                                ToString(level), ToString(since)));
 }
 
 class SupportChecker {
@@ -159,13 +164,13 @@ void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagn
   const SupportTable* table = SupportFor(op);
   if (table == nullptr) return;
   const SupportRow* row = RowAt(*table, level);
-  if (row == nullptr) return ReportMissing(op, *table, "", level, diagnostics);
+  if (row == nullptr) {
+    return ReportMissing(op, table->rows.front().since, "", level, diagnostics);
+  }
   SupportChecker(op, *table, level, diagnostics).Check(*row);
   ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
-    const SupportTable& own = activation.info().support.front();
-    if (RowAt(own, level) == nullptr) {
-      ReportMissing(activation, own, field.name, level, diagnostics);
-    }
+    const FeatureLevel since = LevelOfFused(activation);
+    if (since > level) ReportMissing(activation, since, field.name, level, diagnostics);
   });
 }
 
@@ -181,7 +186,7 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
     level = std::max(level, field.names.since[value]);
   });
   ForEachActivation(op, [&](const Field&, const OperatorDesc& activation) {
-    level = std::max(level, activation.info().support.front().rows.front().since);
+    level = std::max(level, LevelOfFused(activation));
   });
   const auto levels = FeatureLevels();
   const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {

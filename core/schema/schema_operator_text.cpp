@@ -14,7 +14,9 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kFusedActivationName = "fused-activation";
+// By ActivationHost.
+constexpr std::string_view kFusedActivationNames[kActivationHosts] = {
+    "fused-activation", "fused-activation-of-matrices", "fused-activation-of-convolution"};
 
 Json NumberWithin(const Limits& limits) {
   return Integer(limits.min, limits.max);
@@ -103,7 +105,7 @@ class FieldSchemas {
       case FieldKind::kScalar:
         return {{"anyOf", {Ref("number"), {{"type", "object"}, {"maxProperties", 1}}}}};
       default:  // activations
-        return Ref(dialect_.Definition(kFusedActivationName));
+        return Ref(dialect_.Definition(kFusedActivationNames[static_cast<size_t>(field.host)]));
     }
   }
 
@@ -275,6 +277,16 @@ Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> name
           {"else", under("type", "Type")}};
 }
 
+void DefineFusedActivations(const SchemaDialect& dialect, ActivationHost host, Json& definitions) {
+  std::vector<std::string_view> names;
+  for (const OperatorInfo* info : Operators()) {
+    if (info->fusable.In(host)) names.push_back(info->name);
+  }
+  definitions[dialect.Definition(kFusedActivationNames[static_cast<size_t>(host)])] =
+      ByType(dialect, names,
+             [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
+}
+
 // Where "Type" stands beside the "type" of an operator with a field of that name, it is the field;
 // `other` is for all others.
 Json WithTypeFields(const SchemaDialect& dialect, Json other) {
@@ -296,14 +308,10 @@ Json WithTypeFields(const SchemaDialect& dialect, Json other) {
 
 void DefineOperators(const SchemaDialect& dialect, Json& definitions) {
   DefineTensors(dialect, definitions);
-  std::vector<std::string_view> fusable_names;
-  for (const OperatorInfo* info : Operators()) {
-    DefineOperator(dialect, *info, definitions);
-    if (info->fusable) fusable_names.push_back(info->name);
+  for (const OperatorInfo* info : Operators()) DefineOperator(dialect, *info, definitions);
+  for (size_t i = 0; i < kActivationHosts; ++i) {
+    DefineFusedActivations(dialect, static_cast<ActivationHost>(i), definitions);
   }
-  definitions[dialect.Definition(kFusedActivationName)] =
-      ByType(dialect, fusable_names,
-             [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
   Json any = ByType(dialect, OperatorNames(), [&](std::string_view name) {
     return Ref(dialect.Definition(FindOperator(name)->name));
   });

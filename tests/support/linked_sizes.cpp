@@ -103,6 +103,30 @@ void DrawFold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "OutputTensor", TensorOf(sizes));
 }
 
+// --- matrix products -----------------------------------------------------------------------------
+
+// A tensor of the same type as another one.
+void SetSizes(OperatorDesc& op, std::string_view field, Sizes sizes) {
+  TensorDesc desc = TensorOf(std::move(sizes));
+  desc.data_type = Get<TensorDesc>(op, "OutputTensor").data_type;
+  Set(op, field, desc);
+}
+
+// Around the sizes of C and the output. Now and then more than one chain of products.
+void DrawGemm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes a = sizes;
+  Sizes b = sizes;
+  const size_t m = sizes.size() - 2;
+  const size_t n = sizes.size() - 1;
+  const uint32_t length = from.OneIn(20) ? NumberIn(from, 250, 600) : NumberIn(from, 1, 9);
+  a[n] = length;
+  b[m] = length;
+  if (Get<uint32_t>(op, "TransA") == 1) std::swap(a[m], a[n]);
+  if (Get<uint32_t>(op, "TransB") == 1) std::swap(b[m], b[n]);
+  SetSizes(op, "ATensor", a);
+  SetSizes(op, "BTensor", b);
+}
+
 // --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
 
 struct Window {
@@ -285,6 +309,7 @@ constexpr LinkedSizes kRows[] = {
     {"SPLIT", DrawSplit},
     {"UNFOLD", DrawUnfold},
     {"FOLD", DrawFold},
+    {"GEMM", DrawGemm},
     {"RESAMPLE", DrawResample},
     {"RESAMPLE1", DrawResample},
     {"RESAMPLE2", DrawResample},

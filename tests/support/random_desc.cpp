@@ -157,9 +157,9 @@ class DescDrawer {
       case FieldKind::kScalar:
         return Value(TypeOf(field));
       case FieldKind::kActivation:
-        return Activations(1);
+        return Activations(field.host, 1);
       case FieldKind::kActivations:
-        return Activations(static_cast<size_t>(from_.Int(1, 3)));
+        return Activations(field.host, static_cast<size_t>(from_.Int(1, 3)));
       default:  // counts follow from their arrays; the others have been drawn
         return {};
     }
@@ -208,10 +208,10 @@ class DescDrawer {
   }
 
   // Operators that may be fused, without their tensors.
-  FieldValue Activations(size_t count) {
+  FieldValue Activations(ActivationHost host, size_t count) {
     std::vector<const OperatorInfo*> fusable;
     for (const OperatorInfo* info : Operators()) {
-      if (info->fusable) fusable.push_back(info);
+      if (info->fusable.In(host)) fusable.push_back(info);
     }
     if (fusable.empty()) return {};
     std::vector<OperatorDesc> activations;

@@ -34,7 +34,7 @@ constexpr OperatorInfo ParameterizedRelu() {
       Since(kReluSupport, Activation("ACTIVATION_PARAMETERIZED_RELU", "x, and slope * x below 0",
                                      kSlopeFields, {F::kParameterizedRelu})));
   info.infer = InferSlope;
-  info.fusable = false;
+  info.fusable = {};
   return info;
 }
 
@@ -44,7 +44,7 @@ constexpr OperatorInfo ReluGrad() {
                                          kGradientFields, {F::kReluGrad}));
   info.infer = InferGradient;
   info.in_place = false;
-  info.fusable = false;
+  info.fusable = {};
   return info;
 }
 
@@ -70,7 +70,7 @@ constexpr OperatorInfo HardSwish() {
   OperatorInfo info = Tolerating<4>(Since(
       kLateSupport, Activation("ACTIVATION_HARD_SWISH", "x * max(0, min(Alpha * x + Beta, 1))",
                                kAlphaBetaFields, {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
-  info.fusable = false;
+  info.fusable = {};
   return info;
 }
 

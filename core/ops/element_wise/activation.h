@@ -29,7 +29,7 @@ constexpr OperatorInfo Activation(std::string_view name, std::string_view summar
                                   std::span<const Field* const> fields, ElementWise family) {
   OperatorInfo info = Unary(name, summary, kActivationSupport, family);
   info.fields = fields;
-  info.fusable = true;
+  info.fusable = kFusableEverywhere;
   return info;
 }
 

@@ -41,8 +41,8 @@ constexpr SupportTable kAdd1Support[] = {{kAdd1Rows}};
 constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
 constexpr Rule kAdd1Rules[] = {
     kSame,
-    {"FUS-2", "FusedActivation is an activation that can be fused"},
-    {"FUS-4", "a fused activation has no tensors"},
+    kCanBeFused,
+    kFusedHasNoTensors,
 };
 
 // --- quotients and remainders --------------------------------------------------------------------

@@ -70,6 +70,14 @@ constexpr OperatorInfo Clip(std::string_view name, std::string_view summary,
   return info;
 }
 
+// Into products of matrices and convolutions only.
+constexpr OperatorInfo FusableClip(OperatorInfo info) {
+  info.fusable = {static_cast<uint8_t>(HostBit(ActivationHost::kMatrices) |
+                                       HostBit(ActivationHost::kConvolution)),
+                  Level(6, 0)};
+  return info;
+}
+
 // --- gradients -----------------------------------------------------------------------------------
 
 constexpr const Field* kClipGradFields[] = {&kInputTensor, &kInputGradient, &kOutputGradient, &kMin,
@@ -90,8 +98,8 @@ constexpr OperatorInfo ClipGrad(std::string_view name, std::string_view summary,
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Clip("ELEMENT_WISE_CLIP", "each element, between two numbers", kClipFields, kClipSupport,
-         kScaledRules, {F::kClip, SetBounds}),
+    FusableClip(Clip("ELEMENT_WISE_CLIP", "each element, between two numbers", kClipFields,
+                     kClipSupport, kScaledRules, {F::kClip, SetBounds})),
     Clip("ELEMENT_WISE_CLIP1", "each element, between two numbers of its type", kClip1Fields,
          kClip1Support, kClip1Rules, {F::kClip, SetTypedBounds}),
     ClipGrad("ELEMENT_WISE_CLIP_GRAD", "the gradient, where an element lies between two numbers",

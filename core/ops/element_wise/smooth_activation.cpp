@@ -39,7 +39,7 @@ constexpr OperatorInfo Swish() {
   OperatorInfo info =
       Since(kLateSupport, Activation("ACTIVATION_SWISH", "x / (1 + e^(-SigmoidInputScale * x))",
                                      kSwishFields, {F::kSwish, SetNumbers<kSigmoidInputScale>}));
-  info.fusable = false;
+  info.fusable = {};
   return info;
 }
 

@@ -1,0 +1,211 @@
+// DML_GEMM_OPERATOR_DESC: the product of two matrices,
+//
+//   Output = Alpha * A' B' + Beta * C
+//
+// of A and B, or of their transposes, for each index in the leading dimensions.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/base/machine.h"
+#include "core/base/parallel.h"
+#include "core/engine/matrix/matrix_product.h"
+#include "core/ops/families.h"
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kTransformNames[] = {"NONE", "TRANSPOSE"};
+constexpr EnumNames kTransforms = {"DML_MATRIX_TRANSFORM_", kTransformNames};
+constexpr auto kCTensor = field::Optional(field::Input("CTensor"));
+constexpr auto kTransA = field::Enum("TransA", kTransforms);
+constexpr auto kTransB = field::Enum("TransB", kTransforms);
+constexpr auto kAlpha = field::Float("Alpha");
+constexpr auto kBeta = field::Float("Beta");
+constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor,   &kTransA,
+                                    &kTransB,  &kAlpha,   &kBeta,    &kFusedActivation};
+
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(4, 0), 2, 4, {types::kFloats}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"GEMM-1", "the tensors agree in DataType and DimensionCount"},
+    {"GEMM-2",
+     "A is M x K, B is K x N, or transposed; C and the output are M x N; the sizes before "
+     "those are equal"},
+    kCanBeFused,
+    kFusedHasNoTensors,
+};
+
+// The sizes of a tensor, as if it were not transposed.
+Sizes Untransposed(Sizes sizes, const OperatorDesc& op, const FieldOf<uint32_t>& transform) {
+  if (op[transform] != 0) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+  return sizes;
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const TensorAt a = infer.tensor(kATensor);
+  const TensorAt b = infer.tensor(kBTensor);
+  if (a.sizes().size() < 2) return;  // no level supports it
+  if (!infer.RequireSameRank("GEMM-1", b, a)) return;
+  Sizes output = Untransposed(a.sizes(), op, kTransA);
+  Sizes expected_b = output;
+  expected_b[output.size() - 2] = output.back();
+  output.back() = Untransposed(b.sizes(), op, kTransB).back();
+  expected_b.back() = output.back();
+  if (!infer.RequireSizes("GEMM-2", b, Untransposed(expected_b, op, kTransB))) return;
+  if (op.Has(kCTensor) && infer.RequireSameRank("GEMM-1", infer.tensor(kCTensor), a)) {
+    infer.RequireSizes("GEMM-2", infer.tensor(kCTensor), output);
+  }
+  infer.Output("GEMM-2", kOutputTensor, output);
+}
+
+// --- parts ---------------------------------------------------------------------------------------
+
+// The part of A or B: `kept` is the dimension of the output that it has, the other one is whole.
+template <const FieldOf<TensorDesc>& kTensor, const FieldOf<uint32_t>& kTransform, size_t kKept>
+SourceMap LinesMap(const OperatorDesc& op) {
+  return [&op](const Region& output) {
+    Region region = output;
+    region.tensor = &kTensor == &kATensor ? 0 : 1;
+    const Sizes& sizes = op.sizes(kTensor);
+    const size_t first = sizes.size() - 2;
+    const size_t kept = first + (op[kTransform] != 0 ? 1 - kKept : kKept);
+    const size_t whole = first + first + 1 - kept;
+    region.begin[kept] = output.begin[first + kKept];
+    region.sizes[kept] = output.sizes[first + kKept];
+    region.begin[whole] = 0;
+    region.sizes[whole] = sizes[whole];
+    return std::optional<Region>(region);
+  };
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = {LinesMap<kATensor, kTransA, 0>(op),
+                                 LinesMap<kBTensor, kTransB, 1>(op)};
+  if (op.Has(kCTensor)) {
+    maps.push_back([](const Region& output) {
+      Region region = output;
+      region.tensor = 2;
+      return std::optional<Region>(region);
+    });
+  }
+  return maps;
+}
+
+int64_t Operations(const OperatorDesc& op) {
+  const Sizes a = Untransposed(op.sizes(kATensor), op, kTransA);
+  const Sizes& output = op.sizes(kOutputTensor);
+  return Product(Dims(output.begin(), output.end())) * a.back();
+}
+
+// --- products ------------------------------------------------------------------------------------
+
+// Both last dimensions of a view, which has more before them.
+template <typename View>
+View Swapped(View view) {
+  const size_t last = view.layout.rank() - 1;
+  std::swap(view.layout.sizes[last], view.layout.sizes[last - 1]);
+  std::swap(view.layout.strides[last], view.layout.strides[last - 1]);
+  return view;
+}
+
+// Views as rows x columns for each index in the leading dimensions.
+struct Operands {
+  std::vector<ConstTensorView> inputs;  // A as M x K, B as N x K, and C where it is there
+  TensorView output;
+};
+
+// Leading dimensions in which B repeats are as good as more rows.
+size_t BatchRank(const Operands& operands) {
+  const Layout& b = operands.inputs[1].layout;
+  size_t rank = b.rank() - 2;
+  while (rank > 0 && (b.strides[rank - 1] == 0 || b.sizes[rank - 1] == 1)) --rank;
+  return rank;
+}
+
+Layout Between(const Layout& layout, size_t begin, size_t end) {
+  return {Dims(layout.sizes.begin() + begin, layout.sizes.begin() + end),
+          Dims(layout.strides.begin() + begin, layout.strides.begin() + end)};
+}
+
+// One product of matrices: rows are what lies between `batch` and the last dimension.
+class OneProduct {
+ public:
+  OneProduct(const OperatorDesc& op, const Operands& operands, size_t batch_rank, int64_t batch)
+      : operands_(operands), batch_rank_(batch_rank) {
+    const Layout leading = Between(operands.output.layout, 0, batch_rank);
+    index_ = IndexOf(leading.sizes, batch);
+    terms_.factor = op[kAlpha];
+    if (op.Has(kCTensor)) terms_.addends.push_back({PlacesOf(operands.inputs[2]), op[kBeta]});
+  }
+
+  void Run() const {
+    const ViewLines rows(LinesOf(operands_.inputs[0], batch_rank_));
+    const ViewLines columns(LinesOf(operands_.inputs[1], operands_.inputs[1].layout.rank() - 2));
+    MultiplyMatrices(rows, columns, terms_, PlacesOf(operands_.output));
+  }
+
+ private:
+  template <typename Byte>
+  Byte* DataOf(const BasicTensorView<Byte>& view) const {
+    const Layout leading = Between(view.layout, 0, batch_rank_);
+    return view.data + OffsetOf(leading, index_) * static_cast<int64_t>(ByteWidth(view.type));
+  }
+  MatrixView LinesOf(const ConstTensorView& view, size_t first) const {
+    const size_t last = view.layout.rank() - 1;
+    return {DataOf(view), view.type, Between(view.layout, first, last),
+            Between(view.layout, last, last + 1)};
+  }
+  template <typename Byte>
+  BasicMatrixPlaces<Byte> PlacesOf(const BasicTensorView<Byte>& view) const {
+    const size_t last = view.layout.rank() - 1;
+    return {DataOf(view), view.type, Between(view.layout, batch_rank_, last),
+            Between(view.layout, last, last + 1)};
+  }
+
+  const Operands& operands_;
+  size_t batch_rank_;
+  Dims index_;
+  MatrixTerms terms_;
+};
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  Operands operands{{inputs.begin(), inputs.end()}, outputs[0]};
+  if (op[kTransA] != 0) operands.inputs[0] = Swapped(inputs[0]);
+  if (op[kTransB] == 0) operands.inputs[1] = Swapped(inputs[1]);
+  const size_t batch_rank = BatchRank(operands);
+  const Layout& output = operands.output.layout;
+  const int64_t batches = Between(output, 0, batch_rank).element_count();
+  const int64_t work = output.element_count() / batches * operands.inputs[0].layout.sizes.back();
+  // Large products run on all threads one after another.
+  const int64_t grain = batches < ThreadCount() ? batches : kParallelElements / work + 1;
+  ParallelFor(batches, grain, operands.output.element_bytes(), [&](int64_t begin, int64_t end) {
+    for (int64_t batch = begin; batch < end; ++batch) {
+      OneProduct(op, operands, batch_rank, batch).Run();
+    }
+  });
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "GEMM",
+     .summary = "product of matrices, with a scaled third one added",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "GEMM-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Custom{Run, Sources, nullptr, nullptr, Operations}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> GemmOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,100 @@
+// GEMM and CONVOLUTION: sums of exact products, as their rules have them (DOT-1 to DOT-4).
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/reference/element.h"
+#include "tests/reference/exact.h"
+#include "tests/reference/operators.h"
+#include "tests/reference/rational.h"
+#include "tests/support/desc.h"
+
+namespace dmlop::reference {
+namespace {
+
+using Sizes = std::vector<uint32_t>;
+
+double NumberAt(const ConstTensorView& view, const Dims& index) {
+  return FloatOf({view.type, BitsAt(view, index)});
+}
+
+class ProductSum {
+ public:
+  void Add(double a, double b) {
+    const double product = a * b;  // exact, where it is finite
+    is_empty_ = false;
+    all_are_negative_zeros_ &= product == 0 && std::signbit(product);
+    if (std::isfinite(product)) {
+      exact_ = exact_ + Rational(product);
+    } else {
+      special_ += product;
+    }
+  }
+
+  // round(factor * sum + addend)
+  uint64_t Result(double factor, std::optional<double> addend, DataType type) const {
+    double plain = factor * Plain();
+    if (addend) plain += *addend;
+    if (!std::isfinite(factor) || special_ != 0 || !std::isfinite(addend.value_or(0))) {
+      return Rounded(Exact(0.0), plain, type);
+    }
+    Rational total = exact_ * Rational(factor);
+    const bool is_zero = total.Sign() == 0 && addend.value_or(0) == 0;
+    if (addend) total = total + Rational(*addend);
+    if (total.Sign() == 0) return Rounded(Exact(0.0), is_zero ? plain : 0.0, type);
+    const Real real = total.ToReal();
+    return type == DataType::kFloat16 ? uint64_t{BitsOf(RoundReal<Half>(real))}
+                                      : uint64_t{BitsOf(RoundReal<float>(real))};
+  }
+
+ private:
+  // What counts of the sum beside its exact value: its sign, or what it is if it is not finite.
+  double Plain() const {
+    if (special_ != 0) return special_;
+    if (exact_.Sign() != 0) return exact_.Sign();
+    return !is_empty_ && all_are_negative_zeros_ ? -0.0 : 0.0;
+  }
+
+  Rational exact_;
+  double special_ = 0;
+  bool is_empty_ = true;
+  bool all_are_negative_zeros_ = true;
+};
+
+// --- GEMM ----------------------------------------------------------------------------------------
+
+Expectation Gemm(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
+                 const Dims& index) {
+  const size_t m = index.size() - 2;
+  const size_t n = index.size() - 1;
+  const bool a_is_turned = Get<uint32_t>(desc, "TransA") == 1;
+  const bool b_is_turned = Get<uint32_t>(desc, "TransB") == 1;
+  ProductSum sum;
+  for (int64_t k = 0; k < inputs[0].layout.sizes[a_is_turned ? m : n]; ++k) {
+    Dims a = index;
+    a[m] = a_is_turned ? k : index[m];
+    a[n] = a_is_turned ? index[m] : k;
+    Dims b = index;
+    b[m] = b_is_turned ? index[n] : k;
+    b[n] = b_is_turned ? k : index[n];
+    sum.Add(NumberAt(inputs[0], a), NumberAt(inputs[1], b));
+  }
+  const double alpha = Get<float>(desc, "Alpha");
+  std::optional<double> addend;
+  if (inputs.size() == 3) addend = Get<float>(desc, "Beta") * NumberAt(inputs[2], index);
+  return {sum.Result(alpha, addend, inputs[0].type)};
+}
+
+constexpr NamedOracle kOracles[] = {
+    {"GEMM", Gemm},
+};
+
+}  // namespace
+
+std::span<const NamedOracle> ContractionOracles() {
+  return kOracles;
+}
+
+}  // namespace dmlop::reference
