@@ -140,7 +140,8 @@ class FieldReader {
     OperatorDesc activation(*info);
     ReadFields(fields, values_, activation, /*tensors=*/false);
     for (const Field* tensor : TensorFieldsOf(*info)) {
-      if (const auto stated = values_.Find(fields, tensor->name)) {
+      const auto stated = fields.Find(tensor->name);
+      if (stated && !stated->is_null()) {
         ReportTensor(*stated);
       }
       activation.Remove(*tensor);

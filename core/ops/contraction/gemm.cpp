@@ -24,8 +24,9 @@ constexpr auto kTransA = field::Enum("TransA", kTransforms);
 constexpr auto kTransB = field::Enum("TransB", kTransforms);
 constexpr auto kAlpha = field::Float("Alpha");
 constexpr auto kBeta = field::Float("Beta");
-constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor,   &kTransA,
-                                    &kTransB,  &kAlpha,   &kBeta,    &kFusedActivation};
+constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
+constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
+                                    &kTransB,  &kAlpha,   &kBeta,    &kActivation};
 
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
