@@ -40,8 +40,8 @@ enum class FieldKind : uint8_t {
 
 // Tensors and data types of one variable agree. Which types each variable may have at which feature
 // level stands in an operator's support rows.
-enum class TypeVariable : uint8_t { kT, kU, kV, kIndex };
-inline constexpr size_t kTypeVariables = 4;
+enum class TypeVariable : uint8_t { kT, kU, kV, kIndex, kW };
+inline constexpr size_t kTypeVariables = 5;
 
 // Tensors of one group may have the same ranks; they stand in an operator's support rows too.
 enum class RankGroup : uint8_t { kMain, kSide, kOther };

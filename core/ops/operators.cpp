@@ -7,18 +7,15 @@ namespace dmlop {
 namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
-constexpr RowsFunction kRows[] = {
-    UnaryOperators,         BinaryOperators,         JoinSplitOperators,
-    ReduceOperators,        UnfoldOperators,         SliceOperators,
-    FillOperators,          TranscendentalOperators, LogicalOperators,
-    ClipOperators,          SelectCastOperators,     ActivationOperators,
-    QuantizeOperators,      AffineOperators,         SmoothActivationOperators,
-    TileOperators,          PaddingOperators,        DepthSpaceOperators,
-    DiagonalOperators,      GatherNdOperators,       GatherOperators,
-    ScatterOperators,       SequenceOperators,       QuantizeBlocksOperators,
-    ArgOperators,           CumulativeOperators,     RandomGeneratorOperators,
-    SelectOperators,        ResampleOperators,       FoldOperators,
-    LocalResponseOperators, PoolMaxOperators,        GemmOperators};
+UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators, UnfoldOperators,
+    SliceOperators, FillOperators, TranscendentalOperators, LogicalOperators, ClipOperators,
+    SelectCastOperators, ActivationOperators, QuantizeOperators, AffineOperators,
+    SmoothActivationOperators, TileOperators, PaddingOperators, DepthSpaceOperators,
+    DiagonalOperators, GatherNdOperators, GatherOperators, ScatterOperators, SequenceOperators,
+    QuantizeBlocksOperators, ArgOperators, CumulativeOperators, RandomGeneratorOperators,
+    SelectOperators, ResampleOperators, FoldOperators, LocalResponseOperators, PoolMaxOperators,
+    GemmOperators, IntegerProductOperators, IntegerConvolutionOperators
+};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;

@@ -20,6 +20,8 @@ std::span<const OperatorInfo> FoldOperators();
 std::span<const OperatorInfo> GatherNdOperators();
 std::span<const OperatorInfo> GatherOperators();
 std::span<const OperatorInfo> GemmOperators();
+std::span<const OperatorInfo> IntegerConvolutionOperators();
+std::span<const OperatorInfo> IntegerProductOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();

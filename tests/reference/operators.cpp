@@ -28,8 +28,9 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
                        size_t output, const Dims& index) {
   for (const auto oracles :
        {ActivationOracles(), ContractionOracles(), ElementWiseOracles(), IndexingOracles(),
-        LocalResponseOracles(), MovementOracles(), OrderingOracles(), QuantizeOracles(),
-        ReductionOracles(), ResampleOracles(), TranscendentalOracles(), WindowOracles()}) {
+        IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), OrderingOracles(),
+        QuantizeOracles(), ReductionOracles(), ResampleOracles(), TranscendentalOracles(),
+        WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;
       const Expectation own = one.oracle(desc, inputs, output, index);

@@ -29,6 +29,7 @@ std::span<const NamedOracle> ContractionOracles();
 std::span<const NamedOracle> ElementWiseOracles();
 std::span<const NamedOracle> IndexingOracles();
 std::span<const NamedOracle> LocalResponseOracles();
+std::span<const NamedOracle> IntegerProductOracles();
 std::span<const NamedOracle> MovementOracles();
 std::span<const NamedOracle> OrderingOracles();
 std::span<const NamedOracle> QuantizeOracles();

@@ -1,0 +1,50 @@
+// The windows of a convolution as columns of a matrix.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/matrix/integer_product.h"
+
+namespace dmlop {
+
+// A spatial dimension: position p, tap t is element p * stride - padding + t * dilation of the
+// input.
+struct IntegerWindowAxis {
+  int64_t window, stride, dilation, padding;
+};
+
+// Each position of a part of the output, in row-major order (N, spatial...), has the numbers (C,
+// taps...) of its window in the input (N, C, spatial...), which is of INT8 or UINT8; those in the
+// padding are 0. There is one matrix.
+class IntegerWindowLines : public IntegerLines {
+ public:
+  // `begin` and `sizes` are those of the part, without channels.
+  IntegerWindowLines(const ConstTensorView& input, std::vector<IntegerWindowAxis> axes,
+                     int64_t zero_point, const Dims& begin, const Dims& sizes);
+
+  int64_t count() const { return Product(sizes_); }
+
+  void Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
+            int16_t* panel) const override;
+
+ private:
+  // Neighbours in the last dimension.
+  struct Segment {
+    int64_t count;
+    Dims place;  // N, positions...
+  };
+  std::vector<Segment> SegmentsOf(LineRange lines) const;
+
+  void FillRow(const std::vector<Segment>& segments, int64_t number, int16_t* row) const;
+  template <typename T>
+  void FillSegment(const Segment& segment, int64_t channel, const Dims& taps, int16_t* row) const;
+
+  ConstTensorView input_;
+  std::vector<IntegerWindowAxis> axes_;
+  Dims windows_;
+  int64_t zero_point_;
+  Dims begin_, sizes_;
+};
+
+}  // namespace dmlop

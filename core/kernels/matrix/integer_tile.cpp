@@ -1,0 +1,292 @@
+#include "core/kernels/matrix/integer_tile.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/matrix/integer_tile.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// --- products ------------------------------------------------------------------------------------
+
+#if HWY_TARGET == HWY_SCALAR
+
+constexpr int64_t kTile = 4;
+
+IntegerTileShape Shape() {
+  return {kTile, kTile};
+}
+
+void AddProducts(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
+                 int64_t stride) {
+  for (int64_t r = 0; r < kTile; ++r) {
+    for (int64_t c = 0; c < kTile; ++c) {
+      uint32_t sum = static_cast<uint32_t>(sums[r * stride + c]);  // wraps
+      for (int64_t pair = 0; pair < pairs; ++pair) {
+        const int16_t* a = left + 2 * (pair * kTile + r);
+        const int16_t* b = right + 2 * (pair * kTile + c);
+        sum += static_cast<uint32_t>(a[0] * b[0]) + static_cast<uint32_t>(a[1] * b[1]);
+      }
+      sums[r * stride + c] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+#else
+
+// As many sums as the registers hold beside a row and the columns.
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kRows = 8;
+constexpr int kVectors = 3;
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kRows = 4;
+constexpr int kVectors = 3;
+#else
+constexpr int kRows = 4;
+constexpr int kVectors = 2;
+#endif
+
+using D16 = hn::ScalableTag<int16_t>;
+using D32 = hn::ScalableTag<int32_t>;
+
+IntegerTileShape Shape() {
+  return {kRows, kVectors * static_cast<int64_t>(hn::Lanes(D32()))};
+}
+
+// The numbers of a pair, in every lane.
+HWY_INLINE hn::Vec<D16> Pair(const int16_t* pair) {
+  int32_t both;
+  hwy::CopyBytes<sizeof both>(pair, &both);
+  return hn::BitCast(D16(), hn::Set(D32(), both));
+}
+
+void AddProducts(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT right, int64_t pairs,
+                 int32_t* HWY_RESTRICT sums, int64_t stride) {
+  const D16 d16;
+  const D32 d32;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d32));
+  // What an instruction set adds up apart; the others leave the second part as it is.
+  hn::Vec<D32> first[kRows][kVectors];
+  hn::Vec<D32> second[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) first[r][v] = second[r][v] = hn::Zero(d32);
+  }
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    hn::Vec<D16> columns[kVectors];
+    for (int v = 0; v < kVectors; ++v) columns[v] = hn::Load(d16, right + 2 * lanes * v);
+    for (int r = 0; r < kRows; ++r) {
+      const auto row = Pair(left + 2 * r);
+      for (int v = 0; v < kVectors; ++v) {
+        first[r][v] =
+            hn::ReorderWidenMulAccumulate(d32, row, columns[v], first[r][v], second[r][v]);
+      }
+    }
+    left += 2 * kRows;
+    right += 2 * lanes * kVectors;
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      int32_t* to = sums + r * stride + v * lanes;
+      const auto sum = hn::RearrangeToOddPlusEven(first[r][v], second[r][v]);
+      hn::StoreU(hn::Add(hn::LoadU(d32, to), sum), d32, to);
+    }
+  }
+}
+
+#endif  // HWY_SCALAR
+
+// --- panels --------------------------------------------------------------------------------------
+
+void Interleave(const int16_t* HWY_RESTRICT first, const int16_t* HWY_RESTRICT second,
+                int64_t width, int16_t* HWY_RESTRICT panel) {
+  int64_t line = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<int16_t, 8> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; line + lanes <= width; line += lanes) {
+    const auto a = hn::LoadU(d, first + line);
+    const auto b = hn::LoadU(d, second + line);
+    hn::StoreU(hn::InterleaveLower(d, a, b), d, panel + 2 * line);
+    hn::StoreU(hn::InterleaveUpper(d, a, b), d, panel + 2 * line + lanes);
+  }
+#endif
+  for (; line < width; ++line) {
+    panel[2 * line] = first[line];
+    panel[2 * line + 1] = second[line];
+  }
+}
+
+template <typename T>
+class Packer {
+ public:
+  Packer(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+         int64_t width, int16_t* panel)
+      : from_(reinterpret_cast<const T*>(from.first)),
+        line_stride_(from.line_stride),
+        number_stride_(from.number_stride),
+        lines_(lines),
+        count_(count),
+        zero_points_(zero_points),
+        width_(width),
+        panel_(panel) {}
+
+  void Pack() const {
+    if (line_stride_ == 1) return PackRows();
+    int64_t line = 0;
+#if HWY_TARGET != HWY_SCALAR
+    if (number_stride_ == 1) {
+      for (; line + kGroup <= lines_; line += kGroup) PackGroup(line);
+    }
+#endif
+    for (; line < lines_; ++line) PackLine(line, 0);
+    for (; line < width_; ++line) ClearLine(line);
+  }
+
+ private:
+  static constexpr int64_t kGroup = 4;  // lines, and pairs of numbers
+
+  int16_t Number(int64_t line, int64_t k) const {
+    return static_cast<int16_t>(from_[line * line_stride_ + k * number_stride_] -
+                                zero_points_[line]);
+  }
+  int64_t Pairs() const {
+    return (count_ + 1) / 2;
+  }
+  int16_t* At(int64_t line, int64_t k) const {
+    return panel_ + (k / 2 * width_ + line) * 2 + k % 2;
+  }
+
+  void PackLine(int64_t line, int64_t begin) const {
+    for (int64_t k = begin; k < count_; ++k) *At(line, k) = Number(line, k);
+    if (count_ % 2 != 0) *At(line, count_) = 0;
+  }
+  void ClearLine(int64_t line) const {
+    for (int64_t k = 0; k < 2 * Pairs(); ++k) *At(line, k) = 0;
+  }
+
+  // Lines are neighbours.
+  void PackRows() const {
+    const int64_t even = count_ - count_ % 2;
+    for (int64_t k = 0; k < even; k += 2) {
+      for (int64_t line = PackRowVectors(k); line < lines_; ++line) {
+        At(line, k)[0] = Number(line, k);
+        At(line, k)[1] = Number(line, k + 1);
+      }
+    }
+    if (even < count_) {
+      for (int64_t line = 0; line < lines_; ++line) PackLine(line, even);
+    }
+    for (int64_t line = lines_; line < width_; ++line) ClearLine(line);
+  }
+
+#if HWY_TARGET == HWY_SCALAR
+  int64_t PackRowVectors(int64_t) const {
+    return 0;
+  }
+#else
+  // Numbers k and k + 1 of lines, and how many lines those are.
+  int64_t PackRowVectors(int64_t k) const {
+    const hn::CappedTag<int16_t, 8> d;
+    const hn::Rebind<T, decltype(d)> d_bytes;
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+    const T* first = from_ + k * number_stride_;
+    const T* second = first + number_stride_;
+    int64_t line = 0;
+    for (; line + lanes <= lines_; line += lanes) {
+      const auto zeros = hn::LoadU(d, zero_points_ + line);
+      const auto a = hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, first + line)), zeros);
+      const auto b = hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, second + line)), zeros);
+      hn::StoreU(hn::InterleaveLower(d, a, b), d, At(line, k));
+      hn::StoreU(hn::InterleaveUpper(d, a, b), d, At(line, k) + lanes);
+    }
+    return line;
+  }
+
+  // Numbers are neighbours.
+  void PackGroup(int64_t line) const {
+    const hn::CappedTag<int16_t, 8> d;
+    const hn::CappedTag<int32_t, 4> d32;
+    const hn::CappedTag<int64_t, 2> d64;
+    const hn::Rebind<T, decltype(d)> d_bytes;
+    const auto load = [&](int64_t l, int64_t k) HWY_ATTR {
+      const auto bytes = hn::LoadU(d_bytes, from_ + (line + l) * line_stride_ + k);
+      const auto numbers = hn::Sub(hn::PromoteTo(d, bytes), hn::Set(d, zero_points_[line + l]));
+      return hn::BitCast(d32, numbers);
+    };
+    const auto store = [&](auto pairs, int64_t k)
+                           HWY_ATTR { hn::StoreU(hn::BitCast(d, pairs), d, At(line, k)); };
+    int64_t k = 0;
+    for (; k + 2 * kGroup <= count_; k += 2 * kGroup) {
+      const auto a = load(0, k), b = load(1, k), c = load(2, k), e = load(3, k);
+      const auto ab = hn::BitCast(d64, hn::InterleaveLower(d32, a, b));
+      const auto ce = hn::BitCast(d64, hn::InterleaveLower(d32, c, e));
+      const auto ab_upper = hn::BitCast(d64, hn::InterleaveUpper(d32, a, b));
+      const auto ce_upper = hn::BitCast(d64, hn::InterleaveUpper(d32, c, e));
+      store(hn::InterleaveLower(d64, ab, ce), k);
+      store(hn::InterleaveUpper(d64, ab, ce), k + 2);
+      store(hn::InterleaveLower(d64, ab_upper, ce_upper), k + 4);
+      store(hn::InterleaveUpper(d64, ab_upper, ce_upper), k + 6);
+    }
+    for (int64_t l = 0; l < kGroup; ++l) PackLine(line + l, k);
+  }
+#endif
+
+  const T* from_;
+  int64_t line_stride_, number_stride_;
+  int64_t lines_, count_;
+  const int16_t* zero_points_;
+  int64_t width_;
+  int16_t* panel_;
+};
+
+void Pack(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+          int64_t width, int16_t* panel) {
+  if (from.is_signed) return Packer<int8_t>(from, lines, count, zero_points, width, panel).Pack();
+  Packer<uint8_t>(from, lines, count, zero_points, width, panel).Pack();
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+IntegerTileShape CurrentIntegerTile() {
+  static constexpr IsaForms<IntegerTileShape()> kForms = DMLOP_ISA_FORMS(Shape);
+  return Choose(kForms)();
+}
+
+void AddTile(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
+             int64_t stride) {
+  static constexpr IsaForms<void(const int16_t*, const int16_t*, int64_t, int32_t*, int64_t)>
+      kForms = DMLOP_ISA_FORMS(AddProducts);
+  Choose(kForms)(left, right, pairs, sums, stride);
+}
+
+void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+               int64_t width, int16_t* panel) {
+  static constexpr IsaForms<void(const ByteLines&, int64_t, int64_t, const int16_t*, int64_t,
+                                 int16_t*)>
+      kForms = DMLOP_ISA_FORMS(Pack);
+  Choose(kForms)(from, lines, count, zero_points, width, panel);
+}
+
+void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel) {
+  static constexpr IsaForms<void(const int16_t*, const int16_t*, int64_t, int16_t*)> kForms =
+      DMLOP_ISA_FORMS(Interleave);
+  Choose(kForms)(first, second, width, panel);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,38 @@
+// Tiles of a product of two matrices of 16-bit integers, which lie in panels.
+//
+// A panel holds a few lines of a matrix (rows of the left one, columns of the right one) side by
+// side: first the numbers 0 and 1 of each line, then 2 and 3 of each, and so on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dmlop {
+
+// The lines of a panel of the left and of the right matrix; multiples of 4.
+struct IntegerTileShape {
+  int64_t rows, columns;
+};
+IntegerTileShape CurrentIntegerTile();
+
+// sums[r * stride + c] += the sum of products of row r and column c, modulo 2^32. `left` and
+// `right` are panels of the current shape with `pairs` pairs of numbers in each line.
+void AddTile(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
+             int64_t stride);
+
+// Lines of bytes, at any strides.
+struct ByteLines {
+  const std::byte* first;
+  bool is_signed;
+  int64_t line_stride, number_stride;
+};
+
+// A panel of `width` lines, a multiple of 4: from numbers [0, count) of `lines` lines the zero
+// point of each is subtracted. What the panel has besides is 0.
+void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+               int64_t width, int16_t* panel);
+
+// The same of two rows that hold the numbers 0 and 1 of each line.
+void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel);
+
+}  // namespace dmlop

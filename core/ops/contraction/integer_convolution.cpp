@@ -1,0 +1,429 @@
+// DML_CONVOLUTION_INTEGER_OPERATOR_DESC and DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC:
+// cross-correlations of integers that stand for real numbers. With N batches, C and O channels, G
+// groups, spatial sizes I, K, Out, and g = o / (O / G)
+//
+//   S[n, o, p] = sum over c < C / G and taps k of
+//                (Input[n, g * (C / G) + c, q] - zI) * (Filter[o, c, k] - zF[o])
+//   q[d] = p[d] * Strides[d] - StartPadding[d] + k[d] * Dilations[d], as far as it is in [0, I[d])
+//
+// the output is S itself, or S + Bias[o] in units of the output's scale.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include "core/base/integer_division.h"
+#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/matrix/integer_windows.h"
+#include "core/exact/requantize.h"
+#include "core/ops/contraction/parameters.h"
+#include "core/ops/rows.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using namespace contraction;
+
+constexpr auto kQuantized = TypeVariable::kIndex;
+constexpr auto kSide = RankGroup::kSide;
+
+constexpr auto kFilter = field::Input("FilterTensor", TypeVariable::kU);
+constexpr auto kInputZeroPoint =
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide));
+constexpr auto kFilterZeroPoint =
+    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide));
+constexpr auto kInputScale = field::Input("InputScaleTensor", TypeVariable::kV, kSide);
+constexpr auto kFilterScale =
+    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther);
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", TypeVariable::kV, kSide);
+constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
+constexpr auto kBias = field::Optional(field::Input("BiasTensor", TypeVariable::kW));
+constexpr auto kSums = field::Output("OutputTensor", TypeVariable::kV);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
+
+constexpr Limits Spatial(uint32_t min) {
+  return {.min = min,
+          .rule = min > 0 ? "CTR-5" : "",
+          .min_count = 1,
+          .max_count = 2,
+          .count_rule = "CTR-4"};
+}
+constexpr auto kStrides = field::Uints("Strides", Spatial(1));
+constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
+constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
+constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
+constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
+
+constexpr Rule kCounts = {"CTR-4", "the four arrays have an entry for each spatial dimension"};
+constexpr Rule kNoZeros = {"CTR-5", "Strides, Dilations and GroupCount are not 0"};
+
+// --- sizes ---------------------------------------------------------------------------------------
+
+uint64_t PaddedSize(const OperatorDesc& op, size_t d) {
+  return uint64_t{op.sizes(kInputTensor)[d + 2]} + op[kStartPadding][d] + op[kEndPadding][d];
+}
+
+// From the first tap of a window to the last. The filter's sizes are not 0.
+uint64_t Reach(const OperatorDesc& op, size_t d) {
+  return uint64_t{op[kDilations][d]} * (op.sizes(kFilter)[d + 2] - 1);
+}
+
+bool CheckRanks(std::string_view code, const OperatorDesc& op, Inference& infer) {
+  const size_t rank = op.sizes(kInputTensor).size();
+  if (rank < 3) return false;  // no level takes that
+  if (!infer.RequireSameRank(code, infer.tensor(kFilter), infer.tensor(kInputTensor))) return false;
+  const size_t count = op[kStrides].size();
+  return infer.Require(count + 2 == rank, "CTR-4", At(kStrides),
+                       "{} entries; expected {}, the spatial dimensions of InputTensor", count,
+                       rank - 2);
+}
+
+// The filter is {O, C / GroupCount, ..} and has a group's share of O.
+bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer) {
+  const uint32_t groups = op[kGroupCount];
+  const uint32_t channels = op.sizes(kInputTensor)[1];
+  const TensorAt filter = infer.tensor(kFilter);
+  const uint32_t outputs = filter.sizes()[0];
+  if (!infer.Require(channels % groups == 0, code, At(kGroupCount),
+                     "{} groups do not divide the {} channels of InputTensor", groups, channels) ||
+      !infer.Require(outputs % groups == 0, code, At(kGroupCount),
+                     "{} groups do not divide the {} channels of FilterTensor", groups, outputs)) {
+    return false;
+  }
+  return infer.Require(filter.sizes()[1] == channels / groups, code, SizeAt(filter, 1),
+                       "{} channels; expected {}, those of InputTensor in a group",
+                       filter.sizes()[1], channels / groups);
+}
+
+// {N, O, F}; none where something does not fit.
+std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const OperatorDesc& op,
+                                                 Inference& infer) {
+  const Sizes& filter = op.sizes(kFilter);
+  if (std::find(filter.begin(), filter.end(), 0u) != filter.end()) return {};  // BUF-3
+  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], filter[0]};
+  for (size_t d = 0; d < op[kStrides].size(); ++d) {
+    const uint64_t padded = PaddedSize(op, d);
+    if (!infer.Require(padded > Reach(op, d), code, SizeAt(infer.tensor(kFilter), d + 2),
+                       "a window of {} with a dilation of {} does not fit into the padded size {}",
+                       filter[d + 2], op[kDilations][d], padded)) {
+      return {};
+    }
+    sizes.push_back((padded - Reach(op, d) - 1) / op[kStrides][d] + 1);
+  }
+  return sizes;
+}
+
+void InferWindows(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& output,
+                  Inference& infer) {
+  if (!CheckRanks(code, op, infer) || !CheckGroups(code, op, infer)) return;
+  CheckParameter(op, kInputZeroPoint, Along::kNothing, 1, infer);
+  CheckParameter(op, kFilterZeroPoint, Along::kChannels, op.sizes(kFilter)[0], infer);
+  const auto sizes = OutputSizes(code, op, infer);
+  if (sizes) infer.Output(code, output, *sizes);
+}
+
+int64_t Operations(const OperatorDesc& op) {
+  int64_t count = 1;
+  for (const uint32_t size : op.sizes(kFilter)) count *= size;
+  const Sizes& output = *TensorSlots(op, TensorRole::kOutput)[0].desc->sizes;
+  for (size_t d = 0; d < output.size(); ++d) count *= d == 1 ? 1 : int64_t{output[d]};
+  return count;
+}
+
+// --- sums ----------------------------------------------------------------------------------------
+
+std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
+  std::vector<IntegerWindowAxis> axes;
+  for (size_t d = 0; d < op[kStrides].size(); ++d) {
+    axes.push_back(
+        {op.sizes(kFilter)[d + 2], op[kStrides][d], op[kDilations][d], op[kStartPadding][d]});
+  }
+  return axes;
+}
+
+// A filter as rows of a matrix; it is copied where its strides do not tell one stride for all taps.
+class FilterMatrix {
+ public:
+  explicit FilterMatrix(const ConstTensorView& filter) {
+    ConstTensorView packed = filter;
+    if (!IsPacked(filter.layout)) {
+      copy_ = Buffer(static_cast<size_t>(filter.element_bytes()));
+      const TensorView copy{copy_.data(), filter.type, PackedLayout(filter.layout.sizes)};
+      CopyView(filter, copy);
+      packed = AsConst(copy);
+    }
+    const int64_t rows = filter.layout.sizes[0];
+    matrix_ = {packed.data, packed.type,
+               PackedLayout({rows, filter.layout.element_count() / rows})};
+  }
+
+  const ConstTensorView& matrix() const { return matrix_; }
+
+ private:
+  Buffer copy_;
+  ConstTensorView matrix_;
+};
+
+// A part of the output: where it begins, and its sizes.
+struct Part {
+  Dims begin, sizes;
+
+  // Without channels.
+  static Dims Places(const Dims& dims) {
+    Dims places = {dims[0]};
+    for (size_t d = 2; d < dims.size(); ++d) places.push_back(dims[d]);
+    return places;
+  }
+};
+
+// Tells the sums of a part; rows are the output's channels, columns the part's places.
+template <typename Sum>
+void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
+                const SumSink<Sum>& sink) {
+  const FilterMatrix filter(inputs[*InputNumber(op, kFilter)]);
+  const std::vector<int64_t> input_zero = IntegersOf(op, inputs, kInputZeroPoint);
+  const std::vector<int64_t> filter_zeros = IntegersOf(op, inputs, kFilterZeroPoint);
+  const Dims& filter_sizes = filter.matrix().layout.sizes;
+  const int64_t group_rows = filter_sizes[0] / op[kGroupCount];
+  const int64_t group_channels = inputs[0].layout.sizes[1] / op[kGroupCount];
+  const int64_t end = part.begin[1] + part.sizes[1];
+  for (int64_t o = part.begin[1]; o < end;) {
+    const int64_t group = o / group_rows;
+    const int64_t count = std::min(end, (group + 1) * group_rows) - o;
+    const IntegerMatrixLines rows(filter.matrix().Slice(0, o, count), 0, 1,
+                                  filter_zeros.size() > 1
+                                      ? std::span(filter_zeros).subspan(static_cast<size_t>(o))
+                                      : std::span(filter_zeros));
+    const IntegerWindowLines columns(inputs[0].Slice(1, group * group_channels, group_channels),
+                                     AxesOf(op), input_zero.empty() ? 0 : input_zero[0],
+                                     Part::Places(part.begin), Part::Places(part.sizes));
+    MultiplyIntegers<Sum>({1, count, columns.count(), filter_sizes[1]}, rows, columns,
+                          [&](const SumRow<Sum>& sums) {
+                            sink({sums.batch, o + sums.row, sums.column, sums.sums});
+                          });
+    o += count;
+  }
+}
+
+// What is stored for a sum of a channel; its place is that in the part.
+template <typename T, typename Sum, typename Function>
+SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Function& function) {
+  return [&, places = Part::Places(part.sizes)](const SumRow<Sum>& sums) {
+    Dims place = IndexOf(places, sums.column);
+    T* const to = output.elements<T>() + (sums.row - part.begin[1]) * output.layout.strides[1];
+    Dims strides = Part::Places(output.layout.strides);
+    for (const Sum sum : sums.sums) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < place.size(); ++d) offset += place[d] * strides[d];
+      to[offset] = function(sums.row, sum);
+      Advance(places, place);
+    }
+  };
+}
+
+// --- sources -------------------------------------------------------------------------------------
+
+// The taps of a window, and where a part of the output has the elements under one of them.
+class TapSources {
+ public:
+  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
+    const Sizes& input = op.sizes(kInputTensor);
+    const Sizes& filter = op.sizes(kFilter);
+    for (size_t d = 2; d < input.size(); ++d) sizes_.push_back(input[d]);
+    for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
+    group_rows_ = filter[0] / op[kGroupCount];
+    group_channels_ = filter[1];
+    filter_ = *InputNumber(op, kFilter);
+  }
+
+  int64_t count() const { return Product(windows_); }
+
+  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
+    const int64_t first = output.begin[1] / group_rows_;
+    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
+    Region region{0,
+                  {output.begin[0], first * group_channels_},
+                  {output.sizes[0], (last - first + 1) * group_channels_}};
+    const Dims tap = IndexOf(windows_, number);
+    for (size_t d = 0; d < axes_.size(); ++d) {
+      const IntegerWindowAxis& axis = axes_[d];
+      const int64_t shift = tap[d] * axis.dilation - axis.padding;
+      const int64_t end = output.begin[d + 2] + output.sizes[d + 2];
+      const int64_t from = std::max(output.begin[d + 2], CeilDiv(-shift, axis.stride));
+      const int64_t to = std::min(end - 1, FloorDiv(sizes_[d] - 1 - shift, axis.stride));
+      if (to < from) return std::nullopt;
+      region.begin.push_back(from * axis.stride + shift);
+      region.sizes.push_back((to - from) * axis.stride + 1);
+    }
+    return region;
+  }
+
+  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
+    if (!InputUnder(number, output)) return std::nullopt;
+    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
+    for (const int64_t tap : IndexOf(windows_, number)) {
+      region.begin.push_back(tap);
+      region.sizes.push_back(1);
+    }
+    return region;
+  }
+
+ private:
+  std::vector<IntegerWindowAxis> axes_;
+  Dims sizes_, windows_;
+  int64_t group_rows_, group_channels_;
+  size_t filter_;
+};
+
+// Two maps for each tap, of which there may be very many.
+std::vector<SourceMap> WindowSources(const OperatorDesc& op) {
+  const auto taps = std::make_shared<const TapSources>(op);
+  std::vector<SourceMap> maps;
+  for (int64_t i = 0; i < taps->count(); ++i) {
+    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
+    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
+  }
+  for (const Field* field : {&kInputZeroPoint, &kFilterZeroPoint}) {
+    AddParameter(op, *field, 1, maps);
+  }
+  return maps;
+}
+
+// --- CONVOLUTION_INTEGER -------------------------------------------------------------------------
+
+constexpr const Field* kIntegerFields[] = {&kInputTensor,     &kInputZeroPoint, &kFilter,
+                                           &kFilterZeroPoint, &kSums,           &kDimensionCount,
+                                           &kStrides,         &kDilations,      &kStartPadding,
+                                           &kEndPadding,      &kGroupCount};
+constexpr DataTypeSet k8 = types::kInt8s;
+constexpr DataTypeSet kInt32 = {DataType::kInt32};
+constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
+constexpr SupportRow kIntegerRows[] = {
+    {Level(2, 1), 4, 4, {k8, k8, kInt32}},
+    {Level(4, 0), 3, 4, {k8, k8, kInt32}, {{{1, 4}, {}}}},
+};
+constexpr SupportTable kIntegerSupport[] = {{kIntegerRows}};
+constexpr Rule kIntegerRules[] = {
+    {"CVI-1",
+     "the input {N, C, ..}, the filter {O, C / GroupCount, ..} and the output {N, O, ..} agree in "
+     "DimensionCount, the zero points too; GroupCount divides C and O; the padded input holds a "
+     "window, and the output has a size of as many as it holds"},
+    kCounts,
+    kNoZeros,
+    kParameterSizes,
+    kZeroPointTypes,
+};
+constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPoint,
+                                                                   &kFilterZeroPoint};
+
+void InferInteger(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kSums, DataType::kInt32);
+  RequireOneRank("CVI-1", op, kZeroPoints, infer);
+  InferWindows("CVI-1", op, kSums, infer);
+}
+
+void RunInteger(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const Part part{begin, outputs[0].layout.sizes};
+  const auto sum_alone = [](int64_t, int32_t sum) { return sum; };
+  SumWindows<int32_t>(op, inputs, part, StoreInto<int32_t, int32_t>(outputs[0], part, sum_alone));
+}
+
+// --- QUANTIZED_LINEAR_CONVOLUTION ----------------------------------------------------------------
+
+constexpr const Field* kQuantizedFields[] = {
+    &kInputTensor,     &kInputScale,      &kInputZeroPoint, &kFilter,
+    &kFilterScale,     &kFilterZeroPoint, &kBias,           &kOutputScale,
+    &kOutputZeroPoint, &kIntegers,        &kDimensionCount, &kStrides,
+    &kDilations,       &kStartPadding,    &kEndPadding,     &kGroupCount};
+constexpr SupportRow kQuantizedRows[] = {
+    {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8, kInt32}},
+    {Level(4, 0), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {3, 4}}}},
+    {Level(5, 2), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {1, 4}}}},
+};
+constexpr SupportTable kQuantizedSupport[] = {{kQuantizedRows}};
+constexpr Rule kQuantizedRules[] = {
+    {"QCV-1",
+     "the input {N, C, ..}, the filter {O, C / GroupCount, ..}, the bias {1, O, 1 ..} and the "
+     "output {N, O, ..} agree in DimensionCount; GroupCount divides C and O; the padded input "
+     "holds a window, and the output has a size of as many as it holds"},
+    kCounts,
+    kNoZeros,
+    kParameterSizes,
+    kZeroPointTypes,
+};
+
+void InferQuantized(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kIntegers, *op[kInputTensor].data_type);
+  const uint32_t channels = op.sizes(kFilter)[0];
+  for (const auto* field : {&kInputScale, &kOutputScale, &kOutputZeroPoint}) {
+    CheckParameter(op, *field, Along::kNothing, 1, infer);
+  }
+  CheckParameter(op, kFilterScale, Along::kChannels, channels, infer);
+  if (op.Has(kBias)) {
+    Sizes sizes(op.sizes(kInputTensor).size(), 1);
+    if (sizes.size() > 1) sizes[1] = channels;
+    infer.RequireSizes("QCV-1", infer.tensor(kBias), sizes);
+  }
+  InferWindows("QCV-1", op, kIntegers, infer);
+}
+
+void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
+                  OutputViews outputs) {
+  const Part part{begin, outputs[0].layout.sizes};
+  const double input_scale = NumbersOf(op, inputs, kInputScale)[0];
+  const double output_scale = NumbersOf(op, inputs, kOutputScale)[0];
+  const std::vector<double> filter_scales = NumbersOf(op, inputs, kFilterScale);
+  const std::vector<int64_t> bias = IntegersOf(op, inputs, kBias);
+  const std::vector<int64_t> zero = IntegersOf(op, inputs, kOutputZeroPoint);
+  VisitDataType(Integers8(), outputs[0].type, [&]<typename T>() {
+    using Limits = std::numeric_limits<T>;
+    const QuantizedRange range{zero.empty() ? 0 : zero[0], Limits::min(), Limits::max()};
+    const auto requantize = [&](int64_t channel, int64_t sum) {
+      const UnitChange units{input_scale, ValueAt(filter_scales, channel), output_scale};
+      const int64_t biased = sum + (bias.empty() ? 0 : ValueAt(bias, channel));
+      return static_cast<T>(Requantize(biased, units, range));
+    };
+    SumWindows<int64_t>(op, inputs, part, StoreInto<T, int64_t>(outputs[0], part, requantize));
+  });
+}
+
+std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = WindowSources(op);
+  for (const Field* field :
+       {static_cast<const Field*>(&kInputScale), static_cast<const Field*>(&kFilterScale),
+        static_cast<const Field*>(&kBias), static_cast<const Field*>(&kOutputScale),
+        static_cast<const Field*>(&kOutputZeroPoint)}) {
+    AddParameter(op, *field, 1, maps);
+  }
+  return maps;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "CONVOLUTION_INTEGER",
+     .summary = "convolutions of integers, modulo 2^32",
+     .fields = kIntegerFields,
+     .support = kIntegerSupport,
+     .type_rule = "QSH-2",
+     .rules = kIntegerRules,
+     .infer = InferInteger,
+     .family = Placed{RunInteger, WindowSources, Operations}},
+    {.name = "QUANTIZED_LINEAR_CONVOLUTION",
+     .summary = "convolutions of quantized numbers, quantized",
+     .fields = kQuantizedFields,
+     .support = kQuantizedSupport,
+     .type_rule = "QSH-2",
+     .rules = kQuantizedRules,
+     .infer = InferQuantized,
+     .family = Placed{RunQuantized, QuantizedSources, Operations}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> IntegerConvolutionOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,331 @@
+// DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC and
+// DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC: products of matrices of integers that stand
+// for real numbers. With the sums of products
+//
+//   S[i.., m, n] = sum over k of (A[i.., m, k] - zA[m]) * (B[i.., k, n] - zB[n])
+//
+// the output is S itself, S * sA[m] * sB[n] + Bias, or that in units of the output's scale.
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "core/engine/matrix/integer_product.h"
+#include "core/engine/matrix/wide_product.h"
+#include "core/exact/requantize.h"
+#include "core/exact/scaled_sum.h"
+#include "core/ops/contraction/parameters.h"
+#include "core/ops/rows.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using namespace contraction;
+
+// Scales, and what is computed by them; also the sums.
+constexpr auto kReal = TypeVariable::kV;
+constexpr auto kQuantized = TypeVariable::kIndex;
+constexpr auto kSide = RankGroup::kSide;
+
+constexpr auto kB = field::Input("BTensor", TypeVariable::kU);
+constexpr auto kAScale = field::Input("AScaleTensor", kReal, kSide);
+constexpr auto kBScale = field::Input("BScaleTensor", kReal, kSide);
+constexpr auto kAZeroPoint =
+    field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT, kSide));
+constexpr auto kBZeroPoint =
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, kSide));
+constexpr auto kLateBZeroPoint =
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, RankGroup::kOther));
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kReal, kSide);
+constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
+constexpr auto kBias = field::Optional(field::Input("BiasTensor", kReal));
+constexpr auto kSums = field::Output("OutputTensor", kReal);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
+
+constexpr DataTypeSet kInt32 = {DataType::kInt32};
+constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
+constexpr DataTypeSet kAnyInteger = types::kInt32s | types::kInt16s | types::kInt8s;
+
+// --- matrices ------------------------------------------------------------------------------------
+
+size_t RowDim(const OperatorDesc& op) {
+  return op.sizes(kATensor).size() - 2;
+}
+
+int64_t Operations(const OperatorDesc& op) {
+  int64_t count = op.sizes(kB).back();
+  for (const uint32_t size : op.sizes(kATensor)) count *= size;
+  return count;
+}
+
+// What is stored for a sum; its place is that in the output.
+template <typename T, typename Sum, typename Function>
+SumSink<Sum> StoreInto(const TensorView& output, const Function& function) {
+  return [=](const SumRow<Sum>& sums) {
+    const Layout& layout = output.layout;
+    const size_t last = layout.rank() - 1;
+    Dims matrices = layout.sizes;
+    matrices[last] = matrices[last - 1] = 1;
+    Dims index = IndexOf(matrices, sums.batch);
+    index[last - 1] = sums.row;
+    index[last] = sums.column;
+    for (const Sum sum : sums.sums) {
+      output.elements<T>()[OffsetOf(layout, index)] = function(index, sum);
+      ++index[last];
+    }
+  };
+}
+
+// The sums of bytes.
+template <typename Sum>
+void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> a_zeros,
+                   std::span<const int64_t> b_zeros, const SumSink<Sum>& sink) {
+  const ConstTensorView& a = inputs[0];
+  const ConstTensorView& b = inputs[b_number];
+  const size_t rows = a.layout.rank() - 2;
+  IntegerProductShape shape{1, a.layout.sizes[rows], b.layout.sizes[rows + 1],
+                            a.layout.sizes[rows + 1]};
+  for (size_t d = 0; d < rows; ++d) shape.batches *= a.layout.sizes[d];
+  MultiplyIntegers<Sum>(shape, IntegerMatrixLines(a, rows, rows + 1, a_zeros),
+                        IntegerMatrixLines(b, rows + 1, rows, b_zeros), sink);
+}
+
+// --- MATRIX_MULTIPLY_INTEGER ---------------------------------------------------------------------
+
+constexpr const Field* kIntegerFields[] = {&kATensor, &kAZeroPoint, &kB, &kLateBZeroPoint, &kSums};
+constexpr SupportRow kIntegerRows[] = {
+    {Level(2, 1), 4, 4, {types::kInt8s, types::kInt8s, kInt32}},
+    {Level(4, 0), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {2, 4}}}},
+    {Level(5, 2), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {1, 4}}}},
+};
+constexpr SupportTable kIntegerSupport[] = {{kIntegerRows}};
+constexpr Rule kIntegerRules[] = {
+    {"MMI-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
+    kParameterSizes,
+    kZeroPointTypes,
+};
+
+void InferInteger(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kSums, DataType::kInt32);
+  const auto sizes = ProductSizes("MMI-1", op, kATensor, kB, infer);
+  if (!sizes) return;
+  CheckParameter(op, kAZeroPoint, Along::kRows, (*sizes)[RowDim(op)], infer);
+  CheckParameter(op, kLateBZeroPoint, Along::kColumns, sizes->back(), infer);
+  infer.Output("MMI-1", kSums, *sizes);
+}
+
+void RunInteger(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  MultiplyBytes<int32_t>(
+      inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
+      IntegersOf(op, inputs, kLateBZeroPoint),
+      StoreInto<int32_t, int32_t>(outputs[0], [](const Dims&, int32_t sum) { return sum; }));
+}
+
+std::vector<SourceMap> IntegerSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
+  AddParameter(op, kAZeroPoint, RowDim(op), maps);
+  AddParameter(op, kLateBZeroPoint, RowDim(op) + 1, maps);
+  return maps;
+}
+
+// --- MATRIX_MULTIPLY_INTEGER_TO_FLOAT ------------------------------------------------------------
+
+constexpr const Field* kFloatFields[] = {&kATensor, &kAScale,     &kAZeroPoint, &kB,
+                                         &kBScale,  &kBZeroPoint, &kBias,       &kSums};
+constexpr SupportRow kFloatRows[] = {
+    {Level(6, 2), 2, 4, {kAnyInteger, kAnyInteger, types::kFloats}, {{{1, 4}, {}}}},
+};
+constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
+constexpr Rule kFloatRules[] = {
+    {"MMF-1",
+     "A {.., M, K}, B {.., K, N}, bias and output {.., M, N} agree in all other sizes; scales, "
+     "bias and output in DataType, zero points with their tensors"},
+    {"MMF-2", "A and B agree in DataType, or both have 8 bits"},
+    kParameterSizes,
+    {"QSH-2", "scales and zero points have as many dimensions"},
+};
+
+bool IsByte(DataType type) {
+  return types::kInt8s.Contains(type);
+}
+
+constexpr std::array<const FieldOf<TensorDesc>*, 4> kFloatParameters = {&kAScale, &kAZeroPoint,
+                                                                        &kBScale, &kBZeroPoint};
+
+void CheckOperandParameters(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {
+  const uint32_t rows = sizes[sizes.size() - 2];
+  CheckParameter(op, kAScale, Along::kRows, rows, infer);
+  CheckParameter(op, kAZeroPoint, Along::kRows, rows, infer);
+  CheckParameter(op, kBScale, Along::kColumns, sizes.back(), infer);
+  CheckParameter(op, kBZeroPoint, Along::kColumns, sizes.back(), infer);
+}
+
+void InferFloat(const OperatorDesc& op, Inference& infer) {
+  const DataType a = *op[kATensor].data_type;
+  const DataType b = *op[kB].data_type;
+  infer.Require(a == b || (IsByte(a) && IsByte(b)), "MMF-2", {kB.name, std::nullopt, "DataType"},
+                "{} does not go with {} of ATensor", Name(b), Name(a));
+  RequireOneRank("QSH-2", op, kFloatParameters, infer);
+  const auto sizes = ProductSizes("MMF-1", op, kATensor, kB, infer);
+  if (!sizes) return;
+  CheckOperandParameters(op, *sizes, infer);
+  if (op.Has(kBias)) infer.RequireSizes("MMF-1", infer.tensor(kBias), *sizes);
+  infer.Output("MMF-1", kSums, *sizes);
+}
+
+// What becomes of sums.
+template <typename T>
+class Scaler {
+ public:
+  Scaler(const OperatorDesc& op, InputViews inputs)
+      : a_scales_(NumbersOf(op, inputs, kAScale)), b_scales_(NumbersOf(op, inputs, kBScale)) {
+    if (op.Has(kBias)) bias_ = inputs[*InputNumber(op, kBias)];
+  }
+
+  T operator()(const Dims& index, Int128 sum) const {
+    const double a = ValueAt(a_scales_, index[index.size() - 2]);
+    const double b = ValueAt(b_scales_, index.back());
+    if (bias_.data == nullptr) return RoundScaledSum<T>(sum, a, b, nullptr);
+    const double bias = AsDouble(bias_.elements<T>()[OffsetOf(bias_.layout, index)]);
+    return RoundScaledSum<T>(sum, a, b, &bias);
+  }
+
+ private:
+  std::vector<double> a_scales_, b_scales_;
+  ConstTensorView bias_;
+};
+
+void RunFloat(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const size_t b = *InputNumber(op, kB);
+  const std::vector<int64_t> a_zeros = IntegersOf(op, inputs, kAZeroPoint);
+  const std::vector<int64_t> b_zeros = IntegersOf(op, inputs, kBZeroPoint);
+  VisitDataType(Floats(), outputs[0].type, [&]<typename T>() {
+    const Scaler<T> scaler(op, inputs);
+    if (IsByte(inputs[0].type)) {
+      MultiplyBytes<int64_t>(inputs, b, a_zeros, b_zeros,
+                             StoreInto<T, int64_t>(outputs[0], scaler));
+    } else {
+      MultiplyWideIntegers({inputs[0], a_zeros}, {inputs[b], b_zeros},
+                           StoreInto<T, Int128>(outputs[0], scaler));
+    }
+  });
+}
+
+std::vector<SourceMap> OperandSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
+  for (const Field* field : {&kAScale, &kAZeroPoint}) AddParameter(op, *field, RowDim(op), maps);
+  for (const Field* field : {&kBScale, &kBZeroPoint}) {
+    AddParameter(op, *field, RowDim(op) + 1, maps);
+  }
+  return maps;
+}
+
+std::vector<SourceMap> FloatSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = OperandSources(op);
+  if (op.Has(kBias)) {
+    maps.push_back([number = *InputNumber(op, kBias)](const Region& output) {
+      Region region = output;
+      region.tensor = number;
+      return std::optional(region);
+    });
+  }
+  return maps;
+}
+
+// --- QUANTIZED_LINEAR_MATRIX_MULTIPLY ------------------------------------------------------------
+
+constexpr const Field* kQuantizedFields[] = {&kATensor,     &kAScale,          &kAZeroPoint,
+                                             &kB,           &kBScale,          &kBZeroPoint,
+                                             &kOutputScale, &kOutputZeroPoint, &kIntegers};
+constexpr DataTypeSet k8 = types::kInt8s;
+constexpr SupportRow kQuantizedRows[] = {
+    {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8}},
+    {Level(4, 0), 2, 4, {k8, k8, kFloat32, k8}, {{{1, 4}, {}}}},
+};
+constexpr SupportTable kQuantizedSupport[] = {{kQuantizedRows}};
+constexpr Rule kQuantizedRules[] = {
+    {"QMM-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
+    kParameterSizes,
+    {"QSH-2",
+     "a zero point has the DataType of its tensor; scales and zero points have as many dimensions"},
+};
+constexpr std::array<const FieldOf<TensorDesc>*, 6> kQuantizedParameters = {
+    &kAScale, &kAZeroPoint, &kBScale, &kBZeroPoint, &kOutputScale, &kOutputZeroPoint};
+
+void InferQuantized(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kIntegers, *op[kATensor].data_type);
+  RequireOneRank("QSH-2", op, kQuantizedParameters, infer);
+  const auto sizes = ProductSizes("QMM-1", op, kATensor, kB, infer);
+  if (!sizes) return;
+  CheckOperandParameters(op, *sizes, infer);
+  for (const auto* field : {&kOutputScale, &kOutputZeroPoint}) {
+    CheckParameter(op, *field, Along::kRows, (*sizes)[RowDim(op)], infer);
+  }
+  infer.Output("QMM-1", kIntegers, *sizes);
+}
+
+void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const std::vector<double> a_scales = NumbersOf(op, inputs, kAScale);
+  const std::vector<double> b_scales = NumbersOf(op, inputs, kBScale);
+  const std::vector<double> scales = NumbersOf(op, inputs, kOutputScale);
+  std::vector<int64_t> zeros = IntegersOf(op, inputs, kOutputZeroPoint);
+  if (zeros.empty()) zeros = {0};
+  VisitDataType(Integers8(), outputs[0].type, [&]<typename T>() {
+    using Range = std::numeric_limits<T>;
+    const auto requantize = [&](const Dims& index, int64_t sum) {
+      const int64_t row = index[index.size() - 2];
+      return static_cast<T>(Requantize(
+          sum, {ValueAt(a_scales, row), ValueAt(b_scales, index.back()), ValueAt(scales, row)},
+          {ValueAt(zeros, row), Range::min(), Range::max()}));
+    };
+    MultiplyBytes<int64_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
+                           IntegersOf(op, inputs, kBZeroPoint),
+                           StoreInto<T, int64_t>(outputs[0], requantize));
+  });
+}
+
+std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = OperandSources(op);
+  for (const Field* field : {&kOutputScale, &kOutputZeroPoint}) {
+    AddParameter(op, *field, RowDim(op), maps);
+  }
+  return maps;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "MATRIX_MULTIPLY_INTEGER",
+     .summary = "products of matrices of integers, modulo 2^32",
+     .fields = kIntegerFields,
+     .support = kIntegerSupport,
+     .type_rule = "QSH-2",
+     .rules = kIntegerRules,
+     .infer = InferInteger,
+     .family = Custom{.run = RunInteger, .sources = IntegerSources, .operations = Operations}},
+    {.name = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+     .summary = "products of matrices of quantized numbers as real numbers",
+     .fields = kFloatFields,
+     .support = kFloatSupport,
+     .type_rule = "MMF-1",
+     .rules = kFloatRules,
+     .infer = InferFloat,
+     .family = Custom{.run = RunFloat, .sources = FloatSources, .operations = Operations}},
+    {.name = "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+     .summary = "products of matrices of quantized numbers, quantized",
+     .fields = kQuantizedFields,
+     .support = kQuantizedSupport,
+     .type_rule = "QSH-2",
+     .rules = kQuantizedRules,
+     .infer = InferQuantized,
+     .family = Custom{.run = RunQuantized, .sources = QuantizedSources, .operations = Operations}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> IntegerProductOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

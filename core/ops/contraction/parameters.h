@@ -1,0 +1,73 @@
+// Scales and zero points of matrices and filters (QSH-1, QSH-2), and where matrices lie.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ops/inference.h"
+
+namespace dmlop::contraction {
+
+// --- rules ---------------------------------------------------------------------------------------
+
+inline constexpr Rule kParameterSizes = {
+    "QSH-1",
+    "a scale or zero point is one value, or one for each row of A and of the output, each column "
+    "of B, each output channel of a filter"};
+inline constexpr Rule kZeroPointTypes = {"QSH-2", "a zero point has the DataType of its tensor"};
+
+// What the values of a parameter are for.
+enum class Along : uint8_t { kNothing, kRows, kColumns, kChannels };
+
+// A parameter that is there has sizes for so many values.
+void CheckParameter(const OperatorDesc& op, const FieldOf<TensorDesc>& field, Along along,
+                    uint32_t count, Inference& infer);
+
+// All tensors that are there have as many dimensions as the first of them.
+template <size_t kCount>
+void RequireOneRank(std::string_view code, const OperatorDesc& op,
+                    const std::array<const FieldOf<TensorDesc>*, kCount>& fields,
+                    Inference& infer) {
+  const FieldOf<TensorDesc>* first = nullptr;
+  for (const FieldOf<TensorDesc>* field : fields) {
+    if (!op.Has(*field)) continue;
+    if (first == nullptr) first = field;
+    infer.RequireSameRank(code, infer.tensor(*field), infer.tensor(*first));
+  }
+}
+
+// The sizes of the product of A {.., M, K} and B {.., K, N}: {.., M, N}. Reports what does not fit;
+// empty then.
+std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
+                                  const FieldOf<TensorDesc>& a, const FieldOf<TensorDesc>& b,
+                                  Inference& infer);
+
+// --- values --------------------------------------------------------------------------------------
+
+// The number of an input among those that are there.
+std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
+
+// The integers of a zero point or bias in row-major order; none where it is left out.
+std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
+// The real numbers of scales.
+std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
+
+// The value for an index, of as many or of the only one.
+template <typename T>
+T ValueAt(const std::vector<T>& values, int64_t index) {
+  return values[values.size() == 1 ? 0 : static_cast<size_t>(index)];
+}
+
+// --- sources -------------------------------------------------------------------------------------
+
+// Adds the map of a parameter that is there; its values are for a dimension of the output.
+void AddParameter(const OperatorDesc& op, const Field& field, size_t output_dim,
+                  std::vector<SourceMap>& maps);
+
+// Rows of A, columns of B.
+SourceMap RowsOfA(const OperatorDesc& op, const FieldOf<TensorDesc>& a);
+SourceMap ColumnsOfB(const OperatorDesc& op, const FieldOf<TensorDesc>& b);
+
+}  // namespace dmlop::contraction
