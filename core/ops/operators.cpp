@@ -14,7 +14,8 @@ UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators, UnfoldOper
     DiagonalOperators, GatherNdOperators, GatherOperators, ScatterOperators, SequenceOperators,
     QuantizeBlocksOperators, ArgOperators, CumulativeOperators, RandomGeneratorOperators,
     SelectOperators, ResampleOperators, FoldOperators, LocalResponseOperators, PoolMaxOperators,
-    GemmOperators, IntegerProductOperators, IntegerConvolutionOperators
+    GemmOperators, IntegerProductOperators, IntegerConvolutionOperators, PoolAverageOperators,
+    PoolLpOperators
 };
 
 struct Table {

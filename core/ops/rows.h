@@ -26,6 +26,8 @@ std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();
 std::span<const OperatorInfo> PaddingOperators();
+std::span<const OperatorInfo> PoolAverageOperators();
+std::span<const OperatorInfo> PoolLpOperators();
 std::span<const OperatorInfo> PoolMaxOperators();
 std::span<const OperatorInfo> QuantizeBlocksOperators();
 std::span<const OperatorInfo> QuantizeOperators();

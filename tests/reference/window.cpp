@@ -1,13 +1,18 @@
 // Poolings, window by window and tap by tap, as their rules have them.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/tensor/visit_data_type.h"
 #include "tests/reference/element.h"
 #include "tests/reference/exact.h"
 #include "tests/reference/operators.h"
+#include "tests/reference/rational.h"
 #include "tests/support/desc.h"
 
 namespace dmlop::reference {
@@ -143,9 +148,129 @@ Expectation MaxPooling(const OperatorDesc& desc, Views inputs, size_t output, co
   return {bits};
 }
 
+// --- sums ----------------------------------------------------------------------------------------
+
+Rational Exactly(int64_t number) {
+  return Rational(static_cast<double>(number));
+}
+
+// An exact sum of floats, which infinities and NaN join as IEEE adds them.
+class Sum {
+ public:
+  void Add(double value, const Rational& weight = Rational(1)) {
+    all_are_negative_zeros_ &= value == 0 && std::signbit(value);
+    is_empty_ = false;
+    if (std::isfinite(value)) {
+      exact_ = exact_ + weight * Rational(value);
+    } else {
+      special_ += value;
+    }
+  }
+
+  bool is_empty() const { return is_empty_; }
+  const Rational& exact() const { return exact_; }
+
+  // Of the sum, divided by a positive number.
+  uint64_t Result(DataType type, int64_t divisor = 1) const {
+    uint64_t bits = 0;
+    VisitDataType(Floats(), type, [&]<typename T>() { bits = ResultOf<T>(divisor); });
+    return bits;
+  }
+
+  // What is neither a number nor to be rounded.
+  template <typename T>
+  std::optional<uint64_t> Plain() const {
+    if (std::isnan(special_)) {
+      return BitsOf(FromDouble<T>(std::numeric_limits<double>::quiet_NaN()));
+    }
+    if (special_ != 0) return BitsOf(FromDouble<T>(special_));
+    if (exact_.Sign() != 0) return std::nullopt;
+    return BitsOf(FromDouble<T>(!is_empty_ && all_are_negative_zeros_ ? -0.0 : 0.0));
+  }
+
+ private:
+  template <typename T>
+  uint64_t ResultOf(int64_t divisor) const {
+    if (const auto plain = Plain<T>()) return *plain;
+    return BitsOf(RoundReal<T>((exact_ / Exactly(divisor)).ToReal()));
+  }
+
+  Rational exact_;
+  double special_ = 0;
+  bool is_empty_ = true;
+  bool all_are_negative_zeros_ = true;
+};
+
+double FloatAt(const ConstTensorView& view, const Dims& index) {
+  return FloatOf({view.type, BitsAt(view, index)});
+}
+
+// --- AVERAGE_POOLING and its gradient ------------------------------------------------------------
+
+int64_t CountOf(const OperatorDesc& desc, const Windows& windows, const Dims& output) {
+  if (Get<bool>(desc, "IncludePadding")) return windows.CountPadded(output);
+  int64_t count = 0;
+  windows.ForEachPresent(output, [&](const Dims&) { ++count; });
+  return count;
+}
+
+Expectation AveragePooling(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
+  const Windows windows(desc, inputs[0].layout.sizes);
+  Sum sum;
+  windows.ForEachPresent(index,
+                         [&](const Dims& position) { sum.Add(FloatAt(inputs[0], position)); });
+  const int64_t count = CountOf(desc, windows, index);
+  if (count == 0) sum.Add(std::numeric_limits<double>::quiet_NaN());
+  return {sum.Result(inputs[0].type, std::max<int64_t>(count, 1))};
+}
+
+// --- LP_POOLING ----------------------------------------------------------------------------------
+
+constexpr mpfr_prec_t kPrecision = 1200;
+
+bool IsNearer(double a, double b) {
+  return std::fabs(a) < std::fabs(b);
+}
+
+// LPP-2. Of powers other than 1 and 2 a bound is promised.
+template <typename T>
+Expectation Norm(const std::vector<double>& taps, uint32_t p) {
+  Sum magnitudes;
+  for (const double x : taps) magnitudes.Add(std::fabs(x));
+  if (const auto plain = magnitudes.template Plain<T>()) return {*plain};
+  if (p == 1) return {magnitudes.Result(kDataTypeOf<T>)};
+  // Quotients by the greatest have powers in the range of MPFR, whatever P is.
+  const double most = p == 2 ? 1 : std::fabs(*std::max_element(taps.begin(), taps.end(), IsNearer));
+  Real sum(0.0, kPrecision);
+  for (const double x : taps) {
+    Real power(std::fabs(x), kPrecision);
+    mpfr_div_d(power.get(), power.get(), most, MPFR_RNDN);
+    mpfr_pow_ui(power.get(), power.get(), p, MPFR_RNDN);
+    mpfr_add(sum.get(), sum.get(), power.get(), MPFR_RNDN);
+  }
+  mpfr_rootn_ui(sum.get(), sum.get(), p, MPFR_RNDN);
+  mpfr_mul_d(sum.get(), sum.get(), most, MPFR_RNDN);
+  Expectation expected{BitsOf(RoundReal<T>(sum))};
+  if (p > 2) {
+    expected.exact.emplace(sum);
+    expected.ulps = 0.51;
+  }
+  return expected;
+}
+
+Expectation LpPooling(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
+  const Windows windows(desc, inputs[0].layout.sizes);
+  std::vector<double> taps;
+  windows.ForEachPresent(
+      index, [&](const Dims& position) { taps.push_back(FloatAt(inputs[0], position)); });
+  const uint32_t p = Get<uint32_t>(desc, "P");
+  return inputs[0].type == DataType::kFloat16 ? Norm<Half>(taps, p) : Norm<float>(taps, p);
+}
+
 constexpr NamedOracle kOracles[] = {
-    {"MAX_POOLING", MaxPooling},
-    {"MAX_POOLING1", MaxPooling},
+    {"AVERAGE_POOLING", AveragePooling}, {"AVERAGE_POOLING1", AveragePooling},
+    {"LP_POOLING", LpPooling},           {"LP_POOLING1", LpPooling},
+    {"MAX_POOLING", MaxPooling},         {"MAX_POOLING1", MaxPooling},
     {"MAX_POOLING2", MaxPooling},
 };
 

@@ -68,9 +68,15 @@ void DrawPooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   if (from.OneIn(2)) SetSizes(op, "OutputTensor", Pooled(from, op, sizes));
 }
 
+void DrawNorm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawPooling(from, sizes, op);
+  Set(op, "P", from.OneIn(8) ? NumberIn(from, 1, UINT32_MAX) : NumberIn(from, 1, 5));
+}
+
 constexpr LinkedSizes kRows[] = {
-    {"MAX_POOLING", DrawPooling},
-    {"MAX_POOLING1", DrawPooling},
+    {"AVERAGE_POOLING", DrawPooling}, {"AVERAGE_POOLING1", DrawPooling},
+    {"LP_POOLING", DrawNorm},         {"LP_POOLING1", DrawNorm},
+    {"MAX_POOLING", DrawPooling},     {"MAX_POOLING1", DrawPooling},
     {"MAX_POOLING2", DrawPooling},
 };
 

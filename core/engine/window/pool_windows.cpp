@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/integer_division.h"
 #include "core/engine/reduce/reduce_run.h"
 
 namespace dmlop {
@@ -18,6 +19,12 @@ bool HasSameTaps(const PoolSegment& a, const PoolSegment& b) {
 }
 
 }  // namespace
+
+Range PoolDim::OutputsReaching(Range positions, int64_t outputs) const {
+  const int64_t first = CeilDiv(positions.begin + start - (window - 1) * dilation, stride);
+  const int64_t last = FloorDiv(positions.end - 1 + start, stride);
+  return Intersection({first, last + 1}, {0, outputs});
+}
 
 std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count) {
   std::vector<PoolSegment> segments;

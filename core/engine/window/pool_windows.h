@@ -27,6 +27,8 @@ struct PoolDim {
   int64_t CountedTaps(int64_t output) const {
     return StepsInside(output * stride, dilation, window, start + size + end).count();
   }
+  // Of the first `outputs`, those whose windows begin and end around some of the positions.
+  Range OutputsReaching(Range positions, int64_t outputs) const;
 };
 
 // Of each dimension of the tensors, N and C included, which have windows of one tap.

@@ -1,5 +1,7 @@
 #include "core/ops/window/shared.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -83,6 +85,19 @@ void InferPooling(const OperatorDesc& op, Inference& infer) {
   infer.Output("POOL-2", kOutputTensor, PooledSizes(op, input.sizes(), output));
 }
 
+void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
+                   Inference& infer) {
+  if (!op[tensor].sizes) return;
+  const TensorAt pooled = infer.tensor(kInputGradient);
+  const TensorAt like = infer.tensor(tensor);
+  if (!CheckWindows(op, like, infer) || !CheckBatches(pooled, like, infer)) return;
+  const std::vector<uint64_t> expected = PooledSizes(op, like.sizes(), op[kInputGradient]);
+  const Sizes& actual = pooled.sizes();
+  const bool are_equal = std::equal(actual.begin(), actual.end(), expected.begin(), expected.end());
+  infer.Require(are_equal, code, SizesOf(pooled), "Sizes are {}; expected {{{}}}", ToString(actual),
+                fmt::join(expected, ", "));
+}
+
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {
   PoolDims dims;
   const Sizes& sizes = op.sizes(tensor);
@@ -141,6 +156,21 @@ std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input) {
     });
   }
   return maps;
+}
+
+SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input) {
+  const auto shared = std::make_shared<const PoolDims>(dims);
+  return [shared, pooled, input](const Region& output) -> std::optional<Region> {
+    Region region{input, {}, {}};
+    for (size_t d = 0; d < shared->size(); ++d) {
+      const Range positions = {output.begin[d], output.begin[d] + output.sizes[d]};
+      const Range windows = (*shared)[d].OutputsReaching(positions, pooled[d]);
+      if (windows.count() == 0) return std::nullopt;
+      region.begin.push_back(windows.begin);
+      region.sizes.push_back(windows.count());
+    }
+    return region;
+  };
 }
 
 }  // namespace dmlop::pooling

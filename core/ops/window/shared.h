@@ -31,6 +31,9 @@ inline constexpr auto kWindowSize = field::Uints("WindowSize", Spatial(1));
 inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
 inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
 inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
+inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
+inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
+inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 
 // --- support -------------------------------------------------------------------------------------
 
@@ -67,6 +70,11 @@ bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& inf
 // All of that for an operator from InputTensor to OutputTensor.
 void InferPooling(const OperatorDesc& op, Inference& infer);
 
+// The same for a gradient: InputGradientTensor has the sizes that pooling makes of a tensor's, if
+// those are given. `code` is the rule that says so.
+void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
+                   Inference& infer);
+
 // --- windows -------------------------------------------------------------------------------------
 
 // Those of a valid descriptor, over a tensor.
@@ -74,5 +82,8 @@ PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
 
 // The part of input `input` that the windows of a part of an output have: of one element exactly.
 std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input);
+
+// The part of input `input`, which has pooled sizes, whose windows reach a part of the tensor.
+SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input);
 
 }  // namespace dmlop::pooling

@@ -1,0 +1,62 @@
+// DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, the
+// P-th root of the sum of the P-th powers of magnitudes.
+#include "core/engine/window/pool_sum.h"
+#include "core/ops/window/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace pooling;
+
+constexpr auto kP = field::Uint("P", {.min = 1, .rule = "CTR-5"});
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
+                                    &kWindowSize,  &kStartPadding, &kEndPadding,     &kP};
+constexpr const Field* kFields1[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
+                                     &kStrides,     &kWindowSize,   &kStartPadding,
+                                     &kEndPadding,  &kDilations,    &kP};
+constexpr SupportRow kRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
+constexpr SupportRow kRows1[] = {{Level(6, 2), 4, 5, {types::kFloats}}};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr SupportTable kSupport1[] = {{kRows1}};
+constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
+
+PoolSumCall CallOf(const OperatorDesc& op) {
+  const uint32_t power = op[kP];
+  if (power <= 2) return {power == 1 ? PoolSum::kL1 : PoolSum::kL2};
+  return {PoolSum::kNorm, power};
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  SumWindows(CallOf(op), DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return WindowSources(DimsOf(op, kInputTensor), 0);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "LP_POOLING",
+     .summary = "the norm of each window",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "POOL-1",
+     .rules = kRules,
+     .infer = InferPooling,
+     .family = Placed{Run, Sources}},
+    {.name = "LP_POOLING1",
+     .summary = "the norm of each window with gaps",
+     .fields = kFields1,
+     .support = kSupport1,
+     .type_rule = "POOL-1",
+     .rules = kRules,
+     .infer = InferPooling,
+     .family = Placed{Run, Sources}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> PoolLpOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
