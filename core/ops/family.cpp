@@ -61,8 +61,10 @@ int64_t OperationsOf(const OperatorDesc& op) {
 }
 
 void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  const auto* custom = std::get_if<Custom>(&op.info().family);
-  if (custom != nullptr && custom->warn != nullptr) custom->warn(op, inputs, diagnostics);
+  void (*warn)(const OperatorDesc&, InputViews, Diagnostics&) = nullptr;
+  if (const auto* custom = std::get_if<Custom>(&op.info().family)) warn = custom->warn;
+  if (const auto* placed = std::get_if<Placed>(&op.info().family)) warn = placed->warn;
+  if (warn != nullptr) warn(op, inputs, diagnostics);
 }
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@ UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators, UnfoldOper
     QuantizeBlocksOperators, ArgOperators, CumulativeOperators, RandomGeneratorOperators,
     SelectOperators, ResampleOperators, FoldOperators, LocalResponseOperators, PoolMaxOperators,
     GemmOperators, IntegerProductOperators, IntegerConvolutionOperators, PoolAverageOperators,
-    PoolLpOperators
+    PoolLpOperators, RegionAlignmentOperators, RegionGradientOperators, RegionPoolingOperators
 };
 
 struct Table {

@@ -59,6 +59,25 @@ class IndexWarningsTest(ProgramTest):
         message = "1 of 2 indices is out of range and dropped; the first is 4 at [0, 0, 0, 1]"
         self.assertEqual(self.warnings_of(json.dumps(document)), [WARNING.format("/", message)])
 
+    def test_batches_of_regions(self):
+        document = {"type": "ROI_ALIGN", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
+                    "ROITensor": {"DataType": "FLOAT32", "Sizes": [2, 4]},
+                    "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [2]},
+                    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
+                    "ReductionFunction": "MAX", "InterpolationMode": "LINEAR", "SpatialScaleX": 1,
+                    "SpatialScaleY": 1, "OutOfBoundsInputValue": 0, "MinimumSamplesPerOutput": 1,
+                    "MaximumSamplesPerOutput": 1,
+                    "bindings": {"InputTensor": [1, 2], "ROITensor": 8 * [0], "BatchIndicesTensor": [1, 2]}}
+        message = "warning: /BatchIndicesTensor: 1 of 2 indices is out of range and clamped; the first is 2 at [1] [IDX-5]"
+        self.assertEqual(self.warnings_of(json.dumps(document)), [message])
+        document = {"type": "ROI_POOLING", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
+                    "ROITensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 5]}, "SpatialScale": 1,
+                    "PooledSize": {"Width": 1, "Height": 1},
+                    "bindings": {"InputTensor": [1, 2],
+                                 "ROITensor": [1.5, 0, 0, 0, 0, "nan", 0, 0, 0, 0, -1, 0, 0, 0, 0]}}
+        message = "warning: /ROITensor: 2 of 3 indices are out of range and clamped; the first is NaN at [0, 0, 1, 0] [IDX-5]"
+        self.assertEqual(self.warnings_of(json.dumps(document)), [message])
+
     def test_a_model_warns_of_each_dispatch(self):
         fields = {name: value for name, value in GATHER.items() if name != "type"}
         model = {

@@ -29,8 +29,8 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
   for (const auto oracles :
        {ActivationOracles(), ContractionOracles(), ElementWiseOracles(), IndexingOracles(),
         IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), OrderingOracles(),
-        QuantizeOracles(), ReductionOracles(), ResampleOracles(), TranscendentalOracles(),
-        WindowOracles()}) {
+        QuantizeOracles(), ReductionOracles(), RegionOracles(), ResampleOracles(),
+        TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;
       const Expectation own = one.oracle(desc, inputs, output, index);

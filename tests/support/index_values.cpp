@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/tensor/element.h"
 #include "tests/reference/element.h"
 
 namespace dmlop {
@@ -34,6 +35,18 @@ void DrawIndices(const Entropy& from, const OperatorDesc& desc, TestTensor& tens
     if (values.OneIn(wild)) return;
     const int64_t value = values.Int(least, size - 1 + slack);
     reference::SetBitsAt(view, index, static_cast<uint64_t>(value));
+  });
+}
+
+void DrawCorners(const Entropy& from, TestTensor& tensor) {
+  Engine engine = from.Fork();
+  const Entropy values(engine);
+  const TensorView view = tensor.mutable_view();
+  reference::ForEachIndex(view.layout.sizes, [&](const Dims& index) {
+    if (values.OneIn(40)) return;
+    const float corner = static_cast<float>(values.Int(-12, 40)) / 4;
+    const bool is_half = view.type == DataType::kFloat16;
+    reference::SetBitsAt(view, index, is_half ? ElementBits(ToHalf(corner)) : ElementBits(corner));
   });
 }
 

@@ -11,4 +11,7 @@ namespace dmlop {
 // either side of 0 where the type has signs; some are left as they are.
 void DrawIndices(const Entropy& from, const OperatorDesc& desc, TestTensor& tensor);
 
+// Makes most elements of a tensor corners of regions in small images.
+void DrawCorners(const Entropy& from, TestTensor& tensor);
+
 }  // namespace dmlop

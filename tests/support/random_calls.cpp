@@ -37,6 +37,7 @@ OperatorCall CallOf(const Entropy& from, OperatorDesc desc) {
       Engine engine = from.Fork();
       FillRandomly(engine, tensor);
       if (slot.field->type == TypeVariable::kIndex) DrawIndices(from, call.desc, tensor);
+      if (slot.path == "ROITensor") DrawCorners(from, tensor);
       call.inputs.push_back(std::move(tensor));
     } else {
       call.outputs.push_back(std::move(tensor));

@@ -1,12 +1,11 @@
 #include "core/ops/indexing/shared.h"
 
-#include <fmt/ranges.h>
-
 #include <numeric>
 
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/engine/index/stray_indices.h"
+#include "core/ops/index_warning.h"
 
 namespace dmlop::indexing {
 namespace {
@@ -116,14 +115,8 @@ void WarnOfIndices(const OperatorDesc& op, InputViews inputs, std::span<const in
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   constexpr size_t kIndices = 1;
   const ConstTensorView& indices = inputs[kIndices];
-  const StrayIndices stray = FindStrayIndices(indices, sizes);
-  if (stray.count == 0) return;
-  const Dims first = IndexOf(indices.layout.sizes, stray.first);
-  diagnostics.Warning(
-      "IDX-5", slots[kIndices].path,
-      fmt::format("{} of {} indices {} out of range and {}; the first is {} at [{}]", stray.count,
-                  indices.layout.element_count(), stray.count == 1 ? "is" : "are", what_happens,
-                  stray.first_value, fmt::join(first.begin(), first.end(), ", ")));
+  WarnOfStray(FindStrayIndices(indices, sizes), slots[kIndices].path, indices.layout, what_happens,
+              diagnostics);
 }
 
 void Gather(const IndexLinks& links, InputViews inputs, OutputViews outputs) {

@@ -1,0 +1,46 @@
+// Means of numbers that are there several times each: exact, and rounded once.
+#pragma once
+
+#include <cmath>
+
+#include "core/exact/round_ratio.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/element.h"
+
+namespace dmlop {
+
+// How often something is there: a product of whole numbers of up to 2^32.
+struct Times {
+  double rows, columns;
+};
+
+// `for_each_term(visit)` calls visit(times, value) for each number, which is one of FLOAT32 or
+// FLOAT16 and there once at least; `all` is how many they are. T is float or Half.
+template <typename T, typename ForEachTerm>
+T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
+  double sum = 0;
+  double magnitude = 0;
+  double terms = 0;
+  bool is_negative_zero = true;
+  for_each_term([&](const Times& times, double value) {
+    const double term = times.rows * times.columns * value;
+    sum += term;
+    magnitude += std::fabs(term);
+    terms += 1;
+    is_negative_zero &= value == 0 && std::signbit(value);
+  });
+  if (!std::isfinite(magnitude)) return RoundOnce<T>(sum, 0);
+  if (magnitude == 0) return RoundOnce<T>(is_negative_zero ? -0.0 : 0.0, 0);
+  const double count = all.rows * all.columns;
+  const double mean = sum / count;
+  const double bound = (terms + 8) * 0x1p-52 * magnitude / count;
+  const T least = RoundOnce<T>(mean - bound, 0);
+  if (ElementBits(least) == ElementBits(RoundOnce<T>(mean + bound, 0))) return least;
+  Dyadic numerator;
+  for_each_term([&](const Times& times, double value) {
+    numerator = numerator + Dyadic(times.rows) * Dyadic(times.columns) * Dyadic(value);
+  });
+  return RoundRatio<T>(numerator, Dyadic(all.rows) * Dyadic(all.columns));
+}
+
+}  // namespace dmlop

@@ -1,0 +1,18 @@
+#include "core/ops/index_warning.h"
+
+#include <fmt/ranges.h>
+
+namespace dmlop {
+
+void WarnOfStray(const StrayIndices& stray, std::string_view path, const Layout& all,
+                 std::string_view what_happens, Diagnostics& diagnostics) {
+  if (stray.count == 0) return;
+  const Dims first = IndexOf(all.sizes, stray.first);
+  diagnostics.Warning(
+      "IDX-5", std::string(path),
+      fmt::format("{} of {} indices {} out of range and {}; the first is {} at [{}]", stray.count,
+                  all.element_count(), stray.count == 1 ? "is" : "are", what_happens,
+                  stray.first_value, fmt::join(first.begin(), first.end(), ", ")));
+}
+
+}  // namespace dmlop

@@ -1,0 +1,96 @@
+// DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: regions of images, sampled at a
+// grid of points.
+#include "core/engine/region/align_regions.h"
+#include "core/ops/region/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace region;
+
+constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
+constexpr const Field* kFields[] = {&kInputTensor,    &kRegions,           &kBatches,
+                                    &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
+                                    &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,
+                                    &kMinimumSamples, &kMaximumSamples};
+constexpr const Field* kFields1[] = {&kInputTensor,       &kRegions,           &kBatches,
+                                     &kOutputTensor,      &kReductionFunction, &kInterpolationMode,
+                                     &kSpatialScaleX,     &kSpatialScaleY,     &kInputPixelOffset,
+                                     &kOutputPixelOffset, &kOutsideValue,      &kMinimumSamples,
+                                     &kMaximumSamples,    &kAlignToCorners};
+constexpr SupportRow kRows[] = {
+    Row(Level(3, 0), {DataType::kUint32}),
+    Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
+};
+constexpr SupportRow kRows1[] = {
+    Row(Level(4, 0), {DataType::kUint32}),
+    Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr SupportTable kSupport1[] = {{kRows1}};
+constexpr Rule kRules[] = {
+    {"RAL-1",
+     "ROITensor is {R, 4} and BatchIndicesTensor {R}, behind 1s; the output is {R, C, ..} for an "
+     "input {N, C, H, W}; all but the indices agree in DataType"},
+    kSamples,
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const auto count = CheckRegions("RAL-1", op, infer);
+  if (!op[kOutputTensor].sizes) return;
+  const Sizes& output = op.sizes(kOutputTensor);
+  if (!count || output.size() != 4 || op[kInputTensor].rank() != 4) return;
+  infer.Output("RAL-1", kOutputTensor,
+               Sizes{*count, op.sizes(kInputTensor)[1], output[2], output[3]});
+  CheckSamples(op, output, infer);
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  AlignRegions(RuleOf(op, op.sizes(kOutputTensor)), {IsMax(op), op[kOutsideValue]},
+               {inputs[0], inputs[1], inputs[2]}, begin, outputs[0]);
+}
+
+// The values of the regions choose pixels of any image.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const auto rows_of = [&op](size_t input, const FieldOf<TensorDesc>& tensor, size_t from_end) {
+    return [&op, &tensor, input, from_end](const Region& output) {
+      const Sizes& sizes = op.sizes(tensor);
+      return RegionsOf(input, sizes, sizes.size() - from_end, output.begin[0], output.sizes[0]);
+    };
+  };
+  return {[&op](const Region& output) {
+            return ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);
+          },
+          rows_of(1, kRegions, 2), rows_of(2, kBatches, 1)};
+}
+
+void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  WarnOfBatches(inputs[2], op.sizes(kInputTensor)[0], diagnostics);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "ROI_ALIGN",
+     .summary = "regions of images, sampled at a grid of points",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "RAL-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+    {.name = "ROI_ALIGN1",
+     .summary = "ROI_ALIGN with pixel offsets and aligned corners",
+     .fields = kFields1,
+     .support = kSupport1,
+     .type_rule = "RAL-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> RegionAlignmentOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,74 @@
+// DML_ROI_POOLING_OPERATOR_DESC: the greatest elements in the bins of regions.
+#include "core/engine/region/pool_regions.h"
+#include "core/ops/index_warning.h"
+#include "core/ops/inference.h"
+#include "core/ops/region/shared.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kRegions = field::Input("ROITensor");
+constexpr auto kSpatialScale = field::Float("SpatialScale");
+constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
+constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
+                                    &kPooledSize};
+constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"CTR-5", "Width and Height of PooledSize are not 0"},
+    {"RPL-1",
+     "ROITensor is {1, 1, R, 5}; the output is {R, C, Height, Width} for an input {N, C, H, W}; "
+     "all "
+     "agree in DataType"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level takes that
+  const uint32_t count = op.sizes(kRegions)[2];
+  infer.RequireSizes("RPL-1", infer.tensor(kRegions), {1, 1, count, 5});
+  const Size2d& pooled = op[kPooledSize];
+  infer.Output("RPL-1", kOutputTensor,
+               Sizes{count, op.sizes(kInputTensor)[1], pooled.height, pooled.width});
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const Size2d& pooled = op[kPooledSize];
+  PoolRegions(op[kSpatialScale], {pooled.height, pooled.width}, inputs[0], inputs[1], begin,
+              outputs[0]);
+}
+
+// The values of the regions choose elements of any image.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return {[&op](const Region& output) {
+            return region::ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);
+          },
+          [&op](const Region& output) {
+            return region::RegionsOf(1, op.sizes(kRegions), 2, output.begin[0], output.sizes[0]);
+          }};
+}
+
+void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  const ConstTensorView& regions = inputs[1];
+  WarnOfStray(FindStrayBatches(regions, op.sizes(kInputTensor)[0]), kRegions.name,
+              BatchesOf(regions).layout, "clamped", diagnostics);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "ROI_POOLING",
+     .summary = "the greatest elements in the bins of regions",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "RPL-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> RegionPoolingOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,93 @@
+#include "core/ops/region/shared.h"
+
+#include <algorithm>
+
+#include "core/ops/index_warning.h"
+
+namespace dmlop::region {
+namespace {
+
+constexpr uint64_t kMostSamples = uint64_t{1} << 31;
+
+// The sizes without 1s in front, or at least so many of the last.
+Sizes LastOf(const Sizes& sizes, size_t count) {
+  return {sizes.end() - static_cast<ptrdiff_t>(std::min(count, sizes.size())), sizes.end()};
+}
+
+Sizes BehindOnes(size_t rank, const Sizes& last) {
+  Sizes sizes(std::max(rank, last.size()) - last.size(), 1);
+  sizes.insert(sizes.end(), last.begin(), last.end());
+  return sizes;
+}
+
+float Number(const OperatorDesc& op, const FieldOf<float>& field, float otherwise) {
+  const float* number = op.find_if_known(field);
+  return number == nullptr ? otherwise : *number;
+}
+
+}  // namespace
+
+bool IsMax(const OperatorDesc& op) {
+  return op[kReductionFunction] == static_cast<uint32_t>(ReduceFunction::kMax);
+}
+
+std::optional<uint32_t> CheckRegions(std::string_view code, const OperatorDesc& op,
+                                     Inference& infer) {
+  const TensorAt regions = infer.tensor(kRegions);
+  const TensorAt batches = infer.tensor(kBatches);
+  if (regions.sizes().size() < 2) return std::nullopt;  // no level takes that
+  const uint32_t count = LastOf(regions.sizes(), 2).front();
+  const bool are_regions =
+      infer.RequireSizes(code, regions, BehindOnes(regions.sizes().size(), {count, 4}));
+  const bool are_batches =
+      infer.RequireSizes(code, batches, BehindOnes(op.sizes(kBatches).size(), {count}));
+  return are_regions && are_batches ? std::optional(count) : std::nullopt;
+}
+
+void CheckSamples(const OperatorDesc& op, const Sizes& outputs, Inference& infer) {
+  const uint32_t function = op[kReductionFunction];
+  infer.Require(IsMax(op) || function == static_cast<uint32_t>(ReduceFunction::kAverage), "RAL-2",
+                At(kReductionFunction), "{} is not allowed; expected AVERAGE or MAX",
+                kReduceFunctionNames[function]);
+  const uint32_t least = op[kMinimumSamples];
+  infer.Require(least <= op[kMaximumSamples], "RAL-2", At(kMaximumSamples),
+                "{} is less than MinimumSamplesPerOutput, which is {}", op[kMaximumSamples], least);
+  for (size_t d = 2; d < outputs.size(); ++d) {
+    const uint64_t samples = uint64_t{least} * outputs[d];
+    infer.Require(samples <= kMostSamples, "RAL-2", At(kMinimumSamples),
+                  "{} samples for each of {} outputs are more than 2^31", least, outputs[d]);
+  }
+}
+
+RegionRule RuleOf(const OperatorDesc& op, const Sizes& outputs) {
+  const bool* to_corners = op.find_if_known(kAlignToCorners);
+  SampleRule x{op[kInterpolationMode] == 1,
+               op[kSpatialScaleX],
+               Number(op, kInputPixelOffset, 0.5f),
+               Number(op, kOutputPixelOffset, -0.5f),
+               op[kMinimumSamples],
+               op[kMaximumSamples],
+               to_corners != nullptr && *to_corners};
+  SampleRule y = x;
+  y.scale = op[kSpatialScaleY];
+  return {y, x, outputs[2], outputs[3]};
+}
+
+Region ChannelsOf(size_t tensor, const Sizes& sizes, int64_t begin, int64_t count) {
+  return RegionsOf(tensor, sizes, 1, begin, count);
+}
+
+Region RegionsOf(size_t tensor, const Sizes& sizes, size_t dimension, int64_t begin,
+                 int64_t count) {
+  Region part{tensor, Dims::Filled(sizes.size(), 0), Dims(sizes.begin(), sizes.end())};
+  part.begin[dimension] = begin;
+  part.sizes[dimension] = count;
+  return part;
+}
+
+void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics) {
+  WarnOfStray(FindStrayIndices(batches, {&images, 1}), kBatches.name, batches.layout, "clamped",
+              diagnostics);
+}
+
+}  // namespace dmlop::region
