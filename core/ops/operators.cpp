@@ -15,7 +15,8 @@ UnaryOperators, BinaryOperators, JoinSplitOperators, ReduceOperators, UnfoldOper
     QuantizeBlocksOperators, ArgOperators, CumulativeOperators, RandomGeneratorOperators,
     SelectOperators, ResampleOperators, FoldOperators, LocalResponseOperators, PoolMaxOperators,
     GemmOperators, IntegerProductOperators, IntegerConvolutionOperators, PoolAverageOperators,
-    PoolLpOperators, RegionAlignmentOperators, RegionGradientOperators, RegionPoolingOperators
+    PoolLpOperators, RegionAlignmentOperators, RegionGradientOperators, RegionPoolingOperators,
+    SoftmaxOperators
 };
 
 struct Table {

@@ -43,6 +43,7 @@ std::span<const OperatorInfo> SelectOperators();
 std::span<const OperatorInfo> SequenceOperators();
 std::span<const OperatorInfo> SliceOperators();
 std::span<const OperatorInfo> SmoothActivationOperators();
+std::span<const OperatorInfo> SoftmaxOperators();
 std::span<const OperatorInfo> TileOperators();
 std::span<const OperatorInfo> TranscendentalOperators();
 std::span<const OperatorInfo> UnaryOperators();

@@ -29,7 +29,7 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
   for (const auto oracles :
        {ActivationOracles(), ContractionOracles(), ElementWiseOracles(), IndexingOracles(),
         IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), OrderingOracles(),
-        QuantizeOracles(), ReductionOracles(), RegionOracles(), ResampleOracles(),
+        QuantizeOracles(), ReductionOracles(), RegionOracles(), ResampleOracles(), SoftmaxOracles(),
         TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;

@@ -336,7 +336,7 @@ constexpr LinkedSizes kRows[] = {
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const auto rows :
-  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(), WindowSizes(), IntegerProductSizes()}) {
+  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(), WindowSizes(), IntegerProductSizes(), NormalizationSizes()}) {
     for (const LinkedSizes& row : rows) {
       if (row.name == op.name()) row.draw(from, sizes, op);
     }

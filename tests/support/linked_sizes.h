@@ -24,6 +24,7 @@ struct LinkedSizes {
 // Those of sources of their own.
 std::span<const LinkedSizes> IndexingSizes();
 std::span<const LinkedSizes> IntegerProductSizes();
+std::span<const LinkedSizes> NormalizationSizes();
 std::span<const LinkedSizes> RegionSizes();
 std::span<const LinkedSizes> WindowSizes();
 

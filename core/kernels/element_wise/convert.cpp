@@ -10,6 +10,7 @@
 
 #include "core/kernels/element_wise/convert.h"
 #include "core/kernels/element_wise/halves-inl.h"
+#include "core/kernels/element_wise/narrow-inl.h"
 #include "core/kernels/element_wise/odd-inl.h"
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/reduce/round_results-inl.h"
@@ -157,27 +158,6 @@ struct DoublesToFloats {
   }
 };
 
-struct DoublesToOddFloats {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const hn::Rebind<double, D> dd;
-    const hn::RebindToSigned<D> di;
-    const auto rounded = ToFloats(dd, x);
-    const V back = hn::PromoteTo(dd, rounded);
-    const auto bits = hn::BitCast(di, rounded);
-    // What rounding added, in the direction away from zero. FLOAT32 has room for its sign.
-    const V difference = hn::Sub(hn::Abs(x), hn::Abs(back));
-    const auto sign = ToFloats(
-        dd, hn::CopySign(hn::IfThenElseZero(hn::Ne(difference, hn::Zero(dd)), hn::Set(dd, 1.0)),
-                         difference));
-    const auto is_even = hn::Eq(hn::And(bits, hn::Set(di, 1)), hn::Zero(di));
-    const auto step = hn::IfThenElseZero(is_even, hn::ConvertTo(di, sign));
-    const auto odd = hn::BitCast(d, hn::Add(bits, step));
-    // The difference of infinities is NaN, whose sign differs from machine to machine.
-    return hn::IfThenElse(hn::IsFinite(rounded), odd, rounded);
-  }
-};
-
 // FLOAT16 are moved as their bits.
 HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte* to,
                              const std::byte* const* from) {
@@ -283,13 +263,6 @@ RowFunction* const* ConversionTable() {
       DoubleToInteger64Row<uint64_t>,
   };
   return kSteps;
-}
-
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Wide> > RoundedTo(Half, WideVec x) {
-  return FloatsToHalves()(hn::Rebind<uint16_t, Wide>(), DoublesToOddFloats()(Narrow(), x));
-}
-HWY_INLINE hn::Vec<hn::Rebind<uint32_t, Wide> > RoundedTo(float, WideVec x) {
-  return hn::BitCast(hn::Rebind<uint32_t, Wide>(), ToResults(Wide(), x));
 }
 
 // The result is the one that both ends of where it may be are rounded to.

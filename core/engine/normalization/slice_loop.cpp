@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <optional>
+
+#include "core/base/parallel.h"
+#include "core/engine/normalization/slice_layout.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kOutput = kMaxSliceInputs;
+constexpr size_t kResults = kOutput + 1;
+
+constexpr int64_t kWholeSlice = 1 << 15;  // elements that are worked on as one
+constexpr int64_t kTile = 1 << 16;        // elements that are copied to lie side by side
+constexpr int64_t kNeighbours = 16;       // slices that are worth being copied together
+constexpr int64_t kSmallRange = 1 << 13;  // elements for which no thread is woken
+constexpr int64_t kBlock = 16;            // elements that kernels work on together
+
+int64_t RoundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// What one thread works on: some slices, as a whole or some chunks of each.
+class Tile {
+ public:
+  // Of at most so many slices, and so many elements of each.
+  Tile(const SliceLayout& layout, const SliceTensors& tensors, int64_t slices, int64_t elements)
+      : layout_(layout),
+        tensors_(tensors),
+        pitch_(RoundUp(elements, kBlock) + kBlock),  // which keeps rows apart in the cache
+        width_(static_cast<int64_t>(ByteWidth(tensors.output.type))),
+        buffers_(kSliceOperands),
+        room_(static_cast<size_t>(slices * pitch_ * width_)) {}
+
+  // Calls visit(walk, rows) for each slice, with what the function sees of it. The output is given
+  // where it is to be written.
+  template <typename Visit>
+  void ForSlices(const SliceLayout::Rows& rows, size_t inputs, bool writes, Visit&& visit) {
+    Gather(rows, inputs);
+    Walk<kSliceOperands> walk(layout_.slices(), rows.slices.begin);
+    for (int64_t s = rows.slices.begin; s < rows.slices.end; ++s, walk.Next()) {
+      SliceChunk chunk{};
+      const int64_t row = s - rows.slices.begin;
+      for (size_t k = 0; k < inputs; ++k) chunk.inputs[k] = InputOf(rows, k, walk.offset(k), row);
+      if (writes) chunk.output = OutputOf(rows, walk.offset(kOutput), row);
+      chunk.begin = rows.elements.begin;
+      chunk.count = rows.elements.count();
+      chunk.slice_length = layout_.length();
+      visit(s, walk, chunk);
+    }
+    if (writes) Scatter(rows);
+  }
+
+  SliceLayout::Rows RowsOf(IterationRange slices, IterationRange elements) const {
+    return {slices, elements, pitch_};
+  }
+
+ private:
+  std::byte* BufferOf(size_t operand) {
+    Buffer& buffer = buffers_[operand];
+    if (buffer.size() == 0) buffer = Buffer(room_);
+    return buffer.data();
+  }
+
+  void Gather(const SliceLayout::Rows& rows, size_t inputs) {
+    std::vector<Move> moves;
+    for (size_t k = 0; k < inputs; ++k) {
+      if (layout_.Lies(k) != InSlice::kApart) continue;
+      layout_.AddGathering(rows, k, tensors_.inputs[k], BufferOf(k), moves);
+    }
+    if (!moves.empty()) CopyAll(moves);
+  }
+
+  void Scatter(const SliceLayout::Rows& rows) {
+    if (layout_.Lies(kOutput) == InSlice::kSideBySide) return;
+    std::vector<Move> moves;
+    layout_.AddScattering(rows, kOutput, BufferOf(kOutput), tensors_.output, moves);
+    CopyAll(moves);
+  }
+
+  SliceChunk::Input InputOf(const SliceLayout::Rows& rows, size_t k, int64_t offset, int64_t row) {
+    const std::byte* const data = tensors_.inputs[k].data;
+    switch (layout_.Lies(k)) {
+      case InSlice::kOneForAll:
+        return {data + offset * width_, false};
+      case InSlice::kSideBySide:
+        return {data + (offset + rows.elements.begin) * width_, true};
+      case InSlice::kApart:
+        break;
+    }
+    return {BufferOf(k) + row * pitch_ * width_, true};
+  }
+
+  std::byte* OutputOf(const SliceLayout::Rows& rows, int64_t offset, int64_t row) {
+    if (layout_.Lies(kOutput) == InSlice::kSideBySide) {
+      return tensors_.output.data + (offset + rows.elements.begin) * width_;
+    }
+    return BufferOf(kOutput) + row * pitch_ * width_;
+  }
+
+  const SliceLayout& layout_;
+  const SliceTensors& tensors_;
+  int64_t pitch_;
+  int64_t width_;
+  std::vector<Buffer> buffers_;  // of operands that lie apart, once they are needed
+  size_t room_;
+};
+
+class SliceLoop {
+ public:
+  SliceLoop(const SliceFunction& function, const std::vector<uint32_t>& axes,
+            const SliceTensors& tensors)
+      : function_(function), tensors_(tensors), layout_(axes, tensors, function.seen_inputs()) {}
+
+  void Run() const { layout_.length() <= kWholeSlice ? RunWhole() : RunInChunks(); }
+
+ private:
+  int64_t chunk_count() const { return (layout_.length() + kSliceChunk - 1) / kSliceChunk; }
+  int64_t bytes() const { return tensors_.output.element_bytes(); }
+
+  bool LiesApart() const {
+    for (size_t k = 0; k <= tensors_.inputs.size(); ++k) {
+      if (layout_.Lies(k < tensors_.inputs.size() ? k : kOutput) == InSlice::kApart) return true;
+    }
+    return layout_.Lies(kOutput) != InSlice::kSideBySide;
+  }
+
+  // Each thread has some, as far as there are enough.
+  int64_t SlicesOfTile(int64_t elements) const {
+    const int64_t wanted = std::max(kTile / elements, LiesApart() ? kNeighbours : int64_t{1});
+    const int64_t shared = (layout_.slice_count() + ThreadCount() - 1) / ThreadCount();
+    return std::min(wanted, shared);
+  }
+
+  // --- slices as a whole -------------------------------------------------------------------------
+
+  void RunWhole() const {
+    const int64_t length = layout_.length();
+    const int64_t slices = layout_.slice_count();
+    const int64_t step = SlicesOfTile(length);
+    const int64_t grain = std::max<int64_t>(1, kSmallRange / (step * length));
+    ParallelFor((slices + step - 1) / step, grain, bytes(), [&](int64_t begin, int64_t end) {
+      Tile tile(layout_, tensors_, step, length);
+      std::vector<double> kept(static_cast<size_t>(RoundUp(length, kBlock)));
+      for (int64_t t = begin; t < end; ++t) {
+        const IterationRange range{t * step, std::min(slices, (t + 1) * step)};
+        RunTile(tile, range, kept);
+      }
+    });
+  }
+
+  void RunTile(Tile& tile, IterationRange slices, std::vector<double>& kept) const {
+    std::vector<ChunkFindings> findings(static_cast<size_t>(chunk_count()));
+    const size_t inputs = tensors_.inputs.size();
+    std::optional<SliceChunk> last;
+    tile.ForSlices(tile.RowsOf(slices, {0, layout_.length()}), inputs, /*writes=*/true,
+                   [&](int64_t, const Walk<kSliceOperands>& walk, SliceChunk& whole) {
+                     whole.kept = kept.data();
+                     whole.follows = last && Follows(*last, whole);
+                     last = whole;
+                     RunSlice(whole, walk, findings);
+                   });
+  }
+
+  bool Follows(const SliceChunk& last, const SliceChunk& next) const {
+    for (size_t k = 1; k < tensors_.inputs.size(); ++k) {
+      if (next.inputs[k].data != last.inputs[k].data) return false;
+    }
+    return true;
+  }
+
+  void RunSlice(const SliceChunk& whole, const Walk<kSliceOperands>& walk,
+                std::vector<ChunkFindings>& findings) const {
+    SliceFacts facts{};
+    for (int pass = 0; pass < function_.passes(); ++pass) {
+      ForChunks(whole, [&](size_t c, const SliceChunk& chunk) {
+        findings[c] = function_.Find(pass, facts, chunk);
+      });
+      function_.Conclude(pass, findings, whole.slice_length, facts);
+    }
+    ForChunks(whole, [&](size_t, const SliceChunk& chunk) { function_.Write(facts, chunk); });
+    Give(facts, walk);
+  }
+
+  template <typename Visit>
+  void ForChunks(const SliceChunk& rows, Visit&& visit) const {
+    const int64_t width = static_cast<int64_t>(ByteWidth(tensors_.output.type));
+    for (int64_t begin = 0; begin < rows.count; begin += kSliceChunk) {
+      SliceChunk chunk = rows;
+      for (SliceChunk::Input& input : chunk.inputs) {
+        if (input.varies) input.data += begin * width;
+      }
+      if (chunk.output != nullptr) chunk.output += begin * width;
+      if (chunk.kept != nullptr) chunk.kept += begin;
+      chunk.begin += begin;
+      chunk.count = std::min(kSliceChunk, rows.count - begin);
+      visit(static_cast<size_t>(begin / kSliceChunk), chunk);
+    }
+  }
+
+  void Give(const SliceFacts& facts, const Walk<kSliceOperands>& walk) const {
+    std::array<std::byte*, kMaxSliceResults> places{};
+    const size_t count = tensors_.results.size();
+    for (size_t i = 0; i < count; ++i) {
+      const TensorView& result = tensors_.results[i];
+      places[i] =
+          result.data + walk.offset(kResults + i) * static_cast<int64_t>(ByteWidth(result.type));
+    }
+    function_.Give(facts, std::span(places).first(count));
+  }
+
+  // --- some chunks of slices at a time -----------------------------------------------------------
+
+  // A pass over all slices, before the next one.
+  void RunInChunks() const {
+    const size_t slices = static_cast<size_t>(layout_.slice_count());
+    const size_t chunks = static_cast<size_t>(chunk_count());
+    std::vector<SliceFacts> facts(slices);
+    std::vector<ChunkFindings> findings(slices * chunks);
+    for (int pass = 0; pass < function_.passes(); ++pass) {
+      ForPieces(function_.seen_inputs(), /*writes=*/false, [&](size_t s, const SliceChunk& rows) {
+        const size_t first = s * chunks + static_cast<size_t>(rows.begin / kSliceChunk);
+        ForChunks(rows, [&](size_t c, const SliceChunk& chunk) {
+          findings[first + c] = function_.Find(pass, facts[s], chunk);
+        });
+      });
+      for (size_t s = 0; s < slices; ++s) {
+        function_.Conclude(pass, std::span(findings).subspan(s * chunks, chunks), layout_.length(),
+                           facts[s]);
+      }
+    }
+    ForPieces(tensors_.inputs.size(), /*writes=*/true, [&](size_t s, const SliceChunk& rows) {
+      ForChunks(rows, [&](size_t, const SliceChunk& chunk) { function_.Write(facts[s], chunk); });
+    });
+    Walk<kSliceOperands> walk(layout_.slices(), 0);
+    for (size_t s = 0; s < slices; ++s, walk.Next()) Give(facts[s], walk);
+  }
+
+  template <typename Visit>
+  void ForPieces(size_t inputs, bool writes, Visit&& visit) const {
+    const int64_t slices = layout_.slice_count();
+    const int64_t chunks = LiesApart() && slices >= kNeighbours ? 1 : kWholeSlice / kSliceChunk;
+    const int64_t elements = chunks * kSliceChunk;
+    const int64_t step = SlicesOfTile(elements);
+    const int64_t tiles = (slices + step - 1) / step;
+    const int64_t groups = (chunk_count() + chunks - 1) / chunks;
+    ParallelFor(
+        tiles * groups, 1, bytes() / (function_.passes() + 1), [&](int64_t begin, int64_t end) {
+          Tile tile(layout_, tensors_, step, elements);
+          for (int64_t piece = begin; piece < end; ++piece) {
+            const int64_t t = piece / groups;
+            const int64_t first = piece % groups * elements;
+            const auto rows = tile.RowsOf({t * step, std::min(slices, (t + 1) * step)},
+                                          {first, std::min(layout_.length(), first + elements)});
+            tile.ForSlices(rows, inputs, writes,
+                           [&](int64_t s, const Walk<kSliceOperands>&, const SliceChunk& chunk) {
+                             visit(static_cast<size_t>(s), chunk);
+                           });
+          }
+        });
+  }
+
+  const SliceFunction& function_;
+  const SliceTensors& tensors_;
+  SliceLayout layout_;
+};
+
+}  // namespace
+
+void RunSlices(const SliceFunction& function, const std::vector<uint32_t>& axes,
+               const SliceTensors& tensors) {
+  SliceLoop(function, axes, tensors).Run();
+}
+
+}  // namespace dmlop

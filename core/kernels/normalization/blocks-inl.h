@@ -1,0 +1,107 @@
+// What kernels of slices share, for kernel sources: included once for each instruction set, hence
+// the unusual guard.
+//
+// A slice is worked on in blocks, and a sum has a part for each place in a block, whatever the
+// vectors of the instruction set. No operation is fused, because not every instruction set has
+// fused ones: so the bits are the same on all of them.
+#if defined(DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_
+#undef DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_
+#else
+#define DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/kernels/element_wise/narrow-inl.h"
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kBlock = 16;  // elements
+constexpr size_t kBlockVectors = kBlock / hn::MaxLanes(Wide());
+
+// Calls f(i, block) for each block of a row; elements that the last one lacks are `fill`.
+template <typename T, class F>
+HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) f(i, x + i);
+  if (i == count) return;
+  T rest[kBlock];
+  std::fill(std::begin(rest), std::end(rest), fill);
+  std::copy(x + i, x + count, rest);
+  f(i, static_cast<const T*>(rest));
+}
+
+// A row of which blocks are read: the last one from a copy.
+template <typename T>
+class BlockRow {
+ public:
+  BlockRow(const T* row, int64_t count) : row_(row) {
+    const int64_t rest = count % kBlock;
+    last_ = count - rest;
+    if (row != nullptr) std::copy_n(row + last_, rest, copy_);
+  }
+  HWY_INLINE const T* At(int64_t i) const { return i < last_ ? row_ + i : copy_; }
+
+ private:
+  const T* row_;
+  int64_t last_;
+  T copy_[kBlock] = {};
+};
+
+// Writes a row by blocks: write(i, block) fills the one that begins at element i.
+template <typename T, class F>
+HWY_INLINE void WriteBlocks(int64_t count, T* y, F&& write) {
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) write(i, y + i);
+  if (i == count) return;
+  T rest[kBlock];
+  write(i, static_cast<T*>(rest));
+  std::copy_n(rest, count - i, y + i);
+}
+
+// Rounds once.
+template <typename T>
+HWY_INLINE void StoreRounded(WideVec x, T* to) {
+  const auto bits = RoundedTo(T(), x);
+  const hn::DFromV<decltype(bits)> d;
+  hn::StoreU(bits, d, reinterpret_cast<hn::TFromD<decltype(d)>*>(to));
+}
+
+// A number for each place in a block.
+struct BlockSums {
+  WideVec parts[kBlockVectors];
+
+  HWY_INLINE explicit BlockSums(double start = 0) {
+    for (WideVec& part : parts) part = hn::Set(Wide(), start);
+  }
+
+  // In one order.
+  HWY_INLINE double Total() const {
+    HWY_ALIGN double lanes[kBlock];
+    Store(lanes);
+    for (int64_t half = kBlock / 2; half > 0; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    }
+    return lanes[0];
+  }
+
+  HWY_INLINE void Store(double* lanes) const {
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      hn::StoreU(parts[v], Wide(), lanes + v * hn::Lanes(Wide()));
+    }
+  }
+};
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,129 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/normalization/softmax.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/kernels/normalization/blocks-inl.h"
+#include "core/kernels/normalization/shifted_exp-inl.h"
+#include "core/kernels/normalization/softmax.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+// Does not depend on the order of elements; zeros of both signs are one.
+template <typename T>
+HWY_ATTR float MaxOfRow(const T* x, int64_t count) {
+  const Floats d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  FloatVec max = hn::Set(d, -INFINITY);
+  FloatVec other = max;
+  const auto larger = [](FloatVec a, FloatVec b)
+                          HWY_ATTR { return hn::IfThenElse(hn::Gt(a, b), a, b); };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    max = larger(LoadFloats(d, x + i), max);
+    other = larger(LoadFloats(d, x + i + lanes), other);
+  }
+  for (; i + lanes <= count; i += lanes) max = larger(LoadFloats(d, x + i), max);
+  if (i < count) max = larger(LoadRest(d, x + i, count - i), max);
+  max = larger(max, other);
+  HWY_ALIGN float all[hn::MaxLanes(Floats())];
+  hn::Store(max, d, all);
+  return *std::max_element(all, all + lanes);
+}
+
+template <bool kCounted, typename T>
+HWY_INLINE ExpTerms SumOfExp(const T* x, int64_t count, double max, double* terms) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const WideVec shift = hn::Set(d, max);
+  const WideVec zero = hn::Zero(d);
+  const WideVec lowest = hn::Set(d, -INFINITY);
+  BlockSums sums;
+  BlockSums maxima;
+  ForBlocks(x, count, kMinusInfinity<T>, [&](int64_t i, const T* block) HWY_ATTR {
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      const int64_t at = static_cast<int64_t>(v) * lanes;
+      const WideVec below = hn::Sub(LoadWide(block + at), shift);
+      WideVec term = ShiftedExp(below);
+      if constexpr (kCounted) {
+        const auto is_max = hn::Eq(below, zero);
+        maxima.parts[v] = hn::Add(maxima.parts[v], hn::IfThenElseZero(is_max, hn::Set(d, 1.0)));
+        term = hn::IfThenZeroElse(hn::Or(is_max, hn::Eq(below, lowest)), term);
+      }
+      sums.parts[v] = hn::Add(sums.parts[v], term);
+      if (!kCounted && terms != nullptr) hn::StoreU(term, d, terms + i + at);
+    }
+  });
+  return {sums.Total(), kCounted ? maxima.Total() : 0};
+}
+
+template <typename T>
+HWY_ATTR ExpTerms ExpSum(const T* x, int64_t count, double max, double* terms) {
+  return SumOfExp<false>(x, count, max, terms);
+}
+
+template <typename T>
+HWY_ATTR ExpTerms CountedExpSum(const T* x, int64_t count, double max) {
+  return SumOfExp<true>(x, count, max, nullptr);
+}
+
+template <typename T>
+HWY_ATTR void ScaleTerms(const double* terms, int64_t count, double factor, T* y) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    for (int64_t at = 0; at < kBlock; at += lanes) {
+      StoreRounded(hn::Mul(hn::LoadU(d, terms + i + at), hn::Set(d, factor)), block + at);
+    }
+  });
+}
+
+template <typename T>
+HWY_ATTR void Subtract(const T* x, int64_t count, double max, double log, T* y) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const BlockRow<T> row(x, count);
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    const T* const from = row.At(i);
+    for (int64_t at = 0; at < kBlock; at += lanes) {
+      const WideVec below = hn::Sub(LoadWide(from + at), hn::Set(d, max));
+      StoreRounded(hn::Sub(below, hn::Set(d, log)), block + at);
+    }
+  });
+}
+
+template <typename T>
+const SoftmaxKernels<T>& SoftmaxTable() {
+  static constexpr SoftmaxKernels<T> kKernels = {MaxOfRow<T>, ExpSum<T>, CountedExpSum<T>,
+                                                 ScaleTerms<T>, Subtract<T>};
+  return kKernels;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+const SoftmaxKernels<T>& SoftmaxKernelsFor() {
+  static constexpr IsaForms<const SoftmaxKernels<T>&()> kTables = DMLOP_ISA_FORMS(SoftmaxTable<T>);
+  return Choose(kTables)();
+}
+
+template const SoftmaxKernels<float>& SoftmaxKernelsFor<float>();
+template const SoftmaxKernels<Half>& SoftmaxKernelsFor<Half>();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

@@ -1,0 +1,113 @@
+// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
+// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and those that end in 1: what each element is of its slice.
+#include "core/engine/normalization/softmax.h"
+
+#include <algorithm>
+
+#include "core/ops/normalization/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace normalization;
+
+constexpr const Field* kRowFields[] = {&kInputTensor, &kOutputTensor};
+constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kAxisCount, &kAxes};
+
+constexpr SupportRow kRowRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(2, 0), 4, 5, {types::kFloats}},
+    {Level(3, 0), 1, 8, {types::kFloats}},
+};
+constexpr SupportRow kSliceRows[] = {{Level(5, 1), 1, 8, {types::kFloats}}};
+constexpr SupportTable kRowSupport[] = {{kRowRows}};
+constexpr SupportTable kSliceSupport[] = {{kSliceRows}};
+
+constexpr Rule kOneShape = {"SMX-1", "input and output agree in DataType and Sizes"};
+constexpr Rule kRowRules[] = {
+    kOneShape,
+    {"SMX-2", "every size but the last two is 1"},
+};
+constexpr Rule kSliceRules[] = {kOneShape, {"SMX-4", kAxesText}};
+
+void InferRows(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  for (size_t d = 0; d + 2 < input.sizes().size(); ++d) {
+    infer.Require(input.sizes()[d] == 1, "SMX-2", SizeAt(input, d),
+                  "the size before the last two is {}; expected 1", input.sizes()[d]);
+  }
+  InferSameSizes("SMX-1", op, kInputTensor, infer);
+}
+
+void InferSlices(const OperatorDesc& op, Inference& infer) {
+  CheckAxes("SMX-4", "SMX-4", kAxes, op, infer.tensor(kInputTensor), infer);
+  InferSameSizes("SMX-1", op, kInputTensor, infer);
+}
+
+// The last one, where it has none of its own.
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
+  if (axes != nullptr) return *axes;
+  return {static_cast<uint32_t>(op.sizes(kInputTensor).size() - 1)};
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return {SliceOfInput(op, 0, AxesOf(op))};
+}
+
+template <SoftmaxFunction kFunction>
+constexpr Custom FamilyOf() {
+  return {.run =
+              [](const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+                ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
+              },
+          .sources = Sources,
+          .whole = AxesOf};
+}
+
+template <SoftmaxFunction kFunction>
+constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .fields = kRowFields,
+          .support = kRowSupport,
+          .type_rule = "SMX-1",
+          .rules = kRowRules,
+          .infer = InferRows,
+          .family = FamilyOf<kFunction>()};
+}
+
+template <SoftmaxFunction kFunction>
+constexpr OperatorInfo OfSlices(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .fields = kSliceFields,
+          .support = kSliceSupport,
+          .type_rule = "SMX-1",
+          .rules = kSliceRules,
+          .infer = InferSlices,
+          .family = FamilyOf<kFunction>()};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OfRows<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX",
+                                      "1 for the first of the greatest of each row, else 0"),
+    OfSlices<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX1",
+                                        "1 for the first of the greatest along axes, else 0"),
+    OfRows<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX",
+                                         "ln(e^x / sum of e^x), the sum along each row"),
+    OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1",
+                                           "ln(e^x / sum of e^x), the sum along axes"),
+    OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX",
+                                      "e^x / sum of e^x, the sum along each row"),
+    OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1",
+                                        "e^x / sum of e^x, the sum along axes"),
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> SoftmaxOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
