@@ -115,10 +115,11 @@ using Attributes = flatbuffers::Vector<flatbuffers::Offset<file::Attribute>>;
 
 bool FillAttributes(const Attributes* attributes, const Report& report, OperatorDesc& op);
 
-std::optional<OperatorDesc> ActivationOf(const file::Activation* activation, const Report& report) {
+std::optional<OperatorDesc> ActivationOf(const file::Activation* activation, const Field& host,
+                                         const Report& report) {
   if (activation == nullptr) return std::nullopt;
   const OperatorInfo* info = FindOperator(Text(activation->type()));
-  if (info == nullptr || !info->fusable) {
+  if (info == nullptr || !info->fusable.In(host.host)) {
     report(fmt::format("'{}' is no activation", Text(activation->type())));
     return std::nullopt;
   }
@@ -128,11 +129,12 @@ std::optional<OperatorDesc> ActivationOf(const file::Activation* activation, con
   return op;
 }
 
-std::optional<FieldValue> ActivationsOf(const file::ActivationArray* array, const Report& report) {
+std::optional<FieldValue> ActivationsOf(const file::ActivationArray* array, const Field& host,
+                                        const Report& report) {
   if (array == nullptr || array->activations() == nullptr) return std::nullopt;
   std::vector<OperatorDesc> activations;
   for (const file::Activation* one : *array->activations()) {
-    auto activation = ActivationOf(one, report);
+    auto activation = ActivationOf(one, host, report);
     if (!activation) return std::nullopt;
     activations.push_back(*std::move(activation));
   }
@@ -203,12 +205,12 @@ std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field&
     case FieldKind::kScalar:
       return ScalarOf(attribute.value_as_ScalarUnion());
     case FieldKind::kActivation:
-      if (auto one = ActivationOf(attribute.value_as_Activation(), report)) {
+      if (auto one = ActivationOf(attribute.value_as_Activation(), field, report)) {
         return std::vector<OperatorDesc>{*std::move(one)};
       }
       return std::nullopt;
     case FieldKind::kActivations:
-      return ActivationsOf(attribute.value_as_ActivationArray(), report);
+      return ActivationsOf(attribute.value_as_ActivationArray(), field, report);
     default:
       return UintOf(attribute, field);
   }

@@ -12,10 +12,10 @@ namespace dmlop {
 // Truncated toward zero. Beyond the range of T its nearest end; NaN is 0.
 template <std::integral T>
 T Truncated(double value) {
-  using Range = std::numeric_limits<T>;
+  using Numbers = std::numeric_limits<T>;
   if (value != value) return 0;
-  if (value <= static_cast<double>(Range::min())) return Range::min();
-  if (value >= static_cast<double>(Range::max())) return Range::max();
+  if (value <= static_cast<double>(Numbers::min())) return Numbers::min();
+  if (value >= static_cast<double>(Numbers::max())) return Numbers::max();
   return static_cast<T>(value);
 }
 

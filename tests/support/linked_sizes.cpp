@@ -335,8 +335,8 @@ constexpr LinkedSizes kRows[] = {
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const auto rows :
-  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(), WindowSizes(), IntegerProductSizes(), NormalizationSizes()}) {
+  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(),
+                          WindowSizes(), IntegerProductSizes(), NormalizationSizes()}) {
     for (const LinkedSizes& row : rows) {
       if (row.name == op.name()) row.draw(from, sizes, op);
     }
