@@ -101,7 +101,7 @@ class FieldChecker {
         continue;
       }
       const auto length = LengthOf(op_.values()[i]);
-      if (!length || count == nullptr) continue;
+      if (!length || count == nullptr || field.kind == FieldKind::kActivation) continue;
       if (first != nullptr) {
         CheckLikeFirst(field, *length, *first, first_length);
         continue;

@@ -12,6 +12,7 @@ std::span<const OperatorInfo> AffineOperators();
 std::span<const OperatorInfo> ArgOperators();
 std::span<const OperatorInfo> BinaryOperators();
 std::span<const OperatorInfo> ClipOperators();
+std::span<const OperatorInfo> ConvolutionOperators();
 std::span<const OperatorInfo> CumulativeOperators();
 std::span<const OperatorInfo> DepthSpaceOperators();
 std::span<const OperatorInfo> DiagonalOperators();

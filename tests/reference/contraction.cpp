@@ -87,7 +87,69 @@ Expectation Gemm(const OperatorDesc& desc, std::span<const ConstTensorView> inpu
   return {sum.Result(alpha, addend, inputs[0].type)};
 }
 
+// --- CONVOLUTION ---------------------------------------------------------------------------------
+
+// The element of the input that a tap takes to a position, one dimension of it; none where the tap
+// falls into padding, or between elements.
+std::optional<int64_t> SourceOf(const OperatorDesc& desc, size_t d, int64_t position, int64_t tap) {
+  const auto number = [&](std::string_view field) { return int64_t{Get<Sizes>(desc, field)[d]}; };
+  const int64_t input = (*Get<TensorDesc>(desc, "InputTensor").sizes)[d + 2];
+  const int64_t kernel = (*Get<TensorDesc>(desc, "FilterTensor").sizes)[d + 2];
+  const int64_t stride = number("Strides");
+  const int64_t reach = tap * number("Dilations");
+  int64_t source = position * stride - number("StartPadding") + reach;
+  if (Get<uint32_t>(desc, "Direction") == 1) {
+    const int64_t scattered = position + number("StartPadding") - reach;
+    if (scattered < 0 || scattered % stride != 0) return std::nullopt;
+    source = scattered / stride;
+  } else {
+    const int64_t last_begin = input + number("StartPadding") + number("EndPadding") -
+                               number("Dilations") * (kernel - 1) - 1;
+    if (position * stride > last_begin) return std::nullopt;  // in the output's padding
+  }
+  return source >= 0 && source < input ? std::optional(source) : std::nullopt;
+}
+
+Expectation Convolve(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
+                     const Dims& index) {
+  const ConstTensorView& filter = inputs[1];
+  const bool is_forward = Get<uint32_t>(desc, "Direction") == 0;
+  const bool is_turned = Get<uint32_t>(desc, "Mode") == 0;
+  const int64_t channels = inputs[0].layout.sizes[1] / Get<uint32_t>(desc, "GroupCount");
+  const int64_t group_outputs =
+      (*Get<TensorDesc>(desc, "OutputTensor").sizes)[1] / Get<uint32_t>(desc, "GroupCount");
+  const int64_t group = index[1] / group_outputs;
+  const Dims taps(filter.layout.sizes.begin() + 2, filter.layout.sizes.end());
+  ProductSum sum;
+  for (int64_t i = 0; i < Product(taps); ++i) {
+    const Dims tap = IndexOf(taps, i);
+    Dims from = {index[0], 0};
+    Dims weight = {0, 0};
+    for (size_t d = 0; d < tap.size(); ++d) {
+      const auto source = SourceOf(desc, d, index[d + 2], tap[d]);
+      if (!source) break;
+      from.push_back(*source);
+      weight.push_back(is_turned ? taps[d] - 1 - tap[d] : tap[d]);
+    }
+    if (from.size() < index.size()) continue;
+    for (int64_t c = 0; c < channels; ++c) {
+      from[1] = group * channels + c;
+      weight[0] = is_forward ? index[1] : from[1];
+      weight[1] = is_forward ? c : index[1] % group_outputs;
+      sum.Add(NumberAt(inputs[0], from), NumberAt(filter, weight));
+    }
+  }
+  std::optional<double> bias;
+  if (inputs.size() == 3) {
+    Dims place = Dims::Filled(index.size(), 0);
+    place[1] = index[1];
+    bias = NumberAt(inputs[2], place);
+  }
+  return {sum.Result(1, bias, filter.type)};
+}
+
 constexpr NamedOracle kOracles[] = {
+    {"CONVOLUTION", Convolve},
     {"GEMM", Gemm},
 };
 

@@ -127,6 +127,43 @@ void DrawGemm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "BTensor", b);
 }
 
+// A filter that fits into the input, and now and then an output that is larger than it need be.
+void DrawConvolution(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const size_t rank = sizes.size() - 2;
+  const uint32_t groups = from.OneIn(3) ? NumberIn(from, 1, 4) : 1;
+  const bool is_forward = Get<uint32_t>(op, "Direction") == 0;
+  Sizes input = sizes;
+  input[1] = groups * NumberIn(from, 1, from.OneIn(20) ? 40 : 4);
+  const uint32_t outputs = NumberIn(from, 1, from.OneIn(20) ? 26 : 3);
+  Sizes filter = is_forward ? Sizes{outputs * groups, input[1] / groups} : Sizes{input[1], outputs};
+  const Sizes kernel = Numbers(from, rank, 1, rank > 2 ? 2 : 4);
+  const Sizes dilations = Numbers(from, rank, 1, 3);
+  Sizes paddings = Numbers(from, rank, 0, from.OneIn(2) ? 0 : 3);
+  Sizes more(rank, 0);
+  for (size_t d = 0; d < rank; ++d) {
+    filter.push_back(kernel[d]);
+    const uint32_t window = dilations[d] * (kernel[d] - 1) + 1;
+    if (is_forward) {
+      input[d + 2] = std::max(input[d + 2], window);
+    } else if (paddings[d] >= window) {
+      paddings[d] = 0;
+    }
+    if (from.OneIn(4)) more[d] = NumberIn(from, 1, 3);
+  }
+  Set(op, "Strides", Numbers(from, rank, 1, 4));
+  Set(op, "Dilations", dilations);
+  Set(op, "StartPadding", paddings);
+  Set(op, "EndPadding", is_forward ? Numbers(from, rank, 0, 3) : Sizes(rank, 0));
+  Set(op, "OutputPadding", more);
+  Set(op, "GroupCount", groups);
+  SetSizes(op, "InputTensor", input);
+  SetSizes(op, "FilterTensor", filter);
+  if (from.OneIn(2)) return op.Remove(*op.fields()[2]);
+  Sizes bias(sizes.size(), 1);
+  bias[1] = outputs * groups;
+  SetSizes(op, "BiasTensor", bias);
+}
+
 // --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
 
 struct Window {
@@ -310,6 +347,7 @@ constexpr LinkedSizes kRows[] = {
     {"UNFOLD", DrawUnfold},
     {"FOLD", DrawFold},
     {"GEMM", DrawGemm},
+    {"CONVOLUTION", DrawConvolution},
     {"RESAMPLE", DrawResample},
     {"RESAMPLE1", DrawResample},
     {"RESAMPLE2", DrawResample},

@@ -30,7 +30,7 @@ class MatrixLines {
   // kChainLength elements and kMaxPanelWidth lines.
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
 
-  // Whether the line has elements that take no part in sums. Pack writes them as 0.
+  // Whether the line, a column, has elements that take no part in sums. Pack writes them as 0.
   virtual bool HasAbsent(int64_t line) const = 0;
   // All elements of a line, absent ones as kAbsent.
   virtual void Extract(int64_t line, double* to) const = 0;

@@ -70,12 +70,14 @@ class PackedProduct {
   void Run(const BlockRange& range) const {
     const int64_t row_step = std::max<int64_t>(1, kBlockRows / kernels_.row_width);
     const int64_t column_step = std::max<int64_t>(1, kBlockColumns / kernels_.column_width);
+    const AlignedNumbers sums(row_step * column_step * kernels_.row_width * kernels_.column_width);
     const auto part = [](IndexRange whole, int64_t first, int64_t step) {
       return IndexRange{whole.begin + first, std::min(step, whole.count - first)};
     };
     for (int64_t c = 0; c < range.column_panels.count; c += column_step) {
       for (int64_t r = 0; r < range.row_panels.count; r += row_step) {
-        RunBlock({part(range.row_panels, r, row_step), part(range.column_panels, c, column_step)});
+        RunBlock({part(range.row_panels, r, row_step), part(range.column_panels, c, column_step)},
+                 sums.data());
       }
     }
   }
@@ -92,11 +94,9 @@ class PackedProduct {
             packed_columns_.LinesIn(panel)};
   }
 
-  void RunBlock(const BlockRange& block) const {
+  void RunBlock(const BlockRange& block, double* sums) const {
     const int64_t tile = kernels_.row_width * kernels_.column_width;
     const int64_t tiles = block.row_panels.count * block.column_panels.count;
-    Buffer memory(static_cast<size_t>(tiles * tile) * sizeof(double));
-    double* const sums = reinterpret_cast<double*>(memory.data());
     std::fill_n(sums, tiles * tile, -0.0);
     for (int64_t k = 0; k < packed_rows_.length(); k += kChainLength) AddChains(block, k, sums);
     std::vector<MatrixPlace> doubts;
@@ -148,7 +148,9 @@ class PackedProduct {
       }
     }
     Store(rows, columns, results.data());
-    DoubtAbsent(rows, columns, results.data(), doubts);
+    for (uint32_t mask = packed_columns_.Absent(column_panel); mask != 0; mask &= mask - 1) {
+      DoubtAbsent(rows, columns.begin, std::countr_zero(mask), results.data(), doubts);
+    }
   }
 
   // The sums of the addends of a tile, and what they may be off.
@@ -210,20 +212,15 @@ class PackedProduct {
   }
 
   // Zeros in the place of absent elements may have made a NaN, or changed the sign of a zero.
-  void DoubtAbsent(IndexRange rows, IndexRange columns, const std::byte* results,
+  void DoubtAbsent(IndexRange rows, int64_t first_column, int64_t c, const std::byte* results,
                    std::vector<MatrixPlace>& doubts) const {
-    for (int64_t c = 0; c < columns.count; ++c) {
-      if (!columns_.HasAbsent(columns.begin + c)) continue;
-      for (int64_t r = 0; r < rows.count; ++r) {
-        VisitDataType(Floats(), output_.type, [&]<typename T>() {
-          const double result =
-              AsDouble(reinterpret_cast<const T*>(results)[r * kernels_.column_width + c]);
-          if (result == 0 || result != result) {
-            doubts.push_back({rows.begin + r, columns.begin + c});
-          }
-        });
+    VisitDataType(Floats(), output_.type, [&]<typename T>() {
+      const T* result = reinterpret_cast<const T*>(results) + c;
+      for (int64_t r = 0; r < rows.count; ++r, result += kernels_.column_width) {
+        const double number = AsDouble(*result);
+        if (number == 0 || number != number) doubts.push_back({rows.begin + r, first_column + c});
       }
-    }
+    });
   }
 
   const MatrixLines& rows_;
@@ -237,6 +234,12 @@ class PackedProduct {
   double relative_error_;
   double exact_below_;
 };
+
+// Lines that are packed by a thread for itself: more of short ones.
+int64_t BlockLines(PanelSide side, int64_t length) {
+  const int64_t least = side == PanelSide::kRows ? kBlockRows : kBlockColumns;
+  return least * std::clamp<int64_t>(kChainLength / length, 1, 16);
+}
 
 // Lines that are packed stay while those of the other operand pass by.
 class StreamedProduct {
@@ -263,7 +266,7 @@ class StreamedProduct {
   void PassBy(PanelSide side, const PackedLines& staying) const {
     const PanelSide other = side == PanelSide::kRows ? PanelSide::kColumns : PanelSide::kRows;
     const MatrixLines& lines = LinesOf(other);
-    const int64_t block = other == PanelSide::kRows ? kBlockRows : kBlockColumns;
+    const int64_t block = BlockLines(other, lines.length());
     if (lines.count() <= block) {
       const PackedLines passing(lines, {0, lines.count()}, other);
       const int64_t work = passing.range().count * passing.length() * staying.width();

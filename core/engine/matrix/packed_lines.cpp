@@ -41,11 +41,12 @@ class BitSearch {
 }  // namespace
 
 PackedLines::PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side)
-    : range_(range), width_(PanelWidth(side)), length_(lines.length()) {
-  const size_t padded = static_cast<size_t>(panels() * width_);
-  const size_t bytes = padded * static_cast<size_t>(length_) * sizeof(double);
-  data_.reset(static_cast<double*>(operator new(bytes, kAlignment)));
-  norms_.resize(padded);
+    : range_(range),
+      width_(PanelWidth(side)),
+      length_(lines.length()),
+      data_(panels() * width_ * length_),
+      norms_(static_cast<size_t>(panels() * width_)),
+      absent_(static_cast<size_t>(panels())) {
   std::vector<double> lowest_bits(static_cast<size_t>(panels()));
   const int64_t grain = std::max<int64_t>(1, kParallelElements / (width_ * length_));
   ParallelFor(panels(), grain, 0, [&](int64_t begin, int64_t end) {
@@ -65,7 +66,7 @@ void PackedLines::PackPanel(const MatrixLines& lines, int64_t panel, double& low
   BitSearch search;
   for (int64_t k = 0; k < length_; k += kChainLength) {
     const int64_t depth = std::min(kChainLength, length_ - k);
-    double* to = data_.get() + (panel * length_ + k) * width_;
+    double* to = data_.data() + (panel * length_ + k) * width_;
     lines.Pack({range_.begin + panel * width_, LinesIn(panel)}, {k, depth}, width_, to);
     ProductKernelsNow().add_squares(depth, width_, to, norms);
     search.Add(depth * width_, to);
@@ -73,6 +74,10 @@ void PackedLines::PackPanel(const MatrixLines& lines, int64_t panel, double& low
   // The sum of squares has lost less than a part of 2^-52 with each of them.
   const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
   for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
+  for (int64_t i = 0; i < LinesIn(panel); ++i) {
+    const bool has_absent = lines.HasAbsent(range_.begin + panel * width_ + i);
+    absent_[static_cast<size_t>(panel)] |= uint32_t{has_absent} << i;
+  }
   lowest_bit = search.lowest();
 }
 

@@ -1,10 +1,9 @@
 // Lines as panels of FLOAT64 for the kernels, and what bounds the errors of their products.
 #pragma once
 
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/matrix_lines.h"
 
 namespace dmlop {
@@ -23,7 +22,7 @@ class PackedLines {
 
   // From element k of the lines on.
   const double* Panel(int64_t panel, int64_t k) const {
-    return data_.get() + (panel * length_ + k) * width_;
+    return data_.data() + (panel * length_ + k) * width_;
   }
   int64_t LinesIn(int64_t panel) const;
 
@@ -32,22 +31,21 @@ class PackedLines {
     return norms_.data() + static_cast<size_t>(panel * width_);
   }
 
+  // A bit for each line of a panel that has absent elements.
+  uint32_t Absent(int64_t panel) const { return absent_[static_cast<size_t>(panel)]; }
+
   // A power of two of which all elements are multiples; 0 where none is known that is of use.
   double lowest_bit() const { return lowest_bit_; }
 
  private:
-  struct Free {
-    void operator()(double* data) const { operator delete(data, kAlignment); }
-  };
-  static constexpr std::align_val_t kAlignment{64};
-
   void PackPanel(const MatrixLines& lines, int64_t panel, double& lowest_bit);
 
   IndexRange range_;
   int64_t width_;
   int64_t length_;
-  std::unique_ptr<double, Free> data_;
+  AlignedNumbers data_;
   std::vector<double> norms_;
+  std::vector<uint32_t> absent_;  // of each panel
   double lowest_bit_ = 0;
 };
 

@@ -9,21 +9,11 @@
 
 #include <algorithm>
 
+#include "core/kernels/matrix/widen_row-inl.h"
 #include "core/kernels/simd/dispatch.h"
-#include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-template <typename T>
-HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(LoadWide(from + i), Wide(), to + i);
-  for (; i < count; ++i) to[i] = WidenElement(from[i]);
-}
 
 // Whether they count up one by one.
 inline bool AreNeighbours(const int64_t* offsets, int64_t count) {

@@ -1,0 +1,125 @@
+#include "core/engine/matrix/window_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/integer_division.h"
+#include "core/kernels/matrix/pack_windows.h"
+#include "core/kernels/matrix/product.h"
+
+namespace dmlop {
+namespace {
+
+int64_t LineCount(const ConstTensorView& input, const std::vector<WindowAxis>& axes) {
+  int64_t count = input.layout.sizes[0];
+  for (const WindowAxis& axis : axes) count *= axis.positions;
+  return count;
+}
+
+int64_t LineLength(const ConstTensorView& input, const std::vector<WindowAxis>& axes) {
+  int64_t length = input.layout.sizes[1];
+  for (const WindowAxis& axis : axes) length *= axis.taps;
+  return length;
+}
+
+}  // namespace
+
+// Lines that are neighbours along the last dimension.
+struct WindowLines::Run {
+  Dims window;  // the first of them
+  int64_t lane;
+  int64_t count;
+};
+
+WindowLines::WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes)
+    : MatrixLines(LineCount(input, axes), LineLength(input, axes)),
+      input_(input),
+      axes_(std::move(axes)) {
+  windows_.push_back(input.layout.sizes[0]);
+  for (const WindowAxis& axis : axes_) {
+    windows_.push_back(axis.positions);
+    taps_.push_back(axis.taps);
+  }
+}
+
+bool WindowLines::AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const {
+  offset += window[0] * input_.layout.strides[0];
+  for (size_t d = 0; d + 1 < axes_.size(); ++d) {
+    if (!axes_[d].Has(window[d + 1], tap[d])) return false;
+    offset += axes_[d].ElementAt(window[d + 1], tap[d]) * input_.layout.strides[d + 2];
+  }
+  return true;
+}
+
+void WindowLines::PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
+                          double* to) const {
+  const WindowAxis& axis = axes_.back();
+  const int64_t channel_stride = input_.layout.strides[1];
+  const int64_t stride = input_.layout.strides.back();
+  int64_t offset = channels.begin * channel_stride;
+  const bool has_outer = AddOuterOffset(run.window, tap, offset);
+  const int64_t element = axis.ElementAt(run.window.back(), tap.back());
+  const int64_t most = std::min(run.count, axis.limit - run.window.back());
+  int64_t begin = element < 0 ? CeilDiv(-element, axis.position_step) : 0;
+  int64_t end = has_outer ? std::min(most, CeilDiv(axis.size - element, axis.position_step)) : 0;
+  end = std::max<int64_t>(end, 0);
+  begin = std::min(begin, end);
+  if (begin < end) offset += (element + begin * axis.position_step) * stride;
+  const std::byte* data = input_.data;
+  if (begin < end) data += offset * static_cast<int64_t>(ByteWidth(input_.type));
+  PackTapFunctionFor(input_.type)({data, channels.count, channel_stride, begin, end - begin,
+                                   run.count - end, stride * axis.position_step, width,
+                                   to + run.lane});
+}
+
+void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
+  std::array<Run, kMaxPanelWidth> runs;
+  size_t run_count = 0;
+  Dims window = IndexOf(windows_, lines.begin);
+  for (int64_t lane = 0; lane < lines.count;) {
+    const int64_t count = std::min(lines.count - lane, windows_.back() - window.back());
+    runs[run_count++] = {window, lane, count};
+    lane += count;
+    window.back() += count - 1;
+    Advance(windows_, window);
+  }
+  for (int64_t k = 0; k < elements.count && lines.count < width; ++k) {
+    std::fill(to + k * width + lines.count, to + (k + 1) * width, 0.0);
+  }
+  const int64_t channels = input_.layout.sizes[1];
+  for (int64_t k = 0; k < elements.count;) {
+    const int64_t element = elements.begin + k;
+    const int64_t channel = element % channels;
+    const IndexRange part{channel, std::min(channels - channel, elements.count - k)};
+    const Dims tap = IndexOf(taps_, element / channels);
+    for (size_t r = 0; r < run_count; ++r) PackTap(runs[r], tap, part, width, to + k * width);
+    k += part.count;
+  }
+}
+
+bool WindowLines::HasAbsent(int64_t line) const {
+  const Dims window = IndexOf(windows_, line);
+  for (size_t d = 0; d < axes_.size(); ++d) {
+    const WindowAxis& axis = axes_[d];
+    if (!axis.Has(window[d + 1], 0) || !axis.Has(window[d + 1], axis.taps - 1)) return true;
+  }
+  return false;
+}
+
+void WindowLines::Extract(int64_t line, double* to) const {
+  const Dims window = IndexOf(windows_, line);
+  const int64_t channels = input_.layout.sizes[1];
+  const WindowAxis& axis = axes_.back();
+  for (int64_t i = 0; i < Product(taps_); ++i, to += channels) {
+    const Dims tap = IndexOf(taps_, i);
+    int64_t offset = 0;
+    if (!AddOuterOffset(window, tap, offset) || !axis.Has(window.back(), tap.back())) {
+      std::fill_n(to, channels, Absent());
+      continue;
+    }
+    PackTap({window, 0, 1}, tap, {0, channels}, 1, to);
+  }
+}
+
+}  // namespace dmlop

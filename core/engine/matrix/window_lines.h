@@ -1,0 +1,55 @@
+// Windows of a tensor (N, C, S...) as columns of a matrix product: no copy of all of them is made.
+#pragma once
+
+#include <vector>
+
+#include "core/engine/matrix/matrix_lines.h"
+
+namespace dmlop {
+
+// One spatial dimension: tap t of the window at position p reads element
+// first + p * position_step + t * tap_step, and nothing where there is no such, or where p is from
+// `limit` on.
+struct WindowAxis {
+  int64_t size;  // of the tensor
+  int64_t positions;
+  int64_t taps;  // 1 at least
+  int64_t first;
+  int64_t position_step;  // 1 at least
+  int64_t tap_step;
+  int64_t limit;
+
+  int64_t ElementAt(int64_t position, int64_t tap) const {
+    return first + position * position_step + tap * tap_step;
+  }
+  bool Has(int64_t position, int64_t tap) const {
+    const int64_t element = ElementAt(position, tap);
+    return position < limit && element >= 0 && element < size;
+  }
+};
+
+// Line (n, positions...) has the elements (taps..., c), the last fastest.
+class WindowLines final : public MatrixLines {
+ public:
+  // `input` is FLOAT32 or FLOAT16; there is an axis for each of its dimensions but N and C.
+  WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes);
+
+  void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  bool HasAbsent(int64_t line) const override;
+  void Extract(int64_t line, double* to) const override;
+
+ private:
+  struct Run;
+
+  // Where tap and window meet, without the last dimension; none where one of the others has none.
+  bool AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const;
+  void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
+               double* to) const;
+
+  ConstTensorView input_;
+  std::vector<WindowAxis> axes_;
+  Dims windows_;  // n, positions...
+  Dims taps_;
+};
+
+}  // namespace dmlop

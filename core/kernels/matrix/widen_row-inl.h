@@ -1,0 +1,38 @@
+// Rows of elements as FLOAT64, for kernel sources: included once for each instruction set, hence
+// the unusual guard.
+#if defined(DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
+#undef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
+#else
+#define DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// What a vector does not fill at the end is in one that overlaps the last.
+template <typename T>
+HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  if (count < lanes) {
+    for (int64_t i = 0; i < count; ++i) to[i] = WidenElement(from[i]);
+    return;
+  }
+  for (int64_t i = 0; i + lanes <= count; i += lanes) {
+    hn::StoreU(LoadWide(from + i), Wide(), to + i);
+  }
+  hn::StoreU(LoadWide(from + count - lanes), Wide(), to + count - lanes);
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
