@@ -12,12 +12,13 @@ constexpr RowsFunction kRows[] = {
     ConvolutionOperators, CumulativeOperators, DepthSpaceOperators, DiagonalOperators,
     FillOperators, FoldOperators, GatherNdOperators, GatherOperators, GemmOperators,
     IntegerConvolutionOperators, IntegerProductOperators, JoinSplitOperators,
-    LocalResponseOperators, LogicalOperators, PaddingOperators, PoolAverageOperators,
-    PoolLpOperators, PoolMaxOperators, QuantizeBlocksOperators, QuantizeOperators,
-    RandomGeneratorOperators, ReduceOperators, RegionAlignmentOperators, RegionGradientOperators,
-    RegionPoolingOperators, ResampleOperators, ScatterOperators, SelectCastOperators,
-    SelectOperators, SequenceOperators, SliceOperators, SmoothActivationOperators, SoftmaxOperators,
-    TileOperators, TranscendentalOperators, UnaryOperators, UnfoldOperators,
+    LocalResponseOperators, LogicalOperators, PaddingOperators, PoolAverageGradOperators,
+    PoolAverageOperators, PoolLpOperators, PoolMaxGradOperators, PoolMaxOperators,
+    QuantizeBlocksOperators, QuantizeOperators, RandomGeneratorOperators, ReduceOperators,
+    RegionAlignmentOperators, RegionGradientOperators, RegionPoolingOperators, ResampleOperators,
+    ScatterOperators, SelectCastOperators, SelectOperators, SequenceOperators, SliceOperators,
+    SmoothActivationOperators, SoftmaxOperators, TileOperators, TranscendentalOperators,
+    UnaryOperators, UnfoldOperators,
 
     struct Table{std::vector<const OperatorInfo*> operators;
 std::vector<std::string_view> names;

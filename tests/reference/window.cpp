@@ -51,6 +51,16 @@ class Windows {
     return count;
   }
 
+  // Whether a position lies between the first and the last tap of an output.
+  bool Surrounds(const Dims& output, const Dims& position) const {
+    for (size_t d = 0; d < window_.size(); ++d) {
+      const int64_t first = output[d + 2] * int64_t{strides_[d]} - start_[d];
+      const int64_t last = first + (int64_t{window_[d]} - 1) * dilations_[d];
+      if (position[d + 2] < first || position[d + 2] > last) return false;
+    }
+    return true;
+  }
+
  private:
   template <typename Body>
   void ForEachTap(const Dims& output, int64_t padding, Body&& body) const {
@@ -267,11 +277,61 @@ Expectation LpPooling(const OperatorDesc& desc, Views inputs, size_t, const Dims
   return inputs[0].type == DataType::kFloat16 ? Norm<Half>(taps, p) : Norm<float>(taps, p);
 }
 
+// --- gradients -----------------------------------------------------------------------------------
+
+Dims SizesOf(const OperatorDesc& desc, std::string_view tensor) {
+  const Sizes& sizes = *Get<TensorDesc>(desc, tensor).sizes;
+  return {sizes.begin(), sizes.end()};
+}
+
+// Calls body(output) for each window of the same channel around an element.
+template <typename Body>
+void ForEachOutput(const Windows& windows, const Dims& outputs, const Dims& index, Body&& body) {
+  Dims spatial = outputs;
+  spatial[0] = 1;
+  spatial[1] = 1;
+  ForEachIndex(spatial, [&](Dims output) {
+    output[0] = index[0];
+    output[1] = index[1];
+    if (windows.Surrounds(output, index)) body(std::as_const(output));
+  });
+}
+
+// APG-2, where every count is as good as all equal ones.
+Expectation AveragePoolingGrad(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
+  const Windows windows(desc, SizesOf(desc, "OutputGradientTensor"));
+  Sum sum;
+  ForEachOutput(windows, inputs[0].layout.sizes, index, [&](const Dims& output) {
+    windows.ForEachPresent(output, [&](const Dims& position) {
+      if (position != index) return;
+      const Rational count = Exactly(CountOf(desc, windows, output));
+      sum.Add(FloatAt(inputs[0], output), Exactly(1) / count);
+    });
+  });
+  return {sum.Result(inputs[0].type)};
+}
+
+Expectation MaxPoolingGrad(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
+  const Windows windows(desc, inputs[0].layout.sizes);
+  Sum sum;
+  VisitDataType(Floats(), inputs[0].type, [&]<typename T>() {
+    ForEachOutput(windows, inputs[1].layout.sizes, index, [&](const Dims& output) {
+      if (WinnerOf<T>(windows, inputs[0], output) == index) sum.Add(FloatAt(inputs[1], output));
+    });
+  });
+  return {sum.Result(inputs[0].type)};
+}
+
 constexpr NamedOracle kOracles[] = {
-    {"AVERAGE_POOLING", AveragePooling}, {"AVERAGE_POOLING1", AveragePooling},
-    {"LP_POOLING", LpPooling},           {"LP_POOLING1", LpPooling},
-    {"MAX_POOLING", MaxPooling},         {"MAX_POOLING1", MaxPooling},
+    {"AVERAGE_POOLING", AveragePooling},
+    {"AVERAGE_POOLING1", AveragePooling},
+    {"AVERAGE_POOLING_GRAD", AveragePoolingGrad},
+    {"LP_POOLING", LpPooling},
+    {"LP_POOLING1", LpPooling},
+    {"MAX_POOLING", MaxPooling},
+    {"MAX_POOLING1", MaxPooling},
     {"MAX_POOLING2", MaxPooling},
+    {"MAX_POOLING_GRAD", MaxPoolingGrad},
 };
 
 }  // namespace

@@ -73,11 +73,24 @@ void DrawNorm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "P", from.OneIn(8) ? NumberIn(from, 1, UINT32_MAX) : NumberIn(from, 1, 5));
 }
 
+// Of one operator the output's sizes follow from those of its InputTensor.
+void DrawGradient(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  SetSizes(op, "InputGradientTensor", Pooled(from, op, sizes));
+  if (HasField(op, "InputTensor")) SetSizes(op, "InputTensor", sizes);
+  SetSizes(op, "OutputGradientTensor", sizes);
+}
+
 constexpr LinkedSizes kRows[] = {
-    {"AVERAGE_POOLING", DrawPooling}, {"AVERAGE_POOLING1", DrawPooling},
-    {"LP_POOLING", DrawNorm},         {"LP_POOLING1", DrawNorm},
-    {"MAX_POOLING", DrawPooling},     {"MAX_POOLING1", DrawPooling},
+    {"AVERAGE_POOLING", DrawPooling},
+    {"AVERAGE_POOLING1", DrawPooling},
+    {"AVERAGE_POOLING_GRAD", DrawGradient},
+    {"LP_POOLING", DrawNorm},
+    {"LP_POOLING1", DrawNorm},
+    {"MAX_POOLING", DrawPooling},
+    {"MAX_POOLING1", DrawPooling},
     {"MAX_POOLING2", DrawPooling},
+    {"MAX_POOLING_GRAD", DrawGradient},
 };
 
 }  // namespace

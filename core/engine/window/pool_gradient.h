@@ -1,0 +1,14 @@
+// The gradient of the greatest elements of windows.
+#pragma once
+
+#include "core/engine/window/pool_windows.h"
+
+namespace dmlop {
+
+// Computes the part of an output, which has the input's sizes, from index `begin` on: for each
+// element the exact sum, rounded once, of the gradients of those windows that it wins, and +0 where
+// there are none. All are FLOAT32 or FLOAT16.
+void SumOfWinners(const PoolDims& dims, const ConstTensorView& input,
+                  const ConstTensorView& gradient, const Dims& begin, const TensorView& sums);
+
+}  // namespace dmlop

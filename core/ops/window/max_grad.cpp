@@ -1,0 +1,72 @@
+// DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING hands its gradient on to its
+// greatest element.
+#include <optional>
+#include <vector>
+
+#include "core/engine/window/pool_gradient.h"
+#include "core/ops/window/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace pooling;
+
+constexpr const Field* kFields[] = {&kInputTensor,    &kInputGradient, &kOutputGradient,
+                                    &kDimensionCount, &kStrides,       &kWindowSize,
+                                    &kStartPadding,   &kEndPadding,    &kDilations};
+constexpr SupportRow kRows[] = {
+    {Level(3, 0), 4, 4, {types::kFloats}},
+    {Level(4, 0), 4, 5, {types::kFloats}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    kCounts,
+    kNoZeros,
+    kSameBatches,
+    kFit,
+    {"MPG-1",
+     "the output has the input's sizes and InputGradientTensor those that MAX_POOLING makes of "
+     "them; all have one DataType"}};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
+  InferGradient("MPG-1", kInputTensor, op, infer);
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  SumOfWinners(DimsOf(op, kInputTensor), inputs[0], inputs[1], begin, outputs[0]);
+}
+
+// An element competes with all others of its windows.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const SourceMap windows = ReachingSources(dims, op.sizes(kInputGradient), 1);
+  std::vector<SourceMap> maps;
+  for (const SourceMap& taps : WindowSources(dims, 0)) {
+    maps.push_back([windows, taps](const Region& output) -> std::optional<Region> {
+      const std::optional<Region> reaching = windows(output);
+      return reaching ? taps(*reaching) : std::nullopt;
+    });
+  }
+  maps.push_back(windows);
+  return maps;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "MAX_POOLING_GRAD",
+     .summary = "the gradient of MAX_POOLING: windows hand theirs on to their greatest elements",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "MPG-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Placed{Run, Sources}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> PoolMaxGradOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
