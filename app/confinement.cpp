@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "core/io/file.h"
 #include "core/model/model_resources.h"
 
@@ -49,9 +47,7 @@ void CheckConfinement(const ModelDocument& model, const Confinement& confinement
   for (const ModelCommand& command : model.commands()) {
     const auto* write = std::get_if<WriteFileCommand>(&command.what);
     if (write == nullptr) continue;
-    const std::filesystem::path target =
-        std::filesystem::path(confinement.output_folder) / write->target_path;
-    CheckPath(target.string(), confinement.folder,
+    CheckPath(PathIn(confinement.output_folder, write->target_path), confinement.folder,
               command.place.Find("targetPath").value_or(command.place), diagnostics);
   }
 }

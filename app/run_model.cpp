@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "app/kept_tensors.h"
@@ -18,8 +17,6 @@
 
 namespace dmlop {
 namespace {
-
-namespace fs = std::filesystem;
 
 void RefuseBindings(const RunOptions& options) {
   if (options.format == TextFormat::kJson) {
@@ -41,7 +38,7 @@ class ModelFiles {
   // Keeps what the resource holds now.
   void Write(const std::string& resource, const std::string& target_path,
              const ModelRun::FileContent& content) {
-    const std::string path = PathOf(folder_, target_path);
+    const std::string path = PathIn(folder_, target_path);
     if (IsStream(path)) {
       return WriteStream(path, {std::as_bytes(std::span(content.header)), content.data});
     }
@@ -50,10 +47,6 @@ class ModelFiles {
     WriteContent(content, path, file);
     if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
     files_.Add(std::move(file));
-  }
-
-  static std::string PathOf(const std::string& folder, const std::string& target_path) {
-    return (fs::path(folder) / target_path).string();
   }
 
   OutputSet& files() { return files_; }
@@ -110,7 +103,7 @@ class ModelExecution {
       const auto* write = std::get_if<WriteFileCommand>(&command.what);
       if (write == nullptr || !written.emplace(write->resource, write->target_path).second)
         continue;
-      roles.WritesTensor(ModelFiles::PathOf(options_.output_folder, write->target_path),
+      roles.WritesTensor(PathIn(options_.output_folder, write->target_path),
                          RoleOf(model_.resources()[write->resource]));
     }
     kept_.AddTo(roles);

@@ -110,8 +110,10 @@ std::string CaretText(std::string_view text, size_t offset, std::string_view mar
 
 namespace {
 
+// `excerpt`: with the line of the text.
 std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
-                           std::string_view text, PositionFinder& positions, bool color) {
+                           std::string_view text, PositionFinder& positions, bool excerpt,
+                           bool color) {
   const bool error = diagnostic.severity == Severity::kError;
   const std::string_view paint = !color ? "" : error ? kErrorPaint : "\x1b[1;35m";
   const std::string_view plain = color ? kPlain : "";
@@ -123,10 +125,12 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
   const TextPosition position = positions.Find(*diagnostic.offset);
+  const std::string head =
+      fmt::format("{}:{}:{}: {}", name, position.line, position.column, message);
+  if (!excerpt) return head;
   const std::string margin = fmt::format("{:>5} | ", position.line);
   const std::string caret_margin = fmt::format("{:>{}}", "| ", margin.size());
-  return fmt::format("{}:{}:{}: {}{}", name, position.line, position.column, message,
-                     CaretText(text, *diagnostic.offset, margin, caret_margin, paint));
+  return head + CaretText(text, *diagnostic.offset, margin, caret_margin, paint);
 }
 
 }  // namespace
@@ -134,8 +138,11 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
 void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
                       bool color) {
   PositionFinder positions(text);
-  for (const Diagnostic& diagnostic : diagnostics.list()) {
-    PrintMessage(DiagnosticText(diagnostic, name, text, positions, color));
+  const std::vector<Diagnostic>& list = diagnostics.list();
+  for (size_t i = 0; i < list.size(); ++i) {
+    // A place is shown once, below all that is said of it.
+    const bool excerpt = i + 1 == list.size() || list[i + 1].offset != list[i].offset;
+    PrintMessage(DiagnosticText(list[i], name, text, positions, excerpt, color));
   }
   if (diagnostics.omitted() > 0) {
     PrintMessage(fmt::format("{}: and {} more\n", name, diagnostics.omitted()));

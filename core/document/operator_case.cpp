@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -110,6 +111,30 @@ bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) 
       diagnostics.list().begin(), diagnostics.list().end(), [&](const Diagnostic& fault) {
         return (fault.pointer + "/").find("/" + slot_path + "/") != std::string::npos;
       });
+}
+
+// Whether a pointer leads to the type or the sizes of a tensor's desc, of those that a file told.
+bool Tells(const std::string& slot_path, const std::string& pointer, bool type, bool sizes) {
+  const std::string slot = "/" + slot_path + "/";
+  const size_t at = (pointer + "/").rfind(slot);
+  if (at == std::string::npos) return false;
+  constexpr std::string_view kDesc = "/Desc";
+  std::string_view member = std::string_view(pointer).substr(at + slot.size() - 1);
+  if (member.starts_with(kDesc)) member.remove_prefix(kDesc.size());
+  return (type && member == "/DataType") || (sizes && member.starts_with("/Sizes"));
+}
+
+// Whether a message has the name of a tensor, as a word.
+bool Mentions(std::string_view message, std::string_view name) {
+  const auto is_of_word = [&](size_t at) {
+    return at < message.size() && (std::isalnum(static_cast<unsigned char>(message[at])) != 0 ||
+                                   message[at] == '[' || message[at] == '_');
+  };
+  for (size_t at = message.find(name); at != std::string_view::npos;
+       at = message.find(name, at + 1)) {
+    if ((at == 0 || !is_of_word(at - 1)) && !is_of_word(at + name.size())) return true;
+  }
+  return false;
 }
 
 constexpr std::string_view kDigits = "0123456789";
@@ -270,6 +295,38 @@ void OperatorCase::Judge(FeatureLevel level, Diagnostics& diagnostics) {
     if (!path.empty()) WithFile(slot.path, diagnostics, [&] { FormatOf(path); });
   }
   document_.Check(level, diagnostics);
+  NameFiles(diagnostics);
+}
+
+void OperatorCase::NameFiles(Diagnostics& diagnostics) const {
+  for (Diagnostic& fault : diagnostics.list()) {
+    if (fault.severity != Severity::kError || fault.file_fault) continue;
+    fault.message += FileNote(fault);
+    for (const LoadedArray& array : loaded_) {
+      if (!Tells(array.slot_path, fault.pointer, array.told_type, array.told_sizes)) continue;
+      // There it is named, or nowhere in the text.
+      const auto& place = document_.bindings().at(array.slot_path).place;
+      fault.offset = place ? std::optional(place->offset()) : std::nullopt;
+    }
+  }
+  diagnostics.SortByPlace();
+}
+
+// " (InputTensors[1] is that of b.npy, whose elements are bool; ...)" of the tensors that a fault
+// is about or mentions; empty where no file told anything of them.
+std::string OperatorCase::FileNote(const Diagnostic& fault) const {
+  std::string note;
+  for (const LoadedArray& array : loaded_) {
+    const std::string name = DisplayName(array.slot_path);
+    const bool is_meant =
+        Tells(array.slot_path, fault.pointer, array.told_type, array.told_sizes) ||
+        ((array.told_type || array.told_sizes) && Mentions(fault.message, name));
+    if (!is_meant) continue;
+    note += fmt::format("{}{} is {}{}", note.empty() ? "" : "; ", name,
+                        document_.bindings().at(array.slot_path).path,
+                        HoldsBool(array.tensor) ? ", of bool" : "");
+  }
+  return note.empty() ? "" : fmt::format(" ({})", note);
 }
 
 template <typename Body>
@@ -303,7 +360,8 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
       if (FormatOf(path) == FileFormat::kRaw) return;
       const bool from_stream = path == kStandardStream && reads_standard_input;
       if (slot.desc->complete() && !from_stream) return;
-      loaded_.push_back({slot.path, LoadNpy(path)});
+      loaded_.push_back(
+          {slot.path, LoadNpy(path), !slot.desc->data_type.has_value(), !slot.desc->sizes});
       CompleteDesc(loaded_.back().tensor.view, path, *slot.desc);
     });
   }

@@ -71,9 +71,12 @@ class OperatorCase {
   const OperatorDocument& document() const { return document_; }
 
  private:
+  // An array that TakeFromFiles opened, and what its tensor's desc took from it.
   struct LoadedArray {
     std::string slot_path;
     LoadedTensor tensor;
+    bool told_type = false;
+    bool told_sizes = false;
   };
 
   void AddOptionalTensor(TensorRole role, const std::string& argument);
@@ -85,6 +88,9 @@ class OperatorCase {
   std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;
   void TakeFromFiles(Diagnostics& diagnostics);
+  // Faults of what files told name the files.
+  void NameFiles(Diagnostics& diagnostics) const;
+  std::string FileNote(const Diagnostic& fault) const;
   // Calls body() and reports what it throws where the document names the file of that tensor.
   template <typename Body>
   void WithFile(const std::string& slot_path, Diagnostics& diagnostics, Body&& body) const;
@@ -94,7 +100,7 @@ class OperatorCase {
 
   OperatorDocument& document_;
   std::optional<Error> usage_fault_;  // of the files that were to be bound
-  std::vector<LoadedArray> loaded_;   // arrays that TakeFromFiles opened
+  std::vector<LoadedArray> loaded_;
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/spelling.h"
 #include "core/document/field_reader.h"
 
 namespace dmlop {
@@ -23,6 +24,29 @@ bool IsFileOf(const Diagnostic& fault, std::string_view field) {
   constexpr std::string_view kBindings = "/bindings/";
   return fault.file_fault && fault.pointer.starts_with(kBindings) &&
          LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
+}
+
+// True for a member that is not known and whose name is nearly that of a missing one.
+bool IsMisspelt(const Diagnostic& fault, std::string_view missing) {
+  if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
+  const auto split = [](std::string_view pointer) {
+    const size_t slash = pointer.rfind('/');
+    return std::pair(pointer.substr(0, slash), pointer.substr(slash + 1));
+  };
+  const auto [object, name] = split(fault.pointer);
+  const auto [missing_object, missing_name] = split(missing);
+  return object == missing_object &&
+         !DidYouMean(name, std::array<std::string_view, 1>{missing_name}).empty();
+}
+
+// True for a binding of no tensor, whose name is nearly that of the tensor or a part of it.
+bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
+  constexpr std::string_view kBindings = "/bindings/";
+  if (fault.code != "JSON-3" || !fault.pointer.starts_with(kBindings)) return false;
+  const std::string_view name = std::string_view(fault.pointer).substr(kBindings.size());
+  const std::string_view tensor = of_operator.substr(0, of_operator.find('/'));
+  return tensor.find(name) != std::string_view::npos ||
+         !DidYouMean(name, std::array<std::string_view, 1>{tensor}).empty();
 }
 
 }  // namespace
@@ -57,6 +81,7 @@ OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_vi
 }
 
 void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  ExplainNegativeAxes(diagnostics);
   ReadScalars(fields_, ValueReader(diagnostics, dialect_), *op_);
   std::vector<std::string> left_out;
   for (const TensorSlot& slot : TensorSlots(std::as_const(*op_), TensorRole::kOutput)) {
@@ -83,11 +108,39 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
         diagnostic.code == "JSON-2" &&
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
-                 LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator);
+                 LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
+                 IsMisspelt(earlier, diagnostic.pointer) || IsMisspeltBinding(earlier, of_operator);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
   diagnostics.Omit(found.omitted());
+}
+
+// Negative axes have been refused before the tensor was known that they are of.
+void OperatorObject::ExplainNegativeAxes(Diagnostics& diagnostics) const {
+  for (const std::string_view name : {"/Axis", "/Axes"}) {
+    const std::string field = fields_.pointer() + std::string(name);
+    for (Diagnostic& fault : diagnostics.list()) {
+      const bool is_axis = fault.code == "DOC-2" && LeadsTo(field, fault.pointer);
+      int64_t axis = 0;
+      const std::string& text = fault.message;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
+      if (is_axis && error == std::errc() && axis < 0) fault.message = AxisFault(axis);
+    }
+  }
+}
+
+std::string OperatorObject::AxisFault(int64_t axis) const {
+  const std::string fault = fmt::format("{} is not an axis; axes are counted from 0", axis);
+  const std::vector<TensorSlot> inputs = TensorSlots(*op_, TensorRole::kInput);
+  if (inputs.empty() || !inputs.front().desc->sizes) {
+    return fault + ", and the last of n is n - 1";
+  }
+  const std::string tensor = DisplayName(inputs.front().path);
+  const int64_t rank = static_cast<int64_t>(inputs.front().desc->rank());
+  if (axis < -rank) return fmt::format("{}, and {} has {}", fault, tensor, rank);
+  return fmt::format("{}, and NumPy's axis {} of the {} that {} has is axis {}", fault, axis, rank,
+                     tensor, rank + axis);
 }
 
 void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,

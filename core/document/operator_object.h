@@ -36,6 +36,8 @@ class OperatorObject {
   Diagnostics Judge(FeatureLevel level, bool may_be_unreadable);
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
+  void ExplainNegativeAxes(Diagnostics& diagnostics) const;
+  std::string AxisFault(int64_t axis) const;
 
   JsonCursor object_;
   JsonCursor fields_;  // the object that has the operator's fields

@@ -186,7 +186,12 @@ std::optional<std::string> ValueReader::String(JsonCursor value) const {
 std::optional<std::string> ValueReader::FileName(JsonCursor value) const {
   if (!Expect(value, JsonKind::kString)) return std::nullopt;
   const std::string& name = value.string();
-  if (!name.empty() && name.find('\0') == std::string::npos) return name;
+  if (!name.empty() && name.find('\0') == std::string::npos) {
+    if (dialect_ == Dialect::kModel && name.find('\\') != std::string::npos) {
+      Warning(value, "DOC-7", "backslashes are taken for separators, unless a file has that name");
+    }
+    return name;
+  }
   Error(value, "DOC-1", "expected a file name, found text that is none");
   return std::nullopt;
 }

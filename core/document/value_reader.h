@@ -69,7 +69,7 @@ class ValueReader {
   std::optional<std::string> String(JsonCursor value) const;
   std::optional<bool> Boolean(JsonCursor value) const;
 
-  // Text that can name a file.
+  // Text that can name a file. Backslashes in the paths of a model are worth a warning.
   std::optional<std::string> FileName(JsonCursor value) const;
 
   // The index of a name in `names`, written with or without `prefix`. A message lists the names.

@@ -29,14 +29,23 @@ std::string Braces(const Dims& dims) {
   return fmt::format("{{{}}}", fmt::join(dims, ", "));
 }
 
+// What a .npy file says of its array.
+struct StoredArray {
+  DataType type;
+  bool is_bool;
+  const Dims& shape;
+};
+
 // Fails where an array of a .npy file cannot be the logical tensor of a valid desc. Elements of 4
 // bits are those of an array of bytes.
-void RequireFit(DataType type, const Dims& shape, const TensorDesc& desc, const std::string& name) {
+void RequireFit(const StoredArray& array, const TensorDesc& desc, const std::string& name) {
+  const auto& [type, is_bool, shape] = array;
   const DataType expected_type = *desc.data_type;
   if (type != expected_type && type != StoredAs(expected_type)) {
     const std::string stored =
         HasNibbles(expected_type) ? fmt::format(", whose values are {}", Name(expected_type)) : "";
-    FailTensorFile(name, fmt::format("has the data type {}; expected {}{}", Name(type),
+    FailTensorFile(name, fmt::format("has the data type {}{}; expected {}{}",
+                                     is_bool ? "bool, which is taken for " : "", Name(type),
                                      Name(StoredAs(expected_type)), stored));
   }
   const Dims sizes = shape.empty() ? Dims{1} : shape;
@@ -74,7 +83,7 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
   if (start.empty()) FailTensorFile(name, "ends where another .npy array is expected");
   ReadOn(stream, start, NpyHeaderSize(start, name));
   const NpyHeader header = ParseNpyHeader(start, name);
-  if (desc) RequireFit(header.type, header.shape, *desc, name);
+  if (desc) RequireFit({header.type, header.is_bool, header.shape}, *desc, name);
 
   const auto spool = std::make_shared<Spool>(header.data_begin + header.data_size());
   spool->Append(start);
@@ -277,13 +286,17 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
 }
 
+bool HoldsBool(const LoadedTensor& tensor) {
+  return HasNpyMagic(tensor.file_bytes) && ParseNpyHeader(tensor.file_bytes, "").is_bool;
+}
+
 LoadedTensor LoadNpy(const std::string& path) {
   return LoadNpy(path, /*desc=*/nullptr);
 }
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
                        const std::string& name) {
-  RequireFit(tensor.view.type, tensor.view.layout.sizes, desc, name);
+  RequireFit({tensor.view.type, HoldsBool(tensor), tensor.view.layout.sizes}, desc, name);
   if (tensor.view.type != *desc.data_type) RequireNibbles(tensor.view, *desc.data_type, name);
   LoadedTensor fitted = tensor;
   fitted.view.type = *desc.data_type;

@@ -40,6 +40,9 @@ struct LoadedTensor {
   std::span<const std::byte> file_bytes;  // of the whole file; empty where there is none
 };
 
+// Whether it is a .npy file of NumPy's bool, whose elements are taken for UINT8.
+bool HoldsBool(const LoadedTensor& tensor);
+
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
 // machine's byte order. Errors are of kind kTensorFile or kFileSystem.
 LoadedTensor LoadNpy(const std::string& path);

@@ -30,11 +30,20 @@ uint64_t RoundedUpTo4(uint64_t bytes) {
 
 }  // namespace
 
-std::string SourcePath(const std::string& source_path, const std::string& folder) {
-  const fs::path beside = fs::path(folder) / source_path;
+std::string PathIn(const std::string& folder, const std::string& path) {
   std::error_code ignored;
-  const bool elsewhere = !fs::exists(beside, ignored) && fs::exists(source_path, ignored);
-  return elsewhere ? source_path : beside.string();
+  std::string whole = (fs::path(folder) / path).string();
+  if (path.find('\\') == std::string::npos || fs::exists(whole, ignored)) return whole;
+  std::string portable = path;
+  std::replace(portable.begin(), portable.end(), '\\', '/');
+  return (fs::path(folder) / portable).string();
+}
+
+std::string SourcePath(const std::string& source_path, const std::string& folder) {
+  const std::string beside = PathIn(folder, source_path);
+  const std::string elsewhere = PathIn("", source_path);
+  std::error_code ignored;
+  return !fs::exists(beside, ignored) && fs::exists(elsewhere, ignored) ? elsewhere : beside;
 }
 
 ModelResources::ModelResources(const ModelDocument& model, const std::string& folder,

@@ -15,6 +15,10 @@
 
 namespace dmlop {
 
+// A path of a model, in a folder. A backslash separates names, as on Windows, unless there is a file
+// whose name has it.
+std::string PathIn(const std::string& folder, const std::string& path);
+
 // Where a file that a model names is looked for: beside the model, or in the folder that stands in
 // for that, and then in the current one.
 std::string SourcePath(const std::string& source_path, const std::string& folder);

@@ -145,14 +145,10 @@ class ModelWriter {
     Add(DisplayName(slot.path), std::move(resource), resources_);
   }
 
+  // DxDispatch takes NumPy's bool for INT8.
   static bool IsBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
     return IsPacked(tensor.view.layout) && IsPacked(LayoutOf(desc)) && IsMapped(tensor) &&
            !HoldsBool(tensor) && !HasNibbles(tensor.view.type);
-  }
-
-  // DxDispatch takes NumPy's bool for INT8.
-  static bool HoldsBool(const LoadedTensor& tensor) {
-    return ParseNpyHeader(tensor.file_bytes, "").is_bool;
   }
 
   // The elements lie in the file as they are used: they are in the machine's byte order.

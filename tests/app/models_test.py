@@ -215,6 +215,22 @@ class ModelFilesTest(ProgramTest):
                       self.errors_of("run", "model.json", status=5))
         self.assertEqual(sorted(os.listdir(self.folder)), ["folder.npy", "model.json"])
 
+    def test_backslashes_separate_unless_a_file_has_them(self):
+        (self.folder / "in").mkdir()
+        np.save(self.folder / "in/x.npy", np.ones(2, "f4"))
+        self.write("model.json", copy_model({"x": source(r"in\x.npy")}, [self.write_file(r"out\deep\y.npy")]))
+        said = self.errors_of("run", "model.json")
+        self.assertEqual(said.count("warning: /"), 2)
+        self.assertIn("targetPath: backslashes are taken for separators, unless a file has that name [DOC-7]", said)
+        self.assert_same(self.load("out/deep/y"), np.ones(2, "f4"))
+        np.save(self.folder / r"in\x.npy", np.zeros(2, "f4"))
+        np.save(self.folder / r"out\deep\y.npy", np.zeros(1, "f4"))
+        self.run_program("run", "model.json")
+        self.assert_same(self.load(r"out\deep\y"), np.zeros(2, "f4"))
+        (self.folder / r"out\deep\y.npy").unlink()
+        self.write("model.json", copy_model({"x": numbers([1])}, [self.write_file(r"..\y.npy")]))
+        self.assertIn("leads out of", self.errors_of("run", "model.json", "--confine", ".", status=3))
+
     def test_reports_the_run(self):
         np.save(self.folder / "x.npy", np.ones(4, "f4"))
         self.printed(copy_model({"x": source("x.npy")}, [self.write_file("y.npy")]),

@@ -87,6 +87,65 @@ class NamesTest(ProgramTest):
         self.assertNotIn("did you mean", said)  # which would be another format
 
 
+class CauseTest(ProgramTest):
+    """Messages name the cause: not what follows from it, and the file that says what is wrong."""
+
+    def setUp(self):
+        super().setUp()
+        self.save(x=X, i=np.ones((3, 3), "i8"), b=np.ones((3, 3), bool), short=X[:2])
+
+    def test_axes_as_in_numpy(self):
+        for document, message in [
+            ({"type": "REDUCE", "Function": "SUM", "Axes": [0, -1]},
+             "/Axes/1: -1 is not an axis; axes are counted from 0, and NumPy's axis -1 of the 2 that InputTensor has is axis 1 "
+             "(InputTensor is x.npy) [DOC-2]"),
+            ({"type": "REDUCE", "Function": "SUM", "Axes": [-4]}, "axes are counted from 0, and InputTensor has 2"),
+            ({"type": "JOIN", "Axis": -2, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 2, 3]}]},
+             "NumPy's axis -2 of the 3 that InputTensors[0] has is axis 1 [DOC-2]"),
+        ]:
+            said = self.errors_of("run", json.dumps(document), "-i", "x.npy", status=3)
+            self.assertIn(message, said)
+            self.assertEqual(said.count("error:"), 1)
+        said = self.errors_of("validate", '{"type": "JOIN", "Axis": -1}', status=3)
+        self.assertIn("axes are counted from 0, and the last of n is n - 1", said)
+
+    def test_a_slip_hides_what_follows_from_it(self):
+        tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+        for document, message in [
+            ({"type": "JOIN", "Axi": 0, "InputTensors": [tensor]}, "/Axi: 'Axi' is not a known field (did you mean 'Axis'?)"),
+            ({"type": "JOIN", "Axis": 0, "InputTensors": [{"dtype": "FLOAT32", "Sizes": [2]}]}, "/InputTensors/0/dtype: "),
+            (json.loads(SUM) | {"bindings": {"Input": "x.npy"}}, "/bindings/Input: 'Input' is not a known field"),
+            (json.loads(SUM) | {"bindings": {"InputTenso": [1]}}, "(did you mean 'InputTensor'?)"),
+        ]:
+            said = self.errors_of("run", json.dumps(document), status=3)
+            self.assertIn(message, said)
+            self.assertEqual(said.count("error:"), 1, said)
+
+    def test_a_line_is_shown_once(self):
+        said = self.errors_of("validate", '{"type": "UNFOLD", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 4]}}',
+                              status=3)
+        self.assertEqual((said.count("error:"), said.count(" | ")), (5, 2))
+
+    def test_files_are_named(self):
+        join, add = '{"type": "JOIN", "Axis": 1}', '{"type": "ELEMENT_WISE_ADD"}'
+        for arguments, message in [
+            ([SUM, "-i", "b.npy"], "<command line>: error: /InputTensor/DataType: UINT8 is not supported by REDUCE SUM"),
+            ([SUM, "-i", "b.npy"], " (InputTensor is b.npy, of bool) [FL-1]\n"),
+            ([join, "-i", "x.npy", "-i", "i.npy"], "INT64 does not match FLOAT32 of InputTensors[0] "
+             "(InputTensors[0] is x.npy; InputTensors[1] is i.npy) [JOIN-3]\n"),
+            ([join, "-i", "x.npy", "-i", "short.npy"], "/InputTensors/1/Sizes: Sizes are {2, 3}; expected {3, 3} "
+             "(InputTensors[1] is short.npy)"),
+            ([add, "-i", "x.npy", "-i", "short.npy"], "(BTensor is short.npy) [ELW-1]\n"),
+            ([add[:-1] + ', "bindings": {"ATensor": "x.npy", "BTensor": "i.npy"}}'],
+             "<command line>:1:74: error: /BTensor/DataType: INT64 does not match FLOAT32 of ATensor "
+             "(ATensor is x.npy; BTensor is i.npy)"),
+        ]:
+            self.assertIn(message, self.errors_of("run", *arguments, status=3))
+        stated = '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
+        self.assertIn("b.npy: has the data type bool, which is taken for UINT8; expected FLOAT32",
+                      self.errors_of("run", stated, "-i", "b.npy", status=4))
+
+
 class ContentTest(ProgramTest):
     CASES = [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer; git lfs pull fetches the file"),
