@@ -8,32 +8,67 @@ namespace {
 
 using RowsFunction = std::span<const OperatorInfo> (*)();
 constexpr RowsFunction kRows[] = {
-    ActivationOperators, AffineOperators, ArgOperators, BinaryOperators, ClipOperators,
-    ConvolutionOperators, CumulativeOperators, DepthSpaceOperators, DiagonalOperators,
-    FillOperators, FoldOperators, GatherNdOperators, GatherOperators, GemmOperators,
-    IntegerConvolutionOperators, IntegerProductOperators, JoinSplitOperators,
-    LocalResponseOperators, LogicalOperators, PaddingOperators, PoolAverageGradOperators,
-    PoolAverageOperators, PoolLpOperators, PoolMaxGradOperators, PoolMaxOperators,
-    QuantizeBlocksOperators, QuantizeOperators, RandomGeneratorOperators, ReduceOperators,
-    RegionAlignmentOperators, RegionGradientOperators, RegionPoolingOperators, ResampleOperators,
-    ScatterOperators, SelectCastOperators, SelectOperators, SequenceOperators, SliceOperators,
-    SmoothActivationOperators, SoftmaxOperators, TileOperators, TranscendentalOperators,
-    UnaryOperators, UnfoldOperators,
+    ActivationOperators,
+    AffineOperators,
+    ArgOperators,
+    BinaryOperators,
+    ClipOperators,
+    ConvolutionOperators,
+    CumulativeOperators,
+    DepthSpaceOperators,
+    DiagonalOperators,
+    FillOperators,
+    FoldOperators,
+    GatherNdOperators,
+    GatherOperators,
+    GemmOperators,
+    IntegerConvolutionOperators,
+    IntegerProductOperators,
+    JoinSplitOperators,
+    LocalResponseOperators,
+    LogicalOperators,
+    PaddingOperators,
+    PoolAverageGradOperators,
+    PoolAverageOperators,
+    PoolLpOperators,
+    PoolMaxGradOperators,
+    PoolMaxOperators,
+    QuantizeBlocksOperators,
+    QuantizeOperators,
+    RandomGeneratorOperators,
+    ReduceOperators,
+    RegionAlignmentOperators,
+    RegionGradientOperators,
+    RegionPoolingOperators,
+    ResampleOperators,
+    ScatterOperators,
+    SelectCastOperators,
+    SelectOperators,
+    SequenceOperators,
+    SliceOperators,
+    SmoothActivationOperators,
+    SoftmaxOperators,
+    TileOperators,
+    TranscendentalOperators,
+    UnaryOperators,
+    UnfoldOperators,
+};
 
-    struct Table{std::vector<const OperatorInfo*> operators;
-std::vector<std::string_view> names;
+struct Table {
+  std::vector<const OperatorInfo*> operators;
+  std::vector<std::string_view> names;
 
-Table() {
-  for (const RowsFunction rows : kRows) {
-    for (const OperatorInfo& row : rows()) {
-      operators.push_back(&row);
-      names.push_back(row.name);
+  Table() {
+    for (const RowsFunction rows : kRows) {
+      for (const OperatorInfo& row : rows()) {
+        operators.push_back(&row);
+        names.push_back(row.name);
+      }
+    }
+    for (const OperatorInfo* row : operators) {
+      if (!row->alias.empty()) names.push_back(row->alias);
     }
   }
-  for (const OperatorInfo* row : operators) {
-    if (!row->alias.empty()) names.push_back(row->alias);
-  }
-}
 };
 
 const Table& TheTable() {
