@@ -33,6 +33,7 @@ constexpr RowsFunction kRows[] = {
     PoolLpOperators,
     PoolMaxGradOperators,
     PoolMaxOperators,
+    PoolQuantizedOperators,
     QuantizeBlocksOperators,
     QuantizeOperators,
     RandomGeneratorOperators,

@@ -32,6 +32,7 @@ std::span<const OperatorInfo> PoolAverageOperators();
 std::span<const OperatorInfo> PoolLpOperators();
 std::span<const OperatorInfo> PoolMaxGradOperators();
 std::span<const OperatorInfo> PoolMaxOperators();
+std::span<const OperatorInfo> PoolQuantizedOperators();
 std::span<const OperatorInfo> QuantizeBlocksOperators();
 std::span<const OperatorInfo> QuantizeOperators();
 std::span<const OperatorInfo> RandomGeneratorOperators();

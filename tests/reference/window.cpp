@@ -322,6 +322,58 @@ Expectation MaxPoolingGrad(const OperatorDesc& desc, Views inputs, size_t, const
   return {sum.Result(inputs[0].type)};
 }
 
+// --- QUANTIZED_LINEAR_AVERAGE_POOLING ------------------------------------------------------------
+
+// Of a tensor that has one element or one for each channel; 0 where it is left out.
+double OfChannel(const OperatorDesc& desc, Views inputs, std::string_view name, int64_t channel) {
+  const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].path != name) continue;
+    Dims index;
+    for (const int64_t size : inputs[i].layout.sizes) index.push_back(size == 1 ? 0 : channel);
+    return Quantity({inputs[i].type, BitsAt(inputs[i], index)});
+  }
+  return 0;
+}
+
+// Half to even.
+int64_t Nearest(const Rational& number) {
+  const int64_t below = number.Floor();
+  const int side = (number - Exactly(below) - Rational(0.5)).Sign();
+  return side > 0 || (side == 0 && below % 2 != 0) ? below + 1 : below;
+}
+
+// QMM-2, QMM-3.
+double Requantized(const Rational& sum, double scale, int64_t count, double output_scale) {
+  const double plain =
+      static_cast<double>(sum.Sign()) * scale / (static_cast<double>(count) * output_scale);
+  if (std::isnan(plain)) return 0;
+  constexpr double kFar = 1000;
+  const bool is_special =
+      !std::isfinite(scale) || !std::isfinite(output_scale) || output_scale == 0 || count == 0;
+  if (is_special) return plain == 0 ? 0 : std::copysign(kFar, plain);
+  const Rational quotient = sum * Rational(scale) / (Exactly(count) * Rational(output_scale));
+  if ((quotient - Rational(kFar)).Sign() > 0) return kFar;
+  if ((quotient + Rational(kFar)).Sign() < 0) return -kFar;
+  return static_cast<double>(Nearest(quotient));
+}
+
+Expectation QuantizedAverage(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
+  const Windows windows(desc, inputs[0].layout.sizes);
+  const auto number = [&](std::string_view name) {
+    return OfChannel(desc, inputs, name, index[1]);
+  };
+  Rational sum;
+  windows.ForEachPresent(index, [&](const Dims& position) {
+    const double x = Quantity({inputs[0].type, BitsAt(inputs[0], position)});
+    sum = sum + Rational(x - number("InputZeroPointTensor"));
+  });
+  const double rounded = Requantized(sum, number("InputScaleTensor"), CountOf(desc, windows, index),
+                                     number("OutputScaleTensor"));
+  const DataType type = *TensorSlots(desc, TensorRole::kOutput)[0].desc->data_type;
+  return {Clamped(Real(rounded + number("OutputZeroPointTensor")), type)};
+}
+
 constexpr NamedOracle kOracles[] = {
     {"AVERAGE_POOLING", AveragePooling},
     {"AVERAGE_POOLING1", AveragePooling},
@@ -332,6 +384,7 @@ constexpr NamedOracle kOracles[] = {
     {"MAX_POOLING1", MaxPooling},
     {"MAX_POOLING2", MaxPooling},
     {"MAX_POOLING_GRAD", MaxPoolingGrad},
+    {"QUANTIZED_LINEAR_AVERAGE_POOLING", QuantizedAverage},
 };
 
 }  // namespace

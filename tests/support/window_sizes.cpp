@@ -81,6 +81,25 @@ void DrawGradient(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "OutputGradientTensor", sizes);
 }
 
+// One element, or one for each channel.
+Sizes ChannelSizes(const Entropy& from, uint32_t channels) {
+  const size_t rank = static_cast<size_t>(from.Between(1, 5));
+  Sizes sizes(rank, 1);
+  if (from.OneIn(2)) return sizes;
+  sizes[rank < 4 && from.OneIn(2) ? 0 : rank == 1 ? 0 : 1] = channels;
+  return sizes;
+}
+
+void DrawQuantized(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    if (field->optional && from.OneIn(2)) op.AddTensor(*field);
+  }
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (slot.role() == TensorRole::kInput) slot.desc->sizes = ChannelSizes(from, sizes[1]);
+  }
+  DrawPooling(from, sizes, op);
+}
+
 constexpr LinkedSizes kRows[] = {
     {"AVERAGE_POOLING", DrawPooling},
     {"AVERAGE_POOLING1", DrawPooling},
@@ -91,6 +110,7 @@ constexpr LinkedSizes kRows[] = {
     {"MAX_POOLING1", DrawPooling},
     {"MAX_POOLING2", DrawPooling},
     {"MAX_POOLING_GRAD", DrawGradient},
+    {"QUANTIZED_LINEAR_AVERAGE_POOLING", DrawQuantized},
 };
 
 }  // namespace

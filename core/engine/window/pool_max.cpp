@@ -1,7 +1,6 @@
 #include "core/engine/window/pool_max.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -20,7 +19,6 @@ namespace {
 
 using Numbers = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
 
-constexpr size_t kMaxSpatialRank = 3;
 constexpr int64_t kGrainTaps = 1 << 14;
 
 template <typename T>
@@ -44,32 +42,24 @@ void FillWithoutTaps(const TensorView& maxima) {
 
 // --- winners -------------------------------------------------------------------------------------
 
-// The taps of a window, last dimension fastest, in steps between elements and between numbers.
-struct TapLoops {
-  std::array<int64_t, kMaxSpatialRank> sizes = {1, 1, 1};
-  std::array<int64_t, kMaxSpatialRank> element_steps{};
-  std::array<int64_t, kMaxSpatialRank> number_steps{};
-
-  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
-};
-
 template <typename T>
 struct Winner {
   KeyOf<T> key = KeyOrder<T>::kLeast;
   int64_t number = -1;
 
   void Take(KeyOf<T> other, int64_t its_number) {
-    if (other <= key && number >= 0) return;
-    key = other;
-    number = its_number;
+    const bool wins = other > key || number < 0;
+    key = wins ? other : key;
+    number = wins ? its_number : number;
   }
 };
 
 template <typename T>
-Winner<T> WinnerOf(const TapLoops& taps, const T* from, int64_t number, KeyOf<T> flipped) {
+Winner<T> WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* from, int64_t number,
+                   KeyOf<T> flipped) {
   Winner<T> winner;
-  const auto& elements = taps.element_steps;
-  const auto& numbers = taps.number_steps;
+  const auto& elements = taps.steps;
+  const auto& numbers = in_numbers.steps;
   for (int64_t a = 0; a < taps.sizes[0]; ++a) {
     for (int64_t b = 0; b < taps.sizes[1]; ++b) {
       const T* x = from + a * elements[0] + b * elements[1];
@@ -99,14 +89,8 @@ class WinnersOfBox {
     Dims sizes;
     for (const PoolDim& dim : dims) sizes.push_back(dim.size);
     numbers_ = WindowsOf(dims, box, PackedLayout(sizes));
-    const size_t rank = dims.size();
-    const size_t spatial_rank = elements_.layout.rank() - rank;
-    for (size_t i = 0; i < spatial_rank; ++i) {
-      const size_t loop = kMaxSpatialRank - spatial_rank + i;
-      taps_.sizes[loop] = elements_.layout.sizes[rank + i];
-      taps_.element_steps[loop] = elements_.layout.strides[rank + i];
-      taps_.number_steps[loop] = numbers_.layout.strides[rank + i];
-    }
+    taps_ = TapsOf(elements_, dims.size());
+    taps_in_numbers_ = TapsOf(numbers_, dims.size());
   }
 
   template <typename T, typename Index>
@@ -126,7 +110,7 @@ class WinnersOfBox {
                   Walk<kOperands> walk(outputs, begin);
                   for (int64_t i = begin; i < end; ++i, walk.Next()) {
                     const Winner<T> winner =
-                        WinnerOf(taps_, from + walk.offset(kWindow),
+                        WinnerOf(taps_, taps_in_numbers_, from + walk.offset(kWindow),
                                  numbers_.first + walk.offset(kNumber), flipped);
                     indices[walk.offset(kWinner)] = static_cast<Index>(winner.number);
                     if (values == nullptr) continue;
@@ -142,6 +126,7 @@ class WinnersOfBox {
   PoolWindows elements_;
   PoolWindows numbers_{};
   TapLoops taps_;
+  TapLoops taps_in_numbers_;
 };
 
 void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const TensorView& winners) {

@@ -41,10 +41,10 @@ int64_t DivisorOf(PoolSum function, const PoolBox& box) {
 
 // --- one window, exactly -------------------------------------------------------------------------
 
-using TapLoops = LoopNest<1>;
+using Taps = LoopNest<1>;
 
 template <SumMap kMap, typename Finalizer, typename T>
-T ExactSumOf(const T* x, const TapLoops& taps, int64_t divisor) {
+T ExactSumOf(const T* x, const Taps& taps, int64_t divisor) {
   ExactSum sum;
   double special = 0;
   double zero = -0.0;
@@ -77,7 +77,7 @@ double Power(double base, uint32_t exponent) {
 
 // What the powers of quotients are off the root makes small again, so that binary64 is enough.
 template <typename T>
-T Norm(const T* x, const TapLoops& taps, uint32_t exponent) {
+T Norm(const T* x, const Taps& taps, uint32_t exponent) {
   double most = 0;
   double special = 0;
   Walk<1> walk(taps, 0);
@@ -100,7 +100,7 @@ T Norm(const T* x, const TapLoops& taps, uint32_t exponent) {
 
 // Of a window whose first tap is x.
 template <typename T>
-T CarefulResult(const PoolSumCall& call, const T* x, const TapLoops& taps, int64_t divisor) {
+T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, int64_t divisor) {
   switch (call.function) {
     case PoolSum::kNorm:
       return Norm(x, taps, call.power);
@@ -232,7 +232,7 @@ class SumsOfBox {
   ConstTensorView input_;
   PoolWindows windows_;
   int64_t divisor_;
-  TapLoops taps_;
+  Taps taps_;
   bool by_vectors_ = false;
   std::vector<int64_t> offsets_;  // of the taps, if they are summed by vectors
 };

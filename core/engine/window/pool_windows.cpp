@@ -101,6 +101,17 @@ PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& in
   return windows;
 }
 
+TapLoops TapsOf(const PoolWindows& windows, size_t rank) {
+  TapLoops taps;
+  const size_t spatial_rank = windows.layout.rank() - rank;
+  for (size_t i = 0; i < spatial_rank; ++i) {
+    const size_t loop = taps.sizes.size() - spatial_rank + i;
+    taps.sizes[loop] = windows.layout.sizes[rank + i];
+    taps.steps[loop] = windows.layout.strides[rank + i];
+  }
+  return taps;
+}
+
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
                    const ConstTensorView& input, const TensorView& outputs) {
   const PoolWindows places = WindowsOf(dims, box, input.layout);

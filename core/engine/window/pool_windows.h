@@ -1,6 +1,7 @@
 // Where the windows of a pooling lie, and which outputs have windows of one form.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -72,6 +73,17 @@ struct PoolWindows {
   Layout layout;
 };
 PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input);
+
+// Loops over the taps of a window, which has at most three spatial dimensions: the last one is the
+// innermost.
+struct TapLoops {
+  std::array<int64_t, 3> sizes = {1, 1, 1};
+  std::array<int64_t, 3> steps{};
+
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
+};
+// Of windows in a tensor of so many dimensions.
+TapLoops TapsOf(const PoolWindows& windows, size_t rank);
 
 // Reduces each window of a box that has taps to one element of the outputs.
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,

@@ -31,14 +31,14 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 // The counts of windows along a dimension have a common multiple, which the parts are of; where it
-// is very large, parts are off by 2^-120.
+// is very large, parts are off by less than 2^-127 of their own.
 AxisTaps TapsWithCounts(const std::vector<int64_t>& offsets, const std::vector<int64_t>& counts) {
   CheckedU64 common = 1;
   for (const int64_t count : counts) {
     const uint64_t factor = static_cast<uint64_t>(count);
     if (common) common = CheckedMul(*common, factor / std::gcd(*common, factor));
   }
-  const Dyadic whole = common ? Dyadic(*common) : Dyadic(1).TimesPowerOfTwo(120);
+  const Dyadic whole = common ? Dyadic(*common) : Dyadic(1).TimesPowerOfTwo(160);
   AxisTaps taps{offsets, {}, whole};
   for (const int64_t count : counts) taps.parts.push_back(FloorQuotient(whole, Dyadic(count)));
   return taps;

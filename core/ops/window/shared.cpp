@@ -77,12 +77,15 @@ bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& inf
   return are_equal;
 }
 
-void InferPooling(const OperatorDesc& op, Inference& infer) {
+void InferPooling(const FieldOf<TensorDesc>& output, const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
   if (!CheckWindows(op, input, infer)) return;
-  const TensorDesc& output = op[kOutputTensor];
-  if (output.sizes && !CheckBatches(infer.tensor(kOutputTensor), input, infer)) return;
-  infer.Output("POOL-2", kOutputTensor, PooledSizes(op, input.sizes(), output));
+  if (op[output].sizes && !CheckBatches(infer.tensor(output), input, infer)) return;
+  infer.Output("POOL-2", output, PooledSizes(op, input.sizes(), op[output]));
+}
+
+void InferPooling(const OperatorDesc& op, Inference& infer) {
+  InferPooling(kOutputTensor, op, infer);
 }
 
 void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,

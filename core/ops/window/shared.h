@@ -67,7 +67,8 @@ std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
 // whether they are right.
 bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer);
 
-// All of that for an operator from InputTensor to OutputTensor.
+// All of that for an operator from InputTensor to an output, or to OutputTensor.
+void InferPooling(const FieldOf<TensorDesc>& output, const OperatorDesc& op, Inference& infer);
 void InferPooling(const OperatorDesc& op, Inference& infer);
 
 // The same for a gradient: InputGradientTensor has the sizes that pooling makes of a tensor's, if

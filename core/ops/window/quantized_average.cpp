@@ -1,0 +1,145 @@
+// DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
+// real numbers, to such integers.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/engine/window/pool_quantized.h"
+#include "core/ops/window/shared.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using namespace pooling;
+
+constexpr auto kOutputType = TypeVariable::kU;
+constexpr auto kScaleType = TypeVariable::kV;
+constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide);
+constexpr auto kInputZeroPoint =
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide));
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide);
+constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
+constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
+constexpr const Field* kFields[] = {
+    &kInputTensor, &kInputScale,     &kInputZeroPoint, &kOutputScale, &kOutputZeroPoint,
+    &kQuantized,   &kDimensionCount, &kStrides,        &kWindowSize,  &kStartPadding,
+    &kEndPadding,  &kDilations,      &kIncludePadding};
+constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroPoint, &kOutputScale,
+                                                      &kOutputZeroPoint};
+constexpr SupportRow kRows[] = {
+    {Level(6, 2), 4, 5, {types::kInt8s, types::kInt8s, {DataType::kFloat32}}, {{{1, 5}}}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    kCounts,
+    kNoZeros,
+    {"POOL-1", "the output has the input's first two sizes"},
+    kPooledSizes,
+    kFit,
+    {"QAP-1",
+     "scales and zero points have one element, or one for each channel along the dimension of "
+     "channels; a zero point has its tensor's DataType"},
+};
+
+// {1, C, 1, ..}, or that without leading or trailing 1s.
+bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool is_place = d == 1 || (d == 0 && sizes.size() < rank);
+    if (!is_place || sizes[d] != channels) continue;
+    Sizes others = sizes;
+    others[d] = 1;
+    if (others == Sizes(sizes.size(), 1)) return true;
+  }
+  return sizes == Sizes(sizes.size(), 1);
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kQuantized, *op[kInputTensor].data_type);
+  InferPooling(kQuantized, op, infer);
+  const Sizes& input = op.sizes(kInputTensor);
+  for (const FieldOf<TensorDesc>* field : kOfChannels) {
+    if (!op.Has(*field) || input.size() <= 1) continue;
+    const TensorAt tensor = infer.tensor(*field);
+    infer.Require(IsOfChannels(tensor.sizes(), input[1], input.size()), "QAP-1", SizesOf(tensor),
+                  "Sizes are {}; expected one element, or {} along the dimension of channels",
+                  ToString(tensor.sizes()), input[1]);
+  }
+}
+
+// The inputs that the operator has, with their fields.
+std::optional<size_t> SlotOf(const OperatorDesc& op, const Field& field) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].field == &field) return i;
+  }
+  return std::nullopt;
+}
+
+template <typename T, typename Number>
+void Append(const ConstTensorView& view, std::vector<Number>& numbers) {
+  Dims index = Dims::Filled(view.layout.rank(), 0);
+  for (int64_t i = 0; i < view.layout.element_count(); ++i, Advance(view.layout.sizes, index)) {
+    numbers.push_back(static_cast<Number>(view.elements<T>()[OffsetOf(view.layout, index)]));
+  }
+}
+
+ChannelQuantization QuantizationOf(const OperatorDesc& op, InputViews inputs, const Field& scale,
+                                   const Field& zero_point) {
+  ChannelQuantization channels;
+  Append<float>(inputs[*SlotOf(op, scale)], channels.scales);
+  const std::optional<size_t> slot = SlotOf(op, zero_point);
+  if (!slot) {
+    channels.zero_points.push_back(0);
+    return channels;
+  }
+  VisitDataType(Integers8(), inputs[*slot].type,
+                [&]<typename T>() { Append<T>(inputs[*slot], channels.zero_points); });
+  return channels;
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const QuantizedAverage call = {op[kIncludePadding],
+                                 QuantizationOf(op, inputs, kInputScale, kInputZeroPoint),
+                                 QuantizationOf(op, inputs, kOutputScale, kOutputZeroPoint)};
+  AverageQuantized(call, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
+}
+
+// The numbers of a part's channels.
+SourceMap ChannelSource(const Sizes& sizes, size_t input) {
+  return [sizes, input](const Region& output) -> std::optional<Region> {
+    Region region{input, {}, {}};
+    for (const uint32_t size : sizes) {
+      region.begin.push_back(size == 1 ? 0 : output.begin[1]);
+      region.sizes.push_back(size == 1 ? 1 : output.sizes[1]);
+    }
+    return region;
+  };
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = WindowSources(DimsOf(op, kInputTensor), 0);
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 1; i < slots.size(); ++i) maps.push_back(ChannelSource(*slots[i].desc->sizes, i));
+  return maps;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "QUANTIZED_LINEAR_AVERAGE_POOLING",
+     .summary = "the average of each window of a quantized tensor, quantized",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "QAP-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Placed{Run, Sources}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> PoolQuantizedOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
