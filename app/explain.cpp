@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "app/commands.h"
 #include "app/descriptor.h"
+#include "app/model_inputs.h"
 #include "app/output.h"
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
@@ -13,6 +15,7 @@
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"
 #include "core/io/file.h"
+#include "core/model/model_text.h"
 
 namespace dmlop {
 namespace {
@@ -35,10 +38,15 @@ class ElementExplanation {
     if (!name) return RefuseElement();
     CheckInputArguments();
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
-    Document document =
-        ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine}, diagnostics_);
+    Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
+                                     {options_.confine, options_.input_folder}, diagnostics_);
     if (document.model) {
-      throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model; explain takes a descriptor");
+      const auto descriptor = TakeDispatchable(*document.model);
+      if (!descriptor) return StatusOf(diagnostics_);
+      descriptor_ = *descriptor;
+      document = ReadDocument(descriptor_, kHighestFeatureLevel, {}, diagnostics_);
+    } else if (!options_.dispatchable.empty()) {
+      throw Error(ErrorKind::kUsage, "--dispatchable is for models");
     }
     document_ = std::move(document.op);
     if (!document_ || !Check()) return RefuseDocument();
@@ -55,6 +63,44 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
+  }
+
+  // One of a model as a descriptor, with the values that its inputs have at its first dispatch.
+  // Empty where the model has faults, which are printed.
+  std::optional<Descriptor> TakeDispatchable(const ModelDocument& model) {
+    if (diagnostics_.has_errors()) {
+      PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
+      return std::nullopt;
+    }
+    const std::string name = NameOfOperator(model);
+    auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
+    if (!inputs) return std::nullopt;
+    inputs->resources.Fill();
+    ModelRun run(model, inputs->resources, std::move(inputs->bound));
+    std::string text;
+    const auto take = [&](std::string_view written_name, std::string_view written) {
+      if (written_name == name && text.empty()) text = written;
+    };
+    Diagnostics unbound;
+    WriteDescriptors(model, run, take, unbound);
+    diagnostics_ = {};  // of the model, and printed
+    return Descriptor{fmt::format("{}, '{}'", descriptor_.name, name), descriptor_.folder,
+                      std::move(text)};
+  }
+
+  std::string NameOfOperator(const ModelDocument& model) const {
+    std::vector<std::string> names;
+    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+      for (const auto& named : dispatchable.operators()) names.push_back(named.name);
+    }
+    if (names.size() == 1 && options_.dispatchable.empty()) return names.front();
+    const auto found = std::find(names.begin(), names.end(), options_.dispatchable);
+    if (found != names.end()) return *found;
+    throw Error(ErrorKind::kUsage,
+                names.empty()
+                    ? descriptor_.name + ": is a model without operators"
+                    : fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
+                                  descriptor_.name, fmt::join(names, ", ")));
   }
 
   bool Check() {

@@ -27,7 +27,8 @@ void RefuseBindings(const RunOptions& options) {
   if (!binds) return;
   throw Error(
       ErrorKind::kUsage,
-      "-i, -o, -e and --judge are for operator descriptors; a model binds its tensors itself");
+      "-i, -o, -e and --judge are for operator descriptors; a model binds its tensors itself, and "
+      "dmlop validate --print-complete makes descriptors of its dispatchables");
 }
 
 // What the commands write. Files appear together, once every command has succeeded.

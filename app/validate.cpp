@@ -36,7 +36,7 @@ struct Verdict {
     if (document.op) all.push_back(&document.op->op());
     if (!document.model) return all;
     for (const ModelDispatchable& dispatchable : document.model->dispatchables()) {
-      for (const OperatorDesc* op : dispatchable.operators()) all.push_back(op);
+      for (const auto& named : dispatchable.operators()) all.push_back(named.op);
     }
     return all;
   }
@@ -161,7 +161,9 @@ void PrintComplete(Verdict& verdict, const CommonOptions& common) {
   verdict.resources->Fill();
   ModelRun run(*verdict.document.model, *verdict.resources, std::move(verdict.bound));
   Diagnostics warnings;
-  WriteDescriptors(*verdict.document.model, run, PrintResult, warnings);
+  WriteDescriptors(
+      *verdict.document.model, run, [](std::string_view, std::string_view text) { PrintResult(text); },
+      warnings);
   if (common.quiet) return;
   PrintDiagnostics(warnings, verdict.descriptor.name, verdict.descriptor.text,
                    UseColor(common.color));

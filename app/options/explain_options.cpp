@@ -11,12 +11,20 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   AddExamples(command,
               "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
               "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
-              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n");
+              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n"
+              "  dmlop explain reduce.json OutputTensor@8 -i x.npy\n"
+              "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n");
   AddDescriptor(command, options->descriptor);
-  command.add_option("element", options->element, "A tensor and an index, as OutputTensor[0,2,5]")
+  command
+      .add_option("element", options->element,
+                  "A tensor and an index, as OutputTensor[0,2,5], or a byte, as OutputTensor@24")
       ->required()
       ->type_name("ELEMENT");
   AddLine(command, options->line);
+  command
+      .add_option("--dispatchable", options->dispatchable, "Which dispatchable of a model is meant")
+      ->type_name("NAME");
+  AddInputPath(command, options->input_folder);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFormat(command, options->format);
   AddConfine(command, options->confine);

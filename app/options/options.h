@@ -114,7 +114,9 @@ struct ExplainOptions {
   std::optional<int64_t> line;  // as for run
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
-  std::string confine;              // as for run
+  std::string dispatchable;         // of a model; empty: its only one
+  std::string input_folder;         // as for run
+  std::string confine;
   TextFormat format = TextFormat::kText;
   bool full = false;
 };

@@ -23,7 +23,12 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
       folder_(std::move(folder)),
       object_(json_.root(), kOtherKeys, ValueReader(diagnostics)) {
   if (const auto trailing = json_.trailing_offset()) {
-    diagnostics.Error("JSON-1", "", "not well-formed JSON: text after the document", trailing);
+    const bool is_manifest = json_.text()[*trailing] == '{';
+    diagnostics.Error("JSON-1", "",
+                      fmt::format("not well-formed JSON: {} after the document{}",
+                                  is_manifest ? "another" : "text",
+                                  is_manifest ? "; --line N takes one case of a manifest" : ""),
+                      trailing);
   }
   if (!has_operator()) return;
   const ValueReader values(diagnostics);

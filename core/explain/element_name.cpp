@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <limits>
+#include <numeric>
 
 #include "core/base/spelling.h"
 
@@ -28,10 +30,16 @@ class Parser {
       name.number = *number;
     }
     const size_t max_groups = name.number ? 1 : 2;
-    while (name.groups.size() < max_groups && (name.groups.empty() || Peek() == '[')) {
+    while (name.groups.size() < max_groups &&
+           (Peek() == '[' || (name.groups.empty() && Peek() != '@'))) {
       auto group = ParseGroup();
       if (!group) return std::nullopt;
       name.groups.push_back(*std::move(group));
+    }
+    if (Takes('@')) {
+      const auto byte = ParseByte();
+      if (!byte) return std::nullopt;
+      name.byte = *byte;
     }
     if (at_ < text_.size()) return Fail("the end");
     return name;
@@ -91,6 +99,25 @@ class Parser {
     return ElementName::Number{negative ? -value : value, std::string(text), begin};
   }
 
+  // Decimal, or hexadecimal behind "0x".
+  std::optional<ElementName::Number> ParseByte() {
+    const size_t begin = at_;
+    const std::string word =
+        TakeWhile([](char c) { return std::isalnum(static_cast<unsigned char>(c)); });
+    const bool is_hex = word.starts_with("0x");
+    const std::string_view digits = std::string_view(word).substr(is_hex ? 2 : 0);
+    int64_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, value, is_hex ? 16 : 10);
+    if (read.ec == std::errc::result_out_of_range) value = std::numeric_limits<int64_t>::max();
+    if (read.ec == std::errc::invalid_argument || read.ptr != end) {
+      at_ = begin;
+      return Fail("the number of a byte");
+    }
+    SkipSpaces();
+    return ElementName::Number{value, word, begin};
+  }
+
   std::nullopt_t Fail(std::string_view expected) {
     SkipSpaces();
     diagnostics_.Error("ELEM-1", "", fmt::format("expected {} here", expected), at_);
@@ -138,7 +165,7 @@ class Finder {
     const auto number = field->is_array ? NumberInArray(*field) : NumberOfOne(*field);
     if (!number) return std::nullopt;
     NamedElement element{field->tensors[*number], field->first + *number, {}};
-    if (!TakeIndex(element)) return std::nullopt;
+    if (!(name_.byte ? TakeByte(element) : TakeIndex(element))) return std::nullopt;
     return element;
   }
 
@@ -161,15 +188,21 @@ class Finder {
     const std::string message = fmt::format("{} is one tensor, not an array", field.name);
     if (name_.number) return Fail("ELEM-2", message, name_.number->offset);
     if (name_.groups.size() > 1) return Fail("ELEM-2", message, name_.groups[1].begin);
+    if (name_.byte && !name_.groups.empty()) {
+      return Fail("ELEM-1", "an index and a byte are one too many", name_.groups[0].begin);
+    }
     return 0;
   }
 
   std::optional<size_t> NumberInArray(const NamedTensors& field) {
-    if (!name_.number && name_.groups.size() == 1) {
-      return Fail(
-          "ELEM-2",
-          fmt::format("{0} is an array; name an element of one tensor, as {0}[0][...]", field.name),
-          name_.groups[0].end + 1);
+    if (!name_.number && name_.groups.size() == (name_.byte ? 0 : 1)) {
+      return Fail("ELEM-2",
+                  fmt::format("{0} is an array; name an element of one tensor, as {0}[0]{1}",
+                              field.name, name_.byte ? "@" + name_.byte->text : "[...]"),
+                  name_.byte ? name_.byte->offset - 1 : name_.groups[0].end + 1);
+    }
+    if (name_.number && name_.byte && !name_.groups.empty()) {
+      return Fail("ELEM-1", "an index and a byte are one too many", name_.groups[0].begin);
     }
     const ElementName::Group& first = name_.groups[0];
     if (!name_.number && first.numbers.size() > 1) {
@@ -213,6 +246,56 @@ class Finder {
       }
     }
     return element.index.size() == count;
+  }
+
+  bool TakeByte(NamedElement& element) {
+    const TensorDesc& desc = *element.slot.desc;
+    const std::string tensor = DisplayName(element.slot.path);
+    const uint64_t bits = BitWidth(*desc.data_type);
+    const uint64_t byte = static_cast<uint64_t>(name_.byte->value);
+    const uint64_t size = SizeInBytes(desc);
+    if (byte >= size) {
+      Fail("ELEM-5",
+           fmt::format("byte {} is behind {}, which has {} bytes", name_.byte->text, tensor, size),
+           name_.byte->offset);
+      return false;
+    }
+    const Layout layout = LayoutOf(desc);
+    // A byte may have two elements of 4 bits.
+    element.index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits));
+    if (element.index.empty() && bits < 8) {
+      element.index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits) + 1);
+    }
+    if (!element.index.empty()) return true;
+    Fail("ELEM-5", fmt::format("byte {} belongs to no element of {}", name_.byte->text, tensor),
+         name_.byte->offset);
+    return false;
+  }
+
+  // The index of the first element in row-major order that lies at a place; empty for none.
+  static Dims FirstAt(const Layout& layout, int64_t place) {
+    Dims index = layout.sizes;
+    return FindAt(layout, 0, place, index) ? index : Dims{};
+  }
+
+  // Chooses the indices from dimension d on, which together lead on by `rest`.
+  static bool FindAt(const Layout& layout, size_t d, int64_t rest, Dims& index) {
+    if (d == layout.rank()) return rest == 0;
+    int64_t reach = 0;    // of the dimensions behind
+    int64_t divisor = 0;  // of all places that they lead to
+    for (size_t k = d + 1; k < layout.rank(); ++k) {
+      reach += (layout.sizes[k] - 1) * layout.strides[k];
+      if (layout.sizes[k] > 1) divisor = std::gcd(divisor, layout.strides[k]);
+    }
+    const int64_t stride = layout.strides[d];
+    const int64_t least = stride == 0 || rest <= reach ? 0 : (rest - reach + stride - 1) / stride;
+    const int64_t most = stride == 0 ? 0 : std::min(rest / stride, layout.sizes[d] - 1);
+    for (index[d] = least; index[d] <= most; ++index[d]) {
+      const int64_t left = rest - index[d] * stride;
+      const bool may_lead_there = divisor == 0 ? left == 0 : left % divisor == 0;
+      if (may_lead_there && FindAt(layout, d + 1, left, index)) return true;
+    }
+    return false;
   }
 
   const ElementName& name_;

@@ -1,5 +1,7 @@
 // An element of an operator as a user names it: "OutputTensor[0, 2, 5]", "InputTensors[1][0, -1]"
-// or "InputTensors/1[0, -1]". Negative indices count from the end, as in NumPy.
+// or "InputTensors/1[0, -1]". Negative indices count from the end, as in NumPy. "OutputTensor@24"
+// is the element that has byte 24 of the tensor's buffer, "@0x18" too; of several in one place the
+// first in row-major order.
 //
 // Faults are reported with their offset in the text, under the codes
 //
@@ -7,6 +9,7 @@
 //   ELEM-2   the operator has no such tensor
 //   ELEM-3   the number of indices is not the number of dimensions
 //   ELEM-4   an index is out of range
+//   ELEM-5   no element has that byte
 #pragma once
 
 #include <optional>
@@ -33,7 +36,8 @@ struct ElementName {
 
   std::string field;
   std::optional<Number> number;  // of "/1"
-  std::vector<Group> groups;     // one or two
+  std::vector<Group> groups;     // one or two, or one fewer with a byte
+  std::optional<Number> byte;    // of "@24"
 };
 
 std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics);

@@ -397,10 +397,10 @@ std::vector<TensorSlot> ModelDispatchable::slots() const {
   return op() == nullptr ? SlotsOf(*graph()) : TensorSlots(*op());
 }
 
-std::vector<const OperatorDesc*> ModelDispatchable::operators() const {
-  if (op() != nullptr) return {op()};
-  std::vector<const OperatorDesc*> all;
-  for (const GraphNode& node : graph()->nodes) all.push_back(&node.op);
+std::vector<ModelDispatchable::NamedOperator> ModelDispatchable::operators() const {
+  if (op() != nullptr) return {{name, op()}};
+  std::vector<NamedOperator> all;
+  for (const GraphNode& node : graph()->nodes) all.push_back({node.name, &node.op});
   return all;
 }
 

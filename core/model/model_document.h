@@ -84,8 +84,12 @@ struct ModelDispatchable {
   // What it is bound by, in this order. This must outlive them.
   std::vector<TensorSlot> slots() const;
 
-  // Its operator, or those of the graph's nodes.
-  std::vector<const OperatorDesc*> operators() const;
+  // Its operator under its own name, or those of the graph under the names of their nodes.
+  struct NamedOperator {
+    std::string name;
+    const OperatorDesc* op;
+  };
+  std::vector<NamedOperator> operators() const;
 };
 
 // The type of dispatchables that are serialized graphs, in any case of letters.

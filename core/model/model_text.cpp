@@ -251,8 +251,8 @@ class ModelWriter {
 
 class DescriptorsWriter {
  public:
-  DescriptorsWriter(const ModelDocument& model, ModelRun& run,
-                    const std::function<void(std::string_view)>& write, Diagnostics& diagnostics)
+  DescriptorsWriter(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
+                    Diagnostics& diagnostics)
       : model_(model), run_(run), write_(write), diagnostics_(diagnostics) {}
 
   void Write() {
@@ -269,8 +269,8 @@ class DescriptorsWriter {
     }
     for (size_t d = 0; d < is_written.size(); ++d) {
       if (is_written[d]) continue;
-      for (const OperatorDesc* op : model_.dispatchables()[d].operators()) {
-        WriteOne(*op, Json::object());
+      for (const auto& [name, op] : model_.dispatchables()[d].operators()) {
+        WriteOne(name, *op, Json::object());
       }
     }
   }
@@ -280,13 +280,14 @@ class DescriptorsWriter {
   static constexpr int64_t kMostValues = 1 << 20;
 
   void Write(const Step& step, JsonCursor place) const {
-    WriteOne(step.op, BindingsOf(step, place));
+    WriteOne(step.name, step.op, BindingsOf(step, place));
   }
 
-  void WriteOne(const OperatorDesc& op, const Json& bindings) const {
+  void WriteOne(std::string_view name, const OperatorDesc& op, const Json& bindings) const {
     Json descriptor = OperatorJson(op);
+    descriptor["name"] = name;
     if (!bindings.empty()) descriptor["bindings"] = bindings;
-    write_(Pretty(descriptor) + "\n");
+    write_(name, Pretty(descriptor) + "\n");
   }
 
   // The inputs with the values that they have now. A field is left out where one of its tensors
@@ -358,7 +359,7 @@ class DescriptorsWriter {
 
   const ModelDocument& model_;
   ModelRun& run_;
-  const std::function<void(std::string_view)>& write_;
+  const WriteDescriptor& write_;
   Diagnostics& diagnostics_;
 };
 
@@ -368,8 +369,7 @@ std::string ModelText(const OperatorCase& files) {
   return ModelWriter(files).Write();
 }
 
-void WriteDescriptors(const ModelDocument& model, ModelRun& run,
-                      const std::function<void(std::string_view)>& write,
+void WriteDescriptors(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
                       Diagnostics& diagnostics) {
   DescriptorsWriter(model, run, write, diagnostics).Write();
 }

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, DMLOP, SUM, X, ProgramTest
+from program import COPY, DMLOP, ROOT, SUM, X, ProgramTest, documents_in
 
 SEED = int(os.environ.get("DMLOP_TEST_SEED", "20240229"), 0)
 
@@ -235,6 +235,15 @@ BAD_ELEMENTS = [
     (REDUCE_X, "OutputTensor[0,-4]", "ELEM-4", 16, "-4 is out of range for dimension 1"),
     (REDUCE_X, "OutputTensor[1 , 0]", "ELEM-4", 14, "1 is out of range for dimension 0"),
     (REDUCE_X, "InputTensor[0,99999999999999999999]", "ELEM-4", 15, "99999999999999999999 is out of range for dimension 1"),
+    (REDUCE_X, "OutputTensor@", "ELEM-1", 14, "expected the number of a byte here"),
+    (REDUCE_X, "OutputTensor@0x", "ELEM-1", 14, "expected the number of a byte here"),
+    (REDUCE_X, "OutputTensor@1 2", "ELEM-1", 16, "expected the end here"),
+    (REDUCE_X, "OutputTensor[0]@1", "ELEM-1", 13, "an index and a byte are one too many"),
+    (JOIN_2X2, "InputTensors/1[0]@1", "ELEM-1", 15, "an index and a byte are one too many"),
+    (JOIN_2X2, "InputTensors@1", "ELEM-2", 13, "InputTensors is an array; name an element of one tensor, as InputTensors[0]@1"),
+    (REDUCE_X, "OutputTensor@0xC", "ELEM-5", 14, "byte 0xC is behind OutputTensor, which has 12 bytes"),
+    (REDUCE_X, "OutputTensor@99999999999999999999", "ELEM-5", 14, "is behind OutputTensor"),
+    (PADDED, "InputTensor@12", "ELEM-5", 13, "byte 12 belongs to no element of InputTensor"),
 ]
 
 
@@ -294,7 +303,8 @@ class ExplainTest(ProgramTest):
             ([document("SUM", [4]), "OutputTensor[0,0]", "-i", "x.npy"], 3, "RED-3"),
             ([SUM, "OutputTensor[0,0]"], 2, "InputTensor is bound to nothing"),
             ([SUM, "OutputTensor[0,0]", "-i", "Inputs=x.npy"], 2, "has no input 'Inputs'"),
-            ([model, "OutputTensor[0,0]"], 2, "is a model"),
+            ([model, "OutputTensor[0,0]"], 2, "is a model without dispatchables"),
+            ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),
             ([SUM, "OutputTensor[0,0]", "-i", "none.npy"], 5, "none.npy"),
             (["-", "OutputTensor[0,0]", "-i", "-"], 2, "standard input"),
             ([SUM], 2, "element"),
@@ -304,6 +314,56 @@ class ExplainTest(ProgramTest):
                 self.assertIn(message, self.errors_of("explain", *arguments, status=status))
         self.save(wrong=X.astype("f8"))
         self.errors_of("explain", PADDED, "OutputTensor[0,0]", "-i", "wrong.npy", status=4)
+
+    def test_a_byte_names_its_element(self):
+        for index in np.ndindex(2, 3):
+            for tensor, strides in (("InputTensor", (5, 1)), ("OutputTensor", (1, 2))):
+                offset = 4 * sum(i * s for i, s in zip(index, strides))
+                for byte in (offset, offset + 3, hex(offset + 1)):
+                    self.assertEqual(self.explain(PADDED, f"{tensor}@{byte}"), self.explain(PADDED, f"{tensor}{list(index)}"))
+        self.assertEqual(self.explain(JOIN_2X2, "InputTensors[1]@8"), self.explain(JOIN_2X2, "InputTensors/1[0,0,1,0]"))
+        self.assertEqual(self.explain(BLOCKS, "InputTensor@2")["element"]["index"], [0, 4])
+
+    def test_a_byte_of_overlapping_elements_names_the_first(self):
+        rng = np.random.default_rng(SEED)
+        for _ in range(30):
+            sizes = [int(n) for n in rng.integers(1, 5, rng.integers(1, 5))]
+            strides = [int(n) for n in rng.integers(0, 6, len(sizes))]
+            places = {}
+            for index in np.ndindex(*sizes):
+                places.setdefault(sum(i * s for i, s in zip(index, strides)), list(index))
+            text = json.dumps(json.loads(COPY) | {"InputTensor": {"DataType": "FLOAT32", "Sizes": sizes, "Strides": strides}})
+            for place in range(max(places) + 1):
+                name = f"InputTensor@{4 * place}"
+                if place in places:
+                    self.assertEqual(self.explain(text, name)["element"]["index"], places[place])
+                else:
+                    self.assertIn("ELEM-5", self.errors_of("explain", text, name, status=2))
+
+    def test_dispatchables_of_models(self):
+        models = ROOT / "testdata/models"
+        self.assertIn("sum: 15\n", self.text_of("explain", models / "reduce.json", "OutputTensor[0,0,1,0]"))
+        self.write("model.json", {
+            "resources": {name: {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2]} for name in "xyz"},
+            "dispatchables": {name: {"type": "ELEMENT_WISE_ADD", "desc": {
+                tensor: {"DataType": "FLOAT32", "Sizes": [2]} for tensor in ("ATensor", "BTensor", "OutputTensor")}}
+                              for name in ("one", "two")},
+            "commands": [{"type": "dispatch", "dispatchable": name, "bindings": {"ATensor": a, "BTensor": b, "OutputTensor": out}}
+                         for name, a, b, out in [("one", "x", "x", "y"), ("two", "x", "y", "z")]]})
+        element = ["explain", "model.json", "OutputTensor[1]"]
+        for name, value in (("one", 4), ("two", 6)):
+            found = json.loads(self.text_of(*element, "--dispatchable", name, "--format", "json"))
+            self.assertEqual(found["element"]["value"], value)
+        for arguments in (element, [*element, "--dispatchable", "three"]):
+            self.assertIn("model.json: is a model; --dispatchable NAME says which of one, two is meant",
+                          self.errors_of(*arguments, status=2))
+        names = [document["name"] for document in documents_in(self.text_of("validate", "model.json", "--print-complete"))]
+        self.assertEqual(names, ["one", "two"])
+
+    def test_a_manifest_wants_a_line(self):
+        self.write("cases.jsonl", f"{SUM}\n{SUM}\n")
+        self.assertIn("another after the document; --line N takes one case of a manifest",
+                      self.errors_of("explain", "cases.jsonl", "OutputTensor[0]", status=3))
 
     def test_geometry_needs_no_values(self):
         typed = document("SUM", InputTensor={"DataType": "FLOAT16", "Sizes": [3, 4], "Strides": [8, 2]})

@@ -114,7 +114,8 @@ void RunSmall(const ModelDocument& model, ModelResources& resources, const Bound
               Diagnostics& diagnostics) {
   resources.Fill();
   ModelRun run(model, resources, bound);
-  WriteDescriptors(model, run, Ignore, diagnostics);
+  WriteDescriptors(
+      model, run, [](size_t, std::string_view) {}, diagnostics);
   for (size_t i = 0; i < model.commands().size(); ++i) {
     const auto& what = model.commands()[i].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
