@@ -140,6 +140,16 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.complete("completion", "z"), ["zsh"])
         self.assertEqual(self.complete("show", "x"), ["x.npy"])
 
+    def test_files_of_the_kind_that_is_meant(self):
+        for name in ("x.npy", "x.bin", "d.json", "m.jsonl", "notes.txt"):
+            (self.folder / name).touch()
+        (self.folder / "in").mkdir()
+        for words, names in [(["run", ""], {"d.json", "m.jsonl", "in"}), (["run", "d.json", "-i", ""], {"x.npy", "x.bin", "in"}),
+                             (["compare", ""], {"x.npy", "x.bin", "in"}), (["batch", ""], {"d.json", "m.jsonl", "in"}),
+                             (["run", "no"], {"notes.txt"}),
+                             (["run", "--report", ""], {"x.npy", "x.bin", "d.json", "m.jsonl", "notes.txt", "in"})]:
+            self.assertEqual(set(self.complete(*words)), names, words)
+
     def test_bash_offers_names_that_it_knows(self):
         self.assertEqual(self.complete("ops", "RED"), ["REDUCE"])
         self.assertEqual(self.complete("run", "-L", "6_"), [f"6_{i}" for i in range(5)])

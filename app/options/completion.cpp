@@ -26,6 +26,23 @@ std::vector<std::string> NamesOf(std::span<const CompletedCommand> commands) {
   return names;
 }
 
+// " npy bin"
+std::string WithSpaces(const std::vector<std::string>& extensions) {
+  std::string text;
+  for (const std::string& extension : extensions) text += " " + extension;
+  return text;
+}
+
+std::string ZshFiles(const std::vector<std::string>& extensions) {
+  return extensions.empty() ? "_files"
+                            : fmt::format("_files -g \"*.({})\"", fmt::join(extensions, "|"));
+}
+
+// Files with the first extension, and then all others.
+std::string FishFiles(const std::vector<std::string>& extensions) {
+  return fmt::format(" -k -x -a '(__fish_complete_suffix .{})'", extensions.front());
+}
+
 bool TakesFile(const CompletedOption& option) {
   return option.type.find("FILE") != std::string::npos;
 }
@@ -36,7 +53,9 @@ std::string BashValues(const CompletedCommand& command) {
   for (const CompletedOption& option : command.options) {
     if (option.type.empty()) continue;
     std::string reply = "return";
-    if (TakesFile(option)) reply = "_dmlop_files -f; return";
+    if (TakesFile(option)) {
+      reply = fmt::format("_dmlop_files -f{}; return", WithSpaces(option.extensions));
+    }
     if (option.type == "DIR") reply = "_dmlop_files -d; return";
     if (!option.words.empty()) {
       reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); return",
@@ -55,16 +74,17 @@ std::string BashCommand(const CompletedCommand& command) {
   const std::string values = BashValues(command);
   const std::string cases =
       values.empty() ? "" : fmt::format("      case $before in\n{}      esac\n", values);
-  return fmt::format("    {})\n{}      options={}\n      words={}\n      ;;\n", command.name, cases,
-                     QuotedWord(fmt::format("{}", fmt::join(names, " "))),
-                     QuotedWord(fmt::format("{}", fmt::join(command.words, " "))));
+  return fmt::format("    {})\n{}      options={}\n      words={}\n      extensions={}\n      ;;\n",
+                     command.name, cases, QuotedWord(fmt::format("{}", fmt::join(names, " "))),
+                     QuotedWord(fmt::format("{}", fmt::join(command.words, " "))),
+                     QuotedWord(fmt::format("{}", fmt::join(command.extensions, " "))));
 }
 
 std::string ZshOption(const CompletedOption& option) {
   std::string value;
   if (!option.type.empty()) {
     value = fmt::format(":{}:", ZshText(option.type));
-    if (TakesFile(option)) value += "_files";
+    if (TakesFile(option)) value += ZshFiles(option.extensions);
     if (option.type == "DIR") value += "_files -/";
     if (!option.words.empty()) value += fmt::format("({})", fmt::join(option.words, " "));
   }
@@ -86,7 +106,7 @@ std::string FishOption(const std::string& command, const CompletedOption& option
   if (!option.words.empty()) {
     text += fmt::format(" -x -a '{}'", fmt::join(option.words, " "));
   } else if (TakesFile(option)) {
-    text += " -r -F";
+    text += option.extensions.empty() ? " -r -F" : FishFiles(option.extensions);
   } else if (option.type == "DIR") {
     text += " -x -a '(__fish_complete_directories)'";
   } else if (!option.type.empty()) {
@@ -100,12 +120,23 @@ std::string FishOption(const std::string& command, const CompletedOption& option
 std::string BashCompletion(std::span<const CompletedCommand> commands) {
   std::string text = R"(# Completes dmlop in bash; from 'dmlop completion bash'.
 # Files as they are called, whatever the word has of quotes and backslashes; bash writes its own.
+# Those with the extensions behind the first argument and folders or, where there are none, all.
 _dmlop_files() {
-  local name=${word#[\"\']}
-  mapfile -t COMPREPLY < <(compgen "$1" -- "${name//\\/}")
+  local name=${word#[\"\']} path extension found
+  mapfile -t found < <(compgen "$1" -- "${name//\\/}")
+  for path in "${found[@]}"; do
+    if [[ -d $path ]]; then
+      COMPREPLY+=("$path")
+      continue
+    fi
+    for extension in "${@:2}"; do
+      [[ $path == *.$extension ]] && COMPREPLY+=("$path")
+    done
+  done
+  (($# > 1 && ${#COMPREPLY[@]} > 0)) || COMPREPLY=("${found[@]}")
 }
 _dmlop() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options words
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options words extensions
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
 )";
@@ -119,7 +150,7 @@ _dmlop() {
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   else
-    _dmlop_files -f
+    _dmlop_files -f $extensions
   fi
 }
 complete -o filenames -F _dmlop dmlop
@@ -151,8 +182,9 @@ _dmlop() {
   for (const CompletedCommand& command : commands) {
     text += fmt::format("    {})\n      _arguments", command.name);
     for (const CompletedOption& option : command.options) text += ZshOption(option);
-    const std::string rest =
-        command.words.empty() ? "_files" : fmt::format("({})", fmt::join(command.words, " "));
+    const std::string rest = command.words.empty()
+                                 ? ZshFiles(command.extensions)
+                                 : fmt::format("({})", fmt::join(command.words, " "));
     text += fmt::format(" \\\n        {}\n      ;;\n", QuotedWord("*:argument:" + rest));
   }
   return text + R"(  esac
@@ -173,6 +205,10 @@ std::string FishCompletion(std::span<const CompletedCommand> commands) {
     if (!command.words.empty()) {
       text += fmt::format("complete -c dmlop -f -n '__fish_seen_subcommand_from {}' -a '{}'\n",
                           command.name, fmt::join(command.words, " "));
+    }
+    if (!command.extensions.empty()) {
+      text += fmt::format("complete -c dmlop -n '__fish_seen_subcommand_from {}'{}\n", command.name,
+                          FishFiles(command.extensions));
     }
     for (const CompletedOption& option : command.options) text += FishOption(command.name, option);
   }

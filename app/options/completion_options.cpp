@@ -4,6 +4,7 @@
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
 #include "app/output.h"
+#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 #include "core/ops/operator.h"
 #include "core/tensor/data_type.h"
@@ -46,6 +47,17 @@ std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& t
   return words;
 }
 
+// Those of the files that a value of a type names.
+std::vector<std::string> ExtensionsOf(const std::string& type) {
+  if (type == "DESCRIPTOR" || type == "MANIFEST") return {"json", "jsonl"};
+  if (type == "[NAME=]FILE" || type == "FILE [SLICE]" || type == "ACTUAL" || type == "EXPECTED") {
+    std::vector<std::string> extensions = {"npy"};
+    for (const std::string_view raw : kRawExtensions) extensions.emplace_back(raw.substr(1));
+    return extensions;
+  }
+  return {};
+}
+
 // What --help says of a command, from the same declarations.
 CompletedCommand Describe(const CommandEntry& entry) {
   CLI::App app;
@@ -53,13 +65,14 @@ CompletedCommand Describe(const CommandEntry& entry) {
   CLI::App& command = *app.add_subcommand(entry.name, entry.summary);
   AddCommon(command, common);
   entry.declare(command, common);
-  CompletedCommand described{entry.name, entry.summary, {}, {}};
+  CompletedCommand described{entry.name, entry.summary, {}, {}, {}};
   for (const CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_size_max() == 0 ? "" : option->get_type_name();
     CompletedOption one{OptionNames(*option), option->get_description(), type,
-                        WordsOf(*option, type)};
+                        WordsOf(*option, type), ExtensionsOf(type)};
     if (one.names.empty()) {
       described.words = one.words;
+      if (described.extensions.empty()) described.extensions = one.extensions;
     } else {
       described.options.push_back(std::move(one));
     }

@@ -11,6 +11,7 @@
 
 #include "app/commands.h"
 #include "app/options/command_options.h"
+#include "app/options/help.h"
 #include "app/options/option_kinds.h"
 #include "app/output.h"
 #include "app/progress.h"
@@ -34,7 +35,7 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", VersionText);
-    app_.get_formatter()->column_width(34);
+    app_.formatter(HelpFormatter());
     app_.footer("Each command has a --help of its own, with examples.\n");
   }
 

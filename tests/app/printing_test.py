@@ -169,6 +169,18 @@ class TensorTextTest(ProgramTest):
 
 
 class TextTest(ProgramTest):
+    def test_help_fits_a_terminal(self):
+        texts = [self.text_of("--help")]
+        commands = [line.split()[0] for line in texts[0].split("Subcommands:\n")[1].split("\n\n")[0].splitlines()
+                    if line.startswith("  ") and line[2] != " "]
+        self.assertIn("completion", commands)
+        for command in commands:
+            texts.append(self.text_of(command, "--help"))
+        for text in texts:
+            self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        self.assertIn("Strides of raw files, in elements (default:\n" + 30 * " " + "packed); with --sizes\n",
+                      self.text_of("show", "--help"))
+
     def test_every_command_has_help_with_two_examples(self):
         self.assertIn("run", self.text_of("--help"))
         self.assertEqual(self.text_of("-h"), self.text_of("--help"))
