@@ -162,8 +162,8 @@ void PrintComplete(Verdict& verdict, const CommonOptions& common) {
   ModelRun run(*verdict.document.model, *verdict.resources, std::move(verdict.bound));
   Diagnostics warnings;
   WriteDescriptors(
-      *verdict.document.model, run, [](std::string_view, std::string_view text) { PrintResult(text); },
-      warnings);
+      *verdict.document.model, run,
+      [](std::string_view, std::string_view text) { PrintResult(text); }, warnings);
   if (common.quiet) return;
   PrintDiagnostics(warnings, verdict.descriptor.name, verdict.descriptor.text,
                    UseColor(common.color));

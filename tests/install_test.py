@@ -40,6 +40,7 @@ def places(library_folder="lib"):
         "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
         "share/zsh/site-functions/_dmlop", "share/zsh/vendor-completions/_dmlop",
         "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright", "share/lintian/overrides/dmlop",
+        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page.name}.html" for page in (ROOT / "man").iterdir()),
         *manual])
 
 
@@ -60,6 +61,16 @@ class InstallTest(unittest.TestCase):
         for page in (ROOT / "man").iterdir():
             with gzip.open(self.prefix / f"share/man/man{page.suffix[1]}/{page.name}.gz") as installed:
                 self.assertEqual(installed.read(), page.read_bytes())
+
+    def test_links_of_the_html_pages_lead_to_pages(self):
+        folder = self.prefix / "share/doc/dmlop/html"
+        names = {page.name for page in folder.iterdir()}
+        for page in folder.glob("*.html"):
+            text = page.read_text()
+            links = set(re.findall(r'href="([^"#]+)"', text))
+            self.assertIn("manual.css", links)
+            self.assertLessEqual({link for link in links if "dmlop" in link}, names)
+            self.assertIn("EXIT STATUS" if page.name.startswith("dmlop-run") else "NAME", text)
 
     def test_the_program_runs_and_finds_its_module(self):
         program = self.prefix / "bin/dmlop"

@@ -94,6 +94,15 @@ class PagesTest(unittest.TestCase):
                 self.assertIsNotNone(missing, line)  # of pages that are not installed here
                 self.assertIn(f"{missing[1]}.{missing[2]}", names, line)
 
+    def test_pages_can_be_read_in_a_narrow_terminal(self):
+        """Whose lines groff fills for ever where they are shorter than a page's head."""
+        for page in PAGES:
+            try:
+                shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": "40"}, capture_output=True, timeout=20)
+            except FileNotFoundError:
+                return print("man is not installed: no page was formatted by it", file=sys.stderr)
+            self.assertEqual(shown.returncode, 0)
+
     def test_pages_fit_a_terminal(self):
         for page in PAGES:
             shown = subprocess.run(["mandoc", "-T", "ascii", page], capture_output=True, text=True).stdout

@@ -15,8 +15,8 @@
 
 namespace dmlop {
 
-// A path of a model, in a folder. A backslash separates names, as on Windows, unless there is a file
-// whose name has it.
+// A path of a model, in a folder. A backslash separates names, as on Windows, unless there is a
+// file whose name has it.
 std::string PathIn(const std::string& folder, const std::string& path);
 
 // Where a file that a model names is looked for: beside the model, or in the folder that stands in

@@ -115,7 +115,7 @@ void RunSmall(const ModelDocument& model, ModelResources& resources, const Bound
   resources.Fill();
   ModelRun run(model, resources, bound);
   WriteDescriptors(
-      model, run, [](size_t, std::string_view) {}, diagnostics);
+      model, run, [](std::string_view, std::string_view) {}, diagnostics);
   for (size_t i = 0; i < model.commands().size(); ++i) {
     const auto& what = model.commands()[i].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
