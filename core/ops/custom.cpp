@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "core/engine/copy/tiled_loop.h"
 #include "core/ops/families.h"
@@ -40,6 +41,15 @@ std::vector<Region> RegionsOf(const std::vector<uint32_t>& whole, const Operator
   return regions;
 }
 
+// The part of an input that parts of the outputs are computed from. One is asked first; others,
+// which are computed together with it, may need an input that it does not.
+std::optional<Region> PartOfInput(const SourceMap& source, const Region& own,
+                                  const std::vector<Region>& regions) {
+  std::optional<Region> part = source(own);
+  for (size_t i = 0; i < regions.size() && !part; ++i) part = source(regions[i]);
+  return part;
+}
+
 }  // namespace
 
 void Run(const Custom& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -58,7 +68,7 @@ void RunPart(const Custom& family, const OperatorDesc& op, InputViews inputs, co
   const std::vector<TensorSlot> input_slots = TensorSlots(op, TensorRole::kInput);
   std::vector<ConstTensorView> narrowed(inputs.begin(), inputs.end());
   for (const SourceMap& source : family.sources(op)) {
-    const auto region = source(own);
+    const auto region = PartOfInput(source, own, regions);
     if (!region) continue;  // it is not read at all
     const size_t input = region->tensor;
     narrowed[input] = Narrowed(inputs[input], Widened(*region, whole, *input_slots[input].desc));

@@ -45,7 +45,7 @@ void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output) {
   std::visit([&](const auto& family) { RunPart(family, op, inputs, part, output); },
              op.info().family);
-  Activate(op, output);
+  if (part.tensor == 0) Activate(op, output);
 }
 
 bool HasCheapParts(const OperatorDesc& op) {

@@ -148,8 +148,12 @@ testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call) {
 
   std::vector<ConstTensorView> inputs = ViewsOf(apart);
   inputs[0] = tensor.view();
-  Run(apart.desc, inputs, std::vector{tensor.mutable_view()});
-  if (!HaveSameElements(tensor, apart.outputs[0])) {
+  std::vector<TestTensor> others(call.outputs.begin() + 1, call.outputs.end());
+  std::vector<TensorView> outputs = {tensor.mutable_view()};
+  for (TestTensor& other : others) outputs.push_back(other.mutable_view());
+  Run(apart.desc, inputs, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (HaveSameElements(i == 0 ? tensor : others[i - 1], apart.outputs[i])) continue;
     return testing::AssertionFailure() << ToString(apart) << ": differs in place";
   }
   if (!tensor.GuardsAreIntact()) {
