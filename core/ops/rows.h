@@ -8,14 +8,18 @@
 namespace dmlop {
 
 std::span<const OperatorInfo> ActivationOperators();
+std::span<const OperatorInfo> AdamOperators();
 std::span<const OperatorInfo> AffineOperators();
 std::span<const OperatorInfo> ArgOperators();
+std::span<const OperatorInfo> BatchGradientOperators();
+std::span<const OperatorInfo> BatchNormalizationOperators();
 std::span<const OperatorInfo> BinaryOperators();
 std::span<const OperatorInfo> ClipOperators();
 std::span<const OperatorInfo> ConvolutionOperators();
 std::span<const OperatorInfo> CumulativeOperators();
 std::span<const OperatorInfo> DepthSpaceOperators();
 std::span<const OperatorInfo> DiagonalOperators();
+std::span<const OperatorInfo> DynamicQuantizeOperators();
 std::span<const OperatorInfo> FillOperators();
 std::span<const OperatorInfo> FoldOperators();
 std::span<const OperatorInfo> GatherNdOperators();
@@ -26,6 +30,8 @@ std::span<const OperatorInfo> IntegerProductOperators();
 std::span<const OperatorInfo> JoinSplitOperators();
 std::span<const OperatorInfo> LocalResponseOperators();
 std::span<const OperatorInfo> LogicalOperators();
+std::span<const OperatorInfo> LpNormalizationOperators();
+std::span<const OperatorInfo> MeanVarianceOperators();
 std::span<const OperatorInfo> PaddingOperators();
 std::span<const OperatorInfo> PoolAverageGradOperators();
 std::span<const OperatorInfo> PoolAverageOperators();

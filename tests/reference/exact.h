@@ -15,6 +15,13 @@ __extension__ using Integer = __int128;
 class Exact {
  public:
   explicit Exact(double value) : value_(value, 1200) {}
+  explicit Exact(const Real& value) : value_(value) {}
+  Exact(const Exact&) = default;
+  Exact& operator=(const Exact& other) {
+    mpfr_set(value_.get(), other.value_.get(), MPFR_RNDN);
+    return *this;
+  }
+  ~Exact() = default;
   const Real& real() const { return value_; }
 
   friend Exact operator+(const Exact& a, const Exact& b) { return Of(mpfr_add, a, b); }

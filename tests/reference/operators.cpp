@@ -9,8 +9,10 @@
 namespace dmlop::reference {
 namespace {
 
-// FUS-5: the activation of what is rounded.
-Expectation Activated(OperatorDesc activation, DataType type, uint64_t rounded) {
+// FUS-5: the activation of what is rounded. Where that is known within bounds, it is within the
+// same that IDENTITY and RELU are, which makes 0 of what may be less.
+Expectation Activated(OperatorDesc activation, DataType type, const Expectation& own) {
+  const uint64_t rounded = own.bits;
   TensorDesc one;
   one.data_type = type;
   one.sizes = std::vector<uint32_t>{1};
@@ -19,7 +21,13 @@ Expectation Activated(OperatorDesc activation, DataType type, uint64_t rounded) 
   ElementBytes bytes{};
   std::memcpy(bytes.data(), &rounded, sizeof(rounded));
   const ConstTensorView input{bytes.data(), type, PackedLayout({1})};
-  return ExpectedAt(activation, {&input, 1}, 0, {0});
+  Expectation activated = ExpectedAt(activation, {&input, 1}, 0, {0});
+  const bool is_relu = activation.name() == "ACTIVATION_RELU";
+  if (!own.exact || (!is_relu && activation.name() != "ACTIVATION_IDENTITY")) return activated;
+  activated.exact.emplace(is_relu && activated.bits == 0 ? Real(0.0) : *own.exact);
+  activated.ulps = own.ulps;
+  activated.slack = own.slack;
+  return activated;
 }
 
 }  // namespace
@@ -28,9 +36,10 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
                        size_t output, const Dims& index) {
   for (const auto oracles :
        {ActivationOracles(), ContractionOracles(), ElementWiseOracles(), IndexingOracles(),
-        IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), OrderingOracles(),
-        QuantizeOracles(), ReductionOracles(), RegionOracles(), ResampleOracles(), SoftmaxOracles(),
-        TranscendentalOracles(), WindowOracles()}) {
+        IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), NormalizationOracles(),
+        OrderingOracles(), QuantizeOracles(), ReductionOracles(), RegionOracles(),
+        ResampleOracles(), SoftmaxOracles(), TrainingOracles(), TranscendentalOracles(),
+        WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;
       const Expectation own = one.oracle(desc, inputs, output, index);

@@ -31,12 +31,14 @@ std::span<const NamedOracle> IndexingOracles();
 std::span<const NamedOracle> LocalResponseOracles();
 std::span<const NamedOracle> IntegerProductOracles();
 std::span<const NamedOracle> MovementOracles();
+std::span<const NamedOracle> NormalizationOracles();
 std::span<const NamedOracle> OrderingOracles();
 std::span<const NamedOracle> QuantizeOracles();
 std::span<const NamedOracle> ReductionOracles();
 std::span<const NamedOracle> RegionOracles();
 std::span<const NamedOracle> ResampleOracles();
 std::span<const NamedOracle> SoftmaxOracles();
+std::span<const NamedOracle> TrainingOracles();
 std::span<const NamedOracle> TranscendentalOracles();
 std::span<const NamedOracle> WindowOracles();
 

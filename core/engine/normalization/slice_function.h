@@ -21,7 +21,7 @@ inline constexpr size_t kMaxSliceResults = 2;
 inline constexpr int64_t kSliceChunk = 1 << 12;
 
 // What a pass finds in a chunk, and what is known of a slice; a function knows what they mean.
-using ChunkFindings = std::array<double, 2>;
+using ChunkFindings = std::array<double, 4>;
 using SliceFacts = std::array<double, 6>;
 
 struct SliceChunk {
@@ -39,8 +39,8 @@ struct SliceChunk {
   int64_t count;
   std::array<Input, kMaxSliceInputs> inputs;
   std::byte* output;
-  // A number for each element, which the function may keep from one pass to another. Null where
-  // the slice is too long for that.
+  // A number for each element, which a function that keeps some may keep from one pass to another.
+  // Null for others, and where the slice is too long for that.
   double* kept;
   // The inputs but for the first are those of the slice before, and `kept` is what that one left.
   bool follows;
@@ -55,6 +55,7 @@ class SliceFunction {
   // How often a slice is gone through before it is written, and the inputs that are seen by then.
   virtual int passes() const { return 0; }
   virtual size_t seen_inputs() const { return 1; }
+  virtual bool keeps() const { return false; }  // a number for each element
 
   virtual ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const = 0;
   // `findings` are those of all chunks; `length` is the slice's.

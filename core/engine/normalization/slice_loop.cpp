@@ -141,7 +141,8 @@ class SliceLoop {
     const int64_t grain = std::max<int64_t>(1, kSmallRange / (step * length));
     ParallelFor((slices + step - 1) / step, grain, bytes(), [&](int64_t begin, int64_t end) {
       Tile tile(layout_, tensors_, step, length);
-      std::vector<double> kept(static_cast<size_t>(RoundUp(length, kBlock)));
+      std::vector<double> kept(function_.keeps() ? static_cast<size_t>(RoundUp(length, kBlock))
+                                                 : 0);
       for (int64_t t = begin; t < end; ++t) {
         const IterationRange range{t * step, std::min(slices, (t + 1) * step)};
         RunTile(tile, range, kept);
@@ -155,7 +156,7 @@ class SliceLoop {
     std::optional<SliceChunk> last;
     tile.ForSlices(tile.RowsOf(slices, {0, layout_.length()}), inputs, /*writes=*/true,
                    [&](int64_t, const Walk<kSliceOperands>& walk, SliceChunk& whole) {
-                     whole.kept = kept.data();
+                     whole.kept = function_.keeps() ? kept.data() : nullptr;
                      whole.follows = last && Follows(*last, whole);
                      last = whole;
                      RunSlice(whole, walk, findings);

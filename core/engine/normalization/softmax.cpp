@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/engine/normalization/slice_function.h"
+#include "core/engine/normalization/slice_sums.h"
 #include "core/exact/elementary.h"
 #include "core/kernels/normalization/softmax.h"
 #include "core/tensor/visit_data_type.h"
@@ -17,15 +17,6 @@ double LargestOf(std::span<const ChunkFindings> findings) {
   return max;
 }
 
-double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
-  HeadTail sum{0, 0};
-  for (const ChunkFindings& one : findings) {
-    const HeadTail next = TwoSum(sum.head, one[number]);
-    sum = {next.head, sum.tail + next.tail};
-  }
-  return sum.head + sum.tail;
-}
-
 // --- SOFTMAX and LOG_SOFTMAX ---------------------------------------------------------------------
 
 // The shift is the largest element, so that no exponential is greater than 1.
@@ -33,6 +24,7 @@ template <typename T>
 class Softmax : public SliceFunction {
  public:
   int passes() const override { return 2; }
+  bool keeps() const override { return true; }
 
   ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const override {
     const T* x = chunk.inputs[0].elements<T>();
@@ -105,15 +97,6 @@ class LogSoftmax : public SliceFunction {
 };
 
 // --- HARDMAX -------------------------------------------------------------------------------------
-
-template <typename T>
-double Widened(T x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return ToFloat(x);
-  } else {
-    return x;
-  }
-}
 
 template <typename T>
 class Hardmax : public SliceFunction {

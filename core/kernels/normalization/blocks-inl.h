@@ -79,7 +79,7 @@ HWY_INLINE void StoreRounded(WideVec x, T* to) {
 struct BlockSums {
   WideVec parts[kBlockVectors];
 
-  HWY_INLINE explicit BlockSums(double start = 0) {
+  HWY_INLINE explicit BlockSums(double start) {
     for (WideVec& part : parts) part = hn::Set(Wide(), start);
   }
 

@@ -46,8 +46,8 @@ HWY_INLINE ExpTerms SumOfExp(const T* x, int64_t count, double max, double* term
   const WideVec shift = hn::Set(d, max);
   const WideVec zero = hn::Zero(d);
   const WideVec lowest = hn::Set(d, -INFINITY);
-  BlockSums sums;
-  BlockSums maxima;
+  BlockSums sums(0);
+  BlockSums maxima(0);
   ForBlocks(x, count, kMinusInfinity<T>, [&](int64_t i, const T* block) HWY_ATTR {
     for (size_t v = 0; v < kBlockVectors; ++v) {
       const int64_t at = static_cast<int64_t>(v) * lanes;

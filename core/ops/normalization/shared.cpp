@@ -1,8 +1,28 @@
 #include "core/ops/normalization/shared.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 namespace dmlop::normalization {
+
+void RequireParameter(std::string_view rank_rule, std::string_view size_rule,
+                      const FieldOf<TensorDesc>& parameter, Inference& infer) {
+  const TensorAt tensor = infer.tensor(parameter);
+  const TensorAt input = infer.tensor(kInputTensor);
+  if (!infer.RequireSameRank(rank_rule, tensor, input)) return;
+  for (size_t d = 0; d < input.sizes().size(); ++d) {
+    const uint32_t size = tensor.sizes()[d];
+    infer.Require(size == 1 || size == input.sizes()[d], size_rule, SizeAt(tensor, d),
+                  "size {} is neither 1 nor {}, as InputTensor has", size, input.sizes()[d]);
+  }
+}
+
+void RequireFinite(std::string_view rule, const FieldOf<float>& field, const OperatorDesc& op,
+                   Inference& infer) {
+  infer.Require(std::isfinite(op[field]), rule, At(field), "{} is not finite", op[field]);
+}
 
 SourceMap SliceOfInput(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes) {
   const Sizes& sizes = *TensorSlots(op, TensorRole::kInput)[input].desc->sizes;
@@ -18,6 +38,22 @@ SourceMap SliceOfInput(const OperatorDesc& op, size_t input, std::vector<uint32_
     }
     return source;
   };
+}
+
+SourceMap OfOutputs(std::vector<size_t> outputs, SourceMap source) {
+  return [outputs = std::move(outputs),
+          source = std::move(source)](const Region& output) -> std::optional<Region> {
+    const bool is_one = std::find(outputs.begin(), outputs.end(), output.tensor) != outputs.end();
+    return is_one ? source(output) : std::nullopt;
+  };
+}
+
+std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes) {
+  std::vector<uint32_t> dimensions;
+  for (uint32_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) dimensions.push_back(d);
+  }
+  return dimensions;
 }
 
 }  // namespace dmlop::normalization

@@ -13,10 +13,25 @@ inline constexpr auto kAxisCount = field::Count("AxisCount");
 inline constexpr auto kAxes =
     field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
 
+inline constexpr auto kEpsilon = field::Float("Epsilon");
+
 inline constexpr std::string_view kAxesText = "Axes lie in [0, DimensionCount - 1], each once";
+
+// The tensor has as many dimensions as the input, and in each its size or 1.
+void RequireParameter(std::string_view rank_rule, std::string_view size_rule,
+                      const FieldOf<TensorDesc>& parameter, Inference& infer);
+
+void RequireFinite(std::string_view rule, const FieldOf<float>& field, const OperatorDesc& op,
+                   Inference& infer);
 
 // The part of an input that a part of an output is computed from: what is at the same place, but
 // all of it along the axes. An input repeats itself where its size is 1.
 SourceMap SliceOfInput(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes);
+
+// The same of some outputs; others are computed without the input.
+SourceMap OfOutputs(std::vector<size_t> outputs, SourceMap source);
+
+// The dimensions along which a parameter of those sizes repeats itself.
+std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes);
 
 }  // namespace dmlop::normalization

@@ -1,0 +1,17 @@
+// A tensor as integers, by a scale and a zero point that suit all of its numbers.
+#pragma once
+
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+// The scale, FLOAT32, is (hi - lo) / (Max - Min) rounded once, where hi and lo are the greatest and
+// the least number or 0, and Min and Max bound the output's type, INT8 or UINT8. The zero point is
+// Min - lo / scale, the output x / scale + zero point, as QUANTIZE_LINEAR has it. Scale and zero
+// point have one element.
+struct QuantizedTensors {
+  TensorView output, scale, zero_point;
+};
+void QuantizeDynamically(const ConstTensorView& input, const QuantizedTensors& to);
+
+}  // namespace dmlop

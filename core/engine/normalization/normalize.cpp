@@ -1,0 +1,249 @@
+#include "core/engine/normalization/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/engine/normalization/slice_sums.h"
+#include "core/exact/rounding.h"
+#include "core/kernels/normalization/normalize.h"
+#include "core/tensor/loop_nest.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Inputs of which some are left out.
+class InputList {
+ public:
+  explicit InputList(const ConstTensorView& first) : views_{first} {}
+
+  // The number that it gets; none where it is left out.
+  std::optional<size_t> Add(const ConstTensorView& view) {
+    if (view.data == nullptr) return std::nullopt;
+    views_.push_back(view);
+    return views_.size() - 1;
+  }
+  std::span<const ConstTensorView> views() const { return views_; }
+
+ private:
+  std::vector<ConstTensorView> views_;
+};
+
+template <typename T>
+RowTerm<T> TermOf(const SliceChunk& chunk, std::optional<size_t> input) {
+  if (!input) return {};
+  const SliceChunk::Input& one = chunk.inputs[*input];
+  return {one.elements<T>(), one.varies};
+}
+
+// --- by moments ----------------------------------------------------------------------------------
+
+// Where the terms of NormalizedRow are among the inputs.
+struct TermInputs {
+  std::optional<size_t> scale, bias, addend;
+};
+
+template <typename T>
+class ByMoments : public SliceFunction {
+ public:
+  ByMoments(const MomentNormalization& how, TermInputs terms) : how_(how), terms_(terms) {}
+
+  int passes() const override { return (how_.use_mean ? 1 : 0) + (how_.use_variance ? 1 : 0); }
+
+  ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const override {
+    const T* x = chunk.inputs[0].elements<T>();
+    if (!IsForMean(pass)) return SquaresOf(x, chunk.count, MeanIn(facts));
+    const HeadTail sum = kernels_.sum(x, chunk.count);
+    return {sum.head, sum.tail};
+  }
+
+  void Conclude(int pass, std::span<const ChunkFindings> findings, int64_t length,
+                SliceFacts& facts) const override {
+    if (IsForMean(pass)) {
+      const HeadTail mean = MeanOf(findings, 0, length);
+      facts[kMean] = mean.head;
+      facts[kMeanTail] = mean.tail;
+    } else {
+      const HeadTail variance = MeanOf(findings, 0, length);
+      facts[kVariance] = variance.head;
+      const bool is_finite = std::isfinite(variance.head);
+      const HeadTail shifted = is_finite ? variance + how_.epsilon : variance;
+      facts[kFactor] = 1 / std::sqrt(shifted.head);
+    }
+  }
+
+  void Write(const SliceFacts& facts, const SliceChunk& chunk) const override {
+    const double factor = how_.use_variance ? facts[kFactor] : 1.0;
+    kernels_.normalize(chunk.inputs[0].elements<T>(), chunk.count, MeanIn(facts), factor,
+                       TermOf<T>(chunk, terms_.scale), TermOf<T>(chunk, terms_.bias),
+                       TermOf<T>(chunk, terms_.addend), reinterpret_cast<T*>(chunk.output));
+  }
+
+  void Give(const SliceFacts& facts, std::span<std::byte* const> results) const override {
+    if (results.empty()) return;
+    *reinterpret_cast<T*>(results[0]) = RoundOnce<T>(facts[kVariance], 0.0);
+  }
+
+ private:
+  enum Fact : size_t { kMean, kMeanTail, kVariance, kFactor };
+
+  // An epsilon that is subtracted may leave little of the variance.
+  ChunkFindings SquaresOf(const T* x, int64_t count, HeadTail mean) const {
+    const double squares = kernels_.sum_squares(x, count, mean);
+    if (how_.epsilon >= 0 || !std::isfinite(squares)) return {squares, 0};
+    HeadTail sum{0, 0};
+    for (int64_t i = 0; i < count; ++i) {
+      const HeadTail d = -mean + Widened(x[i]);
+      sum = sum + d * d;
+    }
+    return {sum.head, sum.tail};
+  }
+
+  bool IsForMean(int pass) const { return how_.use_mean && pass == 0; }
+  static HeadTail MeanIn(const SliceFacts& facts) { return {facts[kMean], facts[kMeanTail]}; }
+
+  MomentNormalization how_;
+  TermInputs terms_;
+  const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
+};
+
+// --- by norms ------------------------------------------------------------------------------------
+
+template <typename T>
+class ByNorm : public SliceFunction {
+ public:
+  explicit ByNorm(const NormDivision& how) : how_(how) {}
+
+  int passes() const override { return 1; }
+
+  ChunkFindings Find(int, const SliceFacts&, const SliceChunk& chunk) const override {
+    const T* x = chunk.inputs[0].elements<T>();
+    return {how_.squares ? kernels_.sum_squares(x, chunk.count, {0, 0})
+                         : kernels_.sum_magnitudes(x, chunk.count)};
+  }
+
+  void Conclude(int, std::span<const ChunkFindings> findings, int64_t,
+                SliceFacts& facts) const override {
+    const double sum = TotalOf(findings, 0);
+    const double norm = how_.squares ? std::sqrt(sum) : sum;
+    const double divisor = norm < how_.epsilon ? how_.epsilon : norm;
+    facts[kFactor] = divisor == 0 ? 1 : 1 / divisor;
+  }
+
+  void Write(const SliceFacts& facts, const SliceChunk& chunk) const override {
+    kernels_.normalize(chunk.inputs[0].elements<T>(), chunk.count, {0, 0}, facts[kFactor], {}, {},
+                       {}, reinterpret_cast<T*>(chunk.output));
+  }
+
+ private:
+  enum Fact : size_t { kFactor };
+
+  NormDivision how_;
+  const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
+};
+
+// --- by moments that are given -------------------------------------------------------------------
+
+struct GivenInputs {
+  std::optional<size_t> mean, variance, scale, bias;
+};
+
+// A factor for each element is worked out once for all slices that have the same.
+template <typename T>
+class ByGiven : public SliceFunction {
+ public:
+  ByGiven(double epsilon, GivenInputs inputs) : epsilon_(epsilon), inputs_(inputs) {}
+
+  bool keeps() const override { return true; }
+  ChunkFindings Find(int, const SliceFacts&, const SliceChunk&) const override { return {}; }
+  void Conclude(int, std::span<const ChunkFindings>, int64_t, SliceFacts&) const override {}
+
+  void Write(const SliceFacts&, const SliceChunk& chunk) const override {
+    const RowTerm<T> variance = TermOf<T>(chunk, inputs_.variance);
+    const RowTerm<T> scale = TermOf<T>(chunk, inputs_.scale);
+    const RowTerm<T> mean = TermOf<T>(chunk, inputs_.mean);
+    const RowTerm<T> bias = TermOf<T>(chunk, inputs_.bias);
+    const T* const x = chunk.inputs[0].elements<T>();
+    T* const y = reinterpret_cast<T*>(chunk.output);
+    if (!variance.varies && !scale.varies && !mean.varies) {
+      const double start = mean.elements == nullptr ? 0 : Widened(*mean.elements);
+      return kernels_.normalize(x, chunk.count, {start, 0},
+                                FactorOf(*variance.elements, *scale.elements), {}, bias, {}, y);
+    }
+    double factors[kSliceChunk];
+    double* const kept = chunk.kept != nullptr ? chunk.kept : factors;
+    if (chunk.kept == nullptr || !chunk.follows) {
+      for (int64_t i = 0; i < chunk.count; ++i) {
+        kept[i] = FactorOf(variance.elements[variance.varies ? i : 0],
+                           scale.elements[scale.varies ? i : 0]);
+      }
+    }
+    kernels_.scale(x, chunk.count, mean, kept, bias, y);
+  }
+
+ private:
+  double FactorOf(T variance, T scale) const {
+    return Widened(scale) / std::sqrt(Widened(variance) + epsilon_);
+  }
+
+  double epsilon_;
+  GivenInputs inputs_;
+  const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
+};
+
+// Dimensions that lie side by side in memory as far as each parameter has one element for all of
+// them, or as far as none has.
+std::vector<uint32_t> RowsOf(const ConstTensorView& input, std::span<const ConstTensorView> given) {
+  LoopNest<1> loops;
+  const Layout& layout = input.layout;
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    if (layout.sizes[d] != 1) loops.Push(static_cast<int64_t>(d), {layout.strides[d]});
+  }
+  loops = SortedByStride(loops, 0);
+  std::vector<uint32_t> rows;
+  std::optional<bool> varies;
+  for (size_t i = loops.rank(); i-- > 0;) {
+    const size_t d = static_cast<size_t>(loops.sizes[i]);
+    const bool here = std::any_of(given.begin(), given.end(), [d](const ConstTensorView& one) {
+      return one.layout.sizes[d] != 1;
+    });
+    if (varies && *varies != here) break;
+    varies = here;
+    rows.push_back(static_cast<uint32_t>(d));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void NormalizeByMoments(const MomentNormalization& how, const std::vector<uint32_t>& axes,
+                        const ConstTensorView& input, const TensorView& output,
+                        const TensorView& variance) {
+  InputList inputs(input);
+  const TermInputs terms{inputs.Add(how.scale), inputs.Add(how.bias), inputs.Add(how.addend)};
+  const size_t results = variance.data == nullptr ? 0 : 1;
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    RunSlices(ByMoments<T>(how, terms), axes, {inputs.views(), output, {&variance, results}});
+  });
+}
+
+void DivideByNorm(const NormDivision& how, const std::vector<uint32_t>& axes,
+                  const ConstTensorView& input, const TensorView& output) {
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    RunSlices(ByNorm<T>(how), axes, {{&input, 1}, output, {}});
+  });
+}
+
+void NormalizeByGiven(const GivenMoments& given, const ConstTensorView& input,
+                      const TensorView& output) {
+  InputList inputs(input);
+  const GivenInputs places{inputs.Add(given.mean), inputs.Add(given.variance),
+                           inputs.Add(given.scale), inputs.Add(given.bias)};
+  const std::vector<uint32_t> rows = RowsOf(input, inputs.views().subspan(1));
+  VisitDataType(Floats(), input.type, [&]<typename T>() {
+    RunSlices(ByGiven<T>(given.epsilon, places), rows, {inputs.views(), output, {}});
+  });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,42 @@
+// What passes find in the chunks of a slice, put together in their order.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "core/engine/normalization/slice_function.h"
+#include "core/exact/double_double.h"
+#include "core/tensor/half.h"
+
+namespace dmlop {
+
+inline double Widened(float x) {
+  return x;
+}
+inline double Widened(Half x) {
+  return ToFloat(x);
+}
+
+inline double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
+  HeadTail sum{0, 0};
+  for (const ChunkFindings& one : findings) {
+    const HeadTail next = TwoSum(sum.head, one[number]);
+    sum = {next.head, sum.tail + next.tail};
+  }
+  return std::isfinite(sum.head) ? sum.head + sum.tail : sum.head;
+}
+
+// Of sums with a head and a tail behind it, divided by the length. Infinities and NaN have no tail.
+inline HeadTail MeanOf(std::span<const ChunkFindings> findings, size_t number, int64_t length) {
+  HeadTail sum{0, 0};
+  double plain = 0;
+  for (const ChunkFindings& one : findings) {
+    plain += one[number];
+    sum = sum + HeadTail{one[number], one[number + 1]};
+  }
+  if (!std::isfinite(plain)) return {plain, 0};
+  return sum / static_cast<double>(length);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,232 @@
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/normalization/normalize.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "core/kernels/normalization/blocks-inl.h"
+#include "core/kernels/normalization/normalize.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Wide()));
+
+// --- sums ----------------------------------------------------------------------------------------
+
+// Sums with what their roundings lose.
+struct AccurateSums {
+  BlockSums heads, tails;
+
+  HWY_INLINE AccurateSums() : heads(0), tails(0) {}
+  HWY_INLINE void Add(size_t v, WideVec x) {
+    const WideVec head = hn::Add(heads.parts[v], x);
+    const WideVec x_part = hn::Sub(head, heads.parts[v]);
+    const WideVec head_part = hn::Sub(head, x_part);
+    const WideVec lost = hn::Add(hn::Sub(heads.parts[v], head_part), hn::Sub(x, x_part));
+    heads.parts[v] = head;
+    tails.parts[v] = hn::Add(tails.parts[v], lost);
+  }
+
+  HWY_INLINE HeadTail Total() const {
+    HWY_ALIGN double head_lanes[kBlock];
+    HWY_ALIGN double tail_lanes[kBlock];
+    heads.Store(head_lanes);
+    tails.Store(tail_lanes);
+    HeadTail total{0, 0};
+    double plain = 0;
+    for (int64_t k = 0; k < kBlock; ++k) {
+      const HeadTail next = TwoSum(total.head, head_lanes[k]);
+      total = {next.head, total.tail + (next.tail + tail_lanes[k])};
+      plain += head_lanes[k];
+    }
+    if (!std::isfinite(plain)) return {plain, 0};
+    return FastTwoSum(total.head, total.tail);
+  }
+};
+
+struct Shift {
+  WideVec head, tail;
+
+  HWY_INLINE explicit Shift(HeadTail mean)
+      : head(hn::Set(Wide(), mean.head)), tail(hn::Set(Wide(), mean.tail)) {}
+  HWY_INLINE WideVec Of(WideVec x) const { return hn::Sub(hn::Sub(x, head), tail); }
+};
+
+template <typename T>
+HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count) {
+  AccurateSums sums;
+  ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      sums.Add(v, LoadWide(block + static_cast<int64_t>(v) * kLanes));
+    }
+  });
+  return sums.Total();
+}
+
+template <typename T>
+HWY_ATTR double SumOfMagnitudes(const T* x, int64_t count) {
+  BlockSums sums(0);
+  ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      const WideVec wide = LoadWide(block + static_cast<int64_t>(v) * kLanes);
+      sums.parts[v] = hn::Add(sums.parts[v], hn::Abs(wide));
+    }
+  });
+  return sums.Total();
+}
+
+// What a last block lacks adds nothing.
+HWY_INLINE WideVec OnlyFirst(int64_t count, int64_t i, size_t v, WideVec x) {
+  const int64_t left = count - i - static_cast<int64_t>(v) * kLanes;
+  if (HWY_LIKELY(left >= kLanes)) return x;
+  const size_t lanes = left > 0 ? static_cast<size_t>(left) : 0;
+  return hn::IfThenElseZero(hn::FirstN(Wide(), lanes), x);
+}
+
+template <typename T>
+HWY_ATTR double SumOfSquares(const T* x, int64_t count, HeadTail mean) {
+  const Shift shift(mean);
+  BlockSums sums(0);
+  ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      const WideVec d = shift.Of(LoadWide(block + static_cast<int64_t>(v) * kLanes));
+      sums.parts[v] = hn::Add(sums.parts[v], OnlyFirst(count, i, v, hn::Mul(d, d)));
+    }
+  });
+  return sums.Total();
+}
+
+template <typename T>
+HWY_ATTR HeadTail SumOfProducts(const T* g, const T* x, int64_t count, HeadTail mean) {
+  const Shift shift(mean);
+  const BlockRow<T> row(x, count);
+  AccurateSums sums;
+  ForBlocks(g, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
+    const T* const other = row.At(i);
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      const int64_t at = static_cast<int64_t>(v) * kLanes;
+      const WideVec product = hn::Mul(LoadWide(block + at), shift.Of(LoadWide(other + at)));
+      sums.Add(v, OnlyFirst(count, i, v, product));
+    }
+  });
+  return sums.Total();
+}
+
+// --- elements ------------------------------------------------------------------------------------
+
+// A term of each element, by blocks.
+template <typename T>
+class TermRow {
+ public:
+  TermRow(RowTerm<T> term, int64_t count)
+      : row_(term.varies ? term.elements : nullptr, count),
+        one_(hn::Set(Wide(), term.elements != nullptr
+                                 ? static_cast<double>(WidenElement(term.elements[0]))
+                                 : 0.0)),
+        is_there_(term.elements != nullptr),
+        varies_(term.varies) {}
+
+  bool is_there() const { return is_there_; }
+  HWY_INLINE WideVec At(int64_t i, int64_t at) const {
+    return varies_ ? LoadWide(row_.At(i) + at) : one_;
+  }
+  HWY_INLINE WideVec AddedTo(WideVec x, int64_t i, int64_t at) const {
+    return is_there_ ? hn::Add(x, At(i, at)) : x;
+  }
+
+ private:
+  BlockRow<T> row_;
+  WideVec one_;
+  bool is_there_;
+  bool varies_;
+};
+
+template <typename T>
+HWY_ATTR void Normalize(const T* x, int64_t count, HeadTail mean, double factor, RowTerm<T> scale,
+                        RowTerm<T> bias, RowTerm<T> addend, T* y) {
+  const Shift shift(mean);
+  const WideVec plain_factor = hn::Set(Wide(), factor);
+  const BlockRow<T> row(x, count);
+  const TermRow<T> scales(scale, count);
+  const TermRow<T> biases(bias, count);
+  const TermRow<T> addends(addend, count);
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    const T* const from = row.At(i);
+    for (int64_t at = 0; at < kBlock; at += kLanes) {
+      const WideVec own =
+          scales.is_there() ? hn::Mul(scales.At(i, at), plain_factor) : plain_factor;
+      const WideVec scaled = hn::Mul(shift.Of(LoadWide(from + at)), own);
+      StoreRounded(addends.AddedTo(biases.AddedTo(scaled, i, at), i, at), block + at);
+    }
+  });
+}
+
+template <typename T>
+HWY_ATTR void Scale(const T* x, int64_t count, RowTerm<T> mean, const double* factors,
+                    RowTerm<T> bias, T* y) {
+  const BlockRow<T> row(x, count);
+  const BlockRow<double> factor_row(factors, count);
+  const TermRow<T> means(mean, count);
+  const TermRow<T> biases(bias, count);
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    const T* const from = row.At(i);
+    const double* const own = factor_row.At(i);
+    for (int64_t at = 0; at < kBlock; at += kLanes) {
+      const WideVec d = hn::Sub(LoadWide(from + at), means.At(i, at));
+      const WideVec scaled = hn::Mul(d, hn::LoadU(Wide(), own + at));
+      StoreRounded(biases.AddedTo(scaled, i, at), block + at);
+    }
+  });
+}
+
+template <typename T>
+HWY_ATTR void TakeSlope(const T* g, const T* x, int64_t count, HeadTail g_mean, HeadTail x_mean,
+                        double slope, double factor, T* y) {
+  const Shift g_shift(g_mean);
+  const Shift x_shift(x_mean);
+  const BlockRow<T> g_row(g, count);
+  const BlockRow<T> x_row(x, count);
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    for (int64_t at = 0; at < kBlock; at += kLanes) {
+      const WideVec along = hn::Mul(x_shift.Of(LoadWide(x_row.At(i) + at)), hn::Set(Wide(), slope));
+      const WideVec rest = hn::Sub(g_shift.Of(LoadWide(g_row.At(i) + at)), along);
+      StoreRounded(hn::Mul(rest, hn::Set(Wide(), factor)), block + at);
+    }
+  });
+}
+
+template <typename T>
+const NormalizeKernels<T>& NormalizeTable() {
+  static constexpr NormalizeKernels<T> kKernels = {
+      SumOfRow<T>,  SumOfMagnitudes<T>, SumOfSquares<T>, SumOfProducts<T>,
+      Normalize<T>, Scale<T>,           TakeSlope<T>};
+  return kKernels;
+}
+
+}  // namespace
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+const NormalizeKernels<T>& NormalizeKernelsFor() {
+  static constexpr IsaForms<const NormalizeKernels<T>&()> kTables =
+      DMLOP_ISA_FORMS(NormalizeTable<T>);
+  return Choose(kTables)();
+}
+
+template const NormalizeKernels<float>& NormalizeKernelsFor<float>();
+template const NormalizeKernels<Half>& NormalizeKernelsFor<Half>();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE

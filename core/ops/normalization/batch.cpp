@@ -1,0 +1,153 @@
+// DML_BATCH_NORMALIZATION_OPERATOR_DESC and DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC.
+#include <algorithm>
+
+#include "core/engine/normalization/normalize.h"
+#include "core/engine/reduce/reduce_run.h"
+#include "core/ops/normalization/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace normalization;
+
+constexpr auto kMeanTensor = field::Input("MeanTensor");
+constexpr auto kVarianceTensor = field::Input("VarianceTensor");
+constexpr auto kScaleTensor = field::Input("ScaleTensor");
+constexpr auto kBiasTensor = field::Input("BiasTensor");
+constexpr Rule kFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
+
+// --- by moments that are given -------------------------------------------------------------------
+
+constexpr auto kSpatial = field::Bool("Spatial");
+constexpr const Field* kFields[] = {&kInputTensor, &kMeanTensor, &kVarianceTensor,
+                                    &kScaleTensor, &kBiasTensor, &kOutputTensor,
+                                    &kSpatial,     &kEpsilon,    &kFusedActivation};
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(3, 1), 1, 8, {types::kFloats}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"BN-1", "all tensors agree in DataType and DimensionCount, input and output in Sizes"},
+    {"BN-2",
+     "sizes of MeanTensor, VarianceTensor, ScaleTensor and BiasTensor are 1 or the input's"},
+    {"BN-3",
+     "below 4_0 without Spatial, MeanTensor and VarianceTensor have the input's last two sizes"},
+    {"BN-4", "Epsilon is finite"},
+    kFused,
+};
+
+// The last two dimensions are height and width.
+void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
+  const size_t rank = input.sizes().size();
+  if (parameter.sizes().size() != rank) return;
+  for (size_t d = rank - std::min<size_t>(2, rank); d < rank; ++d) {
+    infer.Require(parameter.sizes()[d] == input.sizes()[d], "BN-3", SizeAt(parameter, d),
+                  "size {}; expected {} below feature level 4_0 where Spatial is false",
+                  parameter.sizes()[d], input.sizes()[d]);
+  }
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  for (const auto* field : {&kMeanTensor, &kVarianceTensor, &kScaleTensor, &kBiasTensor}) {
+    RequireParameter("BN-1", "BN-2", *field, infer);
+  }
+  if (infer.level() < Level(4, 0) && !op[kSpatial]) {
+    RequirePlanes(infer.tensor(kMeanTensor), infer.tensor(kInputTensor), infer);
+    RequirePlanes(infer.tensor(kVarianceTensor), infer.tensor(kInputTensor), infer);
+  }
+  RequireFinite("BN-4", kEpsilon, op, infer);
+  InferSameSizes("BN-1", op, kInputTensor, infer);
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const GivenMoments given{inputs[1], inputs[2], inputs[3], inputs[4],
+                           static_cast<double>(op[kEpsilon])};
+  NormalizeByGiven(given, inputs[0], outputs[0]);
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  std::vector<SourceMap> sources;
+  for (size_t i = 0; i < 5; ++i) sources.push_back(SliceOfInput(op, i, {}));
+  return sources;
+}
+
+// --- by moments of slices ------------------------------------------------------------------------
+
+constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"));
+constexpr auto kOutputMean = field::Output("OutputMeanTensor");
+constexpr auto kOutputVariance = field::Output("OutputVarianceTensor");
+constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &kBiasTensor,
+                                            &kFusedAddTensor, &kOutputTensor, &kOutputMean,
+                                            &kOutputVariance, &kEpsilon,      &kFusedActivation};
+constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
+constexpr SupportTable kTrainingSupport[] = {{kTrainingRows}};
+constexpr Rule kTrainingRules[] = {
+    {"BNT-1",
+     "all tensors agree in DataType and DimensionCount; FusedAddTensor and output have the input's "
+     "Sizes, BiasTensor, mean and variance those of ScaleTensor, which are 1 or the input's"},
+    {"BN-4", "Epsilon is finite"},
+    kFused,
+};
+
+void InferTraining(const OperatorDesc& op, Inference& infer) {
+  RequireParameter("BNT-1", "BNT-1", kScaleTensor, infer);
+  infer.RequireSizes("BNT-1", infer.tensor(kBiasTensor), op.sizes(kScaleTensor));
+  if (op.find(kFusedAddTensor) != nullptr) {
+    infer.RequireSizes("BNT-1", infer.tensor(kFusedAddTensor), op.sizes(kInputTensor));
+  }
+  RequireFinite("BN-4", kEpsilon, op, infer);
+  InferSameSizes("BNT-1", op, kInputTensor, infer);
+  infer.Output("BNT-1", kOutputMean, op.sizes(kScaleTensor));
+  infer.Output("BNT-1", kOutputVariance, op.sizes(kScaleTensor));
+}
+
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  return RepeatedDimensions(op.sizes(kScaleTensor));
+}
+
+void Train(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  MomentNormalization how;
+  how.epsilon = static_cast<double>(op[kEpsilon]);
+  how.scale = inputs[1];
+  how.bias = inputs[2];
+  if (op.Has(kFusedAddTensor)) how.addend = inputs[3];
+  Reduce({ReduceFunction::kAverage, AxesOf(op)}, inputs[0], outputs[1]);
+  NormalizeByMoments(how, AxesOf(op), inputs[0], outputs[0], outputs[2]);
+}
+
+std::vector<SourceMap> TrainingSources(const OperatorDesc& op) {
+  std::vector<SourceMap> sources = {SliceOfInput(op, 0, AxesOf(op))};
+  const size_t inputs = TensorSlots(op, TensorRole::kInput).size();
+  for (size_t i = 1; i < inputs; ++i) {
+    sources.push_back(OfOutputs({0}, SliceOfInput(op, i, {})));
+  }
+  return sources;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "BATCH_NORMALIZATION",
+     .summary = "Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "BN-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Custom{Run, Sources}},
+    {.name = "BATCH_NORMALIZATION_TRAINING",
+     .summary = "the same by the mean and the variance of each slice, which are outputs, too",
+     .fields = kTrainingFields,
+     .support = kTrainingSupport,
+     .type_rule = "BNT-1",
+     .rules = kTrainingRules,
+     .infer = InferTraining,
+     .family = Custom{Train, TrainingSources, AxesOf}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> BatchNormalizationOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,63 @@
+// DML_LP_NORMALIZATION_OPERATOR_DESC: slices along an axis are divided by their norms.
+#include <algorithm>
+
+#include "core/engine/normalization/normalize.h"
+#include "core/ops/normalization/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace normalization;
+
+constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(3, 1), 1, 8, {types::kFloats}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"LPN-1", "input and output agree in DataType and Sizes"},
+    {"LPN-2", "P is 1 or 2, and Axis < DimensionCount"},
+    {"LPN-4", "Epsilon is finite and not negative"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  infer.RequireAxis("LPN-2", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
+  RequireFinite("LPN-4", kEpsilon, op, infer);
+  infer.Require(!(op[kEpsilon] < 0), "LPN-4", At(kEpsilon), "{} is negative", op[kEpsilon]);
+  InferSameSizes("LPN-1", op, kInputTensor, infer);
+}
+
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  return {op[kAxis]};
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  // A floor of -0 is one of 0.
+  const double epsilon = std::max(0.0, static_cast<double>(op[kEpsilon]));
+  DivideByNorm({op[kP] == 2, epsilon}, AxesOf(op), inputs[0], outputs[0]);
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return {SliceOfInput(op, 0, AxesOf(op))};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "LP_NORMALIZATION",
+     .summary = "x divided by the norm of its slice along an axis",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "LPN-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Custom{Run, Sources, AxesOf}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> LpNormalizationOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,162 @@
+// DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC and
+// DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC: slices are shifted and scaled to a mean of 0 and
+// a variance of 1.
+#include "core/engine/normalization/normalize.h"
+#include "core/ops/normalization/shared.h"
+
+namespace dmlop {
+namespace {
+
+using namespace normalization;
+
+constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"));
+constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
+constexpr auto kCrossChannel = field::Bool("CrossChannel");
+constexpr auto kNormalizeVariance = field::Bool("NormalizeVariance");
+constexpr auto kUseMean = field::Bool("UseMean");
+constexpr auto kUseVariance = field::Bool("UseVariance");
+
+constexpr const Field* kChannelFields[] = {&kInputTensor,  &kScaleTensor,    &kBiasTensor,
+                                           &kOutputTensor, &kCrossChannel,   &kNormalizeVariance,
+                                           &kEpsilon,      &kFusedActivation};
+constexpr const Field* kAxesFields[] = {&kInputTensor,       &kScaleTensor, &kBiasTensor,
+                                        &kOutputTensor,      &kAxisCount,   &kAxes,
+                                        &kNormalizeVariance, &kEpsilon,     &kFusedActivation};
+constexpr const Field* kMomentsFields[] = {
+    &kInputTensor, &kScaleTensor, &kBiasTensor,  &kOutputTensor, &kAxisCount,
+    &kAxes,        &kUseMean,     &kUseVariance, &kEpsilon,      &kFusedActivation};
+
+constexpr SupportRow kChannelRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
+constexpr SupportRow kAxesRows[] = {
+    {Level(2, 1), 4, 4, {types::kFloats}},
+    {Level(3, 1), 1, 8, {types::kFloats}},
+};
+constexpr SupportRow kMomentsRows[] = {{Level(6, 3), 1, 8, {types::kFloats}}};
+constexpr SupportTable kChannelSupport[] = {{kChannelRows}};
+constexpr SupportTable kAxesSupport[] = {{kAxesRows}};
+constexpr SupportTable kMomentsSupport[] = {{kMomentsRows}};
+
+constexpr Rule kShapes = {"MVN-1",
+                          "all tensors agree in DataType and DimensionCount, input and "
+                          "output in Sizes"};
+constexpr Rule kParameters = {
+    "MVN-2",
+    "sizes of ScaleTensor and BiasTensor are 1 or the input's; of 1 below 4_0, 1 in the "
+    "dimensions 0, 2 and 3 only"};
+constexpr Rule kBothOrNone = {"MVN-3", "below 5_2, ScaleTensor and BiasTensor stand together"};
+constexpr Rule kFinite = {"MVN-9", "Epsilon is finite"};
+constexpr Rule kFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
+constexpr Rule kChannelRules[] = {kShapes, kParameters, kBothOrNone, kFinite, kFused};
+constexpr Rule kAxesRules[] = {kShapes, kParameters, kBothOrNone, {"MVN-4", kAxesText},
+                               kFinite, kFused};
+
+void InferParameters(const OperatorDesc& op, Inference& infer) {
+  for (const auto* field : {&kScaleTensor, &kBiasTensor}) {
+    if (op.find(*field) != nullptr) RequireParameter("MVN-1", "MVN-2", *field, infer);
+  }
+  const bool is_one_alone = op.Has(kScaleTensor) != op.Has(kBiasTensor);
+  const Field& other = op.Has(kScaleTensor) ? kBiasTensor : kScaleTensor;
+  infer.Require(infer.level() >= Level(5, 2) || !is_one_alone, "MVN-3", At(other),
+                "{} is missing; ScaleTensor and BiasTensor stand alone from feature level 5_2 on",
+                other.name);
+  RequireFinite("MVN-9", kEpsilon, op, infer);
+  InferSameSizes("MVN-1", op, kInputTensor, infer);
+}
+
+// Parameters of the channels, as they were at first.
+void RequireChannels(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
+  if (parameter.sizes().size() != input.sizes().size()) return;
+  for (size_t d = 0; d < input.sizes().size(); ++d) {
+    const uint32_t size = parameter.sizes()[d];
+    const bool may_be_one = d == 0 || d == 2 || d == 3;
+    infer.Require(may_be_one || size != 1 || input.sizes()[d] == 1, "MVN-2", SizeAt(parameter, d),
+                  "size 1; expected {} below feature level 4_0", input.sizes()[d]);
+  }
+}
+
+void InferAxes(const OperatorDesc& op, Inference& infer) {
+  InferParameters(op, infer);
+  CheckAxes("MVN-4", "MVN-4", kAxes, op, infer.tensor(kInputTensor), infer);
+}
+
+void InferAxesByLevel(const OperatorDesc& op, Inference& infer) {
+  InferAxes(op, infer);
+  if (infer.level() >= Level(4, 0)) return;
+  for (const auto* field : {&kScaleTensor, &kBiasTensor}) {
+    if (op.find(*field) == nullptr) continue;
+    RequireChannels(infer.tensor(*field), infer.tensor(kInputTensor), infer);
+  }
+}
+
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
+  if (axes != nullptr) return *axes;
+  return op[kCrossChannel] ? std::vector<uint32_t>{1, 2, 3} : std::vector<uint32_t>{2, 3};
+}
+
+bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
+  const bool* flag = op.find_if_known(field);
+  return flag == nullptr ? otherwise : *flag;
+}
+
+MomentNormalization HowOf(const OperatorDesc& op) {
+  MomentNormalization how;
+  how.use_mean = FlagOf(op, kUseMean, true);
+  how.use_variance = FlagOf(op, kUseVariance, FlagOf(op, kNormalizeVariance, true));
+  how.epsilon = static_cast<double>(op[kEpsilon]);
+  return how;
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  MomentNormalization how = HowOf(op);
+  size_t next = 1;
+  if (op.Has(kScaleTensor)) how.scale = inputs[next++];
+  if (op.Has(kBiasTensor)) how.bias = inputs[next];
+  NormalizeByMoments(how, AxesOf(op), inputs[0], outputs[0], {});
+}
+
+// A slice is of no account where neither of its moments is used.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const MomentNormalization how = HowOf(op);
+  const bool uses_slice = how.use_mean || how.use_variance;
+  std::vector<SourceMap> sources = {
+      SliceOfInput(op, 0, uses_slice ? AxesOf(op) : std::vector<uint32_t>())};
+  const size_t inputs = TensorSlots(op, TensorRole::kInput).size();
+  for (size_t i = 1; i < inputs; ++i) sources.push_back(SliceOfInput(op, i, {}));
+  return sources;
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "MEAN_VARIANCE_NORMALIZATION",
+     .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, of channels or items",
+     .fields = kChannelFields,
+     .support = kChannelSupport,
+     .type_rule = "MVN-1",
+     .rules = kChannelRules,
+     .infer = InferParameters,
+     .family = Custom{Run, Sources, AxesOf}},
+    {.name = "MEAN_VARIANCE_NORMALIZATION1",
+     .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
+     .fields = kAxesFields,
+     .support = kAxesSupport,
+     .type_rule = "MVN-1",
+     .rules = kAxesRules,
+     .infer = InferAxesByLevel,
+     .family = Custom{Run, Sources, AxesOf}},
+    {.name = "MEAN_VARIANCE_NORMALIZATION2",
+     .summary = "the same with the mean or the variance alone, or the root mean square",
+     .fields = kMomentsFields,
+     .support = kMomentsSupport,
+     .type_rule = "MVN-1",
+     .rules = kAxesRules,
+     .infer = InferAxes,
+     .family = Custom{Run, Sources, AxesOf}},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> MeanVarianceOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

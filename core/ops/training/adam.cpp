@@ -1,0 +1,113 @@
+// DML_ADAM_OPTIMIZER_OPERATOR_DESC.
+#include "core/engine/training/adam.h"
+
+#include <cmath>
+
+#include "core/ops/inference.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+constexpr auto kParameters = field::Input("InputParametersTensor");
+constexpr auto kFirstMoment = field::Input("InputFirstMomentTensor");
+constexpr auto kSecondMoment = field::Input("InputSecondMomentTensor");
+constexpr auto kGradient = field::Input("GradientTensor");
+constexpr auto kStep = field::Input("TrainingStepTensor", TypeVariable::kU, RankGroup::kSide);
+constexpr auto kNewParameters = field::Output("OutputParametersTensor");
+constexpr auto kNewFirstMoment = field::Output("OutputFirstMomentTensor");
+constexpr auto kNewSecondMoment = field::Output("OutputSecondMomentTensor");
+constexpr auto kLearningRate = field::Float("LearningRate");
+constexpr auto kBeta1 = field::Float("Beta1");
+constexpr auto kBeta2 = field::Float("Beta2");
+constexpr auto kEpsilon = field::Float("Epsilon");
+constexpr const Field* kFields[] = {
+    &kParameters,     &kFirstMoment,     &kSecondMoment, &kGradient, &kStep,  &kNewParameters,
+    &kNewFirstMoment, &kNewSecondMoment, &kLearningRate, &kBeta1,    &kBeta2, &kEpsilon};
+
+constexpr DataTypeSet kUint32 = {DataType::kUint32};
+constexpr SupportRow kRows[] = {
+    {Level(3, 0), 4, 4, {types::kFloats, kUint32}, {{{1, 4}}}},
+    {Level(4, 0), 1, 8, {types::kFloats, kUint32}},
+};
+constexpr SupportTable kSupport[] = {{kRows}};
+constexpr Rule kRules[] = {
+    {"ADAM-1", "parameters, moments, gradient and the outputs agree in DataType and Sizes"},
+    {"ADAM-2",
+     "TrainingStepTensor has one element of UINT32, and as many dimensions as the others or one"},
+    {"ADAM-3", "Beta1 and Beta2 lie in [0, 1]; LearningRate and Epsilon are finite"},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const Sizes& sizes = op.sizes(kParameters);
+  for (const auto* field : {&kFirstMoment, &kSecondMoment, &kGradient}) {
+    infer.RequireSizes("ADAM-1", infer.tensor(*field), sizes);
+  }
+  for (const auto* field : {&kNewParameters, &kNewFirstMoment, &kNewSecondMoment}) {
+    infer.Output("ADAM-1", *field, sizes);
+  }
+  const Sizes& step = op.sizes(kStep);
+  infer.RequireSizes("ADAM-2", infer.tensor(kStep), Sizes(step.size() == 1 ? 1 : sizes.size(), 1));
+  for (const auto* field : {&kBeta1, &kBeta2}) {
+    infer.Require(op[*field] >= 0 && op[*field] <= 1, "ADAM-3", At(*field),
+                  "{} is out of range [0, 1]", op[*field]);
+  }
+  for (const auto* field : {&kLearningRate, &kEpsilon}) {
+    infer.Require(std::isfinite(op[*field]), "ADAM-3", At(*field), "{} is not finite", op[*field]);
+  }
+}
+
+uint32_t StepOf(InputViews inputs) {
+  return *inputs[4].elements<uint32_t>();
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  StepAdam({static_cast<double>(op[kLearningRate]), static_cast<double>(op[kBeta1]),
+            static_cast<double>(op[kBeta2]), static_cast<double>(op[kEpsilon])},
+           StepOf(inputs),
+           {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]});
+}
+
+// A moment needs its own and the gradient, parameters all.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  enum Slot : size_t { kX, kM, kV, kG, kT };
+  const auto at = [](size_t input, std::initializer_list<bool> outputs) -> SourceMap {
+    return [input,
+            needed = std::vector<bool>(outputs)](const Region& output) -> std::optional<Region> {
+      if (!needed[output.tensor]) return std::nullopt;
+      return Region{input, output.begin, output.sizes};
+    };
+  };
+  const size_t rank = op.sizes(kStep).size();
+  return {at(kX, {true, false, false}), at(kM, {true, true, false}), at(kV, {true, false, true}),
+          at(kG, {true, true, true}), [rank](const Region& output) -> std::optional<Region> {
+            if (output.tensor != 0) return std::nullopt;
+            return Region{kT, Dims::Filled(rank, 0), Dims::Filled(rank, 1)};
+          }};
+}
+
+void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
+  if (StepOf(inputs) != 0) return;
+  diagnostics.Warning("ADAM-4", std::string(kStep.name),
+                      "the training step is 0, so all parameters become NaN; the first step is 1");
+}
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "ADAM_OPTIMIZER",
+     .summary = "parameters and moments after a step of the optimizer Adam",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "ADAM-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Custom{.run = Run, .sources = Sources, .warn = Warn},
+     .in_place = true},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> AdamOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop
