@@ -44,8 +44,8 @@ enum class TypeVariable : uint8_t { kT, kU, kV, kIndex, kW };
 inline constexpr size_t kTypeVariables = 5;
 
 // Tensors of one group may have the same ranks; they stand in an operator's support rows too.
-enum class RankGroup : uint8_t { kMain, kSide, kOther };
-inline constexpr size_t kRankGroups = 3;
+enum class RankGroup : uint8_t { kMain, kSide, kOther, kFurther };
+inline constexpr size_t kRankGroups = 4;
 
 // What a field may hold whatever the other fields say. Without a code, `rule` and `count_rule`, a
 // limit is there for the schema alone, and the operator checks it.

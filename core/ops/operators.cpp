@@ -12,6 +12,7 @@ constexpr RowsFunction kRows[] = {
     AdamOperators,
     AffineOperators,
     ArgOperators,
+    AttentionOperators,
     BatchGradientOperators,
     BatchNormalizationOperators,
     BinaryOperators,

@@ -11,6 +11,7 @@ std::span<const OperatorInfo> ActivationOperators();
 std::span<const OperatorInfo> AdamOperators();
 std::span<const OperatorInfo> AffineOperators();
 std::span<const OperatorInfo> ArgOperators();
+std::span<const OperatorInfo> AttentionOperators();
 std::span<const OperatorInfo> BatchGradientOperators();
 std::span<const OperatorInfo> BatchNormalizationOperators();
 std::span<const OperatorInfo> BinaryOperators();

@@ -35,11 +35,11 @@ Expectation Activated(OperatorDesc activation, DataType type, const Expectation&
 Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index) {
   for (const auto oracles :
-       {ActivationOracles(), ContractionOracles(), ElementWiseOracles(), IndexingOracles(),
-        IntegerProductOracles(), LocalResponseOracles(), MovementOracles(), NormalizationOracles(),
-        OrderingOracles(), QuantizeOracles(), ReductionOracles(), RegionOracles(),
-        ResampleOracles(), SoftmaxOracles(), TrainingOracles(), TranscendentalOracles(),
-        WindowOracles()}) {
+       {ActivationOracles(), AttentionOracles(), ContractionOracles(), ElementWiseOracles(),
+        IndexingOracles(), IntegerProductOracles(), LocalResponseOracles(), MovementOracles(),
+        NormalizationOracles(), OrderingOracles(), QuantizeOracles(), ReductionOracles(),
+        RegionOracles(), ResampleOracles(), SoftmaxOracles(), TrainingOracles(),
+        TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;
       const Expectation own = one.oracle(desc, inputs, output, index);

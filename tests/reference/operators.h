@@ -26,6 +26,7 @@ struct NamedOracle {
 // As each source of this folder has them.
 std::span<const NamedOracle> ActivationOracles();
 std::span<const NamedOracle> ContractionOracles();
+std::span<const NamedOracle> AttentionOracles();
 std::span<const NamedOracle> ElementWiseOracles();
 std::span<const NamedOracle> IndexingOracles();
 std::span<const NamedOracle> LocalResponseOracles();

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+#include "tests/exact/mpfr_oracle.h"
 #include "tests/reference/element.h"
 
 namespace dmlop {
@@ -47,6 +49,19 @@ void DrawCorners(const Entropy& from, TestTensor& tensor) {
     const float corner = static_cast<float>(values.Int(-12, 40)) / 4;
     const bool is_half = view.type == DataType::kFloat16;
     reference::SetBitsAt(view, index, is_half ? ElementBits(ToHalf(corner)) : ElementBits(corner));
+  });
+}
+
+void DrawNumbers(const Entropy& from, int64_t least, int64_t most, TestTensor& tensor) {
+  Engine engine = from.Fork();
+  const Entropy values(engine);
+  const TensorView view = tensor.mutable_view();
+  using Types = TypeList<int32_t, float, Half>;
+  VisitDataType(Types(), view.type, [&]<typename T>() {
+    reference::ForEachIndex(view.layout.sizes, [&](const Dims& index) {
+      const double number = static_cast<double>(values.Int(least, most));
+      reference::SetBitsAt(view, index, ElementBits(FromDouble<T>(number)));
+    });
   });
 }
 

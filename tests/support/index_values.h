@@ -14,4 +14,7 @@ void DrawIndices(const Entropy& from, const OperatorDesc& desc, TestTensor& tens
 // Makes most elements of a tensor corners of regions in small images.
 void DrawCorners(const Entropy& from, TestTensor& tensor);
 
+// Makes elements of a tensor of INT32, FLOAT32 or FLOAT16 whole numbers in [least, most].
+void DrawNumbers(const Entropy& from, int64_t least, int64_t most, TestTensor& tensor);
+
 }  // namespace dmlop

@@ -370,15 +370,21 @@ constexpr LinkedSizes kRows[] = {
     {"VALUE_SCALE_2D", DrawValueScale},
 };
 
+const LinkedSizes* RowOf(const OperatorDesc& op) {
+  for (const auto rows :
+       {std::span<const LinkedSizes>(kRows), AttentionSizes(), IndexingSizes(), RegionSizes()}) {
+    for (const LinkedSizes& row : rows) {
+      if (row.name == op.name()) return &row;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(),
                           WindowSizes(), IntegerProductSizes(), NormalizationSizes()}) {
-    for (const LinkedSizes& row : rows) {
-      if (row.name == op.name()) row.draw(from, sizes, op);
-    }
   }
-}
 
 }  // namespace dmlop

@@ -95,7 +95,7 @@ class DescDrawer {
 
   void DrawTensors(const Field& field, FieldValue& value) {
     if (IsLeftOut(value)) {
-      if (field.optional && from_.OneIn(2)) return;
+      if (field.optional && (DrawsOptionalTensors(op_) || from_.OneIn(2))) return;
       if (field.kind == FieldKind::kTensor) {
         value = TensorDesc();
       } else {

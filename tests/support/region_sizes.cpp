@@ -95,7 +95,7 @@ constexpr LinkedSizes kRows[] = {
     {"LOCAL_RESPONSE_NORMALIZATION_GRAD", DrawLocalResponse},
     {"ROI_ALIGN", DrawAlignment},
     {"ROI_ALIGN1", DrawAlignment},
-    {"ROI_ALIGN_GRAD", DrawAlignment},
+    {"ROI_ALIGN_GRAD", DrawAlignment, true},
     {"ROI_POOLING", DrawPooling},
 };
 

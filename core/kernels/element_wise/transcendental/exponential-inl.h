@@ -9,6 +9,7 @@
 #endif
 
 #include "core/kernels/element_wise/transcendental/polynomial-inl.h"
+#include "core/kernels/simd/exp_coefficients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -24,10 +25,6 @@ struct ExpParts {
 // within 2^-49.2 of the rest and 2^-50.5 of e^r.
 template <class D>
 HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
-  constexpr double kCoefficients[] = {
-      0x1.0000000000006p+0,  0x1.0000000000001p-1,  0x1.5555555550d88p-3,  0x1.5555555553d68p-5,
-      0x1.11111123bf154p-7,  0x1.6c16c17889ef1p-10, 0x1.a01994c849582p-13, 0x1.a019b9149a41cp-16,
-      0x1.72e107c874de9p-19, 0x1.28917c89a43a7p-22};
   const hn::RebindToUnsigned<D> du;
   x = Limit(d, x, -700.0, 700.0);
   // Adding 1.5 * 2^52 leaves k in the low bits of the sum.
@@ -38,7 +35,8 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   auto r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa2000p-1), x);
   r = hn::NegMulAdd(k, hn::Set(d, 0x1.9ef35793c7673p-41), r);
   const auto exponent = hn::Add(hn::BitCast(du, shifted), hn::Set(du, 1023));
-  return {hn::BitCast(d, hn::ShiftLeft<52>(exponent)), hn::Mul(r, Polynomial(d, r, kCoefficients))};
+  return {hn::BitCast(d, hn::ShiftLeft<52>(exponent)),
+          hn::Mul(r, Polynomial(d, r, kExpm1Coefficients))};
 }
 
 template <class D>
