@@ -1,8 +1,5 @@
 #include "core/exact/requantize.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/exact/double_double.h"
 
 namespace dmlop {
@@ -36,7 +33,7 @@ double Rounded(int64_t sum, const UnitChange& units) {
 
 }  // namespace
 
-int64_t Requantize(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
+int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
   const int64_t rounded = static_cast<int64_t>(Rounded(sum, units));
   return std::clamp(rounded + range.zero_point, range.least, range.greatest);
 }

@@ -88,8 +88,8 @@ class Block {
     for (int64_t c = 0; c < columns_.size(); c += tile_.columns) {
       right_.Pack(batch_, Part(columns_, c, tile_.columns), numbers, tile_.columns, right);
       for (int64_t r = 0; r < rows_.size(); r += tile_.rows) {
-        AddTile(left + r / tile_.rows * left_size, right, pairs,
-                ElementsOf<int32_t>(sums_) + r * stride_ + c, stride_);
+        AddTile(std::min(tile_.rows, rows_.size() - r), left + r / tile_.rows * left_size, right,
+                pairs, ElementsOf<int32_t>(sums_) + r * stride_ + c, stride_);
       }
     }
   }

@@ -81,7 +81,13 @@ void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, co
   const int64_t end = std::min(segment.count, CeilDiv(sizes[last + 2] - first, stride));
   if (begin >= end) return;
   const int64_t step = stride * strides[last + 2];
-  const T* from = input_.elements<T>() + offset + (first + begin * stride) * strides[last + 2];
+  const T* const from =
+      input_.elements<T>() + offset + (first + begin * stride) * strides[last + 2];
+  if (step == 1) {
+    const ByteLines bytes{reinterpret_cast<const std::byte*>(from), input_.type == DataType::kInt8,
+                          1, 1};
+    return WidenBytes(bytes, end - begin, static_cast<int16_t>(zero_point_), row + begin);
+  }
   for (int64_t i = begin; i < end; ++i) {
     row[i] = static_cast<int16_t>(from[(i - begin) * step] - zero_point_);
   }

@@ -26,9 +26,9 @@ IntegerTileShape Shape() {
   return {kTile, kTile};
 }
 
-void AddProducts(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
-                 int64_t stride) {
-  for (int64_t r = 0; r < kTile; ++r) {
+void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs,
+                 int32_t* sums, int64_t stride) {
+  for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < kTile; ++c) {
       uint32_t sum = static_cast<uint32_t>(sums[r * stride + c]);  // wraps
       for (int64_t pair = 0; pair < pairs; ++pair) {
@@ -69,22 +69,29 @@ HWY_INLINE hn::Vec<D16> Pair(const int16_t* pair) {
   return hn::BitCast(D16(), hn::Set(D32(), both));
 }
 
-void AddProducts(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT right, int64_t pairs,
-                 int32_t* HWY_RESTRICT sums, int64_t stride) {
+// Products of the first rows of a panel.
+template <int kCount>
+void AddRows(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT right, int64_t pairs,
+             int32_t* HWY_RESTRICT sums, int64_t stride) {
   const D16 d16;
   const D32 d32;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d32));
   // What an instruction set adds up apart; the others leave the second part as it is.
-  hn::Vec<D32> first[kRows][kVectors];
-  hn::Vec<D32> second[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
+  hn::Vec<D32> first[kCount][kVectors];
+  hn::Vec<D32> second[kCount][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) first[r][v] = second[r][v] = hn::Zero(d32);
   }
   for (int64_t pair = 0; pair < pairs; ++pair) {
     hn::Vec<D16> columns[kVectors];
+#pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) columns[v] = hn::Load(d16, right + 2 * lanes * v);
-    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kCount; ++r) {
       const auto row = Pair(left + 2 * r);
+#pragma GCC unroll 3
       for (int v = 0; v < kVectors; ++v) {
         first[r][v] =
             hn::ReorderWidenMulAccumulate(d32, row, columns[v], first[r][v], second[r][v]);
@@ -93,13 +100,23 @@ void AddProducts(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT r
     left += 2 * kRows;
     right += 2 * lanes * kVectors;
   }
-  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) {
       int32_t* to = sums + r * stride + v * lanes;
       const auto sum = hn::RearrangeToOddPlusEven(first[r][v], second[r][v]);
       hn::StoreU(hn::Add(hn::LoadU(d32, to), sum), d32, to);
     }
   }
+}
+
+void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs,
+                 int32_t* sums, int64_t stride) {
+  if (rows == 1) return AddRows<1>(left, right, pairs, sums, stride);
+  if (rows == 2) return AddRows<2>(left, right, pairs, sums, stride);
+  if (rows <= 4) return AddRows<4>(left, right, pairs, sums, stride);
+  if constexpr (kRows > 4) AddRows<kRows>(left, right, pairs, sums, stride);
 }
 
 #endif  // HWY_SCALAR
@@ -254,6 +271,28 @@ void Pack(const ByteLines& from, int64_t lines, int64_t count, const int16_t* ze
   Packer<uint8_t>(from, lines, count, zero_points, width, panel).Pack();
 }
 
+template <typename T>
+void WidenRow(const T* from, int64_t count, int16_t zero_point, int16_t* to) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<int16_t, 16> d;
+  const hn::Rebind<T, decltype(d)> d_bytes;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto zeros = hn::Set(d, zero_point);
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, from + i)), zeros), d, to + i);
+  }
+#endif
+  for (; i < count; ++i) to[i] = static_cast<int16_t>(from[i] - zero_point);
+}
+
+void Widen(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to) {
+  if (from.is_signed) {
+    return WidenRow(reinterpret_cast<const int8_t*>(from.first), count, zero_point, to);
+  }
+  WidenRow(reinterpret_cast<const uint8_t*>(from.first), count, zero_point, to);
+}
+
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -266,11 +305,12 @@ IntegerTileShape CurrentIntegerTile() {
   return Choose(kForms)();
 }
 
-void AddTile(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
+void AddTile(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
              int64_t stride) {
-  static constexpr IsaForms<void(const int16_t*, const int16_t*, int64_t, int32_t*, int64_t)>
+  static constexpr IsaForms<void(int64_t, const int16_t*, const int16_t*, int64_t, int32_t*,
+                                 int64_t)>
       kForms = DMLOP_ISA_FORMS(AddProducts);
-  Choose(kForms)(left, right, pairs, sums, stride);
+  Choose(kForms)(rows, left, right, pairs, sums, stride);
 }
 
 void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
@@ -279,6 +319,12 @@ void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_
                                  int16_t*)>
       kForms = DMLOP_ISA_FORMS(Pack);
   Choose(kForms)(from, lines, count, zero_points, width, panel);
+}
+
+void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to) {
+  static constexpr IsaForms<void(const ByteLines&, int64_t, int16_t, int16_t*)> kForms =
+      DMLOP_ISA_FORMS(Widen);
+  Choose(kForms)(from, count, zero_point, to);
 }
 
 void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel) {

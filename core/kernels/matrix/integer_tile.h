@@ -15,9 +15,10 @@ struct IntegerTileShape {
 };
 IntegerTileShape CurrentIntegerTile();
 
-// sums[r * stride + c] += the sum of products of row r and column c, modulo 2^32. `left` and
-// `right` are panels of the current shape with `pairs` pairs of numbers in each line.
-void AddTile(const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
+// sums[r * stride + c] += the sum of products of row r and column c, modulo 2^32, for at least so
+// many rows of `left`, a panel of the current shape as `right` is; `pairs` pairs of numbers in each
+// line.
+void AddTile(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
              int64_t stride);
 
 // Lines of bytes, at any strides.
@@ -32,7 +33,10 @@ struct ByteLines {
 void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
                int64_t width, int16_t* panel);
 
-// The same of two rows that hold the numbers 0 and 1 of each line.
+// Bytes next to one another, less the zero point.
+void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to);
+
+// As PackBytes, of two rows that hold the numbers 0 and 1 of each line.
 void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel);
 
 }  // namespace dmlop

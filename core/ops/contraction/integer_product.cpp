@@ -61,10 +61,11 @@ int64_t Operations(const OperatorDesc& op) {
   return count;
 }
 
-// What is stored for a sum; its place is that in the output.
-template <typename T, typename Sum, typename Function>
-SumSink<Sum> StoreInto(const TensorView& output, const Function& function) {
-  return [=](const SumRow<Sum>& sums) {
+// Stores what becomes of sums. `functions(index)` is what is to be done along a row of the output
+// from an index on: a function of the number of the column and the sum.
+template <typename T, typename Sum, typename Functions>
+SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
+  return [&](const SumRow<Sum>& sums) {
     const Layout& layout = output.layout;
     const size_t last = layout.rank() - 1;
     Dims matrices = layout.sizes;
@@ -72,9 +73,12 @@ SumSink<Sum> StoreInto(const TensorView& output, const Function& function) {
     Dims index = IndexOf(matrices, sums.batch);
     index[last - 1] = sums.row;
     index[last] = sums.column;
+    T* to = output.elements<T>() + OffsetOf(layout, index);
+    const auto function = functions(index);
+    int64_t column = sums.column;
     for (const Sum sum : sums.sums) {
-      output.elements<T>()[OffsetOf(layout, index)] = function(index, sum);
-      ++index[last];
+      *to = function(column++, sum);
+      to += layout.strides[last];
     }
   };
 }
@@ -118,10 +122,10 @@ void InferInteger(const OperatorDesc& op, Inference& infer) {
 }
 
 void RunInteger(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  MultiplyBytes<int32_t>(
-      inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
-      IntegersOf(op, inputs, kLateBZeroPoint),
-      StoreInto<int32_t, int32_t>(outputs[0], [](const Dims&, int32_t sum) { return sum; }));
+  const auto sums_alone = [](const Dims&) { return [](int64_t, int32_t sum) { return sum; }; };
+  MultiplyBytes<int32_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
+                         IntegersOf(op, inputs, kLateBZeroPoint),
+                         StoreInto<int32_t, int32_t>(outputs[0], sums_alone));
 }
 
 std::vector<SourceMap> IntegerSources(const OperatorDesc& op) {
@@ -185,12 +189,22 @@ class Scaler {
     if (op.Has(kBias)) bias_ = inputs[*InputNumber(op, kBias)];
   }
 
-  T operator()(const Dims& index, Int128 sum) const {
+  auto operator()(const Dims& index) const {
     const double a = ValueAt(a_scales_, index[index.size() - 2]);
-    const double b = ValueAt(b_scales_, index.back());
-    if (bias_.data == nullptr) return RoundScaledSum<T>(sum, a, b, nullptr);
-    const double bias = AsDouble(bias_.elements<T>()[OffsetOf(bias_.layout, index)]);
-    return RoundScaledSum<T>(sum, a, b, &bias);
+    const T* bias = nullptr;
+    int64_t stride = 0;
+    if (bias_.data != nullptr) {
+      Dims row = index;
+      row.back() = 0;
+      bias = bias_.elements<T>() + OffsetOf(bias_.layout, row);
+      stride = bias_.layout.strides.back();
+    }
+    return [this, a, bias, stride](int64_t column, Int128 sum) {
+      const double b = ValueAt(b_scales_, column);
+      if (bias == nullptr) return RoundScaledSum<T>(sum, a, b, nullptr);
+      const double summand = AsDouble(bias[column * stride]);
+      return RoundScaledSum<T>(sum, a, b, &summand);
+    };
   }
 
  private:
@@ -275,11 +289,14 @@ void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   if (zeros.empty()) zeros = {0};
   VisitDataType(Integers8(), outputs[0].type, [&]<typename T>() {
     using Range = std::numeric_limits<T>;
-    const auto requantize = [&](const Dims& index, int64_t sum) {
+    const auto requantize = [&](const Dims& index) {
       const int64_t row = index[index.size() - 2];
-      return static_cast<T>(Requantize(
-          sum, {ValueAt(a_scales, row), ValueAt(b_scales, index.back()), ValueAt(scales, row)},
-          {ValueAt(zeros, row), Range::min(), Range::max()}));
+      const double a = ValueAt(a_scales, row);
+      const double c = ValueAt(scales, row);
+      const QuantizedRange range{ValueAt(zeros, row), Range::min(), Range::max()};
+      return [&b_scales, a, c, range](int64_t column, int64_t sum) {
+        return static_cast<T>(Requantize(sum, {a, ValueAt(b_scales, column), c}, range));
+      };
     };
     MultiplyBytes<int64_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
                            IntegersOf(op, inputs, kBZeroPoint),
