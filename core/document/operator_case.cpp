@@ -185,6 +185,7 @@ FileArgument FileArgument::Parse(const std::string& text) {
 
 void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) AddOptionalTensor(role, argument);
+  if (role == TensorRole::kOutput) document_.op().AddImpliedOutputs();
   const auto array = ArrayOf(role, document_.op());
   if (array && array->left_out) {
     const size_t bound = std::max(CountBound(document_.bindings(), array->field),

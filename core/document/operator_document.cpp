@@ -136,6 +136,7 @@ void OperatorDocument::SizeLeftOutTensors(TensorRole role, size_t count) {
 }
 
 void OperatorDocument::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  op().AddImpliedOutputs();
   object_.Check(level, diagnostics);
   CheckTensorsExist(diagnostics);
   CheckInlineValues(diagnostics);

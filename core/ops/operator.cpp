@@ -106,6 +106,13 @@ void OperatorDesc::AddTensor(const Field& field) {
   if (!Has(field)) values_[IndexOf(field)].emplace<TensorDesc>();
 }
 
+void OperatorDesc::AddImpliedOutputs() {
+  if (!TensorSlots(*this, TensorRole::kOutput).empty()) return;
+  for (const Field* field : TensorFieldsOf(*info_)) {
+    if (field->optional && field->role == TensorRole::kOutput) AddTensor(*field);
+  }
+}
+
 size_t OperatorDesc::IndexOf(const Field& field) const {
   const auto found = std::find(info_->fields.begin(), info_->fields.end(), &field);
   assert(found != info_->fields.end());

@@ -99,6 +99,9 @@ class OperatorDesc {
   // Puts a tensor that is left out in its place, without type and sizes: a file is bound to it.
   void AddTensor(const Field& field);
 
+  // Puts all outputs there where all may be left out and are (REC-8).
+  void AddImpliedOutputs();
+
   void Remove(const Field& field) { values_[IndexOf(field)] = std::monostate(); }
 
   // The sizes of a tensor that has them.

@@ -37,8 +37,8 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
   for (const auto oracles :
        {ActivationOracles(), AttentionOracles(), ContractionOracles(), ElementWiseOracles(),
         IndexingOracles(), IntegerProductOracles(), LocalResponseOracles(), MovementOracles(),
-        NormalizationOracles(), OrderingOracles(), QuantizeOracles(), ReductionOracles(),
-        RegionOracles(), ResampleOracles(), SoftmaxOracles(), TrainingOracles(),
+        NormalizationOracles(), OrderingOracles(), QuantizeOracles(), RecurrentOracles(),
+        ReductionOracles(), RegionOracles(), ResampleOracles(), SoftmaxOracles(), TrainingOracles(),
         TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;

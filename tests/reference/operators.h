@@ -35,6 +35,7 @@ std::span<const NamedOracle> MovementOracles();
 std::span<const NamedOracle> NormalizationOracles();
 std::span<const NamedOracle> OrderingOracles();
 std::span<const NamedOracle> QuantizeOracles();
+std::span<const NamedOracle> RecurrentOracles();
 std::span<const NamedOracle> ReductionOracles();
 std::span<const NamedOracle> RegionOracles();
 std::span<const NamedOracle> ResampleOracles();

@@ -383,8 +383,9 @@ const LinkedSizes* RowOf(const OperatorDesc& op) {
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const auto rows : {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(),
-                          WindowSizes(), IntegerProductSizes(), NormalizationSizes()}) {
+  for (const auto rows :
+       {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(), WindowSizes(),
+        IntegerProductSizes(), NormalizationSizes(), RecurrentSizes()}) {
   }
 
 }  // namespace dmlop

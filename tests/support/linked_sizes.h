@@ -30,6 +30,7 @@ std::span<const LinkedSizes> AttentionSizes();
 std::span<const LinkedSizes> IndexingSizes();
 std::span<const LinkedSizes> IntegerProductSizes();
 std::span<const LinkedSizes> NormalizationSizes();
+std::span<const LinkedSizes> RecurrentSizes();
 std::span<const LinkedSizes> RegionSizes();
 std::span<const LinkedSizes> WindowSizes();
 

@@ -1,0 +1,87 @@
+// What the cells of recurrent networks share.
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "core/engine/recurrent/gate_product.h"
+#include "core/engine/recurrent/network.h"
+#include "core/exact/double_double.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+
+// The gates of some items, as far as they lie side by side in the weights: {items, gates * H}.
+class GateValues {
+ public:
+  GateValues(int64_t items, int64_t gates, int64_t units)
+      : items_(items),
+        gates_(gates),
+        units_(units),
+        values_(static_cast<size_t>(items * gates * units)) {}
+
+  float* data() { return values_.data(); }
+  float At(int64_t item, int64_t gate, int64_t unit) const {
+    return values_[static_cast<size_t>((item * gates_ + gate) * units_ + unit)];
+  }
+
+  void Activate(int64_t gate, const ActivationFunction& function) {
+    const std::vector<float> before = values_;
+    const auto view = [&](auto* data) {
+      return BasicTensorView<std::remove_pointer_t<decltype(data)>>{
+          data + gate * units_ * static_cast<int64_t>(sizeof(float)),
+          DataType::kFloat32,
+          {{1, 1, items_, units_}, {0, 0, gates_ * units_, 1}}};
+    };
+    function(view(reinterpret_cast<const std::byte*>(before.data())),
+             view(reinterpret_cast<std::byte*>(values_.data())));
+  }
+
+  void Clip(float most) {
+    for (float& value : values_) value = value < -most ? -most : value > most ? most : value;
+  }
+
+ private:
+  int64_t items_, gates_, units_;
+  std::vector<float> values_;
+};
+
+template <typename T>
+PackedRows RowsOf(const T* data, int64_t length) {
+  return {reinterpret_cast<const std::byte*>(data), kDataTypeOf<T>, length};
+}
+
+// The part of weights that some gates have.
+inline ConstTensorView GatesOf(const ConstTensorView& weights, int64_t units, int64_t first,
+                               int64_t count) {
+  return weights.Slice(0, first * units, count * units);
+}
+
+// The bias of some gates, the same for every item; 0 where it is left out. `rest` is 0 for that
+// beside the weights, 1 for that beside the recurrence.
+struct BiasPart {
+  int64_t rest, first_gate, gates;
+};
+MatrixAddend BiasOf(const CellParameters& parameters, int64_t items, int64_t units,
+                    const BiasPart& part);
+// Both.
+std::vector<MatrixAddend> BiasesOf(const CellParameters& parameters, int64_t items, int64_t units,
+                                   int64_t first_gate, int64_t gates);
+
+// Exact products of FLOAT32 numbers for each item and unit, next to one another.
+MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units);
+
+// a * b and a * b + c * d, exactly, rounded once.
+template <typename T>
+T RoundProduct(double a, double b) {
+  return RoundOnce<T>(a * b, 0);
+}
+template <typename T>
+T RoundProducts(double a, double b, double c, double d) {
+  const HeadTail sum = TwoSum(a * b, c * d);
+  return RoundOnce<T>(sum.head, sum.tail);
+}
+
+}  // namespace dmlop

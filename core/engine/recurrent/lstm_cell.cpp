@@ -1,0 +1,160 @@
+// With clip(a) = a where nothing is clipped, and P 0 where there are no peepholes:
+//
+//   i  = f(clip(fl32(x W_i + H R_i + P_i * C + Wb_i + Rb_i)))
+//   fg = f(clip(fl32(x W_f + H R_f + P_f * C + Wb_f + Rb_f))), or fl32(1 - i)
+//   c  = g(clip(fl32(x W_c + H R_c + Wb_c + Rb_c)))
+//   C' = fg * C + i * c
+//   o  = f(clip(fl32(x W_o + H R_o + P_o * C' + Wb_o + Rb_o)))
+//   H' = o * h(C')
+#include <array>
+
+#include "core/engine/recurrent/gates.h"
+
+namespace dmlop {
+namespace {
+
+enum Gate : int64_t { kInput, kOutput, kForget, kMemory };
+constexpr int64_t kGates = 4;
+
+template <typename T>
+class Lstm final : public Cell<T> {
+ public:
+  Lstm(const CellParameters& parameters, const LstmOptions& options)
+      : parameters_(parameters),
+        options_(options),
+        inputs_(parameters.weights.layout.sizes[1]),
+        units_(parameters.recurrence.layout.sizes[1]) {
+    if (HasPeepholes()) {
+      // The output gate sees what the others make.
+      products_.push_back(ProductOf({kInput, 1}));
+      products_.push_back(ProductOf({kForget, 2}));
+      products_.push_back(ProductOf({kOutput, 1}));
+    } else {
+      products_.push_back(ProductOf({kInput, kGates}));
+    }
+  }
+
+  void Step(const StepItems<T>& items) override {
+    if (HasPeepholes()) return StepByPeepholes(items);
+    GateValues gates = Run(products_[0], items, items.hidden, {});
+    ActivateInner(gates, kInput, gates, kForget);
+    gates.Activate(kOutput, F());
+    UpdateMemory(items, {gates, kInput, gates, kForget});
+    UpdateHidden(items, items.hidden, gates, kOutput);
+  }
+
+ private:
+  // Gates next to one another.
+  struct Gates {
+    int64_t first, count;
+  };
+  struct Product {
+    Gates gates;
+    GateProduct product;
+  };
+  // Where the input gate, and the forget gate with that of the memory behind it, are.
+  struct Inner {
+    const GateValues& input;
+    int64_t input_gate;
+    const GateValues& forget;
+    int64_t forget_gate;
+  };
+
+  bool HasPeepholes() const { return parameters_.peepholes.data != nullptr; }
+  const ActivationFunction& F() const { return parameters_.activations[0]; }
+
+  Product ProductOf(Gates gates) const {
+    return {gates, GateProduct(std::array{
+                       GatesOf(parameters_.weights, units_, gates.first, gates.count),
+                       GatesOf(parameters_.recurrence, units_, gates.first, gates.count)})};
+  }
+
+  GateValues Run(const Product& product, const StepItems<T>& items, const T* hidden,
+                 const std::vector<double>& peeped) const {
+    const auto [first, count] = product.gates;
+    GateValues gates(items.count, count, units_);
+    std::vector<MatrixAddend> addends = BiasesOf(parameters_, items.count, units_, first, count);
+    if (!peeped.empty()) addends.push_back(ProductsOf(peeped, count * units_));
+    product.product.Run(items.count,
+                        std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(hidden, units_)},
+                        addends, gates.data());
+    if (options_.clip) gates.Clip(*options_.clip);
+    return gates;
+  }
+
+  // The products of a peephole with the memory, for as many gates; the others add nothing.
+  std::vector<double> Peeped(const StepItems<T>& items, Gate gate, int64_t gates) const {
+    const int64_t width = gates * units_;
+    std::vector<double> products(static_cast<size_t>(items.count * width), -0.0);
+    const int64_t stride = parameters_.peepholes.layout.strides[0];
+    const T* peephole = parameters_.peepholes.elements<T>() + gate * units_ * stride;
+    for (int64_t i = 0; i < items.count; ++i) {
+      for (int64_t u = 0; u < units_; ++u) {
+        products[static_cast<size_t>(i * width + u)] =
+            AsDouble(peephole[u * stride]) * AsDouble(items.memory[i * units_ + u]);
+      }
+    }
+    return products;
+  }
+
+  void StepByPeepholes(const StepItems<T>& items) const {
+    GateValues input = Run(products_[0], items, items.hidden, Peeped(items, kInput, 1));
+    GateValues forget = Run(products_[1], items, items.hidden, Peeped(items, kForget, 2));
+    ActivateInner(input, 0, forget, 0);
+    UpdateMemory(items, {input, 0, forget, 0});
+    GateValues output = Run(products_[2], items, items.hidden, Peeped(items, kOutput, 1));
+    output.Activate(0, F());
+    UpdateHidden(items, items.hidden, output, 0);
+  }
+
+  void ActivateInner(GateValues& input, int64_t input_gate, GateValues& forget,
+                     int64_t forget_gate) const {
+    input.Activate(input_gate, F());
+    if (!options_.couples) forget.Activate(forget_gate, F());
+    forget.Activate(forget_gate + 1, parameters_.activations[1]);
+  }
+
+  void UpdateMemory(const StepItems<T>& items, const Inner& gates) const {
+    for (int64_t i = 0; i < items.count; ++i) {
+      for (int64_t u = 0; u < units_; ++u) {
+        const float input = gates.input.At(i, gates.input_gate, u);
+        const float forget =
+            options_.couples ? 1.0f - input : gates.forget.At(i, gates.forget_gate, u);
+        const float added = gates.forget.At(i, gates.forget_gate + 1, u);
+        T& memory = items.memory[i * units_ + u];
+        memory = RoundProducts<T>(forget, AsDouble(memory), input, added);
+      }
+    }
+  }
+
+  void UpdateHidden(const StepItems<T>& items, T* hidden, const GateValues& output,
+                    int64_t output_gate) const {
+    GateValues memory(items.count, 1, units_);
+    for (int64_t i = 0; i < items.count * units_; ++i) {
+      memory.data()[i] = static_cast<float>(AsDouble(items.memory[i]));
+    }
+    memory.Activate(0, parameters_.activations[2]);
+    for (int64_t i = 0; i < items.count; ++i) {
+      for (int64_t u = 0; u < units_; ++u) {
+        hidden[i * units_ + u] = RoundProduct<T>(output.At(i, output_gate, u), memory.At(i, 0, u));
+      }
+    }
+  }
+
+  const CellParameters parameters_;
+  const LstmOptions options_;
+  int64_t inputs_, units_;
+  std::vector<Product> products_;
+};
+
+}  // namespace
+
+template <typename T>
+std::unique_ptr<Cell<T>> LstmCell(const CellParameters& parameters, const LstmOptions& options) {
+  return std::make_unique<Lstm<T>>(parameters, options);
+}
+
+template std::unique_ptr<Cell<float>> LstmCell(const CellParameters&, const LstmOptions&);
+template std::unique_ptr<Cell<Half>> LstmCell(const CellParameters&, const LstmOptions&);
+
+}  // namespace dmlop

@@ -1,0 +1,126 @@
+#include "core/engine/recurrent/network.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+template <typename T>
+class Sequence {
+ public:
+  Sequence(const SequenceViews& views, int64_t units, Cell<T>& cell)
+      : views_(views),
+        steps_(views.input.layout.sizes[0]),
+        items_(views.input.layout.sizes[1]),
+        inputs_(views.input.layout.sizes[2]),
+        units_(units),
+        cell_(cell),
+        hidden_(Initial(views.hidden)),
+        memory_(Initial(views.memory)) {}
+
+  void Run() {
+    for (int64_t step = 0; step < steps_; ++step) RunStep(step);
+    ClearUnused();
+    StoreLast(hidden_, views_.last_hidden);
+    StoreLast(memory_, views_.last_memory);
+  }
+
+ private:
+  std::vector<T> Initial(const ConstTensorView& view) const {
+    std::vector<T> state(static_cast<size_t>(items_ * units_));
+    for (int64_t item = 0; item < items_ && view.data != nullptr; ++item) {
+      Gather(view, {item}, state.data() + item * units_);
+    }
+    return state;
+  }
+
+  // Between a row of a tensor, at an index without the last dimension, and neighbours in memory.
+  static void Gather(const ConstTensorView& view, const Dims& index, T* to) {
+    const T* from = RowOf<const T>(view, index);
+    const int64_t stride = view.layout.strides.back();
+    for (int64_t i = 0; i < view.layout.sizes.back(); ++i) to[i] = from[i * stride];
+  }
+  static void Scatter(const T* from, const TensorView& view, const Dims& index) {
+    T* to = RowOf<T>(view, index);
+    const int64_t stride = view.layout.strides.back();
+    for (int64_t i = 0; i < view.layout.sizes.back(); ++i) to[i * stride] = from[i];
+  }
+  static void Clear(const TensorView& view, const Dims& index) {
+    const std::vector<T> zeros(static_cast<size_t>(view.layout.sizes.back()));
+    Scatter(zeros.data(), view, index);
+  }
+  template <typename Element, typename View>
+  static Element* RowOf(const View& view, const Dims& index) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d) offset += index[d] * view.layout.strides[d];
+    return view.template elements<T>() + offset;
+  }
+
+  int64_t LengthOf(int64_t item) const { return views_.lengths[static_cast<size_t>(item)]; }
+  int64_t TimeOf(int64_t item, int64_t step) const {
+    return views_.backward ? LengthOf(item) - 1 - step : step;
+  }
+
+  void RunStep(int64_t step) {
+    std::vector<int64_t> active;
+    for (int64_t item = 0; item < items_; ++item) {
+      if (step < LengthOf(item)) active.push_back(item);
+    }
+    if (active.empty()) return;
+    const int64_t count = static_cast<int64_t>(active.size());
+    std::vector<T> input(static_cast<size_t>(count * inputs_));
+    std::vector<T> hidden(static_cast<size_t>(count * units_));
+    std::vector<T> memory = hidden;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t item = active[static_cast<size_t>(i)];
+      Gather(views_.input, {TimeOf(item, step), item}, input.data() + i * inputs_);
+      std::copy_n(hidden_.data() + item * units_, units_, hidden.data() + i * units_);
+      std::copy_n(memory_.data() + item * units_, units_, memory.data() + i * units_);
+    }
+    cell_.Step({count, input.data(), hidden.data(), memory.data()});
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t item = active[static_cast<size_t>(i)];
+      std::copy_n(hidden.data() + i * units_, units_, hidden_.data() + item * units_);
+      std::copy_n(memory.data() + i * units_, units_, memory_.data() + item * units_);
+      if (views_.sequence.data == nullptr) continue;
+      Scatter(hidden.data() + i * units_, views_.sequence, {TimeOf(item, step), item});
+    }
+  }
+
+  // What lies behind the end of a sequence is 0.
+  void ClearUnused() const {
+    if (views_.sequence.data == nullptr) return;
+    for (int64_t item = 0; item < items_; ++item) {
+      for (int64_t t = LengthOf(item); t < steps_; ++t) Clear(views_.sequence, {t, item});
+    }
+  }
+
+  // An item without steps has 0, whatever its initial states were.
+  void StoreLast(const std::vector<T>& state, const TensorView& view) const {
+    if (view.data == nullptr) return;
+    for (int64_t item = 0; item < items_; ++item) {
+      if (LengthOf(item) == 0) {
+        Clear(view, {item});
+      } else {
+        Scatter(state.data() + item * units_, view, {item});
+      }
+    }
+  }
+
+  const SequenceViews& views_;
+  int64_t steps_, items_, inputs_, units_;
+  Cell<T>& cell_;
+  std::vector<T> hidden_, memory_;  // {B, H}
+};
+
+}  // namespace
+
+template <typename T>
+void RunSequence(const SequenceViews& views, int64_t units, Cell<T>& cell) {
+  Sequence<T>(views, units, cell).Run();
+}
+
+template void RunSequence(const SequenceViews&, int64_t, Cell<float>&);
+template void RunSequence(const SequenceViews&, int64_t, Cell<Half>&);
+
+}  // namespace dmlop

@@ -1,0 +1,47 @@
+// DML_GRU_OPERATOR_DESC: gated recurrent units, see engine/recurrent/gru_cell.cpp.
+#include "core/ops/recurrent/shared.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+using namespace recurrent;
+
+constexpr auto kLinearBeforeReset = field::Bool("LinearBeforeReset");
+constexpr const Field* kFields[] = {
+    &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
+    &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
+    &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
+    &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
+constexpr NetworkKind kKind = {.gates = 3, .activations = 2};
+constexpr Rule kRules[] = {kSizes, kNotOwned, kActivationCount, kAnOutput};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferNetwork(kKind, op, infer);
+}
+
+template <typename T>
+std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& parameters) {
+  return GruCell<T>(parameters, op[kLinearBeforeReset]);
+}
+
+constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "GRU",
+     .summary = "gated recurrent units",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "REC-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Network<kKind, kMakers>()},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> GruOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,46 @@
+// DML_RNN_OPERATOR_DESC: a recurrent network of one gate, see engine/recurrent/rnn_cell.cpp.
+#include "core/ops/recurrent/shared.h"
+#include "core/ops/rows.h"
+
+namespace dmlop {
+namespace {
+
+using namespace recurrent;
+
+constexpr const Field* kFields[] = {
+    &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
+    &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
+    &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
+    &kActivationDescs,      &kDirection};
+constexpr NetworkKind kKind = {.gates = 1, .activations = 1};
+constexpr Rule kRules[] = {kSizes, kNotOwned, kActivationCount, kAnOutput};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferNetwork(kKind, op, infer);
+}
+
+template <typename T>
+std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc&, const CellParameters& parameters) {
+  return RnnCell<T>(parameters);
+}
+
+constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
+
+constexpr OperatorInfo kOperators[] = {
+    {.name = "RNN",
+     .summary = "a recurrent network of one gate",
+     .fields = kFields,
+     .support = kSupport,
+     .type_rule = "REC-1",
+     .rules = kRules,
+     .infer = Infer,
+     .family = Network<kKind, kMakers>()},
+};
+
+}  // namespace
+
+std::span<const OperatorInfo> RnnOperators() {
+  return kOperators;
+}
+
+}  // namespace dmlop

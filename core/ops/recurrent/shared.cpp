@@ -1,0 +1,318 @@
+#include "core/ops/recurrent/shared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop::recurrent {
+namespace {
+
+bool IsBidirectional(const OperatorDesc& op) {
+  constexpr uint32_t kBidirectional = 2;
+  return op[kDirection] == kBidirectional;
+}
+
+uint32_t Directions(const OperatorDesc& op) {
+  return IsBidirectional(op) ? 2 : 1;
+}
+
+bool IsBackward(const OperatorDesc& op, int64_t direction) {
+  constexpr uint32_t kBackward = 1;
+  return op[kDirection] == kBackward || direction == 1;
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+// Products of sizes may be more than a size can say, which no tensor has then.
+Sizes SizesOfNumbers(std::initializer_list<uint64_t> numbers) {
+  Sizes sizes;
+  for (const uint64_t number : numbers) {
+    sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX)));
+  }
+  return sizes;
+}
+
+void CheckInput(const OperatorDesc& op, const FieldOf<TensorDesc>& field, const Sizes& sizes,
+                Inference& infer) {
+  const TensorDesc* tensor = op.find_if_known(field);
+  if (tensor != nullptr) infer.RequireSizes("REC-1", infer.tensor(field), sizes);
+}
+
+void CheckOutput(const OperatorDesc& op, const FieldOf<TensorDesc>& field, const Sizes& sizes,
+                 Inference& infer) {
+  if (op.find_if_known(field) != nullptr) infer.Output("REC-1", field, sizes);
+}
+
+void CheckOwners(const OperatorDesc& op, Inference& infer) {
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    infer.Require(!slot.desc->owned_by_dml, "REC-3", {slot.field->name, std::nullopt, "Flags"},
+                  "OWNED_BY_DML is not allowed");
+  }
+}
+
+void CheckActivations(const NetworkKind& kind, const OperatorDesc& op, Inference& infer) {
+  const size_t count = op[kActivationDescs].size();
+  const size_t expected = kind.activations * Directions(op);
+  infer.Require(count == expected, "REC-4", dmlop::At(kActivationDescs), "{} entries; expected {}",
+                count, expected);
+}
+
+// --- views ---------------------------------------------------------------------------------------
+
+// A view without its first dimensions, at some of their indices.
+template <typename View>
+View At(View view, const Dims& index) {
+  for (size_t d = 0; d < index.size(); ++d) view = view.Slice(d, index[d], 1);
+  const auto rest = [&](const Dims& dims) { return Dims(dims.begin() + index.size(), dims.end()); };
+  view.layout = {rest(view.layout.sizes), rest(view.layout.strides)};
+  return view;
+}
+
+// {B, H} of {S, D, B, H}, {S, B, H} with S kept.
+template <typename View>
+View WithoutDirection(View view, int64_t direction) {
+  const Layout all = view.layout;
+  view = view.Slice(1, direction, 1);
+  view.layout = {{all.sizes[0], all.sizes[2], all.sizes[3]},
+                 {all.strides[0], all.strides[2], all.strides[3]}};
+  return view;
+}
+
+// The tensors of a descriptor and their views.
+class Tensors {
+ public:
+  Tensors(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
+      : inputs_(inputs),
+        outputs_(outputs),
+        input_slots_(TensorSlots(op, TensorRole::kInput)),
+        output_slots_(TensorSlots(op, TensorRole::kOutput)) {}
+
+  // Without data where it is left out.
+  ConstTensorView Input(const Field& field) const { return Find(field, input_slots_, inputs_); }
+  TensorView Output(const Field& field) const { return Find(field, output_slots_, outputs_); }
+
+  ConstTensorView InputAt(const Field& field, const Dims& index) const {
+    const ConstTensorView view = Input(field);
+    return view.data == nullptr ? view : At(view, index);
+  }
+  TensorView OutputAt(const Field& field, const Dims& index) const {
+    const TensorView view = Output(field);
+    return view.data == nullptr ? view : At(view, index);
+  }
+
+ private:
+  template <typename View>
+  static View Find(const Field& field, const std::vector<TensorSlot>& slots,
+                   std::span<const View> views) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].field == &field) return views[i];
+    }
+    return {};
+  }
+
+  InputViews inputs_;
+  OutputViews outputs_;
+  std::vector<TensorSlot> input_slots_, output_slots_;
+};
+
+std::vector<int64_t> LengthsOf(const ConstTensorView& lengths, int64_t items, int64_t steps) {
+  std::vector<int64_t> numbers(static_cast<size_t>(items), steps);
+  if (lengths.data == nullptr) return numbers;
+  for (int64_t i = 0; i < items; ++i) {
+    const int64_t length = lengths.elements<uint32_t>()[i * lengths.layout.strides[3]];
+    numbers[static_cast<size_t>(i)] = std::min(length, steps);
+  }
+  return numbers;
+}
+
+// Runs an activation as if it stood alone: it has no tensors of its own.
+void RunActivation(OperatorDesc activation, const ConstTensorView& from, const TensorView& to) {
+  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.AddTensor(*tensor);
+  for (const MutableTensorSlot& slot : TensorSlots(activation)) {
+    slot.desc->data_type = to.type;
+    slot.desc->sizes.emplace(to.layout.sizes.begin(), to.layout.sizes.end());
+  }
+  Run(activation, {&from, 1}, {&to, 1});
+}
+
+CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, const Tensors& tensors,
+                            int64_t direction) {
+  CellParameters parameters{tensors.InputAt(kWeightTensor, {0, direction}),
+                            tensors.InputAt(kRecurrenceTensor, {0, direction}),
+                            tensors.InputAt(kBiasTensor, {0, 0, direction}),
+                            tensors.InputAt(kPeepholeTensor, {0, 0, direction}),
+                            {}};
+  const std::vector<OperatorDesc>& all = op[kActivationDescs];
+  for (uint32_t i = 0; i < kind.activations; ++i) {
+    const OperatorDesc& activation = all[static_cast<size_t>(direction) * kind.activations + i];
+    parameters.activations.push_back(
+        [&activation](const ConstTensorView& from, const TensorView& to) {
+          RunActivation(activation, from, to);
+        });
+  }
+  return parameters;
+}
+
+SequenceViews ViewsOf(const OperatorDesc& op, const Tensors& tensors, int64_t direction) {
+  SequenceViews views;
+  views.input = tensors.InputAt(kInputTensor, {0});
+  const Dims& sizes = views.input.layout.sizes;
+  views.lengths = LengthsOf(tensors.Input(kSequenceLengthsTensor), sizes[1], sizes[0]);
+  views.backward = IsBackward(op, direction);
+  views.hidden = tensors.InputAt(kHiddenInitTensor, {0, direction});
+  views.memory = tensors.InputAt(kCellMemInitTensor, {0, direction});
+  views.last_hidden = tensors.OutputAt(kOutputSingleTensor, {0, direction});
+  views.last_memory = tensors.OutputAt(kOutputCellSingleTensor, {0, direction});
+  views.sequence = tensors.Output(kOutputSequenceTensor);
+  if (views.sequence.data != nullptr) {
+    views.sequence = WithoutDirection(views.sequence, direction);
+  }
+  return views;
+}
+
+template <typename T>
+void RunDirection(CellMaker<T> maker, const OperatorDesc& op, const CellParameters& parameters,
+                  const SequenceViews& views) {
+  const std::unique_ptr<Cell<T>> cell = maker(op, parameters);
+  RunSequence<T>(views, parameters.recurrence.layout.sizes[1], *cell);
+}
+
+// --- sources -------------------------------------------------------------------------------------
+
+// The part of an input for some directions, steps and items of an output: along each dimension that
+// stands for one of them, as many of its indices; along the others, all.
+struct InputDims {
+  const Field* field;
+  std::optional<size_t> direction, step, item;
+};
+constexpr InputDims kInputDims[] = {
+    {&kInputTensor, {}, 1, 2},
+    {&kWeightTensor, 1, {}, {}},
+    {&kRecurrenceTensor, 1, {}, {}},
+    {&kBiasTensor, 2, {}, {}},
+    {&kHiddenInitTensor, 1, {}, 2},
+    {&kCellMemInitTensor, 1, {}, 2},
+    {&kSequenceLengthsTensor, {}, {}, 3},
+    {&kPeepholeTensor, 2, {}, {}},
+};
+
+// The steps that some steps of a sequence may depend on.
+struct Steps {
+  int64_t begin, size;
+};
+Steps StepsFor(const OperatorDesc& op, const Region& output) {
+  const int64_t steps = op.sizes(kInputTensor)[1];
+  const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
+  const bool is_sequence = outputs[output.tensor].field == &kOutputSequenceTensor;
+  const bool is_one_way = output.sizes[1] == 1;
+  if (!is_sequence || !is_one_way) return {0, steps};
+  if (IsBackward(op, output.begin[1])) return {output.begin[0], steps - output.begin[0]};
+  return {0, output.begin[0] + output.sizes[0]};
+}
+
+Region SourceRegion(const OperatorDesc& op, size_t input, const InputDims& dims, const Sizes& sizes,
+                    const Region& output) {
+  Region region{input, Dims::Filled(sizes.size(), 0), Dims(sizes.begin(), sizes.end())};
+  const auto set = [&](const std::optional<size_t>& dim, int64_t begin, int64_t size) {
+    if (!dim) return;
+    region.begin[*dim] = begin;
+    region.sizes[*dim] = size;
+  };
+  set(dims.direction, output.begin[1], output.sizes[1]);
+  set(dims.item, output.begin[2], output.sizes[2]);
+  const Steps steps = StepsFor(op, output);
+  set(dims.step, steps.begin, steps.size);
+  return region;
+}
+
+}  // namespace
+
+void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& infer) {
+  CheckOwners(op, infer);
+  CheckActivations(kind, op, infer);
+  infer.Require(!TensorSlots(op, TensorRole::kOutput).empty(), "REC-8",
+                dmlop::At(kOutputSingleTensor), "'{}' is missing, as all outputs are",
+                kOutputSingleTensor.name);
+  const Sizes& input = op.sizes(kInputTensor);
+  const Sizes& recurrence = op.sizes(kRecurrenceTensor);
+  if (input.size() != 4 || recurrence.size() != 4) return;  // no level takes that
+  const uint32_t directions = Directions(op);
+  const uint32_t units = recurrence[3];
+  const uint64_t rows = uint64_t{kind.gates} * units;
+  CheckInput(op, kInputTensor, {1, input[1], input[2], input[3]}, infer);
+  CheckInput(op, kWeightTensor, SizesOfNumbers({1, directions, rows, input[3]}), infer);
+  CheckInput(op, kRecurrenceTensor, SizesOfNumbers({1, directions, rows, units}), infer);
+  CheckInput(op, kBiasTensor, SizesOfNumbers({1, 1, directions, 2 * rows}), infer);
+  const Sizes state = {1, directions, input[2], units};
+  CheckInput(op, kHiddenInitTensor, state, infer);
+  CheckInput(op, kCellMemInitTensor, state, infer);
+  CheckInput(op, kSequenceLengthsTensor, {1, 1, 1, input[2]}, infer);
+  CheckInput(op, kPeepholeTensor, SizesOfNumbers({1, 1, directions, uint64_t{3} * units}), infer);
+  CheckOutput(op, kOutputSequenceTensor, {input[1], directions, input[2], units}, infer);
+  CheckOutput(op, kOutputSingleTensor, state, infer);
+  CheckOutput(op, kOutputCellSingleTensor, state, infer);
+}
+
+void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
+                InputViews inputs, OutputViews outputs) {
+  const Tensors tensors(op, inputs, outputs);
+  for (int64_t direction = 0; direction < Directions(op); ++direction) {
+    const CellParameters parameters = ParametersOf(kind, op, tensors, direction);
+    const SequenceViews views = ViewsOf(op, tensors, direction);
+    if (inputs[0].type == DataType::kFloat32) {
+      RunDirection(makers.of_float, op, parameters, views);
+    } else {
+      RunDirection(makers.of_half, op, parameters, views);
+    }
+  }
+}
+
+std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps;
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto dims =
+        std::find_if(std::begin(kInputDims), std::end(kInputDims),
+                     [&](const InputDims& one) { return one.field == slots[i].field; });
+    maps.push_back([&op, i, dims, sizes = *slots[i].desc->sizes](const Region& output) {
+      return std::optional(SourceRegion(op, i, *dims, sizes, output));
+    });
+  }
+  return maps;
+}
+
+std::vector<uint32_t> WholeNetwork(const OperatorDesc&) {
+  return {0, 1, 2, 3};
+}
+
+void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  const ConstTensorView lengths = Tensors(op, inputs, {}).Input(kSequenceLengthsTensor);
+  if (lengths.data == nullptr) return;
+  const uint32_t steps = op.sizes(kInputTensor)[1];
+  int64_t count = 0;
+  int64_t first = 0;
+  for (int64_t i = lengths.layout.sizes[3]; i-- > 0;) {
+    if (lengths.elements<uint32_t>()[i * lengths.layout.strides[3]] <= steps) continue;
+    ++count;
+    first = i;
+  }
+  if (count == 0) return;
+  diagnostics.Warning(
+      "REC-9", std::string(kSequenceLengthsTensor.name),
+      fmt::format("{} of {} lengths {} more than the {} steps and count as those; the first is {} "
+                  "at [0, 0, 0, {}]",
+                  count, lengths.layout.sizes[3], count == 1 ? "is" : "are", steps,
+                  lengths.elements<uint32_t>()[first * lengths.layout.strides[3]], first));
+}
+
+int64_t NetworkOperations(const OperatorDesc& op) {
+  const Sizes& input = op.sizes(kInputTensor);
+  const Sizes& recurrence = op.sizes(kRecurrenceTensor);
+  return int64_t{input[1]} * input[2] * recurrence[1] * recurrence[2] *
+         (int64_t{input[3]} + recurrence[3]);
+}
+
+}  // namespace dmlop::recurrent

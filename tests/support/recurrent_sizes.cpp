@@ -1,0 +1,93 @@
+// Sizes and activations of recurrent networks.
+#include <array>
+#include <utility>
+
+#include "tests/support/desc.h"
+#include "tests/support/linked_sizes.h"
+#include "tests/support/random_desc.h"
+
+namespace dmlop {
+namespace {
+
+using Sizes = std::vector<uint32_t>;
+
+uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
+  return static_cast<uint32_t>(from.Between(low, high));
+}
+
+// Those whose results are known to the last bit.
+OperatorDesc DrawActivation(const Entropy& from) {
+  const std::array names = {"ACTIVATION_SIGMOID",  "ACTIVATION_TANH",     "ACTIVATION_RELU",
+                            "ACTIVATION_IDENTITY", "ACTIVATION_SOFTSIGN", "ACTIVATION_LEAKY_RELU"};
+  OperatorDesc activation = OperatorNamed(from.OneOf(names));
+  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.Remove(*tensor);
+  if (activation.name() == "ACTIVATION_LEAKY_RELU") Set(activation, "Alpha", RandomFactor(from));
+  return activation;
+}
+
+struct Network {
+  uint32_t gates;
+  size_t activations;
+};
+
+void DrawNetwork(const Entropy& from, const Network& network, OperatorDesc& op) {
+  const uint32_t steps = NumberIn(from, 1, 3);
+  const uint32_t items = NumberIn(from, 1, from.OneIn(12) ? 9 : 3);
+  const uint32_t inputs = NumberIn(from, 1, 5);
+  const uint32_t units = NumberIn(from, 1, from.OneIn(12) ? 9 : 3);
+  const uint32_t directions = Get<uint32_t>(op, "Direction") == 2 ? 2 : 1;
+  const uint32_t rows = network.gates * units;
+  const Sizes state = {1, directions, items, units};
+  const std::array<std::pair<std::string_view, Sizes>, 11> tensors = {{
+      {"InputTensor", {1, steps, items, inputs}},
+      {"WeightTensor", {1, directions, rows, inputs}},
+      {"RecurrenceTensor", {1, directions, rows, units}},
+      {"BiasTensor", {1, 1, directions, 2 * rows}},
+      {"HiddenInitTensor", state},
+      {"CellMemInitTensor", state},
+      {"SequenceLengthsTensor", {1, 1, 1, items}},
+      {"PeepholeTensor", {1, 1, directions, 3 * units}},
+      {"OutputSequenceTensor", {steps, directions, items, units}},
+      {"OutputSingleTensor", state},
+      {"OutputCellSingleTensor", state},
+  }};
+  const DataType type = *Get<TensorDesc>(op, "InputTensor").data_type;
+  bool has_output = false;
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    const bool is_output = field->role == TensorRole::kOutput;
+    const bool is_last_chance = is_output && !has_output && field->name != "OutputSequenceTensor";
+    if (field->optional && !is_last_chance && from.OneIn(2)) continue;
+    op.AddTensor(*field);
+    has_output |= is_output;
+    TensorDesc& desc = std::get<TensorDesc>(ValueOf(op, field->name));
+    desc.data_type = field->type == TypeVariable::kT ? type : DataType::kUint32;
+    for (const auto& [name, sizes] : tensors) {
+      if (name == field->name) desc.sizes = sizes;
+    }
+  }
+  std::vector<OperatorDesc> activations;
+  while (activations.size() < network.activations * directions) {
+    activations.push_back(DrawActivation(from));
+  }
+  Set(op, "ActivationDescs", activations);
+}
+
+void DrawRnn(const Entropy& from, const Sizes&, OperatorDesc& op) {
+  DrawNetwork(from, {1, 1}, op);
+}
+void DrawGru(const Entropy& from, const Sizes&, OperatorDesc& op) {
+  DrawNetwork(from, {3, 2}, op);
+}
+void DrawLstm(const Entropy& from, const Sizes&, OperatorDesc& op) {
+  DrawNetwork(from, {4, 3}, op);
+}
+
+constexpr LinkedSizes kRows[] = {{"GRU", DrawGru}, {"LSTM", DrawLstm}, {"RNN", DrawRnn}};
+
+}  // namespace
+
+std::span<const LinkedSizes> RecurrentSizes() {
+  return kRows;
+}
+
+}  // namespace dmlop
