@@ -5,9 +5,10 @@
 
 Prints a Markdown table: for each row the bytes per second, and the share of the limit that each
 contestant reaches: copies, moves and element-wise functions against the best copy past the caches,
-reductions against the best read, in one stream or a few, UNFOLD against the best write. Limit and contestants take short
-turns, round after round; the medians of the rounds' ratios count, because memory itself is quicker
-at some times than at others. ROW is a regular expression of names to run.
+reductions and poolings against the best read, in one stream or a few, UNFOLD against the best
+write. Limit and contestants take short turns, round after round; the medians of the rounds' ratios
+count, because memory itself is quicker at some times than at others. ROW is a regular expression of
+names to run.
 """
 
 import argparse
@@ -152,6 +153,33 @@ def unfold(name, sizes, window, stride=1, dilation=1, padding=0, type="FLOAT32")
     return Row(f"UNFOLD {name}", "write", 0.8, operator("UNFOLD", **desc), peers)
 
 
+# --- poolings ------------------------------------------------------------------------------------
+
+TORCH_POOLINGS = {"MAX_POOLING": torch.nn.functional.max_pool2d,
+                  "AVERAGE_POOLING": lambda *args: torch.nn.functional.avg_pool2d(
+                      *args, count_include_pad=False)}
+
+
+def pooling(name, type, sizes, window, stride, padding=0):
+    def peers(library):
+        if library is np:
+            return None
+        source = array(torch, "FLOAT32", sizes)
+        return lambda: TORCH_POOLINGS[type](source, window, stride, padding)
+
+    desc = {"InputTensor": tensor("FLOAT32", sizes), "Strides": [stride] * 2,
+            "WindowSize": [window] * 2, "StartPadding": [padding] * 2, "EndPadding": [padding] * 2}
+    if type == "AVERAGE_POOLING":
+        desc["IncludePadding"] = False
+    return Row(f"{type} {name}", "read", None, operator(type, **desc), peers)
+
+
+def poolings():
+    return [row for type in TORCH_POOLINGS for row in (
+        pooling("3 x 3, stride 2, padding 1", type, [8, 64, 112, 112], 3, 2, 1),
+        pooling("global, 7 x 7", type, [8, 2048, 7, 7], 7, 1))]
+
+
 # --- REDUCE --------------------------------------------------------------------------------------
 
 NUMPY_REDUCTIONS = {
@@ -251,6 +279,7 @@ ROWS = [
     unfold("7 x 7, stride 2, padding 3", [32, 3, 224, 224], 7, stride=2, padding=3),
     unfold("1-D, 3, padding 1", [8, 64, 1 << 16], 3, padding=1),
     unfold("3-D, 3 x 3 x 3, padding 1", [2, 16, 16, 56, 56], 3, padding=1),
+    *poolings(),
     *reductions([*SUMS, *EXTREMES], ["FLOAT32"], 0.85),
     *reductions(["MULTIPLY"], ["FLOAT32"], 0.6),
     *reductions(INDICES, ["FLOAT32"], 0.55),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -39,8 +41,9 @@ class QuickSum {
 
   template <typename T>
   T Result() const {
+    if (is_empty_) return T{};
     if (special_ != 0) return RoundOnce<T>(special_, 0);
-    const double zero = !is_empty_ && all_are_negative_zeros_ ? -0.0 : 0.0;
+    const double zero = all_are_negative_zeros_ ? -0.0 : 0.0;
     return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_, 0);
   }
 
@@ -59,12 +62,19 @@ struct Box {
   Dims begin, sizes;
 };
 
-// What windows hold elements along a dimension: those of `outputs` that have a tap there.
-template <typename Body>
-void ForEachHolder(const PoolDim& dim, Range outputs, int64_t position, Body&& body) {
-  for (int64_t output = outputs.begin; output < outputs.end; ++output) {
-    if ((position - dim.Position(output, 0)) % dim.dilation == 0) body(output);
+// The windows along a dimension that have a tap at a position: every step-th.
+struct Holders {
+  int64_t first = 0, step = 1, count = 0;
+};
+
+Holders HoldersAt(const PoolDim& dim, int64_t position, int64_t windows) {
+  const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
+  for (int64_t window = reaching.begin; window < reaching.end; ++window) {
+    if ((position - dim.Position(window, 0)) % dim.dilation != 0) continue;
+    const int64_t step = dim.dilation / std::gcd(dim.stride, dim.dilation);
+    return {window, step, (reaching.end - 1 - window) / step + 1};
   }
+  return {};
 }
 
 class BlockOfSums {
@@ -79,7 +89,12 @@ class BlockOfSums {
       const Range windows = dims[d].OutputsReaching(positions, gradient.layout.sizes[d]);
       windows_.begin.push_back(windows.begin);
       windows_.sizes.push_back(windows.count());
+      holders_.emplace_back();
+      for (int64_t position = positions.begin; position < positions.end; ++position) {
+        holders_.back().push_back(HoldersAt(dims[d], position, gradient.layout.sizes[d]));
+      }
     }
+    winner_strides_ = PackedStrides(windows_.sizes);
     const int64_t count = Product(windows_.sizes);
     if (count == 0) return;
     winners_ = Buffer(static_cast<size_t>(count) * sizeof(uint64_t));
@@ -90,61 +105,97 @@ class BlockOfSums {
 
   template <typename T>
   void Run(const TensorView& sums) const {
-    ParallelFor(Product(part_.sizes), kGrainElements, sums.element_bytes(),
+    Dims rows = part_.sizes;
+    rows.pop_back();
+    const int64_t columns = part_.sizes.back();
+    ParallelFor(Product(rows), kGrainElements / columns + 1, sums.element_bytes(),
                 [&](int64_t begin, int64_t end) {
-                  Dims place = IndexOf(part_.sizes, begin);
-                  for (int64_t i = begin; i < end; ++i, Advance(part_.sizes, place)) {
-                    sums.elements<T>()[OffsetOf(sums.layout, place)] = SumAt<T>(place);
+                  std::vector<Place> outer;
+                  for (int64_t row = begin; row < end; ++row) {
+                    RunRow<T>(IndexOf(rows, row), sums, outer);
                   }
                 });
   }
 
  private:
+  // Of windows in one dimension or in those so far.
+  struct Place {
+    int64_t winner, gradient;
+  };
+
+  // Row `row` of the part; `outer` is reused.
   template <typename T>
-  T SumAt(const Dims& place) const {
-    Dims position = place;
-    for (size_t d = 0; d < place.size(); ++d) position[d] += part_.begin[d];
+  void RunRow(const Dims& row, const TensorView& sums, std::vector<Place>& outer) const {
+    int64_t number = 0;
+    Dims place = row;
+    place.push_back(0);
+    outer.assign(1, {0, 0});
+    for (size_t d = 0; d < row.size(); ++d) {
+      number = number * sizes_[d] + part_.begin[d] + row[d];
+      AddDimension(d, holders_[d][static_cast<size_t>(row[d])], outer);
+    }
+    number = number * sizes_.back() + part_.begin.back();
+    T* to = sums.elements<T>() + OffsetOf(sums.layout, place);
+    const int64_t step = sums.layout.strides.back();
+    for (size_t i = 0; i < holders_.back().size(); ++i) {
+      const int64_t column = static_cast<int64_t>(i);
+      to[column * step] =
+          SumOf<T>(outer, holders_.back()[i], static_cast<uint64_t>(number + column));
+    }
+  }
+
+  Place PlaceOf(size_t d, int64_t window) const {
+    return {(window - windows_.begin[d]) * winner_strides_[d],
+            window * gradient_.layout.strides[d]};
+  }
+
+  // Makes of each place those of all holders along a further dimension.
+  void AddDimension(size_t d, const Holders& holders, std::vector<Place>& places) const {
+    const size_t count = places.size();
+    for (int64_t i = 1; i < holders.count; ++i) {
+      const Place next = PlaceOf(d, holders.first + i * holders.step);
+      for (size_t k = 0; k < count; ++k) {
+        places.push_back({places[k].winner + next.winner, places[k].gradient + next.gradient});
+      }
+    }
+    if (holders.count == 0) return places.clear();
+    const Place first = PlaceOf(d, holders.first);
+    for (size_t k = 0; k < count; ++k) {
+      places[k] = {places[k].winner + first.winner, places[k].gradient + first.gradient};
+    }
+  }
+
+  template <typename T>
+  T SumOf(const std::vector<Place>& outer, const Holders& inner, uint64_t number) const {
     QuickSum quick;
-    ForEachWon<T>(position, [&](double x) { quick.Add(x); });
+    ForEachWon<T>(outer, inner, number, [&](double x) { quick.Add(x); });
     if (quick.is_known()) return quick.Result<T>();
     ExactSum exact;
-    ForEachWon<T>(position, [&](double x) { exact.Add(x); });
+    ForEachWon<T>(outer, inner, number, [&](double x) { exact.Add(x); });
     return RoundSum<T>(exact);
   }
 
-  // Calls body(gradient) for each window that the element wins.
+  // Calls body(gradient) for each window that the element of that number wins.
   template <typename T, typename Body>
-  void ForEachWon(const Dims& position, Body&& body) const {
-    ForEachWonFrom<T>(0, position, {0, 0, 0}, body);
-  }
-
-  // How far into the arrays dimensions so far have led.
-  struct Places {
-    int64_t number, winner, gradient;
-  };
-
-  template <typename T, typename Body>
-  void ForEachWonFrom(size_t d, const Dims& position, const Places& places, Body& body) const {
-    if (d == dims_.size()) {
-      const uint64_t number = static_cast<uint64_t>(places.number);
-      if (reinterpret_cast<const uint64_t*>(winners_.data())[places.winner] != number) return;
-      return body(AsDouble(gradient_.elements<T>()[places.gradient]));
+  void ForEachWon(const std::vector<Place>& outer, const Holders& inner, uint64_t number,
+                  Body&& body) const {
+    const auto* winners = reinterpret_cast<const uint64_t*>(winners_.data());
+    for (const Place& place : outer) {
+      for (int64_t i = 0; i < inner.count; ++i) {
+        const Place last = PlaceOf(dims_.size() - 1, inner.first + i * inner.step);
+        if (winners[place.winner + last.winner] != number) continue;
+        body(AsDouble(gradient_.elements<T>()[place.gradient + last.gradient]));
+      }
     }
-    const int64_t count = gradient_.layout.sizes[d];
-    const Range reaching = dims_[d].OutputsReaching({position[d], position[d] + 1}, count);
-    ForEachHolder(dims_[d], reaching, position[d], [&](int64_t output) {
-      const Places next = {places.number * sizes_[d] + position[d],
-                           places.winner * windows_.sizes[d] + output - windows_.begin[d],
-                           places.gradient + output * gradient_.layout.strides[d]};
-      ForEachWonFrom<T>(d + 1, position, next, body);
-    });
   }
 
   const PoolDims& dims_;
   const ConstTensorView& gradient_;
   Box part_;
-  Dims sizes_;   // of the input
-  Box windows_;  // that reach the part
+  Dims sizes_;                                 // of the input
+  Box windows_;                                // that reach the part
+  std::vector<std::vector<Holders>> holders_;  // of each dimension, by place in the part
+  Dims winner_strides_;
   Buffer winners_;
 };
 
