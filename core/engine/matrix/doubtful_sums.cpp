@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/engine/matrix/aligned_numbers.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
@@ -35,18 +36,23 @@ class Formula {
       : factors_(factors), factor_(factor), addends_(addends) {}
 
   T Result() const {
-    const PreciseSum sum =
-        PreciseDotFunctionNow()(factors_.count(), factors_.a.data(), factors_.b.data());
+    const PreciseSum sum = SumBy(PreciseDotFunctionNow());
     if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
     if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
     const bool are_finite = std::all_of(addends_.begin(), addends_.end(),
                                         [](double addend) { return std::isfinite(addend); });
     if (!are_finite) return WithNumbers(sum.head);
     if (const std::optional<T> result = Quick(sum)) return *result;
-    return Exact(sum);
+    const PreciseSum fine_sum = SumBy(FineDotFunctionNow());
+    if (const std::optional<T> result = Quick(fine_sum)) return *result;
+    return Exact(fine_sum);
   }
 
  private:
+  PreciseSum SumBy(PreciseDotFunction* dot) const {
+    return dot(factors_.count(), factors_.a.data(), factors_.b.data());
+  }
+
   // The formula in FLOAT64, where the result is not finite or a zero.
   T WithNumbers(double sum) const {
     double value = factor_ * sum;
@@ -132,7 +138,8 @@ class LinesAtHand {
   explicit LinesAtHand(const MatrixLines& lines)
       : lines_(lines),
         capacity_(std::max<int64_t>(
-            1, kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))))) {}
+            1, kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))))),
+        elements_(capacity_ * lines.length()) {}
 
   int64_t capacity() const { return capacity_; }
 
@@ -141,7 +148,6 @@ class LinesAtHand {
     if (group != group_) {
       group_ = group;
       is_there_.assign(static_cast<size_t>(capacity_), false);
-      elements_.resize(static_cast<size_t>(capacity_ * lines_.length()));
     }
     const size_t slot = static_cast<size_t>(line % capacity_);
     const size_t length = static_cast<size_t>(lines_.length());
@@ -156,7 +162,7 @@ class LinesAtHand {
   int64_t capacity_;
   int64_t group_ = -1;
   std::vector<bool> is_there_;
-  std::vector<double> elements_;
+  AlignedNumbers elements_;
 };
 
 class CarefulProduct {

@@ -7,6 +7,7 @@
 
 #include "core/kernels/matrix/pack.h"
 #include "core/kernels/matrix/product.h"
+#include "core/tensor/loop_nest.h"
 
 namespace dmlop {
 namespace {
@@ -17,6 +18,15 @@ int64_t TotalLength(const std::vector<const MatrixLines*>& parts) {
   int64_t length = 0;
   for (const MatrixLines* part : parts) length += part->length();
   return length;
+}
+
+// The one stride that leads through all elements; none where there are several.
+std::optional<int64_t> OnlyStride(const Layout& layout) {
+  LoopNest<1> nest;
+  for (size_t d = 0; d < layout.rank(); ++d) nest.Push(layout.sizes[d], {layout.strides[d]});
+  const LoopNest<1> merged = Merged(nest);
+  if (merged.rank() == 0) return 1;
+  return merged.rank() == 1 ? std::optional(merged.strides[0][0]) : std::nullopt;
 }
 
 }  // namespace
@@ -62,6 +72,13 @@ void ViewLines::Extract(int64_t line, double* to) const {
   for (int64_t k = 0; k < length(); k += kChainLength) {
     Pack({line, 1}, {k, std::min(kChainLength, length() - k)}, 1, to + k);
   }
+}
+
+std::optional<PlainLines> ViewLines::AsPlain() const {
+  const std::optional<int64_t> line_stride = OnlyStride(view_.lines);
+  const std::optional<int64_t> inner_stride = OnlyStride(view_.inner);
+  if (!line_stride || !inner_stride) return std::nullopt;
+  return PlainLines{view_.data, view_.type, *line_stride, *inner_stride};
 }
 
 JoinedLines::JoinedLines(std::vector<const MatrixLines*> parts)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/tensor/tensor.h"
@@ -14,6 +14,14 @@ namespace dmlop {
 struct IndexRange {
   int64_t begin;
   int64_t count;
+};
+
+// Lines whose elements are a fixed stride apart, as the lines are.
+struct PlainLines {
+  const std::byte* data;
+  DataType type;
+  int64_t line_stride;
+  int64_t inner_stride;
 };
 
 class MatrixLines {
@@ -34,6 +42,9 @@ class MatrixLines {
   virtual bool HasAbsent(int64_t line) const = 0;
   // All elements of a line, absent ones as kAbsent.
   virtual void Extract(int64_t line, double* to) const = 0;
+
+  // None where that is not how they are.
+  virtual std::optional<PlainLines> AsPlain() const { return std::nullopt; }
 
   // No FLOAT32 or FLOAT16 number becomes such a NaN.
   static bool IsAbsent(double element);
@@ -59,6 +70,7 @@ class ViewLines final : public MatrixLines {
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
   bool HasAbsent(int64_t) const override { return false; }
   void Extract(int64_t line, double* to) const override;
+  std::optional<PlainLines> AsPlain() const override;
 
  private:
   MatrixView view_;

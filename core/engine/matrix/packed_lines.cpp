@@ -41,17 +41,23 @@ class BitSearch {
 }  // namespace
 
 PackedLines::PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side)
-    : range_(range),
+    : lines_(lines),
+      range_(range),
       width_(PanelWidth(side)),
       length_(lines.length()),
-      data_(panels() * width_ * length_),
-      norms_(static_cast<size_t>(panels() * width_)),
-      absent_(static_cast<size_t>(panels())) {
+      data_(panels() * width_ * length_) {
+  Pack(range);
+}
+
+void PackedLines::Pack(IndexRange range) {
+  range_ = range;
+  norms_.assign(static_cast<size_t>(panels() * width_), 0);
+  absent_.assign(static_cast<size_t>(panels()), 0);
   std::vector<double> lowest_bits(static_cast<size_t>(panels()));
   const int64_t grain = std::max<int64_t>(1, kParallelElements / (width_ * length_));
   ParallelFor(panels(), grain, 0, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      PackPanel(lines, panel, lowest_bits[static_cast<size_t>(panel)]);
+      PackPanel(panel, lowest_bits[static_cast<size_t>(panel)]);
     }
   });
   lowest_bit_ = *std::min_element(lowest_bits.begin(), lowest_bits.end());
@@ -61,13 +67,13 @@ int64_t PackedLines::LinesIn(int64_t panel) const {
   return std::min(width_, range_.count - panel * width_);
 }
 
-void PackedLines::PackPanel(const MatrixLines& lines, int64_t panel, double& lowest_bit) {
+void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
   double* norms = norms_.data() + static_cast<size_t>(panel * width_);
   BitSearch search;
   for (int64_t k = 0; k < length_; k += kChainLength) {
     const int64_t depth = std::min(kChainLength, length_ - k);
     double* to = data_.data() + (panel * length_ + k) * width_;
-    lines.Pack({range_.begin + panel * width_, LinesIn(panel)}, {k, depth}, width_, to);
+    lines_.Pack(LinesOf(panel), {k, depth}, width_, to);
     ProductKernelsNow().add_squares(depth, width_, to, norms);
     search.Add(depth * width_, to);
   }
@@ -75,7 +81,7 @@ void PackedLines::PackPanel(const MatrixLines& lines, int64_t panel, double& low
   const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
   for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
   for (int64_t i = 0; i < LinesIn(panel); ++i) {
-    const bool has_absent = lines.HasAbsent(range_.begin + panel * width_ + i);
+    const bool has_absent = lines_.HasAbsent(range_.begin + panel * width_ + i);
     absent_[static_cast<size_t>(panel)] |= uint32_t{has_absent} << i;
   }
   lowest_bit = search.lowest();

@@ -12,8 +12,11 @@ enum class PanelSide { kRows, kColumns };
 
 class PackedLines {
  public:
-  // Runs in parallel where it is worth it.
+  // Runs in parallel where it is worth it. `lines` must outlive it.
   PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side);
+
+  // Packs others, no more of them, in the same memory.
+  void Pack(IndexRange range);
 
   IndexRange range() const { return range_; }
   int64_t width() const { return width_; }  // of a panel
@@ -25,6 +28,9 @@ class PackedLines {
     return data_.data() + (panel * length_ + k) * width_;
   }
   int64_t LinesIn(int64_t panel) const;
+  IndexRange LinesOf(int64_t panel) const {
+    return {range_.begin + panel * width_, LinesIn(panel)};
+  }
 
   // Upper bounds of the Euclidean norms of the lines of a panel, 0 behind the last line.
   const double* Norms(int64_t panel) const {
@@ -38,8 +44,9 @@ class PackedLines {
   double lowest_bit() const { return lowest_bit_; }
 
  private:
-  void PackPanel(const MatrixLines& lines, int64_t panel, double& lowest_bit);
+  void PackPanel(int64_t panel, double& lowest_bit);
 
+  const MatrixLines& lines_;
   IndexRange range_;
   int64_t width_;
   int64_t length_;

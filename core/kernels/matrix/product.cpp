@@ -121,31 +121,51 @@ void ScanBits(int64_t count, const double* panel, double* lowest_bit, double* gr
   *greatest = hn::GetLane(hn::MaxOfLanes(d, high));
 }
 
-// A sum, the sum of its rounding errors, and that of their magnitudes.
+// A sum, the sum of its rounding errors, and that of the magnitudes of what this one may be off by:
+// of all errors, which each rounding concerns, or of its own errors alone.
 template <class V>
 struct CompensatedSum {
   V sum, errors, magnitudes;
 };
 
 template <class D>
-HWY_INLINE void AddTerm(D, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
-  const auto sum = hn::Add(total.sum, term);
-  const auto term_part = hn::Sub(sum, total.sum);
-  const auto sum_part = hn::Sub(sum, term_part);
-  const auto error = hn::Add(hn::Sub(total.sum, sum_part), hn::Sub(term, term_part));
-  total.sum = sum;
-  total.errors = hn::Add(total.errors, error);
-  total.magnitudes = hn::Add(total.magnitudes, hn::Abs(error));
+struct VectorSum {
+  hn::Vec<D> sum, error;
+};
+
+template <class D>
+HWY_INLINE VectorSum<D> TwoSumOf(D, hn::Vec<D> a, hn::Vec<D> b) {
+  const auto sum = hn::Add(a, b);
+  const auto b_part = hn::Sub(sum, a);
+  const auto a_part = hn::Sub(sum, b_part);
+  return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
 }
 
-inline void AddTerm(double term, CompensatedSum<double>& total) {
+template <bool kIsFine, class D>
+HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
+  const auto sum = TwoSumOf(d, total.sum, term);
+  total.sum = sum.sum;
+  if constexpr (kIsFine) {
+    const auto errors = TwoSumOf(d, total.errors, sum.error);
+    total.errors = errors.sum;
+    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(errors.error));
+  } else {
+    total.errors = hn::Add(total.errors, sum.error);
+    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(sum.error));
+  }
+}
+
+template <bool kIsFine>
+void AddTerm(double term, CompensatedSum<double>& total) {
   const HeadTail sum = TwoSum(total.sum, term);
+  const HeadTail errors = TwoSum(total.errors, sum.tail);
   total.sum = sum.head;
-  total.errors += sum.tail;
-  total.magnitudes += std::fabs(sum.tail);
+  total.errors = errors.head;
+  total.magnitudes += std::fabs(kIsFine ? errors.tail : sum.tail);
 }
 
-PreciseSum PreciseDot(int64_t count, const double* a, const double* b) {
+template <bool kIsFine>
+PreciseSum Dot(int64_t count, const double* a, const double* b) {
   const Doubles d;
   constexpr int64_t kChains = 4;
   const int64_t lanes = static_cast<int64_t>(kLanes);
@@ -157,23 +177,35 @@ PreciseSum PreciseDot(int64_t count, const double* a, const double* b) {
 #pragma GCC unroll 4
     for (int64_t c = 0; c < kChains; ++c) {
       const int64_t at = i + c * lanes;
-      AddTerm(d, hn::Mul(hn::LoadU(d, a + at), hn::LoadU(d, b + at)), chains[c]);
+      AddTerm<kIsFine>(d, hn::Mul(hn::LoadU(d, a + at), hn::LoadU(d, b + at)), chains[c]);
     }
   }
   CompensatedSum<double> total{-0.0, 0, 0};
   for (const auto& chain : chains) {
     HWY_ALIGN double sums[kLanes];
+    HWY_ALIGN double errors[kLanes];
     hn::Store(chain.sum, d, sums);
-    for (const double sum : sums) AddTerm(sum, total);
-    total.errors += hn::GetLane(hn::SumOfLanes(d, chain.errors));
+    hn::Store(chain.errors, d, errors);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      AddTerm<kIsFine>(sums[lane], total);
+      if (errors[lane] != 0) AddTerm<kIsFine>(errors[lane], total);
+    }
     total.magnitudes += hn::GetLane(hn::SumOfLanes(d, chain.magnitudes));
   }
-  for (; i < count; ++i) AddTerm(a[i] * b[i], total);
-  if (total.magnitudes == 0) return {total.sum, 0, 0};
+  for (; i < count; ++i) AddTerm<kIsFine>(a[i] * b[i], total);
+  if (total.errors == 0 && total.magnitudes == 0) return {total.sum, 0, 0};
   const HeadTail sum = TwoSum(total.sum, total.errors);
   constexpr double kCombinations = 64;
   const double roundings = static_cast<double>(count) + kCombinations;
-  return {sum.head, sum.tail, roundings * 0x1p-52 * total.magnitudes};
+  const double bound = total.magnitudes * (kIsFine ? 1 + roundings * 0x1p-52 : roundings * 0x1p-52);
+  return {sum.head, sum.tail, bound};
+}
+
+PreciseSum PreciseDot(int64_t count, const double* a, const double* b) {
+  return Dot<false>(count, a, b);
+}
+PreciseSum FineDot(int64_t count, const double* a, const double* b) {
+  return Dot<true>(count, a, b);
 }
 
 ProductKernels Kernels() {
@@ -193,6 +225,11 @@ ProductKernels ProductKernelsNow() {
 
 PreciseDotFunction* PreciseDotFunctionNow() {
   static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(PreciseDot);
+  return Choose(kForms);
+}
+
+PreciseDotFunction* FineDotFunctionNow() {
+  static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(FineDot);
   return Choose(kForms);
 }
 

@@ -1,0 +1,105 @@
+#include "core/engine/matrix/thin_product.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/base/machine.h"
+#include "core/base/parallel.h"
+#include "core/engine/matrix/tile_results.h"
+#include "core/kernels/matrix/thin.h"
+
+namespace dmlop {
+namespace {
+
+// Columns whose sums are in the first-level cache: many where neighbours are read together.
+constexpr int64_t kNeighbours = 22 * kMaxPanelWidth;
+constexpr int64_t kLongLines = kMaxPanelWidth;
+
+class ThinProduct {
+ public:
+  ThinProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+              const MatrixOutput& output)
+      : rows_(rows),
+        columns_(columns),
+        terms_(terms),
+        output_(output),
+        plain_(*columns.AsPlain()),
+        vector_(static_cast<size_t>(rows.length())) {
+    rows.Extract(0, vector_.data());
+  }
+
+  void Run() const {
+    const int64_t step = plain_.inner_stride == 1 ? kLongLines : kNeighbours;
+    const int64_t grain = std::max<int64_t>(1, kParallelElements / (step * rows_.length()));
+    ParallelFor((columns_.count() + step - 1) / step, grain, 0, [&](int64_t begin, int64_t end) {
+      TileResults results(rows_, columns_, terms_, output_);
+      for (int64_t i = begin; i < end; ++i) {
+        RunPart({i * step, std::min(step, columns_.count() - i * step)}, results);
+      }
+      results.ComputeDoubtful();
+    });
+  }
+
+ private:
+  using Numbers = std::array<double, kNeighbours>;
+
+  void RunPart(IndexRange columns, TileResults& results) const {
+    alignas(64) Numbers sums;
+    alignas(64) Numbers magnitudes;
+    std::fill(sums.begin(), sums.end(), -0.0);
+    std::fill(magnitudes.begin(), magnitudes.end(), 0.0);
+    for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
+      AddChains(columns, {k, std::min(kChainLength, rows_.length() - k)}, sums, magnitudes);
+    }
+    const int64_t width = ProductKernelsNow().column_width;
+    for (int64_t c = 0; c < columns.count; c += width) {
+      TileSums tile{};
+      tile.rows = {0, 1};
+      tile.columns = {columns.begin + c, std::min(width, columns.count - c)};
+      tile.sums = sums.data() + c;
+      // The magnitudes are rounded, too.
+      tile.row_errors[0] = RelativeError(rows_.length()) * (1 + 0x1p-20);
+      tile.column_norms = magnitudes.data() + c;
+      results.Finish(tile);
+    }
+  }
+
+  void AddChains(IndexRange columns, IndexRange elements, Numbers& sums,
+                 Numbers& magnitudes) const {
+    alignas(64) Numbers chains;
+    alignas(64) Numbers chain_magnitudes;
+    const int64_t offset =
+        columns.begin * plain_.line_stride + elements.begin * plain_.inner_stride;
+    ThinFunctionFor(plain_.type)(
+        {plain_.data + offset * static_cast<int64_t>(ByteWidth(plain_.type)), columns.count,
+         plain_.line_stride, elements.count, plain_.inner_stride, vector_.data() + elements.begin,
+         chains.data(), chain_magnitudes.data()});
+    for (size_t i = 0; i < static_cast<size_t>(columns.count); ++i) {
+      sums[i] += chains[i];
+      magnitudes[i] += chain_magnitudes[i];
+    }
+  }
+
+  const MatrixLines& rows_;
+  const MatrixLines& columns_;
+  const MatrixTerms& terms_;
+  const MatrixOutput& output_;
+  PlainLines plain_;
+  std::vector<double> vector_;
+};
+
+}  // namespace
+
+bool IsThin(const MatrixLines& rows, const MatrixLines& columns) {
+  if (rows.count() > 1 || rows.HasAbsent(0)) return false;
+  const std::optional<PlainLines> plain = columns.AsPlain();
+  return plain && (plain->line_stride == 1 || plain->inner_stride == 1);
+}
+
+void MultiplyThin(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                  const MatrixOutput& output) {
+  ThinProduct(rows, columns, terms, output).Run();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,133 @@
+#include "core/engine/matrix/tile_results.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/exact/error_free.h"
+#include "core/kernels/matrix/pack.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Results in doubt that are computed together at most.
+constexpr size_t kMostDoubts = 1 << 16;
+
+}  // namespace
+
+double RelativeError(int64_t length) {
+  const int64_t chains = (length + kChainLength - 1) / kChainLength;
+  const double additions = static_cast<double>(std::min(kChainLength, length) - 1 + chains);
+  return additions * 0x1p-53 * (1 + 0x1p-20);
+}
+
+TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
+                         const MatrixTerms& terms, const MatrixOutput& output)
+    : rows_(rows),
+      columns_(columns),
+      terms_(terms),
+      output_(output),
+      width_(ProductKernelsNow().column_width),
+      round_(RoundingFunctionFor(output.type)) {}
+
+void TileResults::ComputeDoubtful() {
+  if (doubts_.empty()) return;
+  ComputeCarefully(rows_, columns_, terms_, output_, doubts_);
+  doubts_.clear();
+}
+
+void TileResults::Finish(const TileSums& tile) {
+  AddAddends(tile);
+  const int64_t row_bytes = width_ * static_cast<int64_t>(ByteWidth(output_.type));
+  for (int64_t r = 0; r < tile.rows.count; ++r) {
+    RoundingCall call{};
+    call.sums = tile.sums + r * width_;
+    call.row_error = tile.row_errors[static_cast<size_t>(r)];
+    call.column_norms = tile.column_norms;
+    call.exact_below = tile.exact_below;
+    call.factor = terms_.factor;
+    call.addends = terms_.addends.empty() ? nullptr : addends_.data() + r * width_;
+    call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data() + r * width_;
+    call.results = results_.data() + r * row_bytes;
+    for (uint32_t mask = round_(width_, call); mask != 0; mask &= mask - 1) {
+      const int64_t c = std::countr_zero(mask);
+      if (c < tile.columns.count) doubts_.push_back({tile.rows.begin + r, tile.columns.begin + c});
+    }
+  }
+  Store(tile);
+  for (uint32_t mask = tile.absent_columns; mask != 0; mask &= mask - 1) {
+    DoubtAbsent(tile, std::countr_zero(mask));
+  }
+  if (doubts_.size() > kMostDoubts) ComputeDoubtful();
+}
+
+// The sums of the addends, and what they may be off.
+void TileResults::AddAddends(const TileSums& tile) {
+  const size_t count = static_cast<size_t>(tile.rows.count * width_);
+  for (size_t i = 0; i < terms_.addends.size(); ++i) {
+    if (i == 0) {
+      LoadAddend(terms_.addends[i], tile, addends_.data());
+      std::fill_n(addend_errors_.data(), count, 0.0);
+      continue;
+    }
+    alignas(64) std::array<double, kMaxTile> terms;
+    LoadAddend(terms_.addends[i], tile, terms.data());
+    for (size_t k = 0; k < count; ++k) {
+      const HeadTail sum = TwoSum(addends_[k], terms[k]);
+      addends_[k] = sum.head;
+      addend_errors_[k] += std::fabs(sum.tail) * (1 + 0x1p-40);
+    }
+  }
+}
+
+void TileResults::LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const {
+  Offsets rows, columns;
+  FillOffsets(addend.at.rows, tile.rows, rows.data());
+  FillOffsets(addend.at.columns, tile.columns, columns.data());
+  const int64_t count = tile.rows.count * width_;
+  if (addend.at.type == DataType::kFloat64) {
+    std::fill_n(to, count, 0.0);
+    const double* from = reinterpret_cast<const double*>(addend.at.data);
+    for (int64_t r = 0; r < tile.rows.count; ++r) {
+      for (int64_t c = 0; c < tile.columns.count; ++c) {
+        to[r * width_ + c] = from[rows[static_cast<size_t>(r)] + columns[static_cast<size_t>(c)]];
+      }
+    }
+  } else {
+    PackFunctionFor(addend.at.type)({addend.at.data, columns.data(), tile.columns.count,
+                                     rows.data(), tile.rows.count, width_, to});
+  }
+  if (addend.factor == 1) return;
+  for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
+}
+
+void TileResults::Store(const TileSums& tile) const {
+  Offsets rows, columns;
+  FillOffsets(output_.rows, tile.rows, rows.data());
+  FillOffsets(output_.columns, tile.columns, columns.data());
+  VisitElementWidth(output_.type, [&]<typename Bits>() {
+    const Bits* from = reinterpret_cast<const Bits*>(results_.data());
+    for (int64_t r = 0; r < tile.rows.count; ++r, from += width_) {
+      Bits* to = reinterpret_cast<Bits*>(output_.data) + rows[static_cast<size_t>(r)];
+      for (int64_t c = 0; c < tile.columns.count; ++c)
+        to[columns[static_cast<size_t>(c)]] = from[c];
+    }
+  });
+}
+
+// Zeros in the place of absent elements may have made a NaN, or changed the sign of a zero.
+void TileResults::DoubtAbsent(const TileSums& tile, int64_t column) {
+  VisitDataType(Floats(), output_.type, [&]<typename T>() {
+    const T* result = reinterpret_cast<const T*>(results_.data()) + column;
+    for (int64_t r = 0; r < tile.rows.count; ++r, result += width_) {
+      const double number = AsDouble(*result);
+      if (number == 0 || number != number) {
+        doubts_.push_back({tile.rows.begin + r, tile.columns.begin + column});
+      }
+    }
+  });
+}
+
+}  // namespace dmlop

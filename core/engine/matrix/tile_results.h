@@ -1,0 +1,64 @@
+// From the sums of a tile to its results, as far as they are not in doubt; those are computed with
+// care.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/engine/matrix/doubtful_sums.h"
+#include "core/kernels/matrix/product.h"
+#include "core/kernels/matrix/round_tile.h"
+
+namespace dmlop {
+
+inline constexpr int64_t kMaxRowWidth = 8;
+inline constexpr int64_t kMaxTile = kMaxRowWidth * kMaxPanelWidth;
+
+// What the sum of so many products, in chains of kChainLength, may be off, relative to the sum of
+// their magnitudes.
+double RelativeError(int64_t length);
+
+// Rows of as many sums as the column width of ProductKernels, and what they may be off: row_errors
+// of the row times column_norms, but nothing where that is below `exact_below`.
+struct TileSums {
+  IndexRange rows;
+  IndexRange columns;
+  const double* sums;
+  std::array<double, kMaxRowWidth> row_errors;
+  const double* column_norms;
+  double exact_below;
+  uint32_t absent_columns;  // a bit for each that has absent elements
+};
+
+// For one thread. What it refers to must outlive it.
+class TileResults {
+ public:
+  TileResults(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+              const MatrixOutput& output);
+
+  void Finish(const TileSums& tile);
+
+  // To be called at the end.
+  void ComputeDoubtful();
+
+ private:
+  using Offsets = std::array<int64_t, kMaxPanelWidth>;
+
+  void AddAddends(const TileSums& tile);
+  void LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const;
+  void Store(const TileSums& tile) const;
+  void DoubtAbsent(const TileSums& tile, int64_t column);
+
+  const MatrixLines& rows_;
+  const MatrixLines& columns_;
+  const MatrixTerms& terms_;
+  const MatrixOutput& output_;
+  int64_t width_;
+  RoundingFunction* round_;
+  std::vector<MatrixPlace> doubts_;
+  alignas(64) std::array<double, kMaxTile> addends_;
+  alignas(64) std::array<double, kMaxTile> addend_errors_;
+  alignas(64) std::array<std::byte, kMaxTile * sizeof(float)> results_;
+};
+
+}  // namespace dmlop
