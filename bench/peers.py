@@ -27,6 +27,7 @@ from numpy.lib.stride_tricks import as_strided
 sys.dont_write_bytecode = True
 from element_wise_rows import ELEMENT_WISE_ROWS
 from peer_row import Row, array, copy_into, empty, operator, tensor
+from product_rows import PRODUCT_ROWS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SECONDS_PER_TURN = 0.02
@@ -295,6 +296,7 @@ ROWS = [
       for function in ("SUM", "L2", "MAX", "ARGMAX")],
     reduction("3 x 3", None, "SUM", "FLOAT32", [3, 3], [0]),
     *ELEMENT_WISE_ROWS,
+    *PRODUCT_ROWS,
 ]
 
 

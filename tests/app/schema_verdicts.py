@@ -107,8 +107,9 @@ BEYOND_A_SCHEMA = [
      "OHT-[124]|TPK-[12]|NZC-1|RNG-1|CUM-1|LRN-1|LRG-1|SLC-[12]|PDG-1|TIL-1|DSP-[12]|DIA-[13]|RSM-1|"
      "RSM-2[01]|FLD-[12]|CTR-4|POOL-[124]|MXP-1|MM[IF]-1|MMF-2|QMM-1|QSH-[12]|CVI-1|QCV-1|RPL-1|"
      "RAL-1|RAG-1|SMX-[124]|[AM]PG-1|QAP-1|MVN-[124]|LPN-[12]|BN-[12]|BNG-[12]|BNT-1|ADAM-[12]|"
-     "DQL-[12]|MHA-[0-9]+|REC-[1348]|LSTM-3", "", always,
+     "DQL-[12]|MHA-[0-9]+|REC-[1348]|LSTM-3|GEMM-[12]|CONV-[124]", "", always,
      "compares tensors with one another and with Axis or Axes"),
+    ("CTR-4", "two less", always, "compares arrays with Sizes"),
     ("QZ-2", "NONE|takes", always, "depends on the kind of quantization"),
     ("ID-6|FL-1|FL-2|UNI-[12]|SB-4", "", always, "depends on the type, the function and the feature level"),
     ("RAL-2", "expected AVERAGE|is less|for each", always, "a function of few fields, and their products"),
