@@ -45,7 +45,7 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
   }
   if (!form.type || path.ends_with(".npy") || path == kStandardStream || IsStream(path)) {
     FormatOf(path);
-    return LoadNpy(path);
+    return LoadNpy(path, NpyTypes::kAndBfloat16);
   }
   return LoadRaw(path, DescOf(path, form), "--offset 0 takes a longer one", form.offset);
 }

@@ -65,9 +65,13 @@ constexpr TypeCode kTypeCodes[] = {
     {"uint8", DataType::kUint8},
 };
 
-// What ml_dtypes saves as bytes without a meaning.
+// As ml_dtypes saves it, as bytes without a meaning, and by its name.
+bool IsBfloat16(std::string_view code) {
+  return code == "V2" || code == "bfloat16";
+}
+
 std::string_view HintOf(std::string_view code) {
-  if (code == "V2") return " (bfloat16 is saved so; save it as float32)";
+  if (IsBfloat16(code)) return " (bfloat16 is saved so; save it as float32)";
   if (code == "V1" || code == "f1") return " (float8 is saved so; save it as float16)";
   return "";
 }
@@ -75,7 +79,8 @@ std::string_view HintOf(std::string_view code) {
 // The header's text: a Python dictionary of a string, a boolean and a tuple.
 class DictionaryParser {
  public:
-  DictionaryParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  DictionaryParser(std::string_view text, const std::string& name, NpyTypes types)
+      : text_(text), name_(name), types_(types) {}
 
   NpyHeader Parse() {
     Expect('{');
@@ -174,6 +179,12 @@ class DictionaryParser {
       header_.big_endian = order == '>' && ByteWidth(known.type) > 1;
       return;
     }
+    if (types_ == NpyTypes::kAndBfloat16 && IsBfloat16(code)) {
+      header_.type = DataType::kFloat32;
+      header_.is_bfloat16 = true;
+      header_.big_endian = order == '>';
+      return;
+    }
     FailTensorFile(name_, fmt::format("has dtype '{}', which is no DirectML data type{}", descr,
                                       HintOf(code)));
   }
@@ -217,6 +228,7 @@ class DictionaryParser {
 
   std::string_view text_;
   const std::string& name_;
+  NpyTypes types_;
   size_t at_ = 0;
   NpyHeader header_{};
   bool has_descr_ = false;
@@ -265,12 +277,13 @@ size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& nam
   return std::max(size, kNpyPreambleSize);
 }
 
-NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name) {
+NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, const std::string& name,
+                         NpyTypes types) {
   const size_t size = NpyHeaderSize(bytes, name);
   if (bytes.size() < size) FailTensorFile(name, "is truncated within its header");
   const size_t begin = std::to_integer<int>(bytes[6]) == 1 ? kVersion1Preamble : kNpyPreambleSize;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + begin, size - begin);
-  NpyHeader header = DictionaryParser(text, name).Parse();
+  NpyHeader header = DictionaryParser(text, name, types).Parse();
   header.data_begin = size;
   return header;
 }

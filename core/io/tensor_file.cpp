@@ -76,13 +76,13 @@ void ReadOn(const InputStream& stream, std::vector<std::byte>& bytes, size_t siz
 
 // The next array of a stream, whose header must fit to `desc` if there is one. Only as much is read
 // as it needs.
-LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc) {
+LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc, NpyTypes types) {
   const std::string& name = stream.name();
   std::vector<std::byte> start;
   ReadOn(stream, start, kNpyPreambleSize);
   if (start.empty()) FailTensorFile(name, "ends where another .npy array is expected");
   ReadOn(stream, start, NpyHeaderSize(start, name));
-  const NpyHeader header = ParseNpyHeader(start, name);
+  const NpyHeader header = ParseNpyHeader(start, name, types);
   if (desc) RequireFit({header.type, header.is_bool, header.shape}, *desc, name);
 
   const auto spool = std::make_shared<Spool>(header.data_begin + header.data_size());
@@ -96,17 +96,19 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
     if (count < step) break;
     left -= count;
   }
-  return FromNpyBytes(spool->bytes(), spool, name);
+  return FromNpyBytes(spool->bytes(), spool, name, types);
 }
 
 // The array of a file or a stream; see LoadNpyFromStream.
-LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc) {
+LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes types) {
   if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
-    return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc);
+    return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc, types);
   }
-  if (IsStream(path) && !IsRegular(path)) return LoadNpyFromStream(InputStream(path), desc);
+  if (IsStream(path) && !IsRegular(path)) {
+    return LoadNpyFromStream(InputStream(path), desc, types);
+  }
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
-  return FromNpyBytes(file->bytes(), file, path);
+  return FromNpyBytes(file->bytes(), file, path, types);
 }
 
 // --- fitting -------------------------------------------------------------------------------------
@@ -259,9 +261,41 @@ FileFormat FormatOf(const std::string& path) {
                           kNpyExtension, fmt::join(kRawExtensions, ", ")));
 }
 
+namespace {
+
+// Half as many bytes, with zeros in front of each two.
+void WidenBfloat16(std::span<const std::byte> halves, std::vector<std::byte>& elements) {
+  elements.assign(2 * halves.size(), std::byte{0});
+  for (size_t i = 0; i < halves.size(); i += 2) {
+    elements[2 * i + 2] = halves[i];
+    elements[2 * i + 3] = halves[i + 1];
+  }
+}
+
+// The elements of a file's data as this machine has them.
+std::shared_ptr<Spool> CopyOf(const NpyHeader& header, std::span<const std::byte> data,
+                              const std::string& name) {
+  const size_t growth = ByteWidth(header.type) / header.element_size();
+  auto copy = std::make_shared<Spool>(growth * header.data_size());
+  const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
+  const DataType stored = header.is_bfloat16 ? DataType::kFloat16 : header.type;
+  std::vector<std::byte> step;
+  std::vector<std::byte> widened;
+  ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
+    const auto part = data.subspan(begin, size);
+    step.assign(part.begin(), part.end());
+    if (header.big_endian) SwapByteOrder(stored, step);
+    if (header.is_bfloat16) WidenBfloat16(step, widened);
+    copy->Append(header.is_bfloat16 ? widened : step);
+  });
+  return copy;
+}
+
+}  // namespace
+
 LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                          const std::string& name) {
-  const NpyHeader header = ParseNpyHeader(bytes, name);
+                          const std::string& name, NpyTypes types) {
+  const NpyHeader header = ParseNpyHeader(bytes, name, types);
   const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
     FailTensorFile(name,
@@ -270,15 +304,8 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   }
   const std::byte* data = bytes.data() + header.data_begin;
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
-  if (header.big_endian || !aligned) {
-    const auto copy = std::make_shared<Spool>(header.data_size());
-    const Work work("reading " + name, static_cast<int64_t>(header.data_size()));
-    std::vector<std::byte> step;
-    ForEachStep(header.data_size(), [&](size_t begin, size_t size) {
-      step.assign(data + begin, data + begin + size);
-      if (header.big_endian) SwapByteOrder(header.type, step);
-      copy->Append(step);
-    });
+  if (header.big_endian || header.is_bfloat16 || !aligned) {
+    const auto copy = CopyOf(header, bytes.subspan(header.data_begin), name);
     data = copy->bytes().data();
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
         std::move(owner), copy);
@@ -287,11 +314,12 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
 }
 
 bool HoldsBool(const LoadedTensor& tensor) {
-  return HasNpyMagic(tensor.file_bytes) && ParseNpyHeader(tensor.file_bytes, "").is_bool;
+  return HasNpyMagic(tensor.file_bytes) &&
+         ParseNpyHeader(tensor.file_bytes, "", NpyTypes::kAndBfloat16).is_bool;
 }
 
-LoadedTensor LoadNpy(const std::string& path) {
-  return LoadNpy(path, /*desc=*/nullptr);
+LoadedTensor LoadNpy(const std::string& path, NpyTypes types) {
+  return LoadNpy(path, /*desc=*/nullptr, types);
 }
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
@@ -317,7 +345,8 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
   if (FormatOf(path) == FileFormat::kRaw) {
     return LoadRaw(path, desc, "a longer buffer is declared by TotalTensorSizeInBytes");
   }
-  return FitToDesc(LoadNpy(path, &desc), desc, path == kStandardStream ? "standard input" : path);
+  return FitToDesc(LoadNpy(path, &desc, NpyTypes::kOfDirectML), desc,
+                   path == kStandardStream ? "standard input" : path);
 }
 
 // --- outputs -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/npy.h"
 #include "core/io/output_set.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
@@ -45,11 +46,12 @@ bool HoldsBool(const LoadedTensor& tensor);
 
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
 // machine's byte order. Errors are of kind kTensorFile or kFileSystem.
-LoadedTensor LoadNpy(const std::string& path);
+// Elements of bfloat16 become FLOAT32.
+LoadedTensor LoadNpy(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML);
 
 // The array in the bytes of a whole .npy file called `name`, which `owner` keeps alive.
 LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                          const std::string& name);
+                          const std::string& name, NpyTypes types = NpyTypes::kOfDirectML);
 
 // The elements of `tensor`, whose source is called `name`, as the logical tensor of a valid desc:
 // types and shapes agree, and elements that share a place in the desc's layout have equal values. A
