@@ -371,8 +371,9 @@ constexpr LinkedSizes kRows[] = {
 };
 
 const LinkedSizes* RowOf(const OperatorDesc& op) {
-  for (const auto rows :
-       {std::span<const LinkedSizes>(kRows), AttentionSizes(), IndexingSizes(), RegionSizes()}) {
+  for (const auto rows : {std::span<const LinkedSizes>(kRows), AttentionSizes(), IndexingSizes(),
+                          IntegerProductSizes(), NormalizationSizes(), RecurrentSizes(),
+                          RegionSizes(), WindowSizes()}) {
     for (const LinkedSizes& row : rows) {
       if (row.name == op.name()) return &row;
     }
@@ -383,9 +384,12 @@ const LinkedSizes* RowOf(const OperatorDesc& op) {
 }  // namespace
 
 void DrawLinkedSizes(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const auto rows :
-       {std::span<const LinkedSizes>(kRows), IndexingSizes(), RegionSizes(), WindowSizes(),
-        IntegerProductSizes(), NormalizationSizes(), RecurrentSizes()}) {
-  }
+  if (const LinkedSizes* row = RowOf(op)) row->draw(from, sizes, op);
+}
+
+bool DrawsOptionalTensors(const OperatorDesc& op) {
+  const LinkedSizes* row = RowOf(op);
+  return row != nullptr && row->draws_tensors;
+}
 
 }  // namespace dmlop
