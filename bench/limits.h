@@ -43,6 +43,8 @@ class LimitWorkload {
         return WriteBytes({to_.data(), to_.size()}, WritePath::kStreamed);
       case Limit::kRead:
         return ReadBytes(from_.bytes(), way_.read_path);
+      case Limit::kArithmetic:
+        return MultiplyAdd(kBytes);
     }
   }
 

@@ -46,7 +46,7 @@ Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView
       const OperatorDesc* activation = FusedActivationOf(desc);
       if (activation == nullptr || output > 0) return own;
       return Activated(*activation, *TensorSlots(desc, TensorRole::kOutput)[0].desc->data_type,
-                       own.bits);
+                       own);
     }
   }
   throw std::logic_error("no oracle for " + std::string(desc.name()));

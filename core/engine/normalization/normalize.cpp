@@ -16,7 +16,10 @@ namespace {
 // Inputs of which some are left out.
 class InputList {
  public:
-  explicit InputList(const ConstTensorView& first) : views_{first} {}
+  explicit InputList(const ConstTensorView& first) {
+    views_.reserve(kMost);
+    views_.push_back(first);
+  }
 
   // The number that it gets; none where it is left out.
   std::optional<size_t> Add(const ConstTensorView& view) {
@@ -27,6 +30,8 @@ class InputList {
   std::span<const ConstTensorView> views() const { return views_; }
 
  private:
+  static constexpr size_t kMost = 5;
+
   std::vector<ConstTensorView> views_;
 };
 
