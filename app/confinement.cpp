@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/io/file.h"
+#include "core/io/npz.h"
 #include "core/model/model_resources.h"
 
 namespace dmlop {
@@ -10,7 +11,7 @@ namespace {
 
 bool CheckPath(const std::string& path, const std::string& folder, JsonCursor place,
                Diagnostics& diagnostics) {
-  if (LiesIn(path, folder)) return true;
+  if (LiesIn(FileOf(path), folder)) return true;
   diagnostics.Error(
       "DOC-5", place.pointer(),
       fmt::format("'{}' leads out of {}, to which --confine keeps this document", path, folder),

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/io/npz.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
@@ -43,7 +44,8 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
     throw Error(ErrorKind::kTensorFile,
                 path + ": a raw file does not say its type and shape; --type and --sizes do");
   }
-  if (!form.type || path.ends_with(".npy") || path == kStandardStream || IsStream(path)) {
+  if (!form.type || path.ends_with(".npy") || path == kStandardStream || IsStream(path) ||
+      ParseNpzPath(path)) {
     FormatOf(path);
     return LoadNpy(path, NpyTypes::kAndBfloat16);
   }

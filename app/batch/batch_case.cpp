@@ -15,6 +15,7 @@
 #include "core/document/run_into.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
+#include "core/io/npz.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {
@@ -29,7 +30,7 @@ constexpr int64_t kLargeWorkBytes = int64_t{8} << 20;
 std::optional<fs::file_time_type> TimeOf(const std::string& path) {
   if (IsStream(path)) return std::nullopt;
   std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(path, error);
+  const fs::file_time_type time = fs::last_write_time(FileOf(path), error);
   return error ? std::nullopt : std::optional(time);
 }
 
@@ -311,7 +312,10 @@ void BatchCase::ReportFiles() {
   const auto report = [](const TensorSlot& slot, const std::string& path,
                          std::vector<ReportedFile>& files) {
     if (path.empty()) return;
-    files.push_back({DisplayName(slot.path), path, Sha256(InputFile::Open(path).bytes())});
+    const auto array = ParseNpzPath(path);
+    files.push_back(
+        {DisplayName(slot.path), path,
+         array ? Sha256(OpenNpzArray(*array).bytes) : Sha256(InputFile::Open(path).bytes())});
   };
   ReportedFiles& files = outcome_.files;
   const std::vector<TensorSlot> input_slots = case_->Slots(TensorRole::kInput);

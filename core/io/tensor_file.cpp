@@ -15,6 +15,7 @@
 #include "core/base/progress.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
+#include "core/io/npz.h"
 #include "core/io/spool.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/offset_window.h"
@@ -106,6 +107,10 @@ LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes t
   }
   if (IsStream(path) && !IsRegular(path)) {
     return LoadNpyFromStream(InputStream(path), desc, types);
+  }
+  if (const auto array = ParseNpzPath(path)) {
+    NpyBytes npy = OpenNpzArray(*array);
+    return FromNpyBytes(npy.bytes, std::move(npy.owner), path, types);
   }
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
   return FromNpyBytes(file->bytes(), file, path, types);
@@ -247,7 +252,8 @@ bool HasTensorExtension(const std::string& path) {
 }
 
 FileFormat FormatOf(const std::string& path) {
-  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path)) {
+  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path) ||
+      ParseNpzPath(path)) {
     return FileFormat::kNpy;
   }
   for (const std::string_view extension : kRawExtensions) {
@@ -255,6 +261,12 @@ FileFormat FormatOf(const std::string& path) {
   }
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
     throw Error(ErrorKind::kFileSystem, fmt::format("{}: is a folder, not a tensor file", path));
+  }
+  if (path.ends_with(".npz")) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{0}: has several arrays; one of them is written {0}:NAME, and there "
+                            "are {1}",
+                            path, NpzNames(path)));
   }
   throw Error(ErrorKind::kUsage,
               fmt::format("{}: unknown kind of file; the known extensions are {}, {}", path,
@@ -414,6 +426,9 @@ Staging StagingFor(std::span<const TensorDesc* const> outputs) {
 
 OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
                                   Staging staging) {
+  if (ParseNpzPath(path)) {
+    throw Error(ErrorKind::kUsage, path + ": arrays are not written into archives");
+  }
   const bool is_stream = path == kStandardStream || IsStream(path);
   const bool npy = is_stream || FormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());

@@ -2,6 +2,7 @@
 //
 //   .npy              the logical tensor: its shape is Sizes, whatever the desc's strides
 //   .bin .dat .raw    the physical buffer, TotalTensorSizeInBytes long
+//   x.npz:a           the array a of an archive, to be read only
 //   -                 the next .npy array of standard input or output
 //
 // Devices, pipes and open files (/dev/fd/3) carry .npy arrays, whatever their name. NumPy has no

@@ -10,6 +10,7 @@
 
 #include "core/document/document_json.h"
 #include "core/io/npy.h"
+#include "core/io/npz.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
@@ -133,8 +134,9 @@ class ModelWriter {
   void AddInput(const TensorSlot& slot, const LoadedTensor& tensor) {
     const std::string path = files_.PathOf(slot);
     Json resource;
-    const bool is_buffer =
-        path.ends_with(".npy") ? IsBuffer(tensor, *slot.desc) : !path.empty() && path != "-";
+    const bool is_buffer = path.ends_with(".npy")
+                               ? IsBuffer(tensor, *slot.desc)
+                               : !path.empty() && path != "-" && !ParseNpzPath(path);
     if (is_buffer) {
       resource = {{"initialValuesDataType", Name(ResourceType(*slot.desc->data_type))},
                   {"initialValues", {{"sourcePath", path}}}};

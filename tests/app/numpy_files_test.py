@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import struct
 import sys
 import unittest
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
-from program import COPY, X, ProgramTest, start
+from program import COPY, SUM, X, ProgramTest, start
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"]
 SHAPES = [(1,), (1000003,), (7, 5), (2, 3, 4), (1, 1, 5, 1), (2, 1, 3, 1, 2, 2, 1, 3)]
@@ -350,6 +351,84 @@ class NibbleTest(ProgramTest):
                       ["s.npy", "InputTensor=x.npy", "z.npy"]):
             arguments = [argument for file in files for argument in ("-i", file)]
             self.assertEqual(self.text_of("run", document, *arguments), expected)
+
+
+class ArchiveTest(ProgramTest):
+    """Arrays of .npz archives, as x.npz:NAME."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = np.arange(12, dtype="f4").reshape(3, 4)
+        self.big = np.random.default_rng(1).normal(size=700_000).astype("f4")  # several steps of reading
+        arrays = {"x": self.x, "deep/y": (self.x + 1).astype(">f4"), "big": self.big, "f": np.asfortranarray(self.x)}
+        np.savez(self.folder / "stored.npz", **arrays)
+        np.savez_compressed(self.folder / "packed.npz", **arrays)
+        self.save(x=self.x, y=self.x + 1, big=self.big)
+
+    def test_arrays_are_those_of_the_members(self):
+        for archive in ("stored.npz", "packed.npz"):
+            for name, file in (("x", "x"), ("x.npy", "x"), ("deep/y", "y"), ("big", "big"), ("f", "x")):
+                self.run_program("compare", f"{archive}:{name}", f"{file}.npy", "--bits")
+        self.assertIn("[4, 5, 6, 7]", self.text_of("show", "packed.npz:x", "[1]"))
+
+    def test_they_are_inputs_and_expected_files(self):
+        self.write("d.json", json.loads(SUM) | {"bindings": {"InputTensor": "packed.npz:x", "OutputTensor": "o.npy"}})
+        self.run_program("run", "d.json", "--report", "r.json")
+        self.assert_same(self.load("o"), self.x.sum(0, keepdims=True))
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["inputs"][0]["path"], "packed.npz:x")
+        np.savez(self.folder / "golden.npz", sum=self.x.sum(0, keepdims=True))
+        self.run_program("run", SUM, "-i", "stored.npz:x", "-e", "golden.npz:sum")
+        self.assertIn("sum: 12\n", self.text_of("explain", SUM, "OutputTensor[0,0]", "-i", "stored.npz:x"))
+        model = json.loads(self.text_of("validate", "d.json", "--to-model"))
+        self.assertNotIn("npz", json.dumps(model["resources"]))
+
+    def test_batches(self):
+        self.write("c.jsonl", json.dumps(json.loads(SUM) | {"bindings": {"InputTensor": "packed.npz:x", "OutputTensor": "o.npy"}}))
+        for name in ("packed.npz", "c.jsonl"):
+            os.utime(self.folder / name, (10, 10))
+        self.run_program("batch", "c.jsonl", "--report", "a.jsonl", "--no-times")
+        self.assertIn("1 up to date", self.errors_of("batch", "c.jsonl", "--resume", "--report", "b.jsonl", "--no-times"))
+        done, again = ((self.folder / f"{name}.jsonl").read_text() for name in "ab")
+        self.assertEqual(again.replace("up-to-date", "done"), done)
+        os.utime(self.folder / "packed.npz")
+        self.assertIn("1 done", self.errors_of("batch", "c.jsonl", "--resume"))
+
+    def test_what_does_not_fit(self):
+        for arguments, status, message in [
+            (["show", "stored.npz"], 2, "stored.npz: has several arrays; one of them is written stored.npz:NAME, and there are x, deep/y, big, f"),
+            (["show", "stored.npz:z"], 4, "stored.npz: has no array 'z'; it has x, deep/y, big, f"),
+            (["show", "none.npz:x"], 5, "none.npz: cannot be opened"),
+            (["run", SUM, "-i", "stored.npz:x", "-o", "new.npz:o"], 2, "new.npz:o: arrays are not written into archives"),
+            (["run", SUM, "-i", "stored.npz:x", "-o", "o.npy", "--report", "stored.npz"], 2, "stored.npz"),
+            (["run", SUM, "-i", "stored.npz:deep/y", "-e", "stored.npz:x"], 1, "shapes differ"),
+        ]:
+            self.assertIn(message, (done := self.run_program(*arguments, status=status)).stderr.decode() + done.stdout.decode())
+
+    def test_archives_that_are_damaged(self):
+        packed, stored = ((self.folder / f"{name}.npz").read_bytes() for name in ("packed", "stored"))
+        where = packed.index(b"x.npy") + 60
+        entry = packed.rindex(b"PK\x01\x02", 0, packed.rindex(b"big.npy"))
+        huge = packed[:entry + 24] + (0xFFFFFF00).to_bytes(4, "little") + packed[entry + 28:]
+        for content, name, message in [
+            (b"text", "x", "is not a .npz archive"), (b"", "x", "is not a .npz archive"),
+            (packed[:-30], "x", "is not a .npz archive"),
+            (packed[:where] + bytes(40) + packed[where + 40:], "x", "damaged.npz:x: is damaged"),
+            (huge, "big", "damaged.npz:big: is damaged"),
+            (stored[:100] + stored[-900:], "big", ""),
+        ]:
+            self.write("damaged.npz", content)
+            self.assertIn(message, self.errors_of("show", f"damaged.npz:{name}", status=4))
+
+    def test_links_to_archives_do_not_leave_a_folder(self):
+        (self.folder / "in").mkdir()
+        os.symlink("../stored.npz", self.folder / "in/a.npz")
+        self.write("in/d.json", json.loads(SUM) | {"bindings": {"InputTensor": "a.npz:x"}})
+        self.run_program("run", "in/d.json")
+        self.assertIn("leads out of", self.errors_of("run", "in/d.json", "--confine", "in", status=3))
+
+    def test_a_file_of_such_a_name_is_itself(self):
+        self.save(**{"a.npz:x": self.x + 1})
+        self.run_program("compare", "a.npz:x.npy", "y.npy", "--bits")
 
 
 if __name__ == "__main__":

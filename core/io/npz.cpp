@@ -1,0 +1,145 @@
+#include "core/io/npz.h"
+
+#include <fmt/format.h>
+#include <minizip/unzip.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/progress.h"
+#include "core/io/file.h"
+#include "core/io/npy.h"
+#include "core/io/spool.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kExtension = ".npz";
+constexpr int kCaseMatters = 1;
+constexpr uint16_t kStored = 0;
+constexpr uint16_t kDeflated = 8;
+constexpr uint32_t kEncrypted = 1;      // a flag
+constexpr uint64_t kMostGrowth = 1032;  // of deflate
+
+// An archive with one of its members.
+class Archive {
+ public:
+  explicit Archive(const std::string& path) : path_(path) {
+    InputFile::Open(path);  // which says why it cannot be opened
+    file_.reset(unzOpen64(path.c_str()));
+    if (!file_) FailTensorFile(path, "is not a .npz archive");
+  }
+
+  // False where the archive has no such member.
+  bool Find(const std::string& member) {
+    return unzLocateFile(file_.get(), member.c_str(), kCaseMatters) == UNZ_OK;
+  }
+
+  // Calls visit(name) for each member.
+  template <typename Visit>
+  void ForEach(Visit&& visit) {
+    for (int found = unzGoToFirstFile(file_.get()); found == UNZ_OK;
+         found = unzGoToNextFile(file_.get())) {
+      visit(Info().second);
+    }
+  }
+
+  NpyBytes Read(const std::string& name) {
+    const unz_file_info64 info = Info().first;
+    if ((info.flag & kEncrypted) != 0) FailTensorFile(name, "is encrypted");
+    if (unzOpenCurrentFile(file_.get()) != UNZ_OK) {
+      FailTensorFile(name, "is damaged, or not packed by deflate");
+    }
+    if (info.compression_method == kStored) return Map(info, name);
+    if (info.compression_method == kDeflated) return Unpack(info, name);
+    FailTensorFile(name, "is damaged, or not packed by deflate");
+  }
+
+ private:
+  struct Close {
+    void operator()(void* file) const { unzClose(file); }
+  };
+
+  std::pair<unz_file_info64, std::string> Info() const {
+    constexpr size_t kLongestName = 4096;
+    std::string name(kLongestName, '\0');
+    unz_file_info64 info{};
+    const int error = unzGetCurrentFileInfo64(file_.get(), &info, name.data(), name.size(), nullptr,
+                                              0, nullptr, 0);
+    if (error != UNZ_OK) FailTensorFile(path_, "is a damaged archive");
+    name.resize(std::min<size_t>(info.size_filename, name.size()));
+    return {info, name};
+  }
+
+  NpyBytes Map(const unz_file_info64& info, const std::string& name) const {
+    const auto file = std::make_shared<const InputFile>(InputFile::Open(path_));
+    const uint64_t begin = unzGetCurrentFileZStreamPos64(file_.get());
+    const uint64_t size = file->bytes().size();
+    if (begin > size || info.uncompressed_size > size - begin) FailTensorFile(name, "is cut off");
+    return {file->bytes().subspan(begin, info.uncompressed_size), file};
+  }
+
+  NpyBytes Unpack(const unz_file_info64& info, const std::string& name) const {
+    if (info.uncompressed_size / kMostGrowth > info.compressed_size) {
+      FailTensorFile(name, "claims to be larger than its compressed bytes can make");
+    }
+    const size_t size = info.uncompressed_size;
+    const auto spool = std::make_shared<Spool>(size);
+    const Work work("reading " + name, static_cast<int64_t>(size));
+    std::vector<std::byte> part;
+    ForEachStep(size, [&](size_t, size_t step) {
+      part.resize(step);
+      const int got = unzReadCurrentFile(file_.get(), part.data(), static_cast<unsigned>(step));
+      if (got < 0 || static_cast<size_t>(got) != step) FailTensorFile(name, "is damaged");
+      spool->Append(part);
+    });
+    // It is there that the checksum is looked at.
+    if (unzCloseCurrentFile(file_.get()) != UNZ_OK) FailTensorFile(name, "is damaged");
+    return {spool->bytes(), spool};
+  }
+
+  std::string path_;
+  std::unique_ptr<void, Close> file_;
+};
+
+}  // namespace
+
+std::optional<NpzArray> ParseNpzPath(const std::string& path) {
+  const size_t at = path.find(std::string(kExtension) + ":");
+  if (at == std::string::npos) return std::nullopt;
+  const size_t end = at + kExtension.size();
+  std::error_code ignored;
+  if (end + 1 == path.size() || std::filesystem::exists(path, ignored)) return std::nullopt;
+  return NpzArray{path.substr(0, end), path.substr(end + 1)};
+}
+
+std::string FileOf(const std::string& path) {
+  const auto array = ParseNpzPath(path);
+  return array ? array->archive : path;
+}
+
+NpyBytes OpenNpzArray(const NpzArray& array) {
+  Archive archive(array.archive);
+  if (!archive.Find(array.name + ".npy") && !archive.Find(array.name)) {
+    FailTensorFile(array.archive, fmt::format("has no array '{}'; it has {}", array.name,
+                                              NpzNames(array.archive)));
+  }
+  return archive.Read(array.archive + ":" + array.name);
+}
+
+std::string NpzNames(const std::string& archive) {
+  constexpr size_t kMostListed = 8;
+  std::string names;
+  size_t count = 0;
+  Archive(archive).ForEach([&](std::string name) {
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    if (++count <= kMostListed) names += (names.empty() ? "" : ", ") + name;
+  });
+  if (count == 0) return "none";
+  return names + (count > kMostListed ? ", ..." : "");
+}
+
+}  // namespace dmlop

@@ -1,0 +1,37 @@
+// Arrays in NumPy's .npz archives, which are zip files: "x.npz:a" is the array a of x.npz, which
+// has it as a.npy.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace dmlop {
+
+struct NpzArray {
+  std::string archive;  // path
+  std::string name;
+};
+
+// Empty for a path that is of no such array, or of a file that has the whole of it as its name.
+std::optional<NpzArray> ParseNpzPath(const std::string& path);
+
+// The file that is opened for a path: the archive of an array, and any other file itself.
+std::string FileOf(const std::string& path);
+
+// The bytes of a .npy file, and what keeps them alive.
+struct NpyBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+// Maps what the archive stores as it is, and unpacks what it compresses. Errors are of kind
+// kTensorFile or kFileSystem.
+NpyBytes OpenNpzArray(const NpzArray& array);
+
+// The names of the arrays of an archive, "a, b, ...".
+std::string NpzNames(const std::string& archive);
+
+}  // namespace dmlop
