@@ -1,15 +1,18 @@
 #include "core/engine/window/pool_max.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/min_max.h"
+#include "core/kernels/window/pool_max.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -20,6 +23,7 @@ namespace {
 using Numbers = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
 
 constexpr int64_t kGrainTaps = 1 << 14;
+constexpr int64_t kMostSideBySide = 1024;
 
 template <typename T>
 T LeastOf() {
@@ -96,12 +100,7 @@ class WinnersOfBox {
   template <typename T, typename Index>
   void Find(KeyOf<T> flipped, const TensorView& maxima, const TensorView& winners) const {
     const int64_t taps = taps_.count();
-    LoopNest<kOperands> outputs;
-    for (size_t d = 0; d < maxima.layout.rank(); ++d) {
-      outputs.Push(maxima.layout.sizes[d], {elements_.layout.strides[d], numbers_.layout.strides[d],
-                                            maxima.layout.strides[d], winners.layout.strides[d]});
-    }
-    outputs = Merged(outputs);
+    const LoopNest<kOperands> outputs = Merged(OutputLoops(maxima, winners));
     const T* from = input_.elements<T>() + elements_.first;
     T* values = maxima.elements<T>();
     Index* indices = winners.elements<Index>();
@@ -119,8 +118,72 @@ class WinnersOfBox {
                 });
   }
 
+  // The same of FLOAT32 by vectors.
+  template <typename Index>
+  void FindByVectors(const TensorView& maxima, const TensorView& winners) const {
+    const LoopNest<kOperands> outputs = OutputLoops(maxima, winners);
+    const size_t row = PoolRowDimension(outputs.sizes);
+    const LoopNest<kOperands> rows = Merged(Without(outputs, row));
+    const int64_t length = outputs.sizes[row];
+    const VectorWork<Index> work{PoolWinnerKernelFor(),
+                                 OffsetsOf(taps_),
+                                 OffsetsOf(taps_in_numbers_),
+                                 outputs.Step(row),
+                                 input_.elements<float>() + elements_.first,
+                                 maxima.elements<float>(),
+                                 winners.elements<Index>()};
+    ParallelFor(Product(rows.sizes), kGrainTaps / (length * taps_.count()) + 1,
+                winners.element_bytes(), [&](int64_t begin, int64_t end) {
+                  std::vector<int32_t> keys(kMostSideBySide), taps(kMostSideBySide);
+                  Walk<kOperands> walk(rows, begin);
+                  for (int64_t i = begin; i < end; ++i, walk.Next()) {
+                    Places places = walk.offsets();
+                    places[kNumber] += numbers_.first;
+                    for (int64_t first = 0; first < length; first += kMostSideBySide) {
+                      work.Run(std::min(length - first, kMostSideBySide), keys, taps, places);
+                    }
+                  }
+                });
+  }
+
+  bool IsForVectors() const {
+    return input_.type == DataType::kFloat32 && taps_.count() <= kMaxPoolTaps;
+  }
+
  private:
   enum Operand : size_t { kWindow, kNumber, kValue, kWinner, kOperands };
+  using Places = std::array<int64_t, kOperands>;
+
+  template <typename Index>
+  struct VectorWork {
+    PoolWinnerKernel kernel;
+    std::vector<int64_t> offsets, numbers;  // of taps
+    Places step;
+    const float* from;
+    float* values;
+    Index* indices;
+
+    // Works on `count` outputs from `places` on, and leads these to the next ones.
+    void Run(int64_t count, std::vector<int32_t>& keys, std::vector<int32_t>& taps,
+             Places& places) const {
+      kernel({from + places[kWindow], step[kWindow], count, offsets}, keys.data(), taps.data());
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+        const int64_t number = places[kNumber] + numbers[static_cast<size_t>(taps[i])];
+        indices[places[kWinner]] = static_cast<Index>(number);
+        if (values != nullptr) values[places[kValue]] = ValueOf<float>(keys[i], 0);
+        for (size_t k = 0; k < kOperands; ++k) places[k] += step[k];
+      }
+    }
+  };
+
+  LoopNest<kOperands> OutputLoops(const TensorView& maxima, const TensorView& winners) const {
+    LoopNest<kOperands> outputs;
+    for (size_t d = 0; d < maxima.layout.rank(); ++d) {
+      outputs.Push(maxima.layout.sizes[d], {elements_.layout.strides[d], numbers_.layout.strides[d],
+                                            maxima.layout.strides[d], winners.layout.strides[d]});
+    }
+    return outputs;
+  }
 
   ConstTensorView input_;
   PoolWindows elements_;
@@ -130,9 +193,14 @@ class WinnersOfBox {
 };
 
 void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const TensorView& winners) {
+  const bool are_long = ByteWidth(winners.type) == sizeof(uint64_t);
+  if (box.IsForVectors()) {
+    if (are_long) return box.FindByVectors<uint64_t>(maxima, winners);
+    return box.FindByVectors<uint32_t>(maxima, winners);
+  }
   VisitDataType(Numbers(), maxima.type, [&]<typename T>() {
     const auto flipped = FlippedBits<T>(MinMax::kMax);
-    if (ByteWidth(winners.type) == sizeof(uint64_t)) {
+    if (are_long) {
       box.Find<Ordered<T>, uint64_t>(flipped, maxima, winners);
     } else {
       box.Find<Ordered<T>, uint32_t>(flipped, maxima, winners);

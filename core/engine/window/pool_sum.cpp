@@ -23,7 +23,6 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kGrainTaps = 1 << 14;
-constexpr int64_t kLongRow = 8;  // outputs
 constexpr int64_t kMostSideBySide = 1024;
 
 bool IsAverage(PoolSum function) {
@@ -127,14 +126,6 @@ PoolSumKernel<T> KernelFor(PoolSum function) {
 
 // --- boxes ---------------------------------------------------------------------------------------
 
-// The outputs that are worked on side by side: along the last dimension that has many.
-size_t RowDimension(const Dims& sizes) {
-  for (size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] >= kLongRow) return d;
-  }
-  return static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
-}
-
 // One box of outputs, which has taps.
 class SumsOfBox {
  public:
@@ -150,14 +141,12 @@ class SumsOfBox {
     taps_ = Merged(taps_);
     by_vectors_ = call.function != PoolSum::kNorm && PresentTaps(box) <= kMaxPoolTaps &&
                   divisor_ <= kMaxPoolDivisor;
-    if (!by_vectors_) return;
-    Walk<1> walk(taps_, 0);
-    for (int64_t i = 0; i < PresentTaps(box); ++i, walk.Next()) offsets_.push_back(walk.offset(0));
+    if (by_vectors_) offsets_ = OffsetsOf(TapsOf(windows_, dims.size()));
   }
 
   template <typename T>
   void Run(const TensorView& sums) const {
-    const size_t row = RowDimension(sums.layout.sizes);
+    const size_t row = PoolRowDimension(sums.layout.sizes);
     LoopNest<kOperands> outputs;
     for (size_t d = 0; d < sums.layout.rank(); ++d) {
       outputs.Push(sums.layout.sizes[d], {windows_.layout.strides[d], sums.layout.strides[d]});
@@ -194,8 +183,7 @@ class SumsOfBox {
     void Run(const T* from, int64_t step, T* to, int64_t to_step, int64_t count) {
       for (int64_t i = 0; i < count; i += kMostSideBySide) {
         const int64_t some = std::min(count - i, kMostSideBySide);
-        RunSome({from + i * step, step, some, box_.offsets_, box_.divisor_}, to + i * to_step,
-                to_step);
+        RunSome({from + i * step, step, some, box_.offsets_}, to + i * to_step, to_step);
       }
     }
 
@@ -204,7 +192,7 @@ class SumsOfBox {
       T* results = to_step == 1 ? to : results_.data();
       const size_t count = static_cast<size_t>(row.count);
       if (box_.by_vectors_) {
-        kernel_(row, results, unresolved_.data());
+        kernel_(row, box_.divisor_, results, unresolved_.data());
       } else {
         std::fill_n(unresolved_.begin(), count, uint8_t{1});
       }
@@ -217,7 +205,7 @@ class SumsOfBox {
       for (size_t i = 0; i < static_cast<size_t>(row.count); ++i) {
         if (unresolved_[i] == 0) continue;
         const T* x = row.x + static_cast<int64_t>(i) * row.step;
-        results[i] = CarefulResult(box_.call_, x, box_.taps_, row.divisor);
+        results[i] = CarefulResult(box_.call_, x, box_.taps_, box_.divisor_);
         unresolved_[i] = 0;
       }
     }

@@ -112,6 +112,25 @@ TapLoops TapsOf(const PoolWindows& windows, size_t rank) {
   return taps;
 }
 
+std::vector<int64_t> OffsetsOf(const TapLoops& taps) {
+  std::vector<int64_t> offsets;
+  for (int64_t a = 0; a < taps.sizes[0]; ++a) {
+    for (int64_t b = 0; b < taps.sizes[1]; ++b) {
+      const int64_t first = a * taps.steps[0] + b * taps.steps[1];
+      for (int64_t c = 0; c < taps.sizes[2]; ++c) offsets.push_back(first + c * taps.steps[2]);
+    }
+  }
+  return offsets;
+}
+
+size_t PoolRowDimension(const Dims& sizes) {
+  constexpr int64_t kMany = 8;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] >= kMany) return d;
+  }
+  return static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+}
+
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
                    const ConstTensorView& input, const TensorView& outputs) {
   const PoolWindows places = WindowsOf(dims, box, input.layout);

@@ -84,6 +84,11 @@ struct TapLoops {
 };
 // Of windows in a tensor of so many dimensions.
 TapLoops TapsOf(const PoolWindows& windows, size_t rank);
+// Of each tap from the first one.
+std::vector<int64_t> OffsetsOf(const TapLoops& taps);
+
+// The dimension of outputs that are worked on side by side: the last one that has many.
+size_t PoolRowDimension(const Dims& sizes);
 
 // Reduces each window of a box that has taps to one element of the outputs.
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,

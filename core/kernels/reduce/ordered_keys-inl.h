@@ -39,8 +39,12 @@ class Keys {
 
   // KeyOrder::ToKey, or ToIndexKey, of a vector of elements.
   HWY_INLINE V Load(const T* x) const {
+    return OfElements(hn::LoadU(D(), reinterpret_cast<const Key*>(x)));
+  }
+
+  HWY_INLINE V OfElements(V elements) const {
     const D d;
-    const V bits = hn::Xor(hn::LoadU(d, reinterpret_cast<const Key*>(x)), flipped_lanes_);
+    const V bits = hn::Xor(elements, flipped_lanes_);
     if constexpr (std::is_integral_v<T>) {
       return bits;
     } else {

@@ -4,28 +4,19 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "core/kernels/reduce/sum_map.h"
+#include "core/kernels/window/pool_row.h"
 
 namespace dmlop {
 
-inline constexpr int64_t kMaxPoolTaps = 1024;
 inline constexpr int64_t kMaxPoolDivisor = 1 << 20;
 
-// Windows that have the same taps, `step` elements apart.
+// Stores the result of each window, or sets its `unresolved` to 1. `divisor` is that of averages,
+// at most kMaxPoolDivisor.
 template <typename T>
-struct PoolRow {
-  const T* x;  // the first tap of the first window
-  int64_t step;
-  int64_t count;                     // windows
-  std::span<const int64_t> offsets;  // of taps from the first one, at most kMaxPoolTaps
-  int64_t divisor;                   // of averages, at most kMaxPoolDivisor
-};
-
-// Stores the result of each window, or sets its `unresolved` to 1.
-template <typename T>
-using PoolSumKernel = void (*)(const PoolRow<T>& row, T* results, uint8_t* unresolved);
+using PoolSumKernel = void (*)(const PoolRow<T>& row, int64_t divisor, T* results,
+                               uint8_t* unresolved);
 
 // T is float or Half. AVERAGE is of elements themselves, the square root of their squares.
 template <typename T>

@@ -1,0 +1,61 @@
+#include "core/kernels/window/pool_max.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/window/pool_max.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/reduce/ordered_keys-inl.h"
+#include "core/kernels/simd/dispatch.h"
+#include "core/kernels/window/stepped-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// As many windows as D has lanes, the first of which begins at x.
+template <int64_t kStep, class D>
+HWY_INLINE void FindVector(D d, const PoolRow<float>& row, const float* x, int32_t* keys,
+                           int32_t* taps) {
+  using K = Keys<float, KeysFor::kValue, D>;
+  const K to_keys(FlippedBits<float>(MinMax::kMax));
+  auto best = K::Least();
+  auto best_tap = hn::Zero(d);
+  auto tap = best_tap;
+  for (const int64_t offset : row.offsets) {
+    const auto bits = LoadStepped<kStep>(d, reinterpret_cast<const int32_t*>(x + offset), row.step);
+    const auto key = to_keys.OfElements(bits);
+    best_tap = hn::IfThenElse(hn::Gt(key, best), tap, best_tap);
+    best = hn::Max(key, best);
+    tap = hn::Add(tap, hn::Set(d, 1));
+  }
+  hn::StoreU(best, d, keys);
+  hn::StoreU(best_tap, d, taps);
+}
+
+void FindWinners(const PoolRow<float>& row, int32_t* keys, int32_t* taps) {
+  WithStep(row.step, [&]<int64_t kStep>() HWY_ATTR {
+    const hn::ScalableTag<int32_t> lanes;
+    ForEachWindowVector(lanes, row.count, [&](auto d, int64_t first) HWY_ATTR {
+      FindVector<kStep>(d, row, row.x + first * row.step, keys + first, taps + first);
+    });
+  });
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+PoolWinnerKernel PoolWinnerKernelFor() {
+  constexpr IsaForms<void(const PoolRow<float>&, int32_t*, int32_t*)> kForms =
+      DMLOP_ISA_FORMS(FindWinners);
+  return Choose(kForms);
+}
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE
