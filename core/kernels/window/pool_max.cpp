@@ -19,13 +19,14 @@ template <int64_t kStep, class D>
 HWY_INLINE void FindVector(D d, const PoolRow<float>& row, const float* x, int32_t* keys,
                            int32_t* taps) {
   using K = Keys<float, KeysFor::kValue, D>;
+  const hn::RebindToFloat<D> floats;
   const K to_keys(FlippedBits<float>(MinMax::kMax));
   auto best = K::Least();
   auto best_tap = hn::Zero(d);
   auto tap = best_tap;
   for (const int64_t offset : row.offsets) {
-    const auto bits = LoadStepped<kStep>(d, reinterpret_cast<const int32_t*>(x + offset), row.step);
-    const auto key = to_keys.OfElements(bits);
+    const auto value = LoadStepped<kStep>(floats, x + offset, row.step);
+    const auto key = to_keys.OfElements(hn::BitCast(d, value));
     best_tap = hn::IfThenElse(hn::Gt(key, best), tap, best_tap);
     best = hn::Max(key, best);
     tap = hn::Add(tap, hn::Set(d, 1));
