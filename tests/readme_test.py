@@ -74,7 +74,7 @@ class ExamplesTest(ProgramTest):
 
     def test_the_operators_are_counted(self):
         count = len(self.text_of("ops").splitlines())
-        self.assertIn(f"\n{count} of DirectML's tensor operators", (ROOT / "README.md").read_text())
+        self.assertIn(f"\nAll {count} of DirectML's tensor operators", (ROOT / "README.md").read_text())
 
 
 if __name__ == "__main__":

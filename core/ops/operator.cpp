@@ -107,7 +107,7 @@ void OperatorDesc::AddTensor(const Field& field) {
 }
 
 void OperatorDesc::AddImpliedOutputs() {
-  if (!TensorSlots(*this, TensorRole::kOutput).empty()) return;
+  if (!info_->implies_outputs || !TensorSlots(*this, TensorRole::kOutput).empty()) return;
   for (const Field* field : TensorFieldsOf(*info_)) {
     if (field->optional && field->role == TensorRole::kOutput) AddTensor(*field);
   }

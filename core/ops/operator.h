@@ -45,7 +45,8 @@ struct OperatorInfo {
   // every field is there and keeps to its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer);
   Family family;
-  bool in_place = false;  // an output may take the place of an input
+  bool in_place = false;         // an output may take the place of an input
+  bool implies_outputs = false;  // where none of its optional outputs is there, all are (REC-8)
   Fusable fusable = {};
   // Units in the last place of the output type that the WebNN conformance suite grants every
   // backend for float results (RED-26, ID-8). Null: elements must be equal.
@@ -99,7 +100,7 @@ class OperatorDesc {
   // Puts a tensor that is left out in its place, without type and sizes: a file is bound to it.
   void AddTensor(const Field& field);
 
-  // Puts all outputs there where all may be left out and are (REC-8).
+  // Puts all optional outputs there where none is, if the operator implies them.
   void AddImpliedOutputs();
 
   void Remove(const Field& field) { values_[IndexOf(field)] = std::monostate(); }

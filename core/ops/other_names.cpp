@@ -267,7 +267,12 @@ std::string DidYouMeanOperator(std::string_view name) {
   if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
   const std::vector<const OperatorInfo*> like = OperatorsLike(name);
   if (like.empty()) return DidYouMean(name, OperatorNames());
-  return fmt::format(" (did you mean '{}'?)", like.front()->name);
+  // Some functions are activations, too.
+  const auto element_wise = std::find_if(like.begin(), like.end(), [](const OperatorInfo* info) {
+    return info->name.starts_with("ELEMENT_WISE_");
+  });
+  const OperatorInfo* best = element_wise == like.end() ? like.front() : *element_wise;
+  return fmt::format(" (did you mean '{}'?)", best->name);
 }
 
 }  // namespace dmlop

@@ -261,7 +261,8 @@ class InputsTest(BatchTest):
 class FailureTest(BatchTest):
     BROKEN = [
         ('{"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [7]}, "bindings": {"InputTensor": "x.npy", "OutputTensor": "b.npy"}}',
-         3, ':57: /desc/Axes/0: axis 7 is out of range for InputTensor with 2 dimensions [RED-3]'),
+         3, ':57: /desc/Axes/0: axis 7 is out of range for InputTensor with 2 dimensions (InputTensor is x.npy) '
+            '[RED-3]'),
         ('{"type": "REDUCE"', 3, ":18: not well-formed JSON: "),
         ("[1, 2]", 3, ":1: expected an object, found an array [DOC-1]"),
         (case("none.npy", "b.npy"), 5, missing(case("none.npy", "b.npy"), "none.npy")),

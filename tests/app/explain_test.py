@@ -303,7 +303,7 @@ class ExplainTest(ProgramTest):
             ([document("SUM", [4]), "OutputTensor[0,0]", "-i", "x.npy"], 3, "RED-3"),
             ([SUM, "OutputTensor[0,0]"], 2, "InputTensor is bound to nothing"),
             ([SUM, "OutputTensor[0,0]", "-i", "Inputs=x.npy"], 2, "has no input 'Inputs'"),
-            ([model, "OutputTensor[0,0]"], 2, "is a model without dispatchables"),
+            ([model, "OutputTensor[0,0]"], 2, "is a model without operators"),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),
             ([SUM, "OutputTensor[0,0]", "-i", "none.npy"], 5, "none.npy"),
             (["-", "OutputTensor[0,0]", "-i", "-"], 2, "standard input"),

@@ -500,7 +500,7 @@ class DescriptorsTest(ProgramTest):
             writes = [{"type": "writeFile", "resource": b["name"] if isinstance(b, dict) else b,
                        "targetPath": f"out{i}.bin"} for i, b in enumerate(outputs)]
             self.write("short.json", dict(shortened, commands=shortened["commands"] + writes))
-            self.run_program("run", "short.json", "-q")
+            self.run_program("run", "short.json", "-q", "--input-path", MODELS)
             yield command["dispatchable"], [
                 (self.folder / f"out{i}.bin").read_bytes()[
                     4 * b.get("elementOffset", 0) if isinstance(b, dict) else 0:]

@@ -251,6 +251,8 @@ class ValidateTest(ProgramTest):
                 self.write(f"{i}.json", text)
             verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
             for (_, pointer), verdict in zip(broken, verdicts, strict=True):
+                if "/FusedActivation/desc/InputTensor/" in pointer:
+                    continue  # which models may state in vain
                 with self.subTest(place, pointer=pointer):
                     faults = [(d["pointer"], d["code"]) for d in verdict["diagnostics"] if d["severity"] == "error"]
                     # A number may be written as text only where it may be infinite.

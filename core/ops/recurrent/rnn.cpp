@@ -34,7 +34,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "REC-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Network<kKind, kMakers>()},
+     .family = Network<kKind, kMakers>(),
+     .implies_outputs = true},
 };
 
 }  // namespace
