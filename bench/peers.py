@@ -26,6 +26,7 @@ from numpy.lib.stride_tricks import as_strided
 
 sys.dont_write_bytecode = True
 from element_wise_rows import ELEMENT_WISE_ROWS
+from normalization_rows import NORMALIZATION_ROWS
 from peer_row import Row, array, copy_into, empty, operator, tensor
 from product_rows import PRODUCT_ROWS
 
@@ -296,6 +297,7 @@ ROWS = [
       for function in ("SUM", "L2", "MAX", "ARGMAX")],
     reduction("3 x 3", None, "SUM", "FLOAT32", [3, 3], [0]),
     *ELEMENT_WISE_ROWS,
+    *NORMALIZATION_ROWS,
     *PRODUCT_ROWS,
 ]
 
