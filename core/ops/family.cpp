@@ -10,24 +10,22 @@ Dims Region::IndexAt(int64_t k) const {
   return index;
 }
 
-namespace {
-
-// An activation has no tensors of its own: it is as if it ran alone on the output.
-OperatorDesc OnOutput(OperatorDesc activation, const TensorView& output) {
+void RunActivation(OperatorDesc activation, const ConstTensorView& input,
+                   const TensorView& output) {
   for (const Field* tensor : TensorFieldsOf(activation.info())) activation.AddTensor(*tensor);
   for (const MutableTensorSlot& slot : TensorSlots(activation)) {
     slot.desc->data_type = output.type;
     slot.desc->sizes.emplace(output.layout.sizes.begin(), output.layout.sizes.end());
   }
-  return activation;
+  Run(activation, {&input, 1}, {&output, 1});
 }
+
+namespace {
 
 // The result is that of the activation by itself: what it sees has been rounded.
 void Activate(const OperatorDesc& host, const TensorView& output) {
   const OperatorDesc* activation = FusedActivationOf(host);
-  if (activation == nullptr) return;
-  const ConstTensorView input{output.data, output.type, output.layout};
-  Run(OnOutput(*activation, output), {&input, 1}, {&output, 1});
+  if (activation != nullptr) RunActivation(*activation, AsConst(output), output);
 }
 
 }  // namespace

@@ -143,6 +143,9 @@ struct Region {
 // for an operator that runs in place.
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
+// Runs an activation that has no tensors of its own as if it stood alone.
+void RunActivation(OperatorDesc activation, const ConstTensorView& input, const TensorView& output);
+
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 
 // Computes a part of an output into a view of that part's sizes.

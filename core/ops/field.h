@@ -68,8 +68,8 @@ struct EnumNames {
 };
 
 // Operators that take a fused activation, as far as they take different ones.
-enum class ActivationHost : uint8_t { kElements, kMatrices, kConvolution };
-inline constexpr size_t kActivationHosts = 3;
+enum class ActivationHost : uint8_t { kElements, kMatrices, kConvolution, kNetwork };
+inline constexpr size_t kActivationHosts = 4;
 
 struct Field {
   std::string_view name;
@@ -181,8 +181,9 @@ constexpr FieldOf<Scalar> Wrapping(FieldOf<Scalar> field) {
   field.limits.wraps = true;
   return field;
 }
+// Of the gates of a network.
 constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) {
-  return {{.name = name, .kind = FieldKind::kActivations}};
+  return {{.name = name, .kind = FieldKind::kActivations, .host = ActivationHost::kNetwork}};
 }
 
 // An activation of what the operator has rounded.

@@ -27,6 +27,10 @@ struct Fusable {
   constexpr bool In(ActivationHost host) const {
     return (hosts >> static_cast<unsigned>(host) & 1) != 0;
   }
+  // Networks take what there is.
+  constexpr FeatureLevel SinceIn(ActivationHost host) const {
+    return host == ActivationHost::kNetwork ? FeatureLevel{} : since;
+  }
 };
 constexpr uint8_t HostBit(ActivationHost host) {
   return static_cast<uint8_t>(1u << static_cast<unsigned>(host));

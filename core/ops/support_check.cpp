@@ -65,9 +65,9 @@ void ForEachActivation(const OperatorDesc& op, Visit&& visit) {
   }
 }
 
-FeatureLevel LevelOfFused(const OperatorDesc& activation) {
+FeatureLevel LevelOfFused(const OperatorDesc& activation, const Field& field) {
   const OperatorInfo& info = activation.info();
-  return std::max(info.fusable.since, info.support.front().rows.front().since);
+  return std::max(info.fusable.SinceIn(field.host), info.support.front().rows.front().since);
 }
 
 void ReportMissing(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
@@ -169,7 +169,7 @@ void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagn
   }
   SupportChecker(op, *table, level, diagnostics).Check(*row);
   ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
-    const FeatureLevel since = LevelOfFused(activation);
+    const FeatureLevel since = LevelOfFused(activation, field);
     if (since > level) ReportMissing(activation, since, field.name, level, diagnostics);
   });
 }
@@ -185,8 +185,8 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
   ForEachLateEnumerator(op, [&](const Field& field, uint32_t value) {
     level = std::max(level, field.names.since[value]);
   });
-  ForEachActivation(op, [&](const Field&, const OperatorDesc& activation) {
-    level = std::max(level, LevelOfFused(activation));
+  ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
+    level = std::max(level, LevelOfFused(activation, field));
   });
   const auto levels = FeatureLevels();
   const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {

@@ -16,7 +16,8 @@ namespace {
 
 // By ActivationHost.
 constexpr std::string_view kFusedActivationNames[kActivationHosts] = {
-    "fused-activation", "fused-activation-of-matrices", "fused-activation-of-convolution"};
+    "fused-activation", "fused-activation-of-matrices", "fused-activation-of-convolution",
+    "activation-of-networks"};
 
 Json NumberWithin(const Limits& limits) {
   return Integer(limits.min, limits.max);

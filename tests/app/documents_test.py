@@ -186,6 +186,18 @@ class DocumentsTest(ProgramTest):
             for name, row in zip("abc", X):
                 self.assert_same(self.load(name), row[None])
 
+    def test_an_output_that_is_bound_is_the_only_one(self):
+        document = {"type": "RNN", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]},
+                    "WeightTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]},
+                    "RecurrenceTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]},
+                    "ActivationDescs": [{"type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD",
+                    "bindings": {"InputTensor": [2], "WeightTensor": [3], "RecurrenceTensor": [1]}}
+        both = self.text_of("run", json.dumps(document))
+        self.assertIn("OutputSequenceTensor", both)
+        self.assertIn("OutputSingleTensor", both)
+        done = self.run_program("run", json.dumps(document), "-o", "OutputSingleTensor=h.npy")
+        self.assertNotIn(b"OutputSequenceTensor", done.stdout)
+
     def test_the_files_bound_say_how_many_tensors_an_array_has(self):
         self.save(a=X[:1], b=X[1:])
         joined = self.text_of("run", JOIN, "-i", "a.npy", "-i", "b.npy")

@@ -1,4 +1,4 @@
-"""Indices that are out of range: a warning for each tensor on standard error, and a result all the same."""
+"""Indices and lengths that are out of range: a warning for each tensor on standard error, and a result all the same."""
 
 import json
 import sys
@@ -77,6 +77,18 @@ class IndexWarningsTest(ProgramTest):
                                  "ROITensor": [1.5, 0, 0, 0, 0, "nan", 0, 0, 0, 0, -1, 0, 0, 0, 0]}}
         message = "warning: /ROITensor: 2 of 3 indices are out of range and clamped; the first is NaN at [0, 0, 1, 0] [IDX-5]"
         self.assertEqual(self.warnings_of(json.dumps(document)), [message])
+
+    def test_a_length_beyond_the_steps_counts_as_those(self):
+        document = {"type": "RNN", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 3, 1]},
+                    "WeightTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]},
+                    "RecurrenceTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]},
+                    "SequenceLengthsTensor": {"DataType": "UINT32", "Sizes": [1, 1, 1, 3]},
+                    "ActivationDescs": [{"type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD",
+                    "bindings": {"InputTensor": [1, 2, 3, 4, 5, 6], "WeightTensor": [1], "RecurrenceTensor": [1],
+                                 "SequenceLengthsTensor": [2, 3, 9]}}
+        message = ("2 of 3 lengths are more than the 2 steps and count as those; the first is 3 at [0, 0, 0, 1]")
+        self.assertEqual(self.warnings_of(json.dumps(document)),
+                         [f"warning: /SequenceLengthsTensor: {message} [REC-9]"])
 
     def test_a_model_warns_of_each_dispatch(self):
         fields = {name: value for name, value in GATHER.items() if name != "type"}

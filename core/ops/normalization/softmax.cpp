@@ -74,7 +74,8 @@ constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
           .type_rule = "SMX-1",
           .rules = kRowRules,
           .infer = InferRows,
-          .family = FamilyOf<kFunction>()};
+          .family = FamilyOf<kFunction>(),
+          .fusable = {HostBit(ActivationHost::kNetwork)}};
 }
 
 template <SoftmaxFunction kFunction>

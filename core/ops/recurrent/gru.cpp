@@ -14,7 +14,8 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
 constexpr NetworkKind kKind = {.gates = 3, .activations = 2};
-constexpr Rule kRules[] = {kSizes, kNotOwned, kActivationCount, kAnOutput};
+constexpr Rule kRules[] = {kSizes,    kNotOwned,           kActivationCount,
+                           kAnOutput, kNetworkActivations, kFusedHasNoTensors};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferNetwork(kKind, op, infer);

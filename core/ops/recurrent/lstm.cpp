@@ -21,6 +21,8 @@ constexpr Rule kRules[] = {kSizes,
                            kNotOwned,
                            kActivationCount,
                            kAnOutput,
+                           kNetworkActivations,
+                           kFusedHasNoTensors,
                            {"LSTM-3", "with UseClipThreshold, ClipThreshold is at least 0"}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {

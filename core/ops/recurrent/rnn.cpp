@@ -13,7 +13,8 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection};
 constexpr NetworkKind kKind = {.gates = 1, .activations = 1};
-constexpr Rule kRules[] = {kSizes, kNotOwned, kActivationCount, kAnOutput};
+constexpr Rule kRules[] = {kSizes,    kNotOwned,           kActivationCount,
+                           kAnOutput, kNetworkActivations, kFusedHasNoTensors};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferNetwork(kKind, op, infer);

@@ -128,16 +128,6 @@ std::vector<int64_t> LengthsOf(const ConstTensorView& lengths, int64_t items, in
   return numbers;
 }
 
-// Runs an activation as if it stood alone: it has no tensors of its own.
-void RunActivation(OperatorDesc activation, const ConstTensorView& from, const TensorView& to) {
-  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.AddTensor(*tensor);
-  for (const MutableTensorSlot& slot : TensorSlots(activation)) {
-    slot.desc->data_type = to.type;
-    slot.desc->sizes.emplace(to.layout.sizes.begin(), to.layout.sizes.end());
-  }
-  Run(activation, {&from, 1}, {&to, 1});
-}
-
 CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, const Tensors& tensors,
                             int64_t direction) {
   CellParameters parameters{tensors.InputAt(kWeightTensor, {0, direction}),

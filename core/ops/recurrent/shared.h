@@ -43,6 +43,8 @@ inline constexpr Rule kSizes = {
 inline constexpr Rule kNotOwned = {"REC-3", "no input is OWNED_BY_DML"};
 inline constexpr Rule kActivationCount = {
     "REC-4", "ActivationDescs has one entry for RNN, two for GRU, three for LSTM, times D"};
+inline constexpr Rule kNetworkActivations = {
+    "FUS-2", "ActivationDescs are activations that can be fused, SOFTMAX, LOG_SOFTMAX or HARDMAX"};
 inline constexpr Rule kAnOutput = {"REC-8", "there is an output"};
 
 // What an operator of the family is made of.
