@@ -98,8 +98,24 @@ std::string NeighbourText(std::string_view label, const Neighbour& neighbour, Da
   return text + "\n";
 }
 
+// One product a line.
+std::string TermsText(const std::vector<Term>& terms, bool full) {
+  constexpr size_t kLongestList = 20;
+  const size_t edge = static_cast<size_t>(kListEdge);
+  const bool is_abridged = !full && terms.size() > kLongestList;
+  std::string text = terms.empty() ? "" : "products:\n";
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (is_abridged && i == edge) {
+      text += fmt::format("  ... {} more\n", terms.size() - 2 * edge);
+      i = terms.size() - edge;
+    }
+    text += fmt::format("  {}: {}\n", terms[i].elements, terms[i].value);
+  }
+  return text;
+}
+
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
-  std::string text;
+  std::string text = TermsText(calculation.terms, full);
   if (!calculation.exact.empty()) {
     text += fmt::format("{}: {}\n", calculation.quantity, Abridged(calculation.exact, full));
   }
@@ -167,6 +183,9 @@ Json NeighbourJson(const Neighbour& neighbour, DataType type) {
 Json CalculationJson(const Calculation& calculation, const Explanation& explanation) {
   const DataType type = explanation.element.type;
   Json json = {{"rule", Name(calculation.rule)}, {"reason", calculation.reason}};
+  for (const Term& term : calculation.terms) {
+    json["products"].push_back({{"elements", term.elements}, {"value", term.value}});
+  }
   if (!calculation.quantity.empty()) json["quantity"] = calculation.quantity;
   if (!calculation.exact.empty()) json["exact"] = calculation.exact;
   if (calculation.approximate) json["approximate"] = *calculation.approximate;

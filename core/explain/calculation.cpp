@@ -6,6 +6,7 @@
 
 #include "core/base/progress.h"
 #include "core/explain/calculate_element.h"
+#include "core/explain/calculate_products.h"
 #include "core/explain/calculate_reduce.h"
 #include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
@@ -142,6 +143,29 @@ std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc
   }
   if (!work.call.scale_bias) return std::nullopt;
   return ExplainScaleBias(*work.call.scale_bias, Narrowed(work.operands[0], place), value);
+}
+
+// Whatever has products.
+template <typename Family>
+std::optional<Calculation> ExplainProductsOf(const Family& family, const OperatorDesc& op,
+                                             InputViews inputs, const Element& output,
+                                             const ElementBytes& value) {
+  if (family.products == nullptr || FusedActivationOf(op) != nullptr) return std::nullopt;
+  const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
+  return ExplainProducts(family.products(op, output.index), op, inputs, *slot.desc->data_type,
+                         value);
+}
+
+std::optional<Calculation> Explain(const Custom& family, const OperatorDesc& op, InputViews inputs,
+                                   const Element& output, const std::vector<Region>&,
+                                   const ElementBytes& value) {
+  return ExplainProductsOf(family, op, inputs, output, value);
+}
+
+std::optional<Calculation> Explain(const Placed& family, const OperatorDesc& op, InputViews inputs,
+                                   const Element& output, const std::vector<Region>&,
+                                   const ElementBytes& value) {
+  return ExplainProductsOf(family, op, inputs, output, value);
 }
 
 std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,

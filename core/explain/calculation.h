@@ -42,9 +42,16 @@ struct Neighbour {
   std::string distance;  // from the exact value; empty where that has no finite decimal
 };
 
+// One of the terms of a sum: "ATensor[0, 1] * BTensor[1, 0]", "0.5 * 3 = 1.5".
+struct Term {
+  std::string elements;
+  std::string value;
+};
+
 struct Calculation {
   ValueRule rule = ValueRule::kExact;
   std::string reason;                 // a sentence
+  std::vector<Term> terms;            // of a sum of products
   std::string quantity;               // "sum", "sum of squares", ...; empty where nothing is added
   std::string exact;                  // its decimal, unless it has too many digits or is not finite
   std::optional<double> approximate;  // the quantity, where it has no finite decimal

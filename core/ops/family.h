@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -91,6 +92,22 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
+// --- sums of products ----------------------------------------------------------------------------
+
+struct InputElement {
+  size_t tensor;  // its number among the inputs
+  Dims index;
+};
+
+// An element that is exactly round(factor * sum of products + addend_factor * addend).
+struct ProductSum {
+  std::vector<std::pair<InputElement, InputElement>> products;
+  double factor = 1;
+  std::optional<InputElement> addend;
+  double addend_factor = 1;
+};
+using ProductsFunction = ProductSum (*)(const OperatorDesc& op, const Dims& output_index);
+
 // --- a function of the tensors' views ------------------------------------------------------------
 
 // A part of the outputs is the same function of parts of the inputs: matrix products, gathering by
@@ -109,6 +126,7 @@ struct Custom {
   int64_t (*operations)(const OperatorDesc& op) = nullptr;
   // Indices choose the elements of the first input that are read.
   bool chooses = false;
+  ProductsFunction products = nullptr;  // of the only output; null: it is nothing of that kind
 };
 
 // --- a function of the places of elements --------------------------------------------------------
@@ -122,6 +140,7 @@ struct Placed {
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
   int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
+  ProductsFunction products = nullptr;  // as of Custom
 };
 
 using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;

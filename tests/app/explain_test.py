@@ -669,6 +669,32 @@ class ExplainTest(ProgramTest):
                 self.assertEqual(found["calculation"]["rule"], rule)
                 self.assertEqual(found["calculation"].get("exact"), exact)
 
+    def test_products_of_matrices_and_windows(self):
+        gemm = json.dumps({
+            "type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 3]},
+            "BTensor": {"DataType": "FLOAT32", "Sizes": [3, 2]}, "CTensor": {"DataType": "FLOAT32", "Sizes": [1, 2]},
+            "TransA": "NONE", "TransB": "NONE", "Alpha": 0.5, "Beta": 2,
+            "bindings": {"ATensor": [[1, 2.0**-24, 3]], "BTensor": [[9, 2], [9, 2], [9, 0]], "CTensor": [[9, 1]]}})
+        calculation = self.explain(gemm, "OutputTensor[0,1]")["calculation"]
+        self.assertEqual(calculation["products"], [
+            {"elements": "ATensor[0, 0] * BTensor[0, 1]", "value": "1 * 2 = 2"},
+            {"elements": "ATensor[0, 1] * BTensor[1, 1]",
+             "value": "5.960464477539063e-08 * 2 = 1.1920928955078125e-07"},
+            {"elements": "ATensor[0, 2] * BTensor[2, 1]", "value": "3 * 0 = 0"}])
+        self.assertEqual(calculation["quantity"], "0.5 * (sum of products) + 2 * CTensor[0, 1]")
+        self.assertEqual(Fraction(calculation["exact"]), 3 + Fraction(1, 2**24))
+        self.assertEqual(calculation["rule"], "nearest")
+        convolution = json.dumps({
+            "type": "CONVOLUTION", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2]},
+            "FilterTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3]}, "Mode": "CONVOLUTION", "Direction": "FORWARD",
+            "Strides": [1], "Dilations": [1], "StartPadding": [1], "EndPadding": [1], "OutputPadding": [0],
+            "GroupCount": 1, "bindings": {"InputTensor": [[[1, 2]]], "FilterTensor": [[[10, 20, 30]]]}})
+        calculation = self.explain(convolution, "OutputTensor[0,0,0]")["calculation"]
+        self.assertEqual(calculation["products"], [
+            {"elements": "InputTensor[0, 0, 0] * FilterTensor[0, 0, 1]", "value": "1 * 20 = 20"},
+            {"elements": "InputTensor[0, 0, 1] * FilterTensor[0, 0, 0]", "value": "2 * 10 = 20"}])
+        self.assertEqual((calculation["exact"], calculation["rule"]), ("40", "exact"))
+
     def test_a_tie_in_text(self):
         self.save(a=np.array([16777216, 1], "f4"))
         self.assertEqual(self.text_of("explain", SUM, "OutputTensor[0]", "-i", "a.npy"), """\

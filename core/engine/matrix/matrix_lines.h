@@ -40,7 +40,7 @@ class MatrixLines {
 
   // Whether the line, a column, has elements that take no part in sums. Pack writes them as 0.
   virtual bool HasAbsent(int64_t line) const = 0;
-  // All elements of a line, absent ones as kAbsent.
+  // All elements of a line, absent ones as Absent().
   virtual void Extract(int64_t line, double* to) const = 0;
 
   // None where that is not how they are.

@@ -393,6 +393,30 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
+ProductSum Products(const OperatorDesc& op, const Dims& output_index) {
+  const Region output{0, output_index, Dims::Filled(output_index.size(), 1)};
+  const size_t channel_of_filter = IsForward(op) ? 1 : 0;
+  ProductSum sum;
+  for (int64_t tap = 0; tap < TapCount(op); ++tap) {
+    const TapSources sources(op, tap);
+    const std::optional<Region> from = sources.InInput(output);
+    if (!from) continue;
+    const Region weights = *sources.InFilter(output);
+    for (int64_t c = 0; c < from->sizes[1]; ++c) {
+      InputElement element{0, from->begin};
+      element.index[1] += c;
+      InputElement weight{1, weights.begin};
+      weight.index[channel_of_filter] += c;
+      sum.products.emplace_back(element, weight);
+    }
+  }
+  if (op.Has(kBiasTensor)) {
+    sum.addend = InputElement{2, Dims::Filled(output_index.size(), 0)};
+    sum.addend->index[1] = output_index[1];
+  }
+  return sum;
+}
+
 int64_t Operations(const OperatorDesc& op) {
   const Channels channels = ChannelsOf(op);
   const Sizes& places = op.sizes(IsForward(op) ? kOutputTensor : kInputTensor);
@@ -582,7 +606,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CONV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources, Operations}},
+     .family = Placed{Run, Sources, Operations, Products}},
 };
 
 }  // namespace

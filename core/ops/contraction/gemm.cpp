@@ -98,6 +98,26 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
+ProductSum Products(const OperatorDesc& op, const Dims& output_index) {
+  const size_t first = output_index.size() - 2;
+  ProductSum sum;
+  sum.factor = op[kAlpha];
+  for (int64_t k = 0; k < Untransposed(op.sizes(kATensor), op, kTransA).back(); ++k) {
+    InputElement a{0, output_index};
+    a.index.back() = k;
+    if (op[kTransA] != 0) std::swap(a.index[first], a.index[first + 1]);
+    InputElement b{1, output_index};
+    b.index[first] = k;
+    if (op[kTransB] != 0) std::swap(b.index[first], b.index[first + 1]);
+    sum.products.emplace_back(a, b);
+  }
+  if (op.Has(kCTensor)) {
+    sum.addend = InputElement{2, output_index};
+    sum.addend_factor = op[kBeta];
+  }
+  return sum;
+}
+
 int64_t Operations(const OperatorDesc& op) {
   const Sizes a = Untransposed(op.sizes(kATensor), op, kTransA);
   const Sizes& output = op.sizes(kOutputTensor);
@@ -200,7 +220,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "GEMM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources, nullptr, nullptr, Operations}},
+     .family =
+         Custom{.run = Run, .sources = Sources, .operations = Operations, .products = Products}},
 };
 
 }  // namespace
