@@ -139,8 +139,8 @@ struct Placed {
   void (*run)(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
   int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
+  ProductsFunction products = nullptr;                      // as of Custom
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
-  ProductsFunction products = nullptr;  // as of Custom
 };
 
 using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;

@@ -500,7 +500,7 @@ class DescriptorsTest(ProgramTest):
             writes = [{"type": "writeFile", "resource": b["name"] if isinstance(b, dict) else b,
                        "targetPath": f"out{i}.bin"} for i, b in enumerate(outputs)]
             self.write("short.json", dict(shortened, commands=shortened["commands"] + writes))
-            self.run_program("run", "short.json", "-q", "--input-path", MODELS)
+            self.run_program("run", "short.json", "-q")
             yield command["dispatchable"], [
                 (self.folder / f"out{i}.bin").read_bytes()[
                     4 * b.get("elementOffset", 0) if isinstance(b, dict) else 0:]
@@ -510,6 +510,8 @@ class DescriptorsTest(ProgramTest):
         for path in sorted(MODELS.glob("*.json")):
             with self.subTest(path.name):
                 model = json.loads(path.read_text())
+                if any(d["type"] == "dmlSerializedGraph" for d in model["dispatchables"].values()):
+                    continue  # whose descriptors are those of nodes; see graphs_test.py
                 expected = list(self.bytes_after_first_dispatches(model))
                 descriptors = self.descriptors(path)
                 self.assertEqual(len(descriptors), len(model["dispatchables"]))
