@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "core/engine/copy/tiled_loop.h"
@@ -51,6 +52,12 @@ std::optional<Region> PartOfInput(const SourceMap& source, const Region& own,
 }
 
 }  // namespace
+
+std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
+  std::vector<uint32_t> all(kMaxRank);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 void Run(const Custom& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   family.run(op, inputs, outputs);

@@ -129,6 +129,9 @@ struct Custom {
   ProductsFunction products = nullptr;  // of the only output; null: it is nothing of that kind
 };
 
+// Of outputs that are computed as a whole.
+std::vector<uint32_t> AllDimensions(const OperatorDesc& op);
+
 // --- a function of the places of elements --------------------------------------------------------
 
 // What an element is computed from depends on where it is in the whole tensor, as with windows that

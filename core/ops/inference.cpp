@@ -75,6 +75,11 @@ void Inference::OutputType(const FieldOf<TensorDesc>& field, DataType type) {
   if (!output.data_type) output.data_type = type;
 }
 
+Sizes BehindOnes(size_t rank, Sizes last) {
+  if (last.size() < rank) last.insert(last.begin(), rank - last.size(), 1);
+  return last;
+}
+
 void InferSameSizes(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& input,
                     Inference& infer) {
   infer.Output(code, kOutputTensor, op.sizes(input));

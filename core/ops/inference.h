@@ -107,6 +107,9 @@ class Inference {
   Diagnostics& diagnostics_;
 };
 
+// Sizes with 1s in front, up to a rank.
+Sizes BehindOnes(size_t rank, Sizes last);
+
 // The only output has the sizes of the input.
 void InferSameSizes(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& input,
                     Inference& infer);

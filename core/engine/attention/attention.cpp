@@ -79,7 +79,7 @@ class Attending {
         Attend({head / sizes[1], head % sizes[1], first, std::min(group_, sizes[2] - first)});
       }
     };
-    ParallelFor(sizes[0] * sizes[1] * groups, 1, output_.element_bytes(), run);
+    ParallelFor(sizes[0] * sizes[1] * groups, 1, /*bytes=*/0, run);
   }
 
  private:

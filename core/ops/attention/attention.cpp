@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "core/engine/copy/tiled_loop.h"
@@ -343,12 +342,6 @@ class Run {
 void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const Tensors tensors(op, inputs, outputs);
   Run(op, tensors).Do();
-}
-
-std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
-  std::vector<uint32_t> all(kMaxRank);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 int64_t Operations(const OperatorDesc& op) {

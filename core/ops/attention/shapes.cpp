@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace dmlop::attention {
@@ -16,13 +16,13 @@ uint32_t FromEnd(const Sizes& sizes, size_t d) {
   return sizes[sizes.size() - d];
 }
 
+// What is more than a size can say is none that a tensor has.
 Sizes BehindOnes(size_t rank, const std::vector<uint64_t>& last) {
-  Sizes sizes(std::max(rank, last.size()) - last.size(), 1);
-  // What is more than a size can say is none that a tensor has.
+  Sizes sizes;
   for (const uint64_t size : last) {
     sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)));
   }
-  return sizes;
+  return dmlop::BehindOnes(rank, std::move(sizes));
 }
 
 uint32_t HeadsOf(const OperatorDesc& op, const FieldOf<uint32_t>& field) {

@@ -1,7 +1,5 @@
 #include "core/ops/indexing/shared.h"
 
-#include <numeric>
-
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/engine/index/stray_indices.h"
@@ -102,12 +100,6 @@ SourceMap AlongAxis(const OperatorDesc& op, size_t input) {
 
 std::vector<uint32_t> TheAxis(const OperatorDesc& op) {
   return {op[kAxis]};
-}
-
-std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
-  std::vector<uint32_t> all(kMaxRank);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 void WarnOfIndices(const OperatorDesc& op, InputViews inputs, std::span<const int64_t> sizes,

@@ -53,9 +53,8 @@ SourceMap AllOfInput(const OperatorDesc& op, size_t input);
 // The part of an input at the same place, all of it along the axis.
 SourceMap AlongAxis(const OperatorDesc& op, size_t input);
 
-// Dimensions along which outputs are computed whole.
+// The dimension along which outputs are computed whole.
 std::vector<uint32_t> TheAxis(const OperatorDesc& op);
-std::vector<uint32_t> AllDimensions(const OperatorDesc& op);
 
 // --- warnings ------------------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 // the corners of its regions.
 #include "core/engine/region/align_regions_gradient.h"
 
-#include <numeric>
-
 #include "core/ops/region/shared.h"
 
 namespace dmlop {
@@ -103,12 +101,6 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
     });
   }
   return maps;
-}
-
-std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
-  std::vector<uint32_t> all(kMaxRank);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {

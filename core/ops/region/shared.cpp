@@ -1,24 +1,11 @@
 #include "core/ops/region/shared.h"
 
-#include <algorithm>
-
 #include "core/ops/index_warning.h"
 
 namespace dmlop::region {
 namespace {
 
 constexpr uint64_t kMostSamples = uint64_t{1} << 31;
-
-// The sizes without 1s in front, or at least so many of the last.
-Sizes LastOf(const Sizes& sizes, size_t count) {
-  return {sizes.end() - static_cast<ptrdiff_t>(std::min(count, sizes.size())), sizes.end()};
-}
-
-Sizes BehindOnes(size_t rank, const Sizes& last) {
-  Sizes sizes(std::max(rank, last.size()) - last.size(), 1);
-  sizes.insert(sizes.end(), last.begin(), last.end());
-  return sizes;
-}
 
 float Number(const OperatorDesc& op, const FieldOf<float>& field, float otherwise) {
   const float* number = op.find_if_known(field);
@@ -36,7 +23,7 @@ std::optional<uint32_t> CheckRegions(std::string_view code, const OperatorDesc& 
   const TensorAt regions = infer.tensor(kRegions);
   const TensorAt batches = infer.tensor(kBatches);
   if (regions.sizes().size() < 2) return std::nullopt;  // no level takes that
-  const uint32_t count = LastOf(regions.sizes(), 2).front();
+  const uint32_t count = regions.sizes()[regions.sizes().size() - 2];
   const bool are_regions =
       infer.RequireSizes(code, regions, BehindOnes(regions.sizes().size(), {count, 4}));
   const bool are_batches =
