@@ -16,7 +16,7 @@ void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
 
 // Few enough elements for a reference that goes through a slice for each of its elements.
 Sizes Fewer(Sizes sizes) {
-  constexpr uint64_t kMost = 400;
+  constexpr uint64_t kMost = 150;
   while (true) {
     uint64_t count = 1;
     for (const uint32_t size : sizes) count *= size;
