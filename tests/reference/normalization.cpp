@@ -249,15 +249,13 @@ Expectation DxOfMoments(const OperatorDesc& desc, Views inputs, const Dims& inde
   const double dy = NumberAt(inputs[kDy], index);
   const Both x_mean = MomentsOf(xs, true).mean;
   const Both dy_mean = MomentsOf(dys, true).mean;
-  if (!AreFinite(xs) || !AreFinite(dys) || !AreFinite({variance, scale}) ||
-      !(Exact(variance) + Exact(epsilon) > 0)) {
+  if (!AreFinite(xs) || !AreFinite(dys)) {
     double c = 0;
     for (size_t i = 0; i < xs.size(); ++i) c += dys[i] * (xs[i] - x_mean.plain);
     const double v = variance + epsilon;
     return Special(type, scale * (1 / std::sqrt(v)) *
                              ((dy - dy_mean.plain) - (x - x_mean.plain) * (c / n) / v));
   }
-  const Exact v = Exact(variance) + Exact(epsilon);
   Exact c(0);
   Exact magnitudes(0);
   for (size_t i = 0; i < xs.size(); ++i) {
@@ -266,6 +264,15 @@ Expectation DxOfMoments(const OperatorDesc& desc, Views inputs, const Dims& inde
     magnitudes = magnitudes + fabs(product);
   }
   const Exact xc = Exact(x) - x_mean.exact;
+  const Exact v = Exact(variance) + Exact(epsilon);
+  if (!AreFinite({variance, scale}) || v < 0) {
+    const double sum = variance + epsilon;
+    return Special(
+        type, scale * (1 / std::sqrt(sum)) *
+                  (ToDouble(Exact(dy) - dy_mean.exact) - ToDouble(xc) * (ToDouble(c) / n) / sum));
+  }
+  if (!(v > 0))
+    return Within(type, Real(0.0), 0.5001, INFINITY);  // so is the bound of what cancels
   const Exact y = Exact(scale) / sqrt(v) * ((Exact(dy) - dy_mean.exact) - xc * (c / Exact(n)) / v);
   const Exact m = fabs(Exact(scale)) / sqrt(v) *
                   (Exact(LargestOf(dys)) + fabs(xc) * (magnitudes / Exact(n)) / v);
