@@ -117,7 +117,7 @@ Expectation Bounded(const Real& exact, DataType type, double ulps, double slack)
   if (mpfr_inf_p(exact.get())) return expected;
   expected.exact.emplace(exact);
   expected.ulps = ulps;
-  expected.slack = std::isfinite(slack) ? slack : 0;
+  expected.slack = std::isnan(slack) ? 0 : slack;
   return expected;
 }
 
