@@ -181,13 +181,20 @@ class FolderComparison {
     }
     if (shown.empty()) return;
     const FilePair& furthest = *shown.front();
+    const FilePair& first =
+        **std::min_element(shown.begin(), shown.end(),
+                           [](const FilePair* a, const FilePair* b) { return a->name < b->name; });
+    const bool is_one = shown.size() == 1;
     if (!common_.verbose && shown.size() > kShownFiles) shown.resize(kShownFiles);
     PrintResult(DifferencesText(shown));
+    // Of the tensors that --keep-all writes, which are numbered, it comes from the first operator
+    // that is wrong.
+    if (!is_one) PrintResult(fmt::format("first by name: {}\n", Printable(first.name)));
     std::string command =
         fmt::format("dmlop compare {} {}", PathWord(PathOf(options_.actual, furthest)),
                     PathWord(PathOf(options_.expected, furthest)));
     command += RawFormWords(options_.raw) + RuleWords(options_.rules);
-    PrintResult(fmt::format("more of the first:\n  {}\n", Printable(command)));
+    PrintResult(fmt::format("more of the worst:\n  {}\n", Printable(command)));
   }
 
   static std::string DifferencesText(const std::vector<const FilePair*>& pairs) {

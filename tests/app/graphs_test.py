@@ -244,7 +244,7 @@ class RunTest(GraphTest):
         self.make({**QUADRATIC, "nodes": [SCALE, node("ELEMENT_WISE_ADD", ["x", "s"], ["m"]), THREES, PLUS]})
         self.dmlop("run", "m.json", "--keep-all", "bad")
         done = self.dmlop("compare", "bad", "good")
-        self.assertIn("0002-m.npy", done.stdout)
+        self.assertIn("first by name: 0002-m.npy\n", done.stdout)
         self.assertNotIn("0001-s.npy", done.stdout)
         self.assertEqual(done.returncode, 1)
 

@@ -307,7 +307,7 @@ class FoldersTest(ProgramTest):
         done = self.run_program("compare", "gpu", "golden", "--ulp", "1", status=1)
         lines = done.stdout.decode().splitlines()
         self.assertEqual([line.split()[0] for line in lines],
-                         ["shape.npy:", "file", "nan.npy", "deep/far.npy", "more", "dmlop"])
+                         ["shape.npy:", "file", "nan.npy", "deep/far.npy", "first", "more", "dmlop"])
         self.assertEqual(lines[-1], "  dmlop compare gpu/shape.npy golden/shape.npy --ulp 1")
         self.assertRegex(done.stderr.decode(), r"^dmlop: 5 files in \d+\.\d\d s: 2 equal, 3 different\n$")
 
