@@ -24,8 +24,8 @@ std::string InputPathBeside(const std::string& output, const std::string& tensor
 std::string OutputBeside(const std::string& input) {
   const fs::path path = input;
   const fs::path stem = path.parent_path() / path.stem();
-  std::string_view tensor = stem.extension().native();
-  tensor = tensor.substr(0, tensor.find('-'));
+  const std::string extension = stem.extension().string();
+  const std::string_view tensor = std::string_view(extension).substr(0, extension.find('-'));
   const bool is_input =
       (tensor.ends_with("Tensor") || tensor.ends_with("Tensors")) && !tensor.starts_with(".Output");
   if (path.extension() != ".npy" || !is_input) return "";

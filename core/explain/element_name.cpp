@@ -204,12 +204,11 @@ class Finder {
     if (name_.number && name_.byte && !name_.groups.empty()) {
       return Fail("ELEM-1", "an index and a byte are one too many", name_.groups[0].begin);
     }
-    const ElementName::Group& first = name_.groups[0];
-    if (!name_.number && first.numbers.size() > 1) {
+    if (!name_.number && name_.groups[0].numbers.size() > 1) {
       return Fail("ELEM-2", fmt::format("{} takes one number, then the index", field.name),
-                  first.numbers[1].offset);
+                  name_.groups[0].numbers[1].offset);
     }
-    const ElementName::Number number = name_.number ? *name_.number : first.numbers[0];
+    const ElementName::Number number = name_.number ? *name_.number : name_.groups[0].numbers[0];
     const size_t count = field.tensors.size();
     if (number.value < 0 || static_cast<uint64_t>(number.value) >= count) {
       return Fail("ELEM-2",

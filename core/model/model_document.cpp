@@ -167,8 +167,8 @@ class ModelReader {
   }
 
   bool Open(const std::string& source_path, JsonCursor place, std::vector<ModelFile>& files) const {
-    auto file = open_(source_path, place);
-    if (file) files.push_back(*std::move(file));
+    const std::optional<ModelFile> file = open_(source_path, place);
+    if (file) files.push_back(*file);
     return file.has_value();
   }
 

@@ -169,9 +169,8 @@ PreciseSum Dot(int64_t count, const double* a, const double* b) {
   const Doubles d;
   constexpr int64_t kChains = 4;
   const int64_t lanes = static_cast<int64_t>(kLanes);
-  CompensatedSum<DoubleVec> chains[kChains];
-#pragma GCC unroll 4
-  for (auto& chain : chains) chain = {hn::Set(d, -0.0), hn::Zero(d), hn::Zero(d)};
+  const CompensatedSum<DoubleVec> empty{hn::Set(d, -0.0), hn::Zero(d), hn::Zero(d)};
+  CompensatedSum<DoubleVec> chains[kChains] = {empty, empty, empty, empty};
   int64_t i = 0;
   for (; i + kChains * lanes <= count; i += kChains * lanes) {
 #pragma GCC unroll 4

@@ -36,7 +36,11 @@ HWY_INLINE void DotLine(const T* line, const double* vector, int64_t depth, doub
       magnitudes[c] = hn::Add(magnitudes[c], hn::Abs(product));
     }
   }
-  sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sums[0], sums[1])));
+  // Highway's own sum of lanes may begin with +0.
+  HWY_ALIGN double parts[hn::MaxLanes(Wide())];
+  hn::Store(hn::Add(sums[0], sums[1]), d, parts);
+  sum = parts[0];
+  for (int64_t lane = 1; lane < lanes; ++lane) sum += parts[lane];
   magnitude = hn::GetLane(hn::SumOfLanes(d, hn::Add(magnitudes[0], magnitudes[1])));
   for (; k < depth; ++k) {
     const double product = WidenElement(line[k]) * vector[k];
