@@ -2,7 +2,7 @@
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/reduce/min_max_float.cpp"
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/min_max.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -27,10 +27,17 @@ MinMaxIndexKernels<T> MinMaxIndexKernelsFor() {
 }
 
 template MinMaxKernels<float> MinMaxKernelsFor();
-template MinMaxKernels<Half> MinMaxKernelsFor();
-
 template MinMaxIndexKernels<float> MinMaxIndexKernelsFor();
+template MinMaxKernels<Half> MinMaxKernelsFor();
 template MinMaxIndexKernels<Half> MinMaxIndexKernelsFor();
+template MinMaxKernels<int64_t> MinMaxKernelsFor();
+template MinMaxIndexKernels<int64_t> MinMaxIndexKernelsFor();
+template MinMaxKernels<int32_t> MinMaxKernelsFor();
+template MinMaxIndexKernels<int32_t> MinMaxIndexKernelsFor();
+template MinMaxKernels<int16_t> MinMaxKernelsFor();
+template MinMaxIndexKernels<int16_t> MinMaxIndexKernelsFor();
+template MinMaxKernels<int8_t> MinMaxKernelsFor();
+template MinMaxIndexKernels<int8_t> MinMaxIndexKernelsFor();
 
 }  // namespace dmlop
 
