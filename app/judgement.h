@@ -9,6 +9,7 @@
 #include "core/compare/alignment.h"
 #include "core/compare/compare.h"
 #include "core/document/operator_document.h"
+#include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {

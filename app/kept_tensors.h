@@ -7,7 +7,7 @@
 #include "app/file_roles.h"
 #include "app/options/options.h"
 #include "core/io/output_set.h"
-#include "core/io/tensor_file.h"
+#include "core/io/output_tensor.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {

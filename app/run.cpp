@@ -24,6 +24,8 @@
 #include "core/document/operator_case.h"
 #include "core/document/run_into.h"
 #include "core/io/file.h"
+#include "core/io/output_tensor.h"
+#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {

@@ -16,6 +16,8 @@
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
 #include "core/io/npz.h"
+#include "core/io/output_tensor.h"
+#include "core/io/tensor_file.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "app/manifest.h"
 #include "app/batch/output_folder.h"
 #include "app/exit_status.h"
+#include "app/manifest.h"
 #include "app/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
+#include "core/io/output_tensor.h"
 
 namespace dmlop {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/io/tensor_file.h"
+#include "core/io/output_tensor.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

@@ -11,6 +11,7 @@
 #include "core/document/document_json.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
+#include "core/io/tensor_file.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
