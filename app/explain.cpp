@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "app/commands.h"
-#include "app/descriptor.h"
-#include "app/model_inputs.h"
-#include "app/output.h"
+#include "app/files/descriptor.h"
+#include "app/files/output.h"
+#include "app/run/model_inputs.h"
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/explanation_text.h"

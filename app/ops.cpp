@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/output.h"
+#include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/ops/operator.h"

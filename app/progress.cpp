@@ -6,7 +6,7 @@
 #include <chrono>
 #include <mutex>
 
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/text/progress_text.h"
 #include "core/base/progress.h"
 

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "app/commands.h"
-#include "app/file_roles.h"
-#include "app/output.h"
-#include "app/raw_form.h"
+#include "app/files/file_roles.h"
+#include "app/files/output.h"
+#include "app/files/raw_form.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/histogram_text.h"
 #include "app/text/map_text.h"

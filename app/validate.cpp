@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/descriptor.h"
-#include "app/output.h"
+#include "app/files/descriptor.h"
+#include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"

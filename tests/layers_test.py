@@ -33,7 +33,7 @@ LIBRARIES = {
     "CLI/": r"app/options/.*\.(h|cpp)",
     "benchmark/": r"app/bench/bench_module\.cpp",
     "png.h": r"app/text/picture\.cpp",
-    "nettle/": r"app/reported_file\.cpp",
+    "nettle/": r"app/files/reported_file\.cpp",
 }
 
 

@@ -8,8 +8,8 @@
 #include <new>
 
 #include "app/batch/input_names.h"
-#include "app/descriptor.h"
-#include "app/judgement.h"
+#include "app/compare/judgement.h"
+#include "app/files/descriptor.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/document/run_into.h"

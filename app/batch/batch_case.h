@@ -9,8 +9,8 @@
 
 #include "app/batch/output_folder.h"
 #include "app/exit_status.h"
-#include "app/manifest.h"
-#include "app/run_report.h"
+#include "app/files/manifest.h"
+#include "app/run/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
 #include "core/io/output_tensor.h"

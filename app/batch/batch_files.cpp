@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/batch/input_names.h"
-#include "app/file_roles.h"
+#include "app/files/file_roles.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/io/file.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/batch/batch_case.h"
-#include "app/manifest.h"
+#include "app/files/manifest.h"
 
 namespace dmlop {
 

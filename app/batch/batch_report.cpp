@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/output.h"
+#include "app/files/output.h"
 
 namespace dmlop {
 namespace {

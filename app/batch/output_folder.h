@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/manifest.h"
+#include "app/files/manifest.h"
 
 namespace dmlop {
 

@@ -11,8 +11,8 @@
 
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_report.h"
-#include "app/manifest.h"
-#include "app/output.h"
+#include "app/files/manifest.h"
+#include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/document_json.h"

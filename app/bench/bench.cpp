@@ -12,7 +12,7 @@
 #include "app/bench/bench_ring.h"
 #include "app/commands.h"
 #include "app/engine.h"
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "app/descriptor.h"
-#include "app/output.h"
+#include "app/files/descriptor.h"
+#include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
 #include "core/io/file.h"
 #include "core/io/json.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "app/descriptor.h"
-#include "app/model_inputs.h"
-#include "app/output.h"
+#include "app/files/descriptor.h"
+#include "app/files/output.h"
+#include "app/run/model_inputs.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"

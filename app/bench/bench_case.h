@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/exit_status.h"
-#include "app/file_roles.h"
+#include "app/files/file_roles.h"
 #include "app/options/options.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"

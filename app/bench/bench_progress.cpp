@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/bench/bench_row.h"
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/progress.h"
 #include "app/text/progress_text.h"
 

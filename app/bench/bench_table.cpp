@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "app/bench/bench_report.h"
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/text/text_width.h"
 
 namespace dmlop {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "app/files/output.h"
 #include "app/options/command_options.h"
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
-#include "app/output.h"
 #include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 #include "core/ops/operator.h"

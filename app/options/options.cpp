@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/files/output.h"
 #include "app/options/command_options.h"
 #include "app/options/help.h"
 #include "app/options/option_kinds.h"
-#include "app/output.h"
 #include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/text/text_width.h"
 #include "core/base/utf8.h"
 #include "core/io/json.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/output.h"
+#include "app/files/output.h"
 
 namespace dmlop {
 namespace {

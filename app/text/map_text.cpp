@@ -8,7 +8,7 @@
 #include <array>
 #include <string_view>
 
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/text/tensor_text.h"
 #include "core/base/error.h"
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "app/descriptor.h"
+#include "app/files/descriptor.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/compare_folders.h"
-#include "app/file_roles.h"
-#include "app/output.h"
-#include "app/raw_form.h"
+#include "app/compare/compare_folders.h"
+#include "app/files/file_roles.h"
+#include "app/files/output.h"
+#include "app/files/raw_form.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"
 #include "app/text/picture.h"

@@ -1,14 +1,14 @@
-#include "app/run_model.h"
+#include "app/run/run_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "app/kept_tensors.h"
-#include "app/model_inputs.h"
-#include "app/output.h"
-#include "app/run_report.h"
+#include "app/files/output.h"
+#include "app/run/kept_tensors.h"
+#include "app/run/model_inputs.h"
+#include "app/run/run_report.h"
 #include "app/text/diagnostic_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"

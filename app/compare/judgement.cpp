@@ -1,4 +1,4 @@
-#include "app/judgement.h"
+#include "app/compare/judgement.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/file_roles.h"
+#include "app/files/file_roles.h"
 #include "app/options/options.h"
 #include "core/io/output_set.h"
 #include "core/io/output_tensor.h"

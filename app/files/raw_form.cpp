@@ -1,4 +1,4 @@
-#include "app/raw_form.h"
+#include "app/files/raw_form.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // "run" for a DxDispatch model.
 #pragma once
 
-#include "app/descriptor.h"
 #include "app/exit_status.h"
+#include "app/files/descriptor.h"
 #include "app/options/options.h"
 
 namespace dmlop {

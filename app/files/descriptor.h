@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/confinement.h"
+#include "app/files/confinement.h"
 #include "app/options/options.h"
 #include "core/document/operator_document.h"
 #include "core/model/model_document.h"

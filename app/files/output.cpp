@@ -1,4 +1,4 @@
-#include "app/output.h"
+#include "app/files/output.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-#include "app/compare_folders.h"
+#include "app/compare/compare_folders.h"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "app/batch/input_names.h"
-#include "app/judgement.h"
+#include "app/compare/judgement.h"
+#include "app/files/output.h"
+#include "app/files/raw_form.h"
 #include "app/options/option_words.h"
-#include "app/output.h"
-#include "app/raw_form.h"
 #include "app/shell_word.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"

@@ -1,8 +1,8 @@
-#include "app/model_inputs.h"
+#include "app/run/model_inputs.h"
 
 #include <fmt/format.h>
 
-#include "app/output.h"
+#include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
 #include "core/model/model_memory.h"
 

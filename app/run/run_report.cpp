@@ -1,4 +1,4 @@
-#include "app/run_report.h"
+#include "app/run/run_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

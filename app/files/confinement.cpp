@@ -1,4 +1,4 @@
-#include "app/confinement.h"
+#include "app/files/confinement.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "app/descriptor.h"
+#include "app/files/descriptor.h"
 
 #include <filesystem>
 
-#include "app/manifest.h"
+#include "app/files/manifest.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/model/model_resources.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "app/descriptor.h"
-#include "app/file_roles.h"
+#include "app/files/descriptor.h"
+#include "app/files/file_roles.h"
 #include "core/model/model_bindings.h"
 
 namespace dmlop {

@@ -1,4 +1,4 @@
-#include "app/reported_file.h"
+#include "app/files/reported_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

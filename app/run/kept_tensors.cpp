@@ -1,4 +1,4 @@
-#include "app/kept_tensors.h"
+#include "app/run/kept_tensors.h"
 
 #include <fmt/format.h>
 

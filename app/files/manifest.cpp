@@ -1,4 +1,4 @@
-#include "app/manifest.h"
+#include "app/files/manifest.h"
 
 #include <fmt/format.h>
 

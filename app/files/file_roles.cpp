@@ -1,4 +1,4 @@
-#include "app/file_roles.h"
+#include "app/files/file_roles.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "app/output.h"
+#include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/npz.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/judgement.h"
-#include "app/reported_file.h"
+#include "app/compare/judgement.h"
+#include "app/files/reported_file.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_document.h"

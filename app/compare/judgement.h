@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "app/files/reported_file.h"
 #include "app/options/options.h"
-#include "app/reported_file.h"
 #include "core/compare/alignment.h"
 #include "core/compare/compare.h"
 #include "core/document/operator_document.h"
