@@ -2,10 +2,11 @@
 //
 //   operator_turns DESCRIPTOR LIMIT
 //
-// DESCRIPTOR is the JSON text of an operator, LIMIT one of copy, read and write. First prints one
-// line for each workload, its name and the bytes that a call moves: the operator, and each way to
-// reach the limit. Then each line of standard input is the number of a workload, whose turn it is;
-// the answer is the median of the seconds that its calls took. peers.py gives the turns.
+// DESCRIPTOR is the JSON text of an operator, perhaps with values bound to inputs; others have
+// samples. LIMIT is one of copy, read and write. First prints one line for each workload, its name
+// and the bytes that a call moves: the operator, and each way to reach the limit. Then each line of
+// standard input is the number of a workload, whose turn it is; the answer is the median of the
+// seconds that its calls took. peers.py gives the turns.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,20 +19,34 @@
 #include "bench/fixture.h"
 #include "bench/limits.h"
 #include "core/document/operator_document.h"
+#include "core/engine/copy/tiled_loop.h"
 
 namespace dmlop {
 namespace {
 
 constexpr double kSecondsPerTurn = 0.02;
 
-OperatorDesc ReadOperator(const std::string& text) {
+std::shared_ptr<Workload> WorkloadOf(const OperatorDocument& document, Diagnostics& diagnostics) {
+  auto workload = std::make_shared<Workload>(document.op());
+  const auto slots = TensorSlots(document.op(), TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto binding = document.bindings().find(slots[i].path);
+    if (binding == document.bindings().end()) continue;
+    const LoadedTensor values =
+        document.InlineTensor(*slots[i].desc, binding->second.values.value(), diagnostics);
+    CopyView(values.view, {workload->input(i), values.view.type, LayoutOf(*slots[i].desc)});
+  }
+  return workload;
+}
+
+std::shared_ptr<Workload> ReadOperator(const std::string& text) {
   Diagnostics diagnostics;
   std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
   if (json) {
     OperatorDocument document(*std::move(json), "", diagnostics);
     if (document.has_operator()) {
       document.Check(kHighestFeatureLevel, diagnostics);
-      if (!diagnostics.has_errors()) return document.op();
+      if (!diagnostics.has_errors()) return WorkloadOf(document, diagnostics);
     }
   }
   std::fprintf(stderr, "not an operator that can run: %s\n", text.c_str());
@@ -61,7 +76,7 @@ std::function<double()> Introduce(const char* name, std::shared_ptr<W> workload)
 
 int Main(const std::string& descriptor, std::string_view limit) {
   std::vector<std::function<double()>> turns;
-  turns.push_back(Introduce("Operator", std::make_shared<Workload>(ReadOperator(descriptor))));
+  turns.push_back(Introduce("Operator", ReadOperator(descriptor)));
   for (const LimitWay& way : kLimitWays) {
     if (Name(way.limit) == limit) {
       turns.push_back(Introduce(way.name, std::make_shared<LimitWorkload>(way)));

@@ -26,6 +26,7 @@ from numpy.lib.stride_tricks import as_strided
 
 sys.dont_write_bytecode = True
 from element_wise_rows import ELEMENT_WISE_ROWS
+from movement_rows import MOVEMENT_ROWS
 from normalization_rows import NORMALIZATION_ROWS
 from peer_row import Row, array, copy_into, empty, operator, tensor
 from product_rows import PRODUCT_ROWS
@@ -299,6 +300,7 @@ ROWS = [
     *ELEMENT_WISE_ROWS,
     *NORMALIZATION_ROWS,
     *PRODUCT_ROWS,
+    *MOVEMENT_ROWS,
 ]
 
 
