@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <compare>
 #include <limits>
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/engine/select/key_sort.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -15,26 +15,19 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kRangeElements = 1 << 12;
-
-// What comes first is less.
-struct Candidate {
-  uint64_t key;
-  int64_t place;
-
-  friend auto operator<=>(const Candidate&, const Candidate&) = default;
-};
+constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
+constexpr int64_t kLeastSorted = 256;       // what shorter ones gain does not pay for digits
 
 // Rises with the number. NaN, which no other type than floats of up to 32 bits has, comes last.
 template <typename T>
-uint64_t KeyOf(T x, bool falling) {
+WideUnsigned<T> KeyOf(T x, bool falling) {
+  using Key = WideUnsigned<T>;
   if constexpr (!std::is_integral_v<T>) {
-    if (std::isnan(AsDouble(x))) return std::numeric_limits<uint64_t>::max();
+    if (std::isnan(AsDouble(x))) return std::numeric_limits<Key>::max();
   }
   const auto ordinal = Ordinal(x);
-  uint64_t key = static_cast<uint64_t>(ordinal);
-  if constexpr (std::is_signed_v<decltype(ordinal)>) {
-    key = static_cast<uint64_t>(int64_t{ordinal}) ^ uint64_t { 1 } << 63;
-  }
+  Key key = static_cast<Key>(ordinal);
+  if constexpr (std::is_signed_v<decltype(ordinal)>) key ^= Key{1} << (8 * sizeof(Key) - 1);
   return falling ? ~key : key;
 }
 
@@ -57,24 +50,62 @@ class Selection {
 
   void Run() const {
     const int64_t sequences = Product(sequences_.sizes);
-    const int64_t grain = std::max<int64_t>(1, kRangeElements / length_);
+    const int64_t threads = ThreadCount();
+    const int64_t parts =
+        sequences < threads ? std::clamp(length_ / kPartElements, int64_t{1}, threads) : 1;
+    // Threads share sequences, or parts of each.
+    const int64_t grain = parts > 1 ? sequences : std::max<int64_t>(1, kRangeElements / length_);
     const int64_t bytes = sequences * length_ * static_cast<int64_t>(sizeof(T));
     ParallelFor(sequences, grain, bytes, [&](int64_t begin, int64_t end) {
-      std::vector<Candidate> first;
+      KeySort<Key> sort;
+      Candidates first;
       Walk<3> walk(sequences_, begin);
       for (int64_t s = begin; s < end; ++s, walk.Next()) {
-        Select(input_ + walk.offset(0), first);
+        Select(input_ + walk.offset(0), parts, sort, first);
         Write(walk, first);
       }
     });
   }
 
  private:
+  using Key = WideUnsigned<T>;
+  using Candidates = std::vector<Candidate<Key>>;
+
+  void Select(const T* sequence, int64_t parts, KeySort<Key>& sort, Candidates& first) const {
+    if (length_ >= kLeastSorted && count_ > length_ / 32) {
+      SortAll(sequence, parts, sort, first);
+    } else if (parts == 1) {
+      SelectFew(sequence, 0, length_, first);
+    } else {
+      std::vector<Candidates> of_parts(static_cast<size_t>(parts));
+      ForEachPart(length_, parts, [&](size_t part, int64_t begin, int64_t end) {
+        SelectFew(sequence, begin, end, of_parts[part]);
+      });
+      first.clear();
+      for (const Candidates& some : of_parts) first.insert(first.end(), some.begin(), some.end());
+      std::sort(first.begin(), first.end());
+    }
+  }
+
+  void SortAll(const T* sequence, int64_t parts, KeySort<Key>& sort, Candidates& all) const {
+    all.resize(static_cast<size_t>(length_));
+    ForEachPart(length_, parts, [&](size_t, int64_t begin, int64_t end) {
+      for (int64_t place = begin; place < end; ++place) {
+        all[static_cast<size_t>(place)] = CandidateAt(sequence, place);
+      }
+    });
+    sort.Sort(all, parts);
+  }
+
+  Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
+    return {KeyOf(sequence[place * step_[0]], falling_), static_cast<uint32_t>(place)};
+  }
+
   // A heap of the best so far has the worst of them in front.
-  void Select(const T* sequence, std::vector<Candidate>& first) const {
+  void SelectFew(const T* sequence, int64_t begin, int64_t end, Candidates& first) const {
     first.clear();
-    for (int64_t place = 0; place < length_; ++place) {
-      const Candidate one{KeyOf(sequence[place * step_[0]], falling_), place};
+    for (int64_t place = begin; place < end; ++place) {
+      const Candidate<Key> one = CandidateAt(sequence, place);
       if (std::ssize(first) == count_) {
         if (one > first.front()) continue;
         std::pop_heap(first.begin(), first.end());
@@ -86,7 +117,7 @@ class Selection {
     std::sort_heap(first.begin(), first.end());
   }
 
-  void Write(const Walk<3>& at, const std::vector<Candidate>& first) const {
+  void Write(const Walk<3>& at, const Candidates& first) const {
     const T* const sequence = input_ + at.offset(0);
     for (int64_t k = 0; k < count_; ++k) {
       const int64_t place = first[static_cast<size_t>(k)].place;
