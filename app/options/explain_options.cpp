@@ -13,7 +13,8 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
               "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
               "  dmlop explain join.json 'InputTensors[1][0,-1]'\n"
               "  dmlop explain reduce.json OutputTensor@8 -i x.npy\n"
-              "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n");
+              "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n"
+              "  dmlop explain model.json 'sum.OutputTensor[0,1]'\n");
   AddDescriptor(command, options->descriptor);
   command
       .add_option("element", options->element,

@@ -22,31 +22,6 @@ std::string FileNameOf(size_t number, std::string name, DataType type) {
   return fmt::format("{:04}-{}.{}", number, name, HasNibbles(type) ? "bin" : "npy");
 }
 
-struct NamedTensor {
-  std::string name;
-  const TensorDesc* desc;
-};
-
-std::vector<NamedTensor> FilledBy(const ModelDispatchable& dispatchable) {
-  std::vector<NamedTensor> filled;
-  if (const OperatorDesc* op = dispatchable.op()) {
-    for (const TensorSlot& slot : TensorSlots(*op, TensorRole::kOutput)) {
-      filled.push_back({StepOutputName(dispatchable, slot), slot.desc});
-    }
-    return filled;
-  }
-  const Graph& graph = *dispatchable.graph();
-  for (const GraphNode& node : graph.nodes) {
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) continue;
-      const GraphEdge& edge = graph.edges[node.edges[i]];
-      filled.push_back({edge.name, &*edge.desc});
-    }
-  }
-  return filled;
-}
-
 struct Request {
   std::string name;
   std::string path;
@@ -75,7 +50,8 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model) 
   for (const ModelCommand& command : model.commands()) {
     const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
     if (dispatch == nullptr) continue;
-    for (const NamedTensor& filled : FilledBy(model.dispatchables()[dispatch->dispatchable])) {
+    for (const FilledTensor& filled :
+         TensorsFilledBy(model.dispatchables()[dispatch->dispatchable])) {
       Kept& kept = all_.emplace_back(Kept{filled.name, {}});
       if (options.keep_folder.empty()) continue;
       const std::string file = FileNameOf(all_.size(), filled.name, *filled.desc->data_type);

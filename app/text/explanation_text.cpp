@@ -13,37 +13,6 @@
 namespace dmlop {
 namespace {
 
-std::string DimsText(const Dims& dims) {
-  return fmt::format("[{}]", fmt::join(dims, ", "));
-}
-
-std::string NameOf(const ExplainedElement& element) {
-  return element.tensor + DimsText(element.index);
-}
-
-// What is told of a field's value beside the operator's name.
-std::string AttributeText(const Field& field, const FieldValue& value) {
-  if (const auto* number = std::get_if<uint32_t>(&value)) {
-    if (field.kind == FieldKind::kEnum) return fmt::format(" {}", field.names.names[*number]);
-    if (&field == &kAxis) return fmt::format(" along axis {}", *number);
-  } else if (const auto* numbers = std::get_if<std::vector<uint32_t>>(&value)) {
-    if (field.name == "Axes") return fmt::format(" over axes {}", ToString(*numbers));
-  } else if (const auto* factors = std::get_if<ScaleBias>(&value)) {
-    return fmt::format(" with Scale {} and Bias {}", factors->scale, factors->bias);
-  } else if (const auto* scalar = std::get_if<Scalar>(&value)) {
-    return fmt::format(" with {}", ElementText(scalar->type, scalar->bytes.data()));
-  }
-  return "";
-}
-
-std::string OperationText(const OperatorDesc& op) {
-  std::string text(op.name());
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    text += AttributeText(*op.fields()[i], op.values()[i]);
-  }
-  return text;
-}
-
 // --- text ----------------------------------------------------------------------------------------
 
 // The digits after the first ones stand for little.
@@ -55,37 +24,6 @@ std::string Abridged(const std::string& decimal, bool full) {
       "{}...{} ({} digits)", decimal.substr(0, kMaxDigits), decimal.substr(exponent),
       std::count_if(decimal.begin(), decimal.begin() + static_cast<ptrdiff_t>(exponent),
                     [](char c) { return c >= '0' && c <= '9'; }));
-}
-
-std::string WindowText(const WindowPlace& place) {
-  return fmt::format("window {}, tap {}, channel {}", DimsText(place.block), DimsText(place.tap),
-                     place.channel);
-}
-
-// One element a line, in columns.
-std::string ListText(const Explanation& explanation) {
-  size_t name_width = 0;
-  size_t offset_width = 0;
-  for (const ExplainedElement& element : explanation.related) {
-    name_width = std::max(name_width, NameOf(element).size());
-    offset_width = std::max(offset_width, fmt::formatted_size("{}", element.byte_offset));
-  }
-  std::string text;
-  const int64_t shown = static_cast<int64_t>(explanation.related.size());
-  for (int64_t i = 0; i < shown; ++i) {
-    const ExplainedElement& element = explanation.related[static_cast<size_t>(i)];
-    if (shown < explanation.count && i == kListEdge) {
-      text += fmt::format("  ... {} more\n", explanation.count - shown);
-    }
-    text += fmt::format("  {:<{}}  byte offset {:>{}}", NameOf(element), name_width,
-                        element.byte_offset, offset_width);
-    if (element.value) {
-      text += fmt::format("  value {}", ElementText(element.type, element.value->data()));
-    }
-    if (element.window) text += "  " + WindowText(*element.window);
-    text += '\n';
-  }
-  return text;
 }
 
 std::string NeighbourText(std::string_view label, const Neighbour& neighbour, DataType type,
@@ -100,9 +38,8 @@ std::string NeighbourText(std::string_view label, const Neighbour& neighbour, Da
 
 // One product a line.
 std::string TermsText(const std::vector<Term>& terms, bool full) {
-  constexpr size_t kLongestList = 20;
   const size_t edge = static_cast<size_t>(kListEdge);
-  const bool is_abridged = !full && terms.size() > kLongestList;
+  const bool is_abridged = !full && terms.size() > static_cast<size_t>(kLongestList);
   std::string text = terms.empty() ? "" : "products:\n";
   for (size_t i = 0; i < terms.size(); ++i) {
     if (is_abridged && i == edge) {
@@ -149,32 +86,8 @@ std::string RelationText(const Explanation& explanation) {
 
 // --- JSON ----------------------------------------------------------------------------------------
 
-Json DimsJson(const Dims& dims) {
-  return std::vector<int64_t>(dims.begin(), dims.end());
-}
-
-Json ValueJson(DataType type, const ElementBytes& value) {
-  return ElementJson(type, value.data());
-}
-
-Json DescriptionJson(const ExplainedElement& element) {
-  Json json = {{"tensor", element.tensor},
-               {"index", DimsJson(element.index)},
-               {"dataType", Name(element.type)},
-               {"byteOffset", element.byte_offset}};
-  if (element.value) json["value"] = ValueJson(element.type, *element.value);
-  if (element.window) {
-    json["window"] = {{"block", DimsJson(element.window->block)},
-                      {"tap", DimsJson(element.window->tap)},
-                      {"channel", element.window->channel},
-                      {"position", DimsJson(element.window->position)},
-                      {"padding", element.window->in_padding}};
-  }
-  return json;
-}
-
 Json NeighbourJson(const Neighbour& neighbour, DataType type) {
-  Json json = {{"value", ValueJson(type, neighbour.value)}};
+  Json json = {{"value", ElementJson(type, neighbour.value.data())}};
   if (!neighbour.exact.empty()) json["exact"] = neighbour.exact;
   if (!neighbour.distance.empty()) json["distance"] = neighbour.distance;
   return json;
@@ -207,9 +120,8 @@ Json CalculationJson(const Calculation& calculation, const Explanation& explanat
 
 std::string ExplanationText(const Explanation& explanation, bool full) {
   const ExplainedElement& element = explanation.element;
-  std::string text = fmt::format("{}: {}, byte offset {}\n", NameOf(element), Name(element.type),
-                                 element.byte_offset);
-  text += RelationText(explanation) + ListText(explanation);
+  std::string text = PlaceText(element);
+  text += RelationText(explanation) + ListText(explanation.related, explanation.count);
   if (explanation.calculation) {
     text += CalculationText(*explanation.calculation, element.type, full);
   }

@@ -5,20 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "app/text/explained_element.h"
 #include "core/explain/calculation.h"
 #include "core/explain/data_flow.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
-
-struct ExplainedElement {
-  std::string tensor;  // "InputTensors[1]"
-  DataType type;
-  Dims index;
-  int64_t byte_offset;  // in the tensor's buffer
-  std::optional<ElementBytes> value;
-  std::optional<WindowPlace> window;  // of outputs that show windows
-};
 
 struct Explanation {
   const OperatorDesc& desc;
@@ -29,9 +21,6 @@ struct Explanation {
   std::optional<Calculation> calculation;
   std::vector<Region> sources;  // of an output element
 };
-
-// Entries at each end of a list that is abridged.
-inline constexpr int64_t kListEdge = 3;
 
 // Decimals of many digits are abridged unless `full`.
 std::string ExplanationText(const Explanation& explanation, bool full);

@@ -42,6 +42,9 @@ struct ElementName {
 
 std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics);
 
+// Of a tensor of a model, whose name may have any characters: "scale.OutputTensor[0, 2]".
+std::optional<ElementName> ParseModelElementName(std::string_view text, Diagnostics& diagnostics);
+
 // An element of a valid operator: its tensor, that tensor's number among those of its role, and the
 // index, which counts from the beginning.
 struct NamedElement {
@@ -52,5 +55,9 @@ struct NamedElement {
 
 std::optional<NamedElement> FindElement(const ElementName& name, const OperatorDesc& desc,
                                         Diagnostics& diagnostics);
+
+// The index in a tensor of that desc; `tensor` is what it is called.
+std::optional<Dims> FindIndex(const ElementName& name, const std::string& tensor,
+                              const TensorDesc& desc, Diagnostics& diagnostics);
 
 }  // namespace dmlop

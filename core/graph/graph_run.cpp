@@ -89,11 +89,16 @@ void RunStep(const Step& step, const StepWatch& watch) {
   if (watch.after) watch.after(step);
 }
 
-void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
+void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
+                 const VisitStep& visit) {
   const GraphPlan plan = PlanGraph(graph);
   Buffer between(plan.size);
   const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
-  for (const GraphNode& node : graph.nodes) RunStep(StepOf(graph, node, places), watch);
+  for (const GraphNode& node : graph.nodes) visit(StepOf(graph, node, places));
+}
+
+void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
+  ForEachStep(graph, inputs, outputs, [&](const Step& step) { RunStep(step, watch); });
 }
 
 }  // namespace dmlop

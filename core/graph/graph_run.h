@@ -36,7 +36,12 @@ struct StepWatch {
 
 void RunStep(const Step& step, const StepWatch& watch);
 
-// The views are those of SlotsOf, by role.
+// The views are those of SlotsOf, by role. Steps come in the order in which they run, with memory
+// between them that is there until this returns.
+using VisitStep = std::function<void(const Step&)>;
+void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
+                 const VisitStep& visit);
+
 void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch);
 
 }  // namespace dmlop

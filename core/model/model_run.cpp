@@ -39,8 +39,25 @@ std::string HexText(const std::byte* element) {
 
 }  // namespace
 
-std::string StepOutputName(const ModelDispatchable& dispatchable, const TensorSlot& slot) {
-  return fmt::format("{}.{}", dispatchable.name, DisplayName(slot.path));
+std::vector<FilledTensor> TensorsFilledBy(const ModelDispatchable& dispatchable) {
+  std::vector<FilledTensor> filled;
+  if (const OperatorDesc* op = dispatchable.op()) {
+    for (const TensorSlot& slot : TensorSlots(*op, TensorRole::kOutput)) {
+      filled.push_back(
+          {fmt::format("{}.{}", dispatchable.name, DisplayName(slot.path)), slot.desc});
+    }
+    return filled;
+  }
+  const Graph& graph = *dispatchable.graph();
+  for (const GraphNode& node : graph.nodes) {
+    const std::vector<TensorSlot> slots = TensorSlots(node.op);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].role() == TensorRole::kInput) continue;
+      const GraphEdge& edge = graph.edges[node.edges[i]];
+      filled.push_back({edge.name, &*edge.desc});
+    }
+  }
+  return filled;
 }
 
 ModelRun::ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound)
@@ -87,19 +104,66 @@ void ModelRun::WarnOfValues(size_t command, Diagnostics& diagnostics) {
   if (object != nullptr) object->WarnOfValues(TensorsOf(command).inputs, diagnostics);
 }
 
+Step ModelRun::StepOf(const ModelDispatchable& dispatchable, Tensors tensors) const {
+  Step step{dispatchable.name,
+            *dispatchable.op(),
+            std::move(tensors.inputs),
+            std::move(tensors.outputs),
+            {}};
+  for (FilledTensor& filled : TensorsFilledBy(dispatchable)) {
+    step.output_names.push_back(std::move(filled.name));
+  }
+  return step;
+}
+
 void ModelRun::Dispatch(size_t command, const StepWatch& watch) {
   const ModelDispatchable& dispatchable = DispatchableOf(command);
   Tensors tensors = TensorsOf(command);
   if (const Graph* graph = dispatchable.graph()) {
     return RunGraph(*graph, tensors.inputs, tensors.outputs, watch);
   }
-  std::vector<std::string> names;
-  for (const TensorSlot& slot : TensorSlots(*dispatchable.op(), TensorRole::kOutput)) {
-    names.push_back(StepOutputName(dispatchable, slot));
+  RunStep(StepOf(dispatchable, std::move(tensors)), watch);
+}
+
+void ModelRun::ForEachStep(size_t command, const VisitStep& visit) {
+  const ModelDispatchable& dispatchable = DispatchableOf(command);
+  Tensors tensors = TensorsOf(command);
+  if (const Graph* graph = dispatchable.graph()) {
+    return dmlop::ForEachStep(*graph, tensors.inputs, tensors.outputs, visit);
   }
-  RunStep({dispatchable.name, *dispatchable.op(), std::move(tensors.inputs),
-           std::move(tensors.outputs), std::move(names)},
-          watch);
+  visit(StepOf(dispatchable, std::move(tensors)));
+}
+
+std::optional<ModelRun::Origin> ModelRun::OriginOf(const std::byte* place) const {
+  const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
+    const std::less<> before;
+    if (before(place, bytes.data()) || !before(place, bytes.data() + bytes.size())) {
+      return std::nullopt;
+    }
+    return place - bytes.data();
+  };
+  const auto& resources = model_.resources();
+  for (size_t r = 0; r < resources.size(); ++r) {
+    if (const auto offset = offset_in(resources_.bytes(r)))
+      return Origin{resources[r].name, false, *offset};
+  }
+  for (size_t d = 0; d < owned_.size(); ++d) {
+    for (size_t i = 0; i < owned_[d].size(); ++i) {
+      const auto offset = offset_in(owned_[d][i].bytes());
+      if (!offset) continue;
+      const BoundTensor& source = *bound_.initialization[d][i];
+      return Origin{resources[source.resource].name, false,
+                    static_cast<int64_t>(source.offset) + *offset};
+    }
+    const Graph* graph = model_.dispatchables()[d].graph();
+    if (graph == nullptr) continue;
+    for (const GraphEdge& edge : graph->edges) {
+      if (!edge.constant) continue;
+      if (const auto offset = offset_in(edge.constant->bytes()))
+        return Origin{edge.name, true, *offset};
+    }
+  }
+  return std::nullopt;
 }
 
 void ModelRun::Print(const PrintCommand& command,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,15 @@
 
 namespace dmlop {
 
-// How the output of an operator is called outside of it: "dispatchable.OutputTensor".
-std::string StepOutputName(const ModelDispatchable& dispatchable, const TensorSlot& slot);
+// A tensor that an operator fills, as it is called outside of it: "dispatchable.OutputTensor", or
+// as the edge of a graph.
+struct FilledTensor {
+  std::string name;
+  const TensorDesc* desc;
+};
+
+// By the order in which they are filled. The dispatchable must outlive them.
+std::vector<FilledTensor> TensorsFilledBy(const ModelDispatchable& dispatchable);
 
 class ModelRun {
  public:
@@ -35,6 +43,17 @@ class ModelRun {
 
   void Dispatch(size_t command, const StepWatch& watch = {});
 
+  // The steps of a dispatch, without running them.
+  void ForEachStep(size_t command, const VisitStep& visit);
+
+  // What lies at a place in memory that no operator has filled.
+  struct Origin {
+    std::string name;  // of a resource, or of a constant of a graph
+    bool is_constant;
+    int64_t byte_offset;  // in it
+  };
+  std::optional<Origin> OriginOf(const std::byte* place) const;
+
   // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element, piece by piece.
   void Print(const PrintCommand& command, const std::function<void(std::string_view)>& write) const;
 
@@ -47,6 +66,7 @@ class ModelRun {
 
  private:
   const ModelDispatchable& DispatchableOf(size_t command) const;
+  Step StepOf(const ModelDispatchable& dispatchable, Tensors tensors) const;
 
   const ModelDocument& model_;
   ModelResources& resources_;

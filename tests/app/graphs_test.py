@@ -263,6 +263,159 @@ class RunTest(GraphTest):
         self.assertEqual(bound[1], {"ATensor": X.tolist(), "BTensor": [18, 6, 16, 0]})
 
 
+class ExplainTest(GraphTest):
+    def explain(self, element, *options):
+        done = self.dmlop("explain", "m.json", element, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_an_element_is_followed_to_what_the_model_begins_with(self):
+        self.make(QUADRATIC)
+        self.write("m.json", self.model(X, {"y": X}))
+        self.assertEqual(self.explain("m[-2]"), """\
+m[2]: FLOAT32, byte offset 8
+operator 'm': ELEMENT_WISE_MULTIPLY of x, s
+  m[2]  byte offset 8  value 48
+operator 's': ELEMENT_WISE_IDENTITY with Scale 2 and Bias 10 of x
+  s[2]  byte offset 8  value 16
+resource 'x':
+  x[2]  byte offset 8  value 3
+""")
+        found = json.loads(self.explain("y@4", "--format", "json"))
+
+        def element(name, value):
+            return {"tensor": name, "index": [1], "dataType": "FLOAT32", "byteOffset": 4, "value": value}
+
+        def elements(name, value):
+            return {"name": name, "count": 1, "elements": [element(name, value)]}
+
+        self.assertEqual(found["element"], element("y", -4.5))
+        self.assertEqual(found["operators"], [
+            {"name": "y", "operator": "ELEMENT_WISE_ADD1", "inputs": ["m", "three"], "outputs": [elements("y", -4.5)]},
+            {"name": "m", "operator": "ELEMENT_WISE_MULTIPLY", "inputs": ["x", "s"], "outputs": [elements("m", -12)]},
+            {"name": "s", "operator": "ELEMENT_WISE_IDENTITY", "inputs": ["x"], "outputs": [elements("s", 6)]}])
+        self.assertEqual(found["origins"], [elements("x", -2) | {"kind": "resource"},
+                                            elements("three", 3) | {"kind": "constant"}])
+
+    def test_long_lists_have_both_ends(self):
+        x = np.arange(30, dtype="f4")
+        total = node("REDUCE", ["s"], ["y"], [uint(10), uint(1), uints(0)], descs=[tensor(30)], out_descs=[tensor(1)])
+        scale = node("ELEMENT_WISE_IDENTITY", ["x"], ["s"], [attribute("Linear", scale=2, bias=1)], descs=[tensor(30)],
+                     out_descs=[tensor(30)])
+        self.make(graph(scale, total))
+        self.write("m.json", self.model(x, {"y": x[:1]}))
+        text = self.explain("y[0]")
+        self.assertIn("  s[2]   byte offset   8  value 5\n  ... 24 more\n  s[27]  byte offset 108  value 55\n", text)
+        self.assertEqual(text.count("\n  x["), 6)
+        self.assertEqual(self.explain("y[0]", "--full").count("\n  x["), 30)
+
+    def test_commands_share_resources(self):
+        """What a resource held before does not matter; elements that lie in two views are one."""
+        def desc(*sizes, **more):
+            return {"DataType": "FLOAT32", "Sizes": list(sizes)} | more
+
+        def bound(name, offset):
+            return {"name": name, "elementOffset": offset}
+
+        def dispatch(name, **bindings):
+            return {"type": "dispatch", "dispatchable": name, "bindings": bindings}
+
+        self.write("m.json", json.dumps({
+            "resources": {name: self.resource(np.arange(8, dtype="f4") + 10 * k) for k, name in enumerate(("a", "b", "c d"))},
+            "dispatchables": {
+                "square": {"type": "ELEMENT_WISE_MULTIPLY", "desc": {t: desc(4) for t in ("ATensor", "BTensor", "OutputTensor")}},
+                "sum": {"type": "REDUCE", "desc": {"Function": "SUM", "AxisCount": 1, "Axes": [0], "InputTensor": desc(2, 2, Strides=[1, 2]),
+                                                   "OutputTensor": desc(1, 2)}}},
+            "commands": [dispatch("square", ATensor="a", BTensor="a", OutputTensor="b"),
+                         dispatch("square", ATensor=bound("a", 4), BTensor=bound("b", 4), OutputTensor="b"),
+                         dispatch("sum", InputTensor="b", OutputTensor=bound("c d", 4))]}))
+        # c d[5] is b[2] + b[3], which are a[6] * b[6] and a[7] * b[7]
+        text = """\
+operator 'sum': REDUCE SUM over axes {0} of square.OutputTensor
+  sum.OutputTensor[0, 1]  byte offset 4  value 215
+operator 'square': ELEMENT_WISE_MULTIPLY of a, b
+  square.OutputTensor[2]  byte offset  8  value 96
+  square.OutputTensor[3]  byte offset 12  value 119
+resource 'a':
+  a[6]  byte offset 24  value 6
+  a[7]  byte offset 28  value 7
+resource 'b':
+  b[6]  byte offset 24  value 16
+  b[7]  byte offset 28  value 17
+"""
+        self.assertEqual(self.explain("sum.OutputTensor[0,1]"), "sum.OutputTensor[0, 1]: FLOAT32, byte offset 4\n" + text)
+        self.assertEqual(self.explain("c d[5]"), "c d[5]: FLOAT32, byte offset 20\n" + text)
+        self.assertEqual(self.explain("c d@5"), "c d[1]: FLOAT32, byte offset 4\nresource 'c d':\n"
+                                                "  c d[1]  byte offset 4  value 21\n")
+        self.assertIn("ELEM-4", self.dmlop("explain", "m.json", "c d[8]").stderr)
+        self.assertIn("the model has no tensor 'cd' (did you mean 'c d'?)", self.dmlop("explain", "m.json", "cd[8]").stderr)
+
+    def test_what_does_not_matter_may_have_any_value(self):
+        """Of a random graph of integers: the element is what the elements found make of it."""
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        shapes, nodes = {"x": (2, 3, 4)}, []
+        for i in range(12):
+            a = chance.choice(list(shapes)[-3:])
+            name, sizes = f"e{i}", shapes[a]
+            flat = tensor(*sizes, type="INT32")
+            kind = chance.choice(["turn", "slice", "reduce", "add", "join"])
+            if kind == "turn":  # the last two dimensions change places
+                turned = (sizes[0], sizes[2], sizes[1])
+                descs = [tensor(*turned, type="INT32", strides=[sizes[1] * sizes[2], 1, sizes[2]])]
+                new = node("ELEMENT_WISE_IDENTITY", [a], [name], [NO_ATTRIBUTE], descs=descs,
+                           out_descs=[tensor(*turned, type="INT32")])
+                shapes[name] = turned
+            elif kind == "slice":
+                size = [chance.randint(1, n) for n in sizes]
+                begin = [chance.randint(0, n - s) for n, s in zip(sizes, size)]
+                new = node("SLICE", [a], [name], [uint(3), uints(*begin), uints(*size), uints(1, 1, 1)], descs=[flat],
+                           out_descs=[tensor(*size, type="INT32")])
+                shapes[name] = tuple(size)
+            elif kind == "reduce":
+                axis = chance.randrange(3)
+                size = tuple(1 if d == axis else n for d, n in enumerate(sizes))
+                new = node("REDUCE", [a], [name], [uint(10), uint(1), uints(axis)], descs=[flat],
+                           out_descs=[tensor(*size, type="INT32")])
+                shapes[name] = size
+            elif kind == "add":
+                b = chance.choice([e for e in shapes if shapes[e] == sizes])
+                new = node("ELEMENT_WISE_ADD", [a, b], [name], descs=[flat, flat], out_descs=[flat])
+                shapes[name] = sizes
+            else:
+                axis = chance.randrange(3)
+                size = tuple(2 * n if d == axis and n < 8 else n for d, n in enumerate(sizes))
+                if size == sizes:
+                    continue
+                new = node("JOIN", [a, a], [name], [uint(2), uint(axis)], descs=[flat, flat],
+                           out_descs=[tensor(*size, type="INT32")])
+                shapes[name] = size
+            nodes.append(new)
+        last = list(shapes)[-1]
+        self.make(graph(*nodes, outputs=[last]))
+
+        def value(x, element):
+            self.write("m.json", self.model(x, {last: np.zeros(shapes[last], "i4")}))
+            return json.loads(self.explain(f"{last}{element}", "--full", "--format", "json"))
+
+        x = np.array([chance.randrange(1000) for _ in range(24)], "i4").reshape(2, 3, 4)
+        element = [chance.randrange(n) for n in shapes[last]]
+        found = value(x, element)
+        matters = np.zeros_like(x, bool)
+        for origin in found["origins"]:
+            for each in origin["elements"]:
+                place = np.unravel_index(each["byteOffset"] // 4, x.shape)
+                self.assertEqual(each["value"], x[place])
+                matters[place] = True
+        self.assertTrue(matters.any())
+        other = value(np.where(matters, x, -7), element)
+        self.assertEqual(other["element"], found["element"], f"seed {seed}")
+        for place in np.argwhere(matters):  # each is added with a factor of one or more
+            changed = x.copy()
+            changed[tuple(place)] += 1
+            self.assertGreater(value(changed, element)["element"]["value"], found["element"]["value"], f"seed {seed}")
+
+
 class FaultTest(GraphTest):
     def test_faults_are_told_by_node_and_field(self):
         for rule, wrong, message in FAULTS:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/commands.h"
+#include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/run/model_inputs.h"
@@ -12,6 +13,7 @@
 #include "app/text/diagnostic_text.h"
 #include "app/text/explanation_text.h"
 #include "core/base/error.h"
+#include "core/base/spelling.h"
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"
 #include "core/io/file.h"
@@ -19,8 +21,6 @@
 
 namespace dmlop {
 namespace {
-
-constexpr int64_t kMaxLines = 20;  // of a list
 
 // One explanation, from the arguments to the text.
 class ElementExplanation {
@@ -35,11 +35,12 @@ class ElementExplanation {
                               PathWord(options_.element), ShellWord(options_.descriptor)));
     }
     const auto name = ParseElementName(options_.element, element_faults_);
-    if (!name) return RefuseElement();
     CheckInputArguments();
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
                                      {options_.confine, options_.input_folder}, diagnostics_);
+    if (document.model && IsOfModel(*document.model, name)) return TraceModel(*document.model);
+    if (!name && !document.model) return RefuseElement();
     if (document.model) {
       const auto descriptor = TakeDispatchable(*document.model);
       if (!descriptor) return StatusOf(diagnostics_);
@@ -48,6 +49,7 @@ class ElementExplanation {
     } else if (!options_.dispatchable.empty()) {
       throw Error(ErrorKind::kUsage, "--dispatchable is for models");
     }
+    if (!name) return RefuseElement();
     document_ = std::move(document.op);
     if (!document_ || !Check()) return RefuseDocument();
     const auto element = FindElement(*name, document_->op(), element_faults_);
@@ -63,6 +65,36 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
+  }
+
+  // Whether the element is one of a tensor of the model, and not of one operator's tensor.
+  bool IsOfModel(const ModelDocument& model, const std::optional<ElementName>& name) const {
+    if (!options_.dispatchable.empty() || diagnostics_.has_errors()) return false;
+    const auto operators = OperatorsOf(model);
+    if (operators.size() == 1 && name) {
+      const std::vector<TensorSlot> slots = TensorSlots(*operators.front().op);
+      if (std::any_of(slots.begin(), slots.end(),
+                      [&](const TensorSlot& slot) { return slot.field->name == name->field; })) {
+        return false;
+      }
+    }
+    Diagnostics none;
+    const auto of_model = ParseModelElementName(options_.element, none);
+    const std::vector<std::string> names = TracedNames(model);
+    return of_model && std::find(names.begin(), names.end(), of_model->field) != names.end();
+  }
+
+  ExitStatus TraceModel(const ModelDocument& model) {
+    element_faults_ = {};
+    auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
+    if (!inputs) return StatusOf(diagnostics_);
+    const auto name = ParseModelElementName(options_.element, element_faults_);
+    const auto report =
+        ModelTrace(model, *std::move(inputs), options_.full).Explain(*name, element_faults_);
+    if (!report) return RefuseElement();
+    PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
+                                                     : ModelTraceText(*report));
+    return ExitStatus::kSuccess;
   }
 
   // One of a model as a descriptor, with the values that its inputs have at its first dispatch.
@@ -88,19 +120,33 @@ class ElementExplanation {
                       std::move(text)};
   }
 
+  static std::vector<ModelDispatchable::NamedOperator> OperatorsOf(const ModelDocument& model) {
+    std::vector<ModelDispatchable::NamedOperator> all;
+    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+      for (auto& named : dispatchable.operators()) all.push_back(std::move(named));
+    }
+    return all;
+  }
+
   std::string NameOfOperator(const ModelDocument& model) const {
     std::vector<std::string> names;
-    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
-      for (const auto& named : dispatchable.operators()) names.push_back(named.name);
-    }
+    for (const auto& named : OperatorsOf(model)) names.push_back(named.name);
     if (names.size() == 1 && options_.dispatchable.empty()) return names.front();
     const auto found = std::find(names.begin(), names.end(), options_.dispatchable);
     if (found != names.end()) return *found;
+    if (names.empty()) {
+      throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model without operators");
+    }
+    const std::string meant =
+        fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
+                    descriptor_.name, fmt::join(names, ", "));
+    if (!options_.dispatchable.empty()) throw Error(ErrorKind::kUsage, meant);
+    const std::string tensor = options_.element.substr(0, options_.element.find_last_of("[@"));
+    const std::vector<std::string> tensors = TracedNames(model);
     throw Error(ErrorKind::kUsage,
-                names.empty()
-                    ? descriptor_.name + ": is a model without operators"
-                    : fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
-                                  descriptor_.name, fmt::join(names, ", ")));
+                fmt::format("{}, and the model has no tensor '{}'{}", meant, tensor,
+                            DidYouMeanOneOf(tensor, std::vector<std::string_view>(tensors.begin(),
+                                                                                  tensors.end()))));
   }
 
   bool Check() {
@@ -194,7 +240,7 @@ class ElementExplanation {
   // All of `count` elements, or both ends of many.
   template <typename DescribeAt>
   std::vector<ExplainedElement> List(int64_t count, DescribeAt&& describe) const {
-    const bool abridged = !options_.full && count > kMaxLines;
+    const bool abridged = !options_.full && count > kLongestList;
     std::vector<ExplainedElement> list;
     for (int64_t k = 0; k < count; ++k) {
       if (abridged && k == kListEdge) k = count - kListEdge;

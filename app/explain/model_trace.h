@@ -1,0 +1,51 @@
+// dmlop explain of an element of a model: what it depends on, operator by operator, back to what
+// the model begins with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run/model_inputs.h"
+#include "app/text/trace_text.h"
+#include "core/explain/element_name.h"
+#include "core/explain/element_trace.h"
+#include "core/model/model_run.h"
+
+namespace dmlop {
+
+// The names of the tensors that a model's operators fill, and of its resources, in order.
+std::vector<std::string> TracedNames(const ModelDocument& model);
+
+class ModelTrace {
+ public:
+  // Of bound inputs, which are filled here.
+  ModelTrace(const ModelDocument& model, ModelInputs inputs, bool full);
+
+  // Of a tensor as it is filled last, or of a resource behind all commands; one of them has that
+  // name. Nothing where it has no such element, which is reported.
+  std::optional<ModelTraceReport> Explain(const ElementName& name, Diagnostics& faults);
+
+ private:
+  // The tensor that the element is of, and how many steps were carried out.
+  struct Start {
+    ConstTensorView view;
+    TensorDesc desc;
+    size_t steps;
+    std::optional<size_t> output;  // of the last one of them; empty: a resource
+  };
+
+  void Plan();
+  Start Find(const std::string& name);
+  void Describe(const Trace& trace, ModelTraceReport& report) const;
+  std::string NameOf(const TraceStep& step, size_t number, size_t input) const;
+  void TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report);
+
+  const ModelDocument& model_;
+  ModelResources resources_;
+  ModelRun run_;
+  const ListLength length_;
+  std::vector<TraceStep> steps_;
+};
+
+}  // namespace dmlop

@@ -1,0 +1,43 @@
+// The elements that dmlop explain names, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/document/document_json.h"
+#include "core/ops/operator.h"
+#include "core/tensor/dims.h"
+#include "core/tensor/element.h"
+
+namespace dmlop {
+
+struct ExplainedElement {
+  std::string tensor;  // "InputTensors[1]"
+  DataType type;
+  Dims index;
+  int64_t byte_offset;  // in the tensor's buffer
+  std::optional<ElementBytes> value;
+  std::optional<WindowPlace> window;  // of outputs that show windows
+};
+
+// A longer list is abridged to so many entries at each end.
+inline constexpr int64_t kLongestList = 20;
+inline constexpr int64_t kListEdge = 3;
+
+std::string DimsText(const Dims& dims);
+std::string WindowText(const WindowPlace& place);
+
+// "OutputTensor[0, 2]: FLOAT32, byte offset 8", a line.
+std::string PlaceText(const ExplainedElement& element);
+
+// The operator with what its fields say: "REDUCE SUM over axes {0}".
+std::string OperationText(const OperatorDesc& op);
+
+// One element a line, in columns: all of `count`, or both ends.
+std::string ListText(const std::vector<ExplainedElement>& elements, int64_t count);
+
+Json DimsJson(const Dims& dims);
+Json DescriptionJson(const ExplainedElement& element);
+
+}  // namespace dmlop

@@ -1,0 +1,63 @@
+#include "app/text/trace_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/files/output.h"
+
+namespace dmlop {
+namespace {
+
+Json ListJson(const TracedList& list) {
+  Json json = {{"name", list.name}, {"count", list.count}, {"elements", Json::array()}};
+  for (const ExplainedElement& element : list.elements) {
+    json["elements"].push_back(DescriptionJson(element));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string ModelTraceText(const ModelTraceReport& report) {
+  std::string text = PlaceText(report.element);
+  for (const TracedOperator& traced : report.operators) {
+    text += fmt::format("operator '{}': {}", Printable(traced.name), OperationText(*traced.op));
+    if (!traced.inputs.empty()) {
+      text += " of " + Printable(fmt::format("{}", fmt::join(traced.inputs, ", ")));
+    }
+    text += '\n';
+    for (const TracedList& list : traced.outputs) text += ListText(list.elements, list.count);
+  }
+  for (const TracedOrigin& origin : report.origins) {
+    text += fmt::format("{} '{}':\n", origin.is_constant ? "constant" : "resource",
+                        Printable(origin.list.name));
+    text += ListText(origin.list.elements, origin.list.count);
+  }
+  return text;
+}
+
+std::string ModelTraceJson(const ModelTraceReport& report) {
+  Json json = {{"element", DescriptionJson(report.element)},
+               {"operators", Json::array()},
+               {"origins", Json::array()}};
+  for (const TracedOperator& traced : report.operators) {
+    Json outputs = Json::array();
+    for (const TracedList& list : traced.outputs) {
+      if (list.count > 0) outputs.push_back(ListJson(list));
+    }
+    json["operators"].push_back({{"name", traced.name},
+                                 {"operator", traced.op->name()},
+                                 {"inputs", traced.inputs},
+                                 {"outputs", outputs}});
+  }
+  for (const TracedOrigin& origin : report.origins) {
+    Json list = ListJson(origin.list);
+    list["kind"] = origin.is_constant ? "constant" : "resource";
+    json["origins"].push_back(list);
+  }
+  return Utf8Text(json) + "\n";
+}
+
+}  // namespace dmlop

@@ -1,0 +1,176 @@
+#include "core/explain/element_trace.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/explain/data_flow.h"
+#include "core/explain/place_set.h"
+#include "core/ops/family.h"
+#include "core/tensor/data_type.h"
+
+namespace dmlop {
+namespace {
+
+// Places are half bytes: elements of 4 bits have places of their own.
+uint64_t PlaceOf(const ConstTensorView& view, int64_t offset) {
+  const uint64_t width = BitWidth(view.type) / 4;
+  return reinterpret_cast<uintptr_t>(view.data) * 2 + static_cast<uint64_t>(offset) * width;
+}
+
+// The elements of a view whose places are in a set, in row-major order.
+class ElementFinder {
+ public:
+  using Found = std::function<void(const Dims& index, int64_t offset)>;
+
+  ElementFinder(const ConstTensorView& view, const PlaceSet& places, const Found& found)
+      : view_(view), places_(places), found_(found), index_(view.layout.sizes) {}
+
+  void Find() { Search(0, 0); }
+
+ private:
+  // Those whose first d indices are set and lead to `offset`.
+  void Search(size_t d, int64_t offset) {
+    const Layout& layout = view_.layout;
+    int64_t reach = 1;
+    for (size_t k = d; k < layout.rank(); ++k) reach += (layout.sizes[k] - 1) * layout.strides[k];
+    if (!places_.Meets(PlaceOf(view_, offset), PlaceOf(view_, offset + reach))) return;
+    if (d == layout.rank()) return found_(index_, offset);
+    const int64_t size = layout.strides[d] == 0 ? 1 : layout.sizes[d];  // the first one of equals
+    for (index_[d] = 0; index_[d] < size; ++index_[d]) {
+      Search(d + 1, offset + index_[d] * layout.strides[d]);
+    }
+  }
+
+  const ConstTensorView& view_;
+  const PlaceSet& places_;
+  const Found& found_;
+  Dims index_;
+};
+
+void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
+  const Dims& strides = view.layout.strides;
+  size_t outer = strides.size();  // dimensions before those that lie without gaps
+  int64_t run = 1;
+  while (outer > 0 && (region.sizes[outer - 1] == 1 || strides[outer - 1] == run)) {
+    run *= region.sizes[--outer];
+  }
+  const Dims sizes(region.sizes.begin(), region.sizes.begin() + outer);
+  Dims index = region.begin;
+  const int64_t count = Product(sizes);
+  for (int64_t i = 0; i < count; ++i) {
+    const Dims moved = IndexOf(sizes, i);
+    for (size_t d = 0; d < outer; ++d) index[d] = region.begin[d] + moved[d];
+    const int64_t offset = OffsetOf(view.layout, index);
+    places.Add(PlaceOf(view, offset), PlaceOf(view, offset + run));
+  }
+}
+
+void Add(const Dims& index, ListLength length, TracedElements& elements) {
+  ++elements.count;
+  elements.listed.push_back(index);
+  if (elements.count <= length.most) return;
+  const auto middle = elements.listed.begin() + static_cast<ptrdiff_t>(length.edge);
+  elements.listed.erase(middle, elements.listed.end() - static_cast<ptrdiff_t>(length.edge));
+}
+
+// The elements of a view that are needed; their places are added to `taken`.
+TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLength length,
+                    PlaceSet& taken, const std::function<void(const Dims&)>& found = {}) {
+  TracedElements elements{view, 0, {}};
+  const ElementFinder::Found take = [&](const Dims& index, int64_t offset) {
+    Add(index, length, elements);
+    taken.Add(PlaceOf(view, offset), PlaceOf(view, offset + 1));
+    if (found) found(index);
+  };
+  ElementFinder(view, needed, take).Find();
+  return elements;
+}
+
+class Tracer {
+ public:
+  Tracer(std::span<const TraceStep> steps, ListLength length) : steps_(steps), length_(length) {}
+
+  Trace Run(const TraceElement& element) {
+    const ConstTensorView& view = element.view;
+    const int64_t offset = OffsetOf(view.layout, element.index);
+    needed_.Add(PlaceOf(view, offset), PlaceOf(view, offset + 1));
+    for (size_t number = steps_.size(); number-- > 0 && !needed_.empty();) Visit(number);
+    for (auto step = trace_.steps.rbegin(); step != trace_.steps.rend(); ++step) {
+      for (const size_t input : step->inputs) AddOrigin(steps_[step->number].inputs[input]);
+    }
+    AddOrigin(view);
+    return std::move(trace_);
+  }
+
+ private:
+  // Where outputs of the step are needed, what they are computed from is needed instead.
+  void Visit(size_t number) {
+    const TraceStep& step = steps_[number];
+    TracedStep traced{number, {}, {}};
+    PlaceSet filled, read;
+    std::vector<bool> is_read(step.inputs.size());
+    const std::vector<SourceMap> sources = SourcesOf(*step.op);
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      std::vector<std::optional<Region>> last(sources.size());
+      const auto follow = [&](const Dims& index) {
+        const Region place{i, index, Dims::Filled(index.size(), 1)};
+        for (size_t s = 0; s < sources.size(); ++s) {
+          auto region = sources[s](place);
+          const bool is_new = region && !(last[s] && AreEqual(*region, *last[s]));
+          if (!is_new) continue;
+          AddPlaces(step.inputs[region->tensor], *region, read);
+          is_read[region->tensor] = true;
+          last[s] = std::move(region);
+        }
+      };
+      traced.outputs.push_back(Take(step.outputs[i], needed_, length_, filled, follow));
+    }
+    if (filled.empty()) return;
+    needed_.Remove(filled);
+    needed_.Add(read);
+    for (size_t i = 0; i < is_read.size(); ++i) {
+      if (is_read[i]) traced.inputs.push_back(i);
+    }
+    trace_.steps.push_back(std::move(traced));
+  }
+
+  static bool AreEqual(const Region& a, const Region& b) {
+    return a.begin == b.begin && a.sizes == b.sizes;  // of one map, so of one tensor
+  }
+
+  // What of the view no step filled and no view before had.
+  void AddOrigin(const ConstTensorView& view) {
+    PlaceSet taken;
+    TracedElements elements = Take(view, needed_, length_, taken);
+    needed_.Remove(taken);
+    if (elements.count > 0) trace_.origins.push_back(std::move(elements));
+  }
+
+  std::span<const TraceStep> steps_;
+  ListLength length_;
+  PlaceSet needed_;
+  Trace trace_;
+};
+
+}  // namespace
+
+Trace TraceBack(std::span<const TraceStep> steps, const TraceElement& element, ListLength length) {
+  return Tracer(steps, length).Run(element);
+}
+
+std::optional<StepOutput> FilledBefore(std::span<const TraceStep> steps, size_t before,
+                                       const ConstTensorView& view) {
+  const auto end = [](const ConstTensorView& v) { return PlaceOf(v, Extent(v.layout)); };
+  while (before-- > 0) {
+    const std::vector<ConstTensorView>& outputs = steps[before].outputs;
+    const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const auto& output) {
+      return PlaceOf(output, 0) < end(view) && PlaceOf(view, 0) < end(output);
+    });
+    if (found != outputs.end()) {
+      return StepOutput{before, static_cast<size_t>(found - outputs.begin())};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace dmlop
