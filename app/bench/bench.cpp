@@ -7,6 +7,7 @@
 
 #include "app/bench/bench_baseline.h"
 #include "app/bench/bench_case.h"
+#include "app/bench/bench_notes.h"
 #include "app/bench/bench_progress.h"
 #include "app/bench/bench_report.h"
 #include "app/bench/bench_ring.h"
@@ -189,36 +190,48 @@ void RequireWritable(const std::string& path) {
   if (!path.empty() && !IsDevice(path)) OutputFile(path, 0);
 }
 
-void PrintWarnings(const BenchReport& report, const std::optional<Baseline>& baseline) {
-  for (const BenchRow& row : report.rows) {
-    for (const std::string& warning : WarningsAbout(row)) {
-      PrintMessage(fmt::format("dmlop: warning: {} {}\n", KeyOf(row), warning));
-    }
-  }
-  if (std::any_of(report.rows.begin(), report.rows.end(), IsNoisy)) {
-    PrintMessage(fmt::format("dmlop: advice: {}\n", AdviceFor(report.machine)));
-  }
+void PrintNote(std::string_view text) {
+  PrintMessage(fmt::format("dmlop: note: {}\n", Printable(text)));
+}
+
+void PrintNotes(const BenchReport& report, const std::optional<Baseline>& baseline) {
+  for (const std::string& note : NotesAbout(report)) PrintNote(note);
   if (!baseline) return;
   for (const std::string& warning : WarningsAbout(*baseline, report)) {
     PrintMessage(fmt::format("dmlop: warning: {}\n", Printable(warning)));
   }
 }
 
-// Says which rows are slower than they may be.
-ExitStatus Judge(const BenchReport& report, double fail_over) {
-  ExitStatus status = ExitStatus::kSuccess;
+// Says which rows are slower than they may be, and which only seem to be.
+ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
+  std::vector<std::string> by_chance, untested;
   bool any = false;
+  ExitStatus status = ExitStatus::kSuccess;
   for (const BenchRow& row : report.rows) {
     any |= row.ratio.has_value();
+    if (row.ratio && !row.p_value) untested.push_back(KeyOf(row));
     if (!row.ratio || *row.ratio <= 1 + fail_over) continue;
+    const std::string p = row.p_value ? fmt::format(" (p = {:.2g})", *row.p_value) : "";
+    if (row.p_value && *row.p_value >= kSignificance) {
+      by_chance.push_back(fmt::format("{}{}", KeyOf(row), p));
+      continue;
+    }
     status = ExitStatus::kDifferent;
-    PrintMessage(
-        fmt::format("dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is "
-                    "allowed\n",
-                    KeyOf(row), *row.ratio, 1 + fail_over));
+    PrintMessage(fmt::format(
+        "dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is allowed{}\n",
+        KeyOf(row), *row.ratio, 1 + fail_over, p));
   }
-  if (any) return status;
-  throw Error(ErrorKind::kUsage, "--fail-over: the baseline has none of the rows");
+  if (!any) throw Error(ErrorKind::kUsage, "--fail-over: the baseline has none of the rows");
+  if (!by_chance.empty() && !quiet) {
+    PrintNote(
+        fmt::format("by the medians {} would be too slow, but the samples may be so by chance",
+                    NameAll(by_chance)));
+  }
+  if (!untested.empty() && !quiet) {
+    PrintNote(fmt::format("{} judged by the median alone: the test needs {} samples in both files",
+                          NameAll(untested), kLeastTestedSamples));
+  }
+  return status;
 }
 
 }  // namespace
@@ -245,8 +258,9 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
   report.rows = Bench(options, common, library, cases).Measure();
   if (baseline) Compare(*baseline, report);
   PrintReport(report, options, common, library);
-  if (!common.quiet) PrintWarnings(report, baseline);
-  return options.fail_over ? Judge(report, *options.fail_over) : ExitStatus::kSuccess;
+  if (!common.quiet) PrintNotes(report, baseline);
+  if (!options.fail_over) return ExitStatus::kSuccess;
+  return Judge(report, *options.fail_over, common.quiet);
 }
 
 }  // namespace dmlop

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 
+#include "app/bench/bench_notes.h"
+#include "app/bench/mann_whitney.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
@@ -50,7 +53,8 @@ class BaselineReader {
     CheckMachine(*context);
     baseline.isa = TextAt(*context, "isa");
     for (const JsonCursor& entry : benchmarks->children()) ReadEntry(entry, baseline);
-    if (baseline.medians.empty()) Error(*benchmarks, "has no medians");
+    std::erase_if(baseline.rows, [](const auto& row) { return row.second.median == 0; });
+    if (baseline.rows.empty()) Error(*benchmarks, "has no medians");
   }
 
  private:
@@ -69,14 +73,17 @@ class BaselineReader {
   }
 
   void ReadEntry(JsonCursor entry, Baseline& baseline) {
-    const std::string key = TextAt(entry, "run_name");
     const bool is_operator = NumberAt(entry, "limit_share").has_value();  // not its limit
-    if (TextAt(entry, "aggregate_name") != "median" || !is_operator) return;
+    const bool is_sample = TextAt(entry, "run_type") == "iteration";
+    const bool is_median = TextAt(entry, "aggregate_name") == "median";
+    if (!is_operator || (!is_sample && !is_median)) return;
     const std::optional<double> time = NumberAt(entry, "real_time");
     if (!time || TextAt(entry, "time_unit") != "ns") {
       return Error(entry, "has no \"real_time\" in ns");
     }
-    baseline.medians[key] = *time * 1e-9;
+    BaselineTimes& row = baseline.rows[TextAt(entry, "run_name")];
+    if (is_median) row.median = *time * 1e-9;
+    if (is_sample) row.samples.push_back(*time * 1e-9);
   }
 
   const Machine& machine_;
@@ -101,8 +108,14 @@ std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& mac
 void Compare(const Baseline& baseline, BenchReport& report) {
   report.has_baseline = true;
   for (BenchRow& row : report.rows) {
-    const auto before = baseline.medians.find(KeyOf(row));
-    if (before != baseline.medians.end()) row.ratio = row.time.median / before->second;
+    const auto found = baseline.rows.find(KeyOf(row));
+    if (found == baseline.rows.end()) continue;
+    const BaselineTimes& before = found->second;
+    row.ratio = row.time.median / before.median;
+    if (std::min(before.samples.size(), row.samples.size()) < kLeastTestedSamples) continue;
+    std::vector<double> samples;
+    for (const Sample& sample : row.samples) samples.push_back(sample.seconds);
+    row.p_value = MannWhitneyP(samples, before.samples);
   }
 }
 
@@ -113,13 +126,20 @@ std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchRepo
                                    baseline.isa, report.machine.isa));
   }
   std::set<std::string> measured;
+  std::vector<std::string> added, left_out;
   for (const BenchRow& row : report.rows) {
     measured.insert(KeyOf(row));
-    if (!row.ratio) warnings.push_back(fmt::format("{} has no {}", baseline.file, KeyOf(row)));
+    if (!row.ratio) added.push_back(KeyOf(row));
   }
-  for (const auto& [key, median] : baseline.medians) {
-    if (measured.contains(key)) continue;
-    warnings.push_back(fmt::format("{} of {} was not measured", key, baseline.file));
+  for (const auto& [key, times] : baseline.rows) {
+    if (!measured.contains(key)) left_out.push_back(key);
+  }
+  if (!added.empty()) {
+    warnings.push_back(fmt::format("{} has no {}", baseline.file, NameAll(added)));
+  }
+  if (!left_out.empty()) {
+    warnings.push_back(fmt::format("{} of {} {} not measured", NameAll(left_out), baseline.file,
+                                   left_out.size() == 1 ? "was" : "were"));
   }
   return warnings;
 }

@@ -63,6 +63,7 @@ JsonEntry EntryOf(const BenchRow& row) {
     entry.counters["is_cold"] = IsAsCold(row);
   }
   if (row.ratio) entry.counters["ratio_to_baseline"] = *row.ratio;
+  if (row.p_value) entry.counters["p_value"] = *row.p_value;
   return entry;
 }
 
@@ -102,6 +103,7 @@ std::string CsvText(const BenchReport& report) {
                               "multiply_adds",
                               "is_cold",
                               "ratio_to_baseline",
+                              "p_value",
                               "cpu_model",
                               "num_cpus",
                               "isa",
@@ -125,8 +127,9 @@ std::string CsvText(const BenchReport& report) {
           std::string(Name(row.limit)), fmt::format("{}", LimitRateOf(row)),
           fmt::format("{}", ShareOfLimit(row)), std::to_string(row.operations),
           fmt::format("{}", is_cold), row.ratio ? fmt::format("{}", *row.ratio) : "",
-          CsvField(machine.cpu_model), std::to_string(machine.cpus), machine.isa,
-          GovernorText(machine), fmt::format("{}", machine.load_average)}) {
+          row.p_value ? fmt::format("{}", *row.p_value) : "", CsvField(machine.cpu_model),
+          std::to_string(machine.cpus), machine.isa, GovernorText(machine),
+          fmt::format("{}", machine.load_average)}) {
       fields.push_back(field);
     }
     text += CsvLine(fields);

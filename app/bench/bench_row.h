@@ -28,6 +28,7 @@ struct BenchRow {
   SampleStatistics time, limit_time;           // seconds of a call
   double memory_rate = 0;                      // bytes per second beyond the caches; 0: not asked
   std::optional<double> ratio;                 // of the median to that of the baseline
+  std::optional<double> p_value;               // that the two are alike; empty: too few samples
 };
 
 struct BenchReport {
@@ -54,14 +55,5 @@ double ShareOfLimit(const BenchRow& row);
 
 // False for a cold row that was quicker than memory is: caches must have had a part in it.
 bool IsAsCold(const BenchRow& row);
-
-// What a reader of the row should know; nothing where all is well.
-std::vector<std::string> WarningsAbout(const BenchRow& row);
-
-// True where a warning is about times that differ among themselves.
-bool IsNoisy(const BenchRow& row);
-
-// What would make noisy times steadier, as far as the machine shows it.
-std::string AdviceFor(const Machine& machine);
 
 }  // namespace dmlop

@@ -67,7 +67,10 @@ std::vector<Column> ColumnsOf(const BenchReport& report) {
                                  {"moved", 1},
                                  {"GB/s", 8},
                                  {"limit", kNeeded}};
-  if (report.has_baseline) columns.push_back({"to baseline", kNeeded});
+  if (report.has_baseline) {
+    columns.push_back({"to baseline", kNeeded});
+    columns.push_back({"p", 8});
+  }
   for (const BenchRow& row : report.rows) {
     const std::string cells[] = {
         row.name,
@@ -82,7 +85,8 @@ std::vector<Column> ColumnsOf(const BenchReport& report) {
         BytesText(row.traffic.total_bytes()),
         fmt::format("{:.2f}", RateOf(row) / 1e9),
         fmt::format("{:.0f}% {}", 100 * ShareOfLimit(row), Name(row.limit)),
-        row.ratio ? fmt::format("{:.3f}", *row.ratio) : "none"};
+        row.ratio ? fmt::format("{:.3f}", *row.ratio) : "none",
+        row.p_value ? fmt::format("{:.2g}", *row.p_value) : ""};
     for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
   return columns;

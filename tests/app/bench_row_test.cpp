@@ -1,8 +1,10 @@
-// What bench says about a row: shares, coldness and warnings, on times made up for each.
+// What bench says about rows: shares, coldness and notes, on times made up for each.
 
 #include "app/bench/bench_row.h"
 
 #include <gtest/gtest.h>
+
+#include "app/bench/bench_notes.h"
 
 #include "tests/support/case_name.h"
 
@@ -51,50 +53,94 @@ TEST(BenchRow, IsNotColdBeyondWhatMemoryGives) {
   EXPECT_TRUE(IsAsCold(row));
 }
 
-struct WarningCase {
-  const char* name;
-  std::vector<double> seconds, limit_seconds;
-  double memory_rate;              // of a cold row; 0: the row is hot
-  std::vector<const char*> parts;  // of each warning
-  bool is_noisy;
-};
+BenchRow ColdRow(double memory_rate) {
+  BenchRow row = RowOf(kSteady, kSteady);
+  row.cache = CacheState::kCold;
+  row.memory_rate = memory_rate;
+  return row;
+}
+
+// A millisecond, of which the process had a processor for that share.
+BenchRow StarvedRow(double share) {
+  BenchRow row = RowOf(kSteady, kSteady);
+  for (Sample& sample : row.samples) sample.cpu_seconds *= share;
+  return row;
+}
 
 const std::vector<double> kOneOutlierOfSix = {1.00e-3, 1.01e-3, 0.99e-3, 1.02e-3, 0.98e-3, 5e-3};
+const Machine kQuietMachine{"cpu", 2, "avx2", "", 0.1};
+const char* const kLonger = "; measure longer with --min-time, or on a quieter machine";
 
-class BenchWarnings : public testing::TestWithParam<WarningCase> {};
+struct NoteCase {
+  const char* name;
+  std::vector<BenchRow> rows;
+  std::vector<std::string> notes;
+  Machine machine = kQuietMachine;
+};
 
-TEST_P(BenchWarnings, SayWhatIsWrong) {
-  const WarningCase& c = GetParam();
-  BenchRow row = RowOf(c.seconds, c.limit_seconds);
-  row.memory_rate = c.memory_rate;
-  if (c.memory_rate > 0) row.cache = CacheState::kCold;
-  EXPECT_EQ(IsNoisy(row), c.is_noisy);
-  const std::vector<std::string> warnings = WarningsAbout(row);
-  ASSERT_EQ(warnings.size(), c.parts.size());
-  for (size_t i = 0; i < warnings.size(); ++i) {
-    EXPECT_NE(warnings[i].find(c.parts[i]), std::string::npos) << warnings[i];
-  }
+class BenchNotes : public testing::TestWithParam<NoteCase> {};
+
+TEST_P(BenchNotes, SayEachCauseOnce) {
+  const NoteCase& c = GetParam();
+  EXPECT_EQ(NotesAbout({c.machine, c.rows}), c.notes);
 }
 
+// The middle half of kNoisy is from 1.2 to 2 of a median of 1.5: 53%.
 INSTANTIATE_TEST_SUITE_P(
-    , BenchWarnings,
-    testing::Values(WarningCase{"Steady", kSteady, kSteady, 0, {}, false},
-                    WarningCase{"NotCold", kSteady, kSteady, 0.5e9, {"is not cold: 1 GB/s"}, false},
-                    WarningCase{"Noisy", kNoisy, kSteady, 0, {"is noisy"}, true},
-                    WarningCase{"NoisyLimit", kSteady, kNoisy, 0, {"has a noisy limit"}, true},
-                    WarningCase{"Outlier", kOneOutlierOfSix, kSteady, 0, {"1 of 6 samples"}, true}),
-    CaseName<WarningCase>);
-
-TEST(BenchAdvice, NamesWhatDisturbs) {
-  const Machine busy{"cpu", 2, "avx2", "powersave", 1.5};
-  const Machine saving{"cpu", 2, "avx2", "powersave", 0.1};
-  EXPECT_NE(AdviceFor(busy).find("load average 1.50"), std::string::npos);
-  EXPECT_NE(AdviceFor(saving).find("'powersave'"), std::string::npos);
-  for (const char* governor : {"", "performance"}) {
-    const Machine quiet{"cpu", 2, "avx2", governor, 0.1};
-    EXPECT_NE(AdviceFor(quiet).find("--min-time"), std::string::npos);
-  }
-}
+    , BenchNotes,
+    testing::Values(
+        NoteCase{"Steady", {RowOf(kSteady, kSteady), ColdRow(2e9), StarvedRow(0.95)}, {}},
+        NoteCase{
+            "NotCold",
+            {ColdRow(0.5e9)},
+            {"x.json/cold/threads:1 is not cold: 1 GB/s are more than memory gives (0.5 GB/s), "
+             "so caches helped that the system does not report"}},
+        NoteCase{
+            "TwoNotCold",
+            {ColdRow(0.5e9), RowOf(kSteady, kSteady), ColdRow(0.8e9)},
+            {"2 of 3 rows are not cold, most of all x.json/cold/threads:1: 1 GB/s are more "
+             "than memory gives (0.5 GB/s), so caches helped that the system does not report"}},
+        NoteCase{"Noisy",
+                 {RowOf(kNoisy, kSteady)},
+                 {std::string("x.json/hot/threads:1 is noisy: the middle half of its samples "
+                              "spreads over 53% of the median") +
+                  kLonger}},
+        NoteCase{"NoisyLimit",
+                 {RowOf(kSteady, kNoisy)},
+                 {std::string("x.json/hot/threads:1 is noisy: the middle half of its limit's over "
+                              "53%") +
+                  kLonger}},
+        NoteCase{"Outlier",
+                 {RowOf(kOneOutlierOfSix, kSteady)},
+                 {std::string("x.json/hot/threads:1 is noisy: 1 of 6 samples are outliers, up to "
+                              "4.98 times the median") +
+                  kLonger}},
+        NoteCase{"Starved",
+                 {StarvedRow(0.33)},
+                 {"x.json/hot/threads:1 is noisy: it had a processor for 33% of the time only; "
+                  "other programs keep the machine busy (load average 0.10); end them first"}},
+        NoteCase{
+            "All",
+            {RowOf(kNoisy, kNoisy), StarvedRow(0.33), RowOf(kOneOutlierOfSix, kSteady),
+             ColdRow(0.5e9)},
+            {"x.json/cold/threads:1 is not cold: 1 GB/s are more than memory gives (0.5 GB/s), "
+             "so caches helped that the system does not report",
+             "3 of 4 rows are noisy, most of all x.json/hot/threads:1: the middle half of its "
+             "samples spreads over 53% of the median, the middle half of its limit's over "
+             "53%; other programs keep the machine busy (load average 0.10); end them first"}},
+        NoteCase{"BusyMachine",
+                 {RowOf(kNoisy, kSteady)},
+                 {"x.json/hot/threads:1 is noisy: the middle half of its samples spreads over 53% "
+                  "of the median; other programs keep the machine busy (load average 1.50); end "
+                  "them first"},
+                 {"cpu", 2, "avx2", "powersave", 1.5}},
+        NoteCase{"SavingMachine",
+                 {RowOf(kNoisy, kSteady)},
+                 {"x.json/hot/threads:1 is noisy: the middle half of its samples spreads over 53% "
+                  "of the median; the frequency governor is 'powersave'; 'performance' gives "
+                  "steadier times"},
+                 {"cpu", 2, "avx2", "powersave", 0.1}}),
+    CaseName<NoteCase>);
 
 }  // namespace
 }  // namespace dmlop

@@ -301,8 +301,8 @@ class BaselineTest(BenchProgramTest):
         np.testing.assert_allclose(medians[0]["ratio_to_baseline"],
                                    medians[0]["real_time"] / medians[1]["real_time"], rtol=1e-9)
         table = self.bench().stdout.decode().splitlines()
-        self.assertTrue(table[1].endswith("to baseline"))
-        self.assertRegex(table[2], r" \d+\.\d{3}$")
+        self.assertRegex(table[1], "to baseline +p$")
+        self.assertRegex(table[2], r" \d+\.\d{3} +[\d.e-]+$")
 
     def test_a_row_that_is_slower_is_status_1(self):
         self.baseline(self.scaled(1e-3))
@@ -311,11 +311,43 @@ class BaselineTest(BenchProgramTest):
         self.bench(status=0)  # without --fail-over it is only shown
         said = self.bench("-q", "--fail-over", "5", "-o", "now.json", status=1)
         self.assertEqual(said.stdout, b"")
-        self.assertRegex(said.stderr.decode(), r"\Admlop: big.json\S+ takes .* times as long as in the baseline; .*\n\Z")
+        self.assertRegex(said.stderr.decode(), r"\Admlop: big.json\S+ takes .* times as long as in the "
+                                               r"baseline; .* is allowed \(p = .*\)\n\Z")
 
     def test_a_row_that_is_not_slower_is_status_0(self):
         self.baseline(self.scaled(1e3))
         self.bench("--fail-over", "5%", status=0)
+
+    # Half of the samples are above and half below whatever this run takes, so that they tell
+    # nothing, however low their median.
+    def test_a_slower_median_without_a_difference_of_samples_is_chance(self):
+        def change(result):
+            self.scaled(1e-3)(result)
+            for i, entry in enumerate(e for e in result["benchmarks"] if e["run_type"] == "iteration"):
+                if i % 2 == 1:
+                    entry["real_time"] *= 1e9
+
+        self.baseline(change)
+        said = self.bench("--fail-over", "5%", "--format", "json", status=0)
+        self.assertRegex(said.stderr.decode(), r"note: by the medians big.json/hot/threads:1 \(p = .*\) "
+                                               "would be too slow, but the samples may be so by chance")
+        _, aggregates = self.entries(json.loads(said.stdout), "big.json/hot/threads:1")
+        self.assertGreater(aggregates["median"]["ratio_to_baseline"], 1.05)
+        self.assertGreater(aggregates["median"]["p_value"], 0.05)
+        self.assertEqual(self.bench("-q", "--fail-over", "5%", "-o", "now.txt").stderr, b"")
+
+    def test_too_few_samples_are_judged_by_the_median_and_said(self):
+        def few_samples(result):
+            self.scaled(1e-3)(result)
+            samples = [e for e in result["benchmarks"] if e["run_type"] == "iteration"]
+            for entry in samples[8:]:
+                if "/limit/" not in entry["run_name"]:
+                    result["benchmarks"].remove(entry)
+
+        self.baseline(few_samples)
+        said = self.bench("--fail-over", "5%", status=1).stderr.decode()
+        self.assertIn("judged by the median alone: the test needs 9 samples in both files", said)
+        self.assertRegex(said, r"baseline; 1\.050 is allowed\n")
 
     def test_missing_rows_are_said(self):
         self.baseline()
@@ -324,7 +356,7 @@ class BaselineTest(BenchProgramTest):
         done = self.run_program("bench", "sum.json", "-i", "x.npy", *QUICK, "--baseline",
                                 "base.json", "-t", "1")
         self.assertIn("big.json/hot/threads:1 of base.json was not measured", done.stderr.decode())
-        self.assertRegex(done.stdout.decode().splitlines()[2], " none$")
+        self.assertRegex(done.stdout.decode().splitlines()[2], " none *$")
         # A gate that lets everything pass is a mistake.
         done = self.run_program("bench", "sum.json", "-i", "x.npy", *QUICK, "--baseline",
                                 "base.json", "-t", "1", "--fail-over", "5%", status=2)
