@@ -203,11 +203,11 @@ class Show {
   void Draw(const ConstTensorView& tensor) const {
     const Dims& sizes = tensor.layout.sizes;
     const MapLimits limits = MapLimitsOf(sizes, style_);
-    PrintResult(MapText(ComputeValueMap(tensor, limits.rows, limits.columns), sizes, style_));
+    PrintResult(MapText(ComputeValueMap(tensor, limits), sizes, style_));
   }
 
   void DrawPicture(const ConstTensorView& tensor) const {
-    const ValueMap map = ComputeValueMap(tensor, kMostPictureCells, kMostPictureCells);
+    const ValueMap map = ComputeValueMap(tensor, PictureLimitsOf(tensor.layout.sizes));
     const Picture picture = PictureOf(map);
     ResultFile file(options_.picture, PngBytes(picture));
     PrintResult(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));

@@ -77,10 +77,10 @@ class CompareFiles {
   void PrepareMaps() {
     if (options_.map) {
       const MapLimits limits = is_json() ? kJsonMap : MapLimitsOf(sizes(), style_);
-      maps_.emplace_back(sizes(), limits.rows, limits.columns);
+      maps_.emplace_back(sizes(), limits);
     }
     if (!options_.picture.empty()) {
-      maps_.emplace_back(sizes(), kMostPictureCells, kMostPictureCells);
+      maps_.emplace_back(sizes(), PictureLimitsOf(sizes()));
     }
   }
 

@@ -16,6 +16,9 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kMostMapRows = 32;  // lines of a map
+constexpr int64_t kLeastMapRows = 4;
+constexpr int64_t kLeastMapColumns = 8;
+constexpr double kCharacterHeight = 2;  // of the width, on most screens
 
 // One cell on the screen. `paint` is empty where it is drawn plainly.
 struct Character {
@@ -294,8 +297,12 @@ MapStyle StyleOf(ColorMode mode) {
 }
 
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style) {
-  const size_t frame = LabelWidth(PlaneOf(sizes).rows) + 3;
-  return {kMostMapRows, static_cast<int64_t>(std::max(style.width, frame + 1) - frame)};
+  const MapPlane plane = PlaneOf(sizes);
+  const size_t frame = LabelWidth(plane.rows) + 3;
+  const MapLimits most = {kMostMapRows,
+                          static_cast<int64_t>(std::max(style.width, frame + 1) - frame)};
+  return Proportioned(plane, most, {kLeastMapRows, std::min(kLeastMapColumns, most.columns)},
+                      kCharacterHeight);
 }
 
 void RequireElements(const std::string& name, const ConstTensorView& tensor) {
@@ -305,6 +312,7 @@ void RequireElements(const std::string& name, const ConstTensorView& tensor) {
 }
 
 std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style) {
+  if (map.worst() == DifferenceMap::kPasses) return "map: all elements pass; nothing to draw\n";
   return TextOf<DifferenceArtist>(map, sizes, style);
 }
 
@@ -314,10 +322,13 @@ std::string MapText(const ValueMap& map, const Dims& sizes, const MapStyle& styl
 
 std::string PictureText(const std::string& path, const Picture& picture, const DifferenceMap& map,
                         const Dims& sizes, const MapStyle& style) {
-  return PictureTextOf(
-      path, picture, map, sizes,
-      {"gray: passes", "yellow to dark red: by ULP error", "violet: NaN or infinity on one side"},
-      style);
+  if (map.worst() == DifferenceMap::kPasses) {
+    return PictureTextOf(path, picture, map, sizes, {"gray: all elements pass"}, style);
+  }
+  return PictureTextOf(path, picture, map, sizes,
+                       {"gray: passes", "orange to black: by ULP error, on the picture's scale",
+                        "blue: NaN or infinity on one side"},
+                       style);
 }
 
 std::string PictureText(const std::string& path, const Picture& picture, const ValueMap& map,

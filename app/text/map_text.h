@@ -21,10 +21,6 @@ struct MapStyle {
 MapStyle StyleOf(ColorMode mode);
 
 // The most cells of a map drawn with characters, for tensors of these sizes.
-struct MapLimits {
-  int64_t rows;
-  int64_t columns;
-};
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style);
 
 // Throws an Error of kind kTensorFile where there is nothing to draw; `name` is the tensor's.

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/text/picture_marks.h"
+#include "app/text/picture_scale.h"
 #include "core/base/error.h"
+#include "core/compare/comparison.h"
 #include "core/io/file.h"
 
 namespace dmlop {
@@ -14,24 +17,73 @@ namespace {
 
 using Color = std::array<uint8_t, 3>;
 
+constexpr int64_t kMostCells = 2048;  // in each direction
 constexpr int64_t kPixels = 1024;     // that the longer side of a small map is enlarged to
 constexpr int64_t kLeastPixels = 64;  // of the shorter side
 constexpr size_t kGrayCount = 253;    // palette entries; the last three are for what is not finite
+constexpr uint8_t kWhite = kGrayCount - 1;
 constexpr uint8_t kNan = kGrayCount;
 constexpr uint8_t kPositiveInfinity = kGrayCount + 1;
 constexpr uint8_t kNegativeInfinity = kGrayCount + 2;
 
-std::vector<Color> DifferencePalette() {
-  constexpr int kBinCount = DifferenceMap::kMismatch - 1;
-  constexpr int kWorstColor = 26;  // 2^24 ULP and more: nothing of a FLOAT32's digits is right
-  std::vector<Color> palette = {{232, 232, 232}};
-  for (int bin = 0; bin < kBinCount; ++bin) {
-    const int part = std::min(bin, kWorstColor);
-    palette.push_back({static_cast<uint8_t>(255 - 115 * part / kWorstColor),
-                       static_cast<uint8_t>(205 - 205 * part / kWorstColor), 0});
+// What the ULP errors of a map reach, as the number of a bin.
+size_t LastBinOf(const DifferenceMap& map) {
+  constexpr size_t kLeastLastBin = 9;  // 256 ULP: errors of a few ULP are never drawn as the worst
+  size_t last = kLeastLastBin;
+  const MapGrid& grid = map.grid();
+  for (int64_t row = 0; row < grid.rows.cells; ++row) {
+    for (int64_t column = 0; column < grid.columns.cells; ++column) {
+      const uint8_t worst = map.worst(row, column);
+      if (worst != DifferenceMap::kMismatch) last = std::max<size_t>(last, worst - (worst > 0));
+    }
   }
-  palette.push_back({128, 0, 255});
+  return last;
+}
+
+// Between colors that all stand out from the light gray, by hue and by brightness.
+Color DifferenceColor(double position) {
+  constexpr std::array<std::array<double, 3>, 5> kStops = {
+      {{255, 150, 0}, {235, 60, 20}, {180, 0, 70}, {100, 0, 100}, {20, 0, 40}}};
+  const double place = position * (kStops.size() - 1);
+  const size_t stop = std::min(static_cast<size_t>(place), kStops.size() - 2);
+  const double part = place - static_cast<double>(stop);
+  Color color{};
+  for (size_t i = 0; i < color.size(); ++i) {
+    color[i] = static_cast<uint8_t>(
+        std::lround(kStops[stop][i] + part * (kStops[stop + 1][i] - kStops[stop][i])));
+  }
+  return color;
+}
+
+// An entry for each badness, then paper and ink.
+std::vector<Color> DifferencePalette(size_t last_bin) {
+  std::vector<Color> palette = {{228, 228, 228}};
+  for (size_t bin = 0; bin + 1 < DifferenceMap::kMismatch; ++bin) {
+    const double position = static_cast<double>(bin) / static_cast<double>(last_bin);
+    palette.push_back(DifferenceColor(std::min(position, 1.0)));
+  }
+  palette.insert(palette.end(), {{0, 90, 255}, {255, 255, 255}, {0, 0, 0}});
   return palette;
+}
+
+PictureScale DifferenceScale(size_t last_bin) {
+  constexpr size_t kMostNumbers = 6;
+  constexpr size_t kLongDecimals = 18;  // bits of numbers that are written as powers
+  PictureScale scale{.paper = DifferenceMap::kMismatch + 1,
+                     .ink = DifferenceMap::kMismatch + 2,
+                     .bar = {},
+                     .numbers = {},
+                     .unit = "ULP",
+                     .meanings = {{DifferenceMap::kPasses, "passes"},
+                                  {DifferenceMap::kMismatch, "NaN or inf on one side"}}};
+  const size_t step = (last_bin + kMostNumbers - 1) / kMostNumbers;
+  for (size_t bin = 1; bin <= last_bin; ++bin) {
+    scale.bar.push_back(static_cast<uint8_t>(1 + bin));
+    if ((bin - 1) % step != 0) continue;
+    scale.numbers.push_back({bin - 1, bin < kLongDecimals ? fmt::format("{}", MostUlp(bin))
+                                                          : fmt::format("2^{}", bin - 1)});
+  }
+  return scale;
 }
 
 std::vector<Color> ValuePalette() {
@@ -46,6 +98,28 @@ std::vector<Color> ValuePalette() {
   return palette;
 }
 
+PictureScale ValueScale(const ValueMap& map) {
+  PictureScale scale{
+      .paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
+  if (map.range) {
+    for (size_t i = 0; i < kGrayCount; ++i) scale.bar.push_back(static_cast<uint8_t>(i));
+    const double middle = map.range->min / 2 + map.range->max / 2;
+    scale.numbers = {{0, fmt::format("{:.4g}", map.range->min)},
+                     {kGrayCount / 2, fmt::format("{:.4g}", middle)},
+                     {kGrayCount - 1, fmt::format("{:.4g}", map.range->max)}};
+    if (map.range->min == map.range->max) scale.numbers = {scale.numbers[1]};
+  }
+  const auto add = [&](bool ValueCell::*has, uint8_t color, const char* text) {
+    const bool any = std::any_of(map.cells.begin(), map.cells.end(),
+                                 [&](const ValueCell& cell) { return cell.*has; });
+    if (any) scale.meanings.push_back({color, text});
+  };
+  add(&ValueCell::has_nan, kNan, "NaN");
+  add(&ValueCell::has_positive_infinity, kPositiveInfinity, "inf");
+  add(&ValueCell::has_negative_infinity, kNegativeInfinity, "-inf");
+  return scale;
+}
+
 uint8_t PixelOf(const ValueCell& cell, const std::optional<ValueRange>& range) {
   if (cell.has_nan) return kNan;
   if (cell.has_positive_infinity) return kPositiveInfinity;
@@ -53,25 +127,42 @@ uint8_t PixelOf(const ValueCell& cell, const std::optional<ValueRange>& range) {
   return static_cast<uint8_t>(std::lround(range->Position(cell.mean) * (kGrayCount - 1)));
 }
 
-// Draws each cell as a rectangle of pixel_of(row, column).
-template <typename PixelOfCell>
-Picture Draw(const MapGrid& grid, std::vector<Color> palette, PixelOfCell&& pixel_of) {
-  const int64_t rows = grid.rows.cells;
-  const int64_t columns = grid.columns.cells;
-  const int64_t scale = std::max<int64_t>(1, kPixels / std::max(rows, columns));
-  const auto stretched = [&](int64_t cells) {
-    return std::max(scale, (kLeastPixels + cells - 1) / cells);
-  };
-  Picture picture{.width = columns * stretched(columns),
-                  .height = rows * stretched(rows),
-                  .cell_width = stretched(columns),
-                  .cell_height = stretched(rows),
+// Pixels of a cell's width or height.
+int64_t PixelsOfCell(const MapGrid& grid, int64_t cells) {
+  const int64_t scale =
+      std::max<int64_t>(1, kPixels / std::max(grid.rows.cells, grid.columns.cells));
+  return std::max(scale, (kLeastPixels + cells - 1) / cells);
+}
+
+// A color for each cell, row by row.
+using Cells = std::vector<uint8_t>;
+
+template <typename ColorOfCell>
+Cells ColorsOf(const MapGrid& grid, ColorOfCell&& color_of) {
+  Cells cells;
+  cells.reserve(grid.cell_count());
+  for (int64_t row = 0; row < grid.rows.cells; ++row) {
+    for (int64_t column = 0; column < grid.columns.cells; ++column) {
+      cells.push_back(color_of(row, column));
+    }
+  }
+  return cells;
+}
+
+Picture Draw(const MapGrid& grid, std::vector<Color> palette, const Cells& cells) {
+  const int64_t cell_width = PixelsOfCell(grid, grid.columns.cells);
+  const int64_t cell_height = PixelsOfCell(grid, grid.rows.cells);
+  Picture picture{.width = grid.columns.cells * cell_width,
+                  .height = grid.rows.cells * cell_height,
+                  .cell_width = cell_width,
+                  .cell_height = cell_height,
                   .palette = std::move(palette),
                   .pixels = {}};
   picture.pixels.reserve(static_cast<size_t>(picture.width * picture.height));
   for (int64_t y = 0; y < picture.height; ++y) {
     for (int64_t x = 0; x < picture.width; ++x) {
-      picture.pixels.push_back(pixel_of(y / picture.cell_height, x / picture.cell_width));
+      picture.pixels.push_back(
+          cells[static_cast<size_t>(y / cell_height * grid.columns.cells + x / cell_width)]);
     }
   }
   return picture;
@@ -79,16 +170,31 @@ Picture Draw(const MapGrid& grid, std::vector<Color> palette, PixelOfCell&& pixe
 
 }  // namespace
 
+MapLimits PictureLimitsOf(const Dims& sizes) {
+  return Proportioned(PlaneOf(sizes), {kMostCells, kMostCells}, {kLeastPixels, kLeastPixels},
+                      /*cell_height=*/1);
+}
+
 Picture PictureOf(const DifferenceMap& map) {
-  return Draw(map.grid(), DifferencePalette(),
-              [&](int64_t row, int64_t column) { return map.worst(row, column); });
+  const MapGrid& grid = map.grid();
+  const Cells cells =
+      ColorsOf(grid, [&](int64_t row, int64_t column) { return map.worst(row, column); });
+  const size_t last_bin = LastBinOf(map);
+  const Cells marked = WithMarks(cells, grid, PixelsOfCell(grid, grid.columns.cells),
+                                 PixelsOfCell(grid, grid.rows.cells));
+  Picture picture = Draw(grid, DifferencePalette(last_bin), marked);
+  AddScale(DifferenceScale(last_bin), picture);
+  return picture;
 }
 
 Picture PictureOf(const ValueMap& map) {
-  return Draw(map.grid, ValuePalette(), [&](int64_t row, int64_t column) {
+  const Cells cells = ColorsOf(map.grid, [&](int64_t row, int64_t column) {
     return PixelOf(map.cells[static_cast<size_t>(row * map.grid.columns.cells + column)],
                    map.range);
   });
+  Picture picture = Draw(map.grid, ValuePalette(), cells);
+  AddScale(ValueScale(map), picture);
+  return picture;
 }
 
 std::string PngBytes(const Picture& picture) {

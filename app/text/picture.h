@@ -11,9 +11,10 @@
 
 namespace dmlop {
 
-// The most cells in each direction of a picture's map.
-inline constexpr int64_t kMostPictureCells = 2048;
+// The most cells of a picture's map, for tensors of these sizes.
+MapLimits PictureLimitsOf(const Dims& sizes);
 
+// A map with its scale below.
 struct Picture {
   int64_t width;
   int64_t height;
@@ -23,8 +24,9 @@ struct Picture {
   std::vector<uint8_t> pixels;                  // row by row, indices into the palette
 };
 
-// Light gray where all elements of a cell pass; else from yellow to dark red by the worst one's ULP
-// error, or violet for a mismatch.
+// Light gray where all elements of a cell pass; else from orange to black by the logarithm of the
+// worst one's ULP error, or blue for a mismatch. Differences with few others around them are drawn
+// larger than a cell.
 Picture PictureOf(const DifferenceMap& map);
 
 // From black at the minimum to white at the maximum; NaN is red, inf orange, -inf blue.

@@ -6,12 +6,20 @@
 
 namespace dmlop {
 
-DifferenceMap::DifferenceMap(const Dims& sizes, int64_t most_rows, int64_t most_columns)
+DifferenceMap::DifferenceMap(const Dims& sizes, const MapLimits& limits)
     : plane_(PlaneOf(sizes)),
-      grid_(GridOf(plane_, most_rows, most_columns)),
+      grid_(GridOf(plane_, limits)),
       row_stride_(plane_.row_dimension ? PackedStrides(sizes)[*plane_.row_dimension] : 1),
       layers_(Product(sizes) / (plane_.rows * plane_.columns)),
       cells_(new Cell[grid_.cell_count()]) {}
+
+uint8_t DifferenceMap::worst() const {
+  uint8_t worst = kPasses;
+  for (size_t i = 0; i < grid_.cell_count(); ++i) {
+    worst = std::max(worst, cells_[i].worst.load(std::memory_order_relaxed));
+  }
+  return worst;
+}
 
 double DifferenceMap::share(int64_t row, int64_t column) const {
   const int64_t rows = grid_.rows.Begin(row + 1) - grid_.rows.Begin(row);

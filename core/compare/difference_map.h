@@ -19,7 +19,7 @@ class DifferenceMap {
   static constexpr uint8_t kMismatch = 67;
 
   // `sizes`, which have no 0, are the tensors'.
-  DifferenceMap(const Dims& sizes, int64_t most_rows, int64_t most_columns);
+  DifferenceMap(const Dims& sizes, const MapLimits& limits);
 
   const MapGrid& grid() const { return grid_; }
   const MapPlane& plane() const { return plane_; }
@@ -27,6 +27,9 @@ class DifferenceMap {
   // Elements that do not pass.
   int64_t count(int64_t row, int64_t column) const { return At(row, column).count; }
   uint8_t worst(int64_t row, int64_t column) const { return At(row, column).worst; }
+
+  // Of all cells.
+  uint8_t worst() const;
 
   // The share of a cell's elements that do not pass.
   double share(int64_t row, int64_t column) const;

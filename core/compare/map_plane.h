@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -49,10 +50,31 @@ struct MapGrid {
   size_t cell_count() const { return static_cast<size_t>(rows.cells * columns.cells); }
 };
 
+// Cells in each direction.
+struct MapLimits {
+  int64_t rows;
+  int64_t columns;
+};
+
+// Limits that keep the proportions of the plane, for cells that are `cell_height` times as high as
+// wide. No plane is so thin that it gets fewer cells than `least`, where it has so many elements.
+inline MapLimits Proportioned(const MapPlane& plane, const MapLimits& most, const MapLimits& least,
+                              double cell_height) {
+  const double rows = static_cast<double>(plane.rows) / cell_height;
+  const double columns = static_cast<double>(plane.columns);
+  const double elements =
+      std::max(rows / static_cast<double>(most.rows),
+               columns / static_cast<double>(most.columns));  // of a cell's width
+  const auto cells = [&](double size, int64_t fewest, int64_t limit) {
+    return std::clamp(static_cast<int64_t>(std::lround(size / elements)), fewest, limit);
+  };
+  return {cells(rows, least.rows, most.rows), cells(columns, least.columns, most.columns)};
+}
+
 // The plane in as many cells as it has elements, or as the limits allow.
-inline MapGrid GridOf(const MapPlane& plane, int64_t most_rows, int64_t most_columns) {
-  return {{plane.rows, std::min(plane.rows, most_rows)},
-          {plane.columns, std::min(plane.columns, most_columns)}};
+inline MapGrid GridOf(const MapPlane& plane, const MapLimits& limits) {
+  return {{plane.rows, std::min(plane.rows, limits.rows)},
+          {plane.columns, std::min(plane.columns, limits.columns)}};
 }
 
 }  // namespace dmlop

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
@@ -35,13 +34,9 @@ class CellRow {
     }
   }
 
-  // Writes the cells from `out` on, and widens the range to theirs.
-  void Finish(ValueCell* out, ValueRange& range) const {
-    for (const Cell& cell : cells_) {
-      range.min = std::min(range.min, cell.min);
-      range.max = std::max(range.max, cell.max);
-      *out++ = cell.Finished();
-    }
+  // Writes the cells from `out` on.
+  void Finish(ValueCell* out) const {
+    for (const Cell& cell : cells_) *out++ = cell.Finished();
   }
 
  private:
@@ -84,11 +79,8 @@ class CellRow {
 template <typename T>
 void MapValues(const T* data, int64_t row_stride, int64_t column_stride, int64_t bytes,
                ValueMap& map) {
-  ValueRange range{kInfinity, -kInfinity};
-  std::mutex mutex;
   const MapGrid& grid = map.grid;
   ParallelFor(grid.rows.cells, 1, bytes, [&](int64_t begin, int64_t end) {
-    ValueRange part{kInfinity, -kInfinity};
     for (int64_t cell = begin; cell < end; ++cell) {
       const int64_t first = grid.rows.Begin(cell);
       const int64_t last = grid.rows.Begin(cell + 1);
@@ -96,13 +88,19 @@ void MapValues(const T* data, int64_t row_stride, int64_t column_stride, int64_t
       for (int64_t row = first; row < last; ++row) {
         cells.AddElements(data + row * row_stride, column_stride);
       }
-      cells.Finish(&map.cells[static_cast<size_t>(cell * grid.columns.cells)], part);
+      cells.Finish(&map.cells[static_cast<size_t>(cell * grid.columns.cells)]);
     }
-    const std::lock_guard lock(mutex);
-    range.min = std::min(range.min, part.min);
-    range.max = std::max(range.max, part.max);
   });
-  if (range.min <= range.max) map.range = range;
+}
+
+std::optional<ValueRange> RangeOf(const std::vector<ValueCell>& cells) {
+  ValueRange range{kInfinity, -kInfinity};
+  for (const ValueCell& cell : cells) {
+    if (!cell.has_finite) continue;
+    range.min = std::min(range.min, cell.mean);
+    range.max = std::max(range.max, cell.mean);
+  }
+  return range.min <= range.max ? std::optional(range) : std::nullopt;
 }
 
 }  // namespace
@@ -113,10 +111,10 @@ double ValueRange::Position(double value) const {
   return std::clamp((value / 2 - min / 2) / (max / 2 - min / 2), 0.0, 1.0);
 }
 
-ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t most_columns) {
+ValueMap ComputeValueMap(const ConstTensorView& view, const MapLimits& limits) {
   const MapPlane plane = PlaneOf(view.layout.sizes);
   const auto stride = [&](std::optional<size_t> d) { return d ? view.layout.strides[*d] : 0; };
-  ValueMap map{view.type, GridOf(plane, most_rows, most_columns), {}, {}};
+  ValueMap map{view.type, GridOf(plane, limits), {}, {}};
   map.cells.resize(map.grid.cell_count());
   const int64_t bytes = plane.rows * plane.columns * static_cast<int64_t>(ByteWidth(view.type));
   const Work work("drawing", bytes);
@@ -124,6 +122,7 @@ ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t
     MapValues(view.elements<T>(), stride(plane.row_dimension), stride(plane.column_dimension),
               bytes, map);
   });
+  map.range = RangeOf(map.cells);
   return map;
 }
 

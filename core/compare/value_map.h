@@ -17,7 +17,7 @@ struct ValueCell {
   bool has_negative_infinity = false;
 };
 
-// Of the plane's finite values, as doubles; 64-bit integers are rounded.
+// Of the cells' means, so that what is drawn has all of the scale.
 struct ValueRange {
   double min;
   double max;
@@ -35,6 +35,6 @@ struct ValueMap {
 
 // The plane PlaneOf(view.layout.sizes) where the other dimensions are at their first coordinate.
 // The view has elements.
-ValueMap ComputeValueMap(const ConstTensorView& view, int64_t most_rows, int64_t most_columns);
+ValueMap ComputeValueMap(const ConstTensorView& view, const MapLimits& limits);
 
 }  // namespace dmlop

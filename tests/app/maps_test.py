@@ -22,6 +22,7 @@ UNICODE = {**os.environ, "LC_ALL": "C.UTF-8"}
 PLAIN = {**os.environ, "LC_ALL": "C"}
 SHADES = {"unicode": "·░▒▓█", "plain": ".-+*#"}
 MISMATCH = 67  # the palette's entry
+PAPER, INK = MISMATCH + 1, MISMATCH + 2
 
 
 def decode_png(data):
@@ -80,6 +81,43 @@ def folded(array):
     plane = plane_of(array.shape)
     sums = array.sum(axis=tuple(axis for axis in range(array.ndim) if axis not in plane))
     return sums.reshape((1,) * (2 - sums.ndim) + sums.shape)
+
+
+def proportioned(shape, most, least, height):
+    """As many cells, of that height, as keep the proportions of the plane."""
+    rows, columns = shape[0] / height, shape[1]
+    elements = max(rows / most[0], columns / most[1])
+    return [min(max(int(size / elements + 0.5), fewest), limit)
+            for size, fewest, limit in zip((rows, columns), least, most)]
+
+
+def drawing_limits(shape, width):
+    columns = width - len(str(shape[0] - 1)) - 3
+    return proportioned(shape, (32, columns), (4, 8), 2)
+
+
+def picture_limits(shape):
+    return proportioned(shape, (2048, 2048), (64, 64), 1)
+
+
+def pixels_of_cells(rows, columns):
+    """Height and width."""
+    scale = max(1, 1024 // max(rows, columns))
+    return max(scale, -(-64 // rows)), max(scale, -(-64 // columns))
+
+
+def with_marks(worst, height, width):
+    """Differences without many others around them become squares of at least 5 pixels."""
+    mark = max(5, max(worst.shape[0] * height, worst.shape[1] * width) // 256)
+    reach = np.array([mark // 2 // height, mark // 2 // width])
+    around = 3 * (2 * reach + 1)
+    marked = worst.copy()
+    for at in np.argwhere(worst):
+        def square(distance):
+            return tuple(slice(max(0, a - d), a + d + 1) for a, d in zip(at, distance))
+        if np.count_nonzero(worst[square(around)]) <= 2 * max(around) + 1:
+            marked[square(reach)] = np.maximum(marked[square(reach)], worst[tuple(at)])
+    return marked
 
 
 def cells_of(plane, most_rows, most_columns, combine):
@@ -180,19 +218,32 @@ class DifferenceMapTest(MapTest):
         plane = plane_of(bad.shape)
         worst = bad.max(axis=tuple(axis for axis in range(bad.ndim) if axis not in plane))
         worst = worst.reshape((1,) * (2 - worst.ndim) + worst.shape)
-        height, width = pixels.shape[0] // worst.shape[0], pixels.shape[1] // worst.shape[1]
-        np.testing.assert_array_equal(pixels, np.kron(worst, np.ones((height, width), int)))
-        self.assertEqual(len(palette), MISMATCH + 1)
-        self.assertEqual(len({tuple(color) for color in palette[[0, 1, 10, 25, MISMATCH]]}), 5)
+        worst = np.array(cells_of(worst, *picture_limits(worst.shape), lambda c: c.max()))
+        height, width = pixels_of_cells(*worst.shape)
+        drawn = np.kron(with_marks(worst, height, width), np.ones((height, width), int))
+        np.testing.assert_array_equal(pixels[:drawn.shape[0], :drawn.shape[1]], drawn)
+        self.assertTrue((pixels[:drawn.shape[0], drawn.shape[1]:] == PAPER).all())
+        self.assertEqual(len(palette), INK + 1)
+        self.assertEqual(len({tuple(color) for color in palette[[0, 1, 5, 9, MISMATCH, PAPER, INK]]}), 7)
+        self.check_scale(pixels[drawn.shape[0]:], int(bad[bad < MISMATCH].max(initial=0)))
+
+    def check_scale(self, pixels, worst):
+        """A bar from 1 ULP to the largest error, at least 256, and what other colors mean."""
+        bar = [color for color in dict.fromkeys(pixels[20, 16:416])]
+        self.assertEqual(bar, list(range(2, max(worst, 10) + 1)))
+        self.assertIn(INK, pixels[40:54])
+        self.assertEqual([color for color in dict.fromkeys(pixels[80]) if color not in (PAPER, INK)], [0, MISMATCH])
 
     def check_drawing(self, text, bad, shades, width):
+        if not bad.any():
+            return self.assertIn("map: all elements pass; nothing to draw\n", text)
         self.assertLessEqual(max(map(len, text[text.index("map of") :].splitlines())), width)
         lines = self.lines_of(text)
         counts, mismatches = folded((bad > 0).astype(int)), folded((bad == MISMATCH).astype(int))
         layers = bad.size // counts.size
-        columns = width - len(str(counts.shape[0] - 1)) - 3
-        shares = cells_of(counts, 32, columns, lambda c: c.sum() / (c.size * layers))
-        marked = cells_of(mismatches, 32, columns, lambda c: c.any())
+        limits = drawing_limits(counts.shape, width)
+        shares = cells_of(counts, *limits, lambda c: c.sum() / (c.size * layers))
+        marked = cells_of(mismatches, *limits, lambda c: c.any())
         for line, line_shares, line_marked in zip(lines, shares, marked, strict=True):
             expected = "".join(
                 "!" if mark else shades[0] if share == 0 else shades[1 + np.searchsorted([0.01, 0.1, 0.5], share, "right")]
@@ -209,13 +260,13 @@ class DifferenceMapTest(MapTest):
         lines = self.lines_of(text)
         self.assertEqual({line[-1] for line in lines}, {"-"} if lines[0][-1] == "-" else {"+"})
         tile = [(y, x) for y, line in enumerate(lines) for x, cell in enumerate(line[:-1]) if cell != "."]
-        self.assertEqual(tile, [(10, 10), (10, 11)])
+        self.assertEqual(tile, [(1, 10), (1, 11)])
         self.assertIn("all of dimension 0 laid over one another", text)
 
     def test_tolerated_elements_are_not_on_the_map(self):
         self.save(a=X, b=np.nextafter(X, np.float32(9)))
         done = self.text_of("compare", "a.npy", "b.npy", "--map", "--ulp", "1", env=PLAIN)
-        self.assertEqual(self.lines_of(done), ["..."] * 3)
+        self.assertIn("map: all elements pass; nothing to draw\n", done)
         self.assertRegex(done, r"elements by ULP error:\n +1 +9 #{40}\n")
 
     def test_bits_show_zeros_of_both_signs(self):
@@ -239,9 +290,14 @@ class DifferenceMapTest(MapTest):
 
 class ValueMapTest(MapTest):
     def expected_cells(self, plane, most_rows, most_columns):
-        """Each cell as a position between the least and the largest finite value, or as what is not finite."""
-        finite = plane[np.isfinite(plane)].astype("f8")
-        low, high = finite.min(), finite.max()
+        """Each cell as a position between the least and the largest mean, or as what is not finite."""
+        def mean(values):
+            values = values.astype("f8")
+            finite = values[np.isfinite(values)]
+            return finite.mean() if finite.size else np.nan
+
+        means = np.array(cells_of(plane, most_rows, most_columns, mean))
+        low, high = np.nanmin(means), np.nanmax(means)
 
         def cell(values):
             values = values.astype("f8")
@@ -263,8 +319,7 @@ class ValueMapTest(MapTest):
                 self.save(x=np.asfortranarray(array) if number % 2 else array)
                 plane = array[(0,) * max(array.ndim - 2, 0)]
                 plane = plane.reshape((1,) * (2 - plane.ndim) + plane.shape)
-                columns = 66 - len(str(plane.shape[0] - 1)) - 3
-                cells = self.expected_cells(plane, 32, columns)
+                cells = self.expected_cells(plane, *drawing_limits(plane.shape, 66))
                 for shades, environment in ((" ░▒▓█", UNICODE), (" .:-=+*#%@", PLAIN)):
                     text = self.text_of("show", "x.npy", "--map", env={**environment, "COLUMNS": "66"})
                     for line, row in zip(self.lines_of(text), cells, strict=True):
@@ -282,8 +337,12 @@ class ValueMapTest(MapTest):
 
     def check_picture(self, plane):
         palette, pixels = decode_png((self.folder / "x.png").read_bytes())
-        cells = self.expected_cells(plane, 2048, 2048)
-        height, width = pixels.shape[0] // len(cells), pixels.shape[1] // len(cells[0])
+        cells = self.expected_cells(plane, *picture_limits(plane.shape))
+        height, width = pixels_of_cells(len(cells), len(cells[0]))
+        scale = pixels[len(cells) * height:]
+        self.assertEqual(scale[20, 16:416].tolist(), sorted(scale[20, 16:416]))  # from black to white
+        self.assertEqual({scale[20, 16], scale[20, 415]}, {0, 252})
+        pixels = pixels[:len(cells) * height, :len(cells[0]) * width]
         np.testing.assert_array_equal(pixels, np.kron(pixels[::height, ::width], np.ones((height, width), int)))
         special = {"N": (230, 0, 0), ">": (255, 150, 0), "<": (0, 90, 255)}
         for row, colors in zip(cells, palette[pixels[::height, ::width]], strict=True):
@@ -334,7 +393,7 @@ class ScreenTest(MapTest):
                 bars = [line for line in plain.splitlines() if line.endswith("#")]
                 self.assertTrue(bars)
                 self.assertLessEqual(max(map(len, drawn + bars)), columns)
-                self.assertEqual(len(self.lines_of(plain)[0]), columns - 6)
+                self.assertEqual(len(self.lines_of(plain)[0]), min(columns - 6, 64))  # 32 lines are as high
                 # COLUMNS wins over the terminal; the drawing is the same without color.
                 forced = self.on_terminal(columns + 9, *command, COLUMNS=str(columns), NO_COLOR="1")
                 self.assertNotIn("\x1b[", forced)

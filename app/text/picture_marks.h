@@ -1,0 +1,17 @@
+// Differences that are too small to be seen in a picture.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/compare/map_plane.h"
+
+namespace dmlop {
+
+// Cells row by row, where 0 passes and the largest is the worst. Each one that differs with few
+// others around it becomes a square of some pixels; where squares meet, the worst wins. Patterns of
+// many differences stay as they are.
+std::vector<uint8_t> WithMarks(const std::vector<uint8_t>& cells, const MapGrid& grid,
+                               int64_t cell_width, int64_t cell_height);
+
+}  // namespace dmlop
