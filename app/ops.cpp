@@ -212,15 +212,24 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   return json;
 }
 
-// All operators, or those that another library has under a name.
+// All operators, or those that another library has under a name; of a level, if it is given.
 std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
-  if (options.like.empty()) return {Operators().begin(), Operators().end()};
+  const auto of_level = [&](std::vector<const OperatorInfo*> listed) {
+    std::erase_if(listed, [&](const OperatorInfo* info) {
+      return options.level && std::all_of(info->support.begin(), info->support.end(),
+                                          [&](const SupportTable& table) {
+                                            return RowAt(table, *options.level) == nullptr;
+                                          });
+    });
+    return listed;
+  };
+  if (options.like.empty()) return of_level({Operators().begin(), Operators().end()});
   const std::vector<const OperatorInfo*> like = OperatorsLike(options.like);
   if (like.empty()) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("no operator is called '{}' in ONNX, WebNN or PyTorch", options.like));
   }
-  return like;
+  return of_level(like);
 }
 
 }  // namespace

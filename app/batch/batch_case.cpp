@@ -237,7 +237,7 @@ std::vector<OutputTensor> BatchCase::Compute() {
   const Staging staging = StagingFor(descs);
   std::vector<OutputTensor> outputs;
   for (const TensorSlot& slot : slots) {
-    if (!settings_.compared) CreateFolderOf(case_->PathOf(slot));
+    if (!settings_.compared) settings_.new_folders->MakeFor(case_->PathOf(slot));
     outputs.push_back(settings_.compared
                           ? OutputTensor::ToNoFile(*slot.desc, staging)
                           : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, staging));

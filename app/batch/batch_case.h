@@ -13,6 +13,7 @@
 #include "app/run/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
+#include "core/io/new_folders.h"
 #include "core/io/output_tensor.h"
 
 namespace dmlop {
@@ -23,6 +24,7 @@ struct BatchSettings {
   std::string confine;  // where all files of the cases must lie; empty: anywhere
   FeatureLevel level = kHighestFeatureLevel;
   OutputFolder output_folder;
+  std::shared_ptr<NewFolders> new_folders = std::make_shared<NewFolders>();
   // Outputs are compared instead of written; what is compared with them stands on that side.
   std::optional<Side> compared;
   ComparisonRules rules;

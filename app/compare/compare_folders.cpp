@@ -22,6 +22,7 @@
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/io/npz.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {
@@ -39,15 +40,18 @@ struct FilePair {
   ExitStatus status = ExitStatus::kSuccess;
 };
 
-// The tensor files below a folder.
+// The tensor files below a folder, and the arrays of archives.
 std::set<std::string> FilesBelow(const std::string& folder) {
   std::set<std::string> names;
   try {
     for (const auto& entry : fs::recursive_directory_iterator(
              folder, fs::directory_options::follow_directory_symlink)) {
       const std::string path = entry.path().string();
-      if (entry.is_directory() || !HasTensorExtension(path)) continue;
-      names.insert(entry.path().lexically_relative(folder).string());
+      const std::string name = entry.path().lexically_relative(folder).string();
+      if (entry.is_directory()) continue;
+      if (HasTensorExtension(path)) names.insert(name);
+      if (!IsNpz(path)) continue;
+      for (const std::string& array : ArraysOf(path)) names.insert(name + ":" + array);
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorKind::kFileSystem,
@@ -134,7 +138,7 @@ class FolderComparison {
   bool IsLarge(const FilePair& pair) const {
     constexpr uintmax_t kLargeBytes = uintmax_t{8} << 20;
     std::error_code error;
-    const uintmax_t size = fs::file_size(PathOf(options_.expected, pair), error);
+    const uintmax_t size = fs::file_size(FileOf(PathOf(options_.expected, pair)), error);
     return !error && size >= kLargeBytes;
   }
 

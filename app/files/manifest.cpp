@@ -1,6 +1,7 @@
 #include "app/files/manifest.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +32,8 @@ size_t CountCharacters(std::string_view text) {
 Manifest::Manifest(const std::string& path) : name_(path) {
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
-  file_.reset(std::fopen(standard ? "/dev/stdin" : path.c_str(), "re"));
+  // A copy of the descriptor: what has been read of it is gone, and no name need lead to it.
+  file_.reset(standard ? fdopen(dup(STDIN_FILENO), "re") : std::fopen(path.c_str(), "re"));
   if (!file_) Fail("cannot be opened");
   is_file_ = !standard && !IsStream(path);
   if (!is_file_) file_ = Spool(std::move(file_));
@@ -63,6 +65,7 @@ void Manifest::Rewind() {
   line_at_ = 0;
   line_ = 0;
   is_array_ = false;
+  is_closed_ = false;
   is_first_ = true;
 }
 
@@ -85,7 +88,7 @@ std::vector<ManifestLine> Manifest::Next(size_t most,
 }
 
 std::optional<ManifestLine> Manifest::ReadCase() {
-  if (!FindCase()) return std::nullopt;
+  if (!FindCase()) return UnclosedArray();
   ManifestLine found{line_, "", line_column_};
   const char first = line_text_[line_at_];
   if (first == '{' || first == '[') {
@@ -95,6 +98,13 @@ std::optional<ManifestLine> Manifest::ReadCase() {
     Take(std::min(end, line_text_.size()), found.text);
   }
   return found;
+}
+
+// The fault of an array that does not end, as a case that no parser takes.
+std::optional<ManifestLine> Manifest::UnclosedArray() {
+  if (!is_array_ || is_closed_) return std::nullopt;
+  is_closed_ = true;
+  return ManifestLine{line_, "[", line_column_ - 1};  // so that the end is the place
 }
 
 // Up to the bracket that closes the first, or to the line that begins another case.
@@ -127,7 +137,9 @@ bool Manifest::FindCase() {
     const std::string_view skipped = is_array_ ? " \t\r,]" : kBlanks;
     const size_t begin =
         std::min(line_text_.find_first_not_of(skipped, line_at_), line_text_.size());
-    line_column_ += begin - line_at_;
+    const std::string_view passed = std::string_view(line_text_).substr(line_at_, begin - line_at_);
+    if (passed.find(']') != std::string_view::npos) is_closed_ = true;
+    line_column_ += passed.size();
     line_at_ = begin;
     const std::string_view rest = std::string_view(line_text_).substr(begin);
     if (rest.empty() || rest.starts_with("//")) {

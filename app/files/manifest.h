@@ -50,6 +50,7 @@ class Manifest {
 
   File Spool(File stream) const;
   std::optional<ManifestLine> ReadCase();
+  std::optional<ManifestLine> UnclosedArray();
   bool FindCase();
   void ReadBrackets(std::string& text);
   void Take(size_t end, std::string& text);
@@ -68,8 +69,9 @@ class Manifest {
   size_t line_at_ = 0;
   size_t line_column_ = 1;  // of line_at_, in characters
   int64_t line_ = 0;
-  bool is_first_ = true;   // nothing has been found yet
-  bool is_array_ = false;  // the cases are the elements of an array
+  bool is_first_ = true;    // nothing has been found yet
+  bool is_array_ = false;   // the cases are the elements of an array
+  bool is_closed_ = false;  // which has ended
 };
 
 // Throws an Error of kind kUsage unless the one case in a line is meant: none or several begin

@@ -44,7 +44,7 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
     throw Error(ErrorKind::kTensorFile,
                 path + ": a raw file does not say its type and shape; --type and --sizes do");
   }
-  if (!form.type || path.ends_with(".npy") || path == kStandardStream || IsStream(path) ||
+  if (!form.type || HasExtension(path, ".npy") || path == kStandardStream || IsStream(path) ||
       ParseNpzPath(path)) {
     FormatOf(path);
     return LoadNpy(path, NpyTypes::kAndBfloat16);

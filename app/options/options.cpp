@@ -29,6 +29,15 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
+// The library would take "[0, 1]" apart as a list, but not with a space behind.
+std::string Guarded(std::string text) {
+  return text.starts_with('[') ? text + ' ' : text;
+}
+std::string Unguarded(std::string text) {
+  if (text.starts_with('[') && text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
 // Declares the options. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
@@ -72,6 +81,7 @@ class CommandLine {
     CLI::App& command = *app_.add_subcommand(entry.name, entry.summary);
     AddCommon(command, common_);
     command.callback([this, chosen = entry.declare(command, common_)] { command_ = chosen; });
+    for (CLI::Option* option : command.get_options()) option->transform(Unguarded);
   }
 
   // From the last to the first, as the library takes them.
@@ -88,8 +98,7 @@ class CommandLine {
       } else if (is_assigned) {
         arguments.push_back(text.substr(0, 2) + text.substr(3));
       } else {
-        // The library would take "[0, 1]" apart as a list, but not with a space behind.
-        arguments.push_back(text + (text.starts_with('[') ? " " : ""));
+        arguments.push_back(Guarded(text));
       }
     }
     std::reverse(arguments.begin(), arguments.end());
@@ -140,7 +149,7 @@ class CommandLine {
     if (!is_extra || extra.empty()) return error.what();
     const bool binds = command.get_option_no_throw("-i") != nullptr;
     return fmt::format(
-        "'{}' is one argument too many{}", extra.front(),
+        "'{}' is one argument too many{}", Unguarded(extra.front()),
         binds && HasTensorExtension(extra.front()) ? "; -i binds an input to a file" : "");
   }
 

@@ -46,7 +46,8 @@ TensorDesc PackedDesc(const ConstTensorView& view) {
 
 }  // namespace
 
-KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model) {
+KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders)
+    : folders_(folders) {
   for (const ModelCommand& command : model.commands()) {
     const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
     if (dispatch == nullptr) continue;
@@ -74,10 +75,12 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model) 
   }
 }
 
-void KeptTensors::AddTo(FileRoles& roles) const {
+void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
   for (const Kept& kept : all_) {
+    const std::string name = fmt::format("tensor '{}'", kept.name);
     for (const std::string& path : kept.paths) {
-      roles.WritesTensor(path, fmt::format("tensor '{}'", kept.name));
+      roles.WritesTensor(path, name);
+      output.AddTensor(path, name);
     }
   }
 }
@@ -90,7 +93,7 @@ void KeptTensors::Keep(const Step& step) {
 }
 
 void KeptTensors::Write(const ConstTensorView& view, const std::string& path) {
-  CreateFolderOf(path);
+  folders_.MakeFor(path);
   const TensorDesc desc = PackedDesc(view);
   OutputTensor file = OutputTensor::ToFile(path, desc, StagingFor(std::array{&desc}));
   std::optional<UnpackedNibbles> unpacked;

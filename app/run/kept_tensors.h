@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "app/files/file_roles.h"
+#include "app/files/standard_output.h"
 #include "app/options/options.h"
+#include "core/io/new_folders.h"
 #include "core/io/output_set.h"
 #include "core/io/output_tensor.h"
 #include "core/model/model_run.h"
@@ -15,10 +17,10 @@ namespace dmlop {
 class KeptTensors {
  public:
   // Throws an Error of kind kUsage for a name that no operator of the model fills.
-  KeptTensors(const RunOptions& options, const ModelDocument& model);
+  KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
 
-  // The files that will be written.
-  void AddTo(FileRoles& roles) const;
+  // The files that will be written. Throws an Error of kind kUsage for a terminal.
+  void AddTo(FileRoles& roles, StandardOutput& output) const;
 
   // Takes what an operator has just filled. Operators come in the order of the model's commands.
   void Keep(const Step& step);
@@ -33,6 +35,7 @@ class KeptTensors {
 
   void Write(const ConstTensorView& view, const std::string& path);
 
+  NewFolders& folders_;
   std::vector<Kept> all_;  // in the order in which they are filled
   size_t next_ = 0;
   std::vector<OutputTensor> files_;

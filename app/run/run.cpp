@@ -11,6 +11,7 @@
 #include "app/files/descriptor.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
+#include "app/files/standard_output.h"
 #include "app/options/option_words.h"
 #include "app/run/run_model.h"
 #include "app/run/run_report.h"
@@ -117,24 +118,18 @@ class OperatorRun {
     AddBeside(options_.expected, Side::kExpected);
     AddBeside(options_.judged, Side::kActual);
     LeaveComparedFilesAlone();
-    std::string streamed;
-    std::string printed;
+    StandardOutput output;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
       const std::string path = case_->PathOf(slot);
-      if (path == kStandardStream) streamed = DisplayName(slot.path);
-      if ((path.empty() && !IsCompared(slot)) || is_json()) printed = DisplayName(slot.path);
-      if (!path.empty()) CheckTarget(path, DisplayName(slot.path));
+      const std::string name = DisplayName(slot.path);
+      if ((path.empty() && !IsCompared(slot)) || is_json()) output.AddText(name);
+      if (path.empty()) continue;
+      OutputFormatOf(path);
+      output.AddTensor(path, name);
     }
     RequireSeparateFiles();
-    const bool report_is_printed =
-        options_.report == kStandardStream || options_.report == "/dev/stdout";
-    if (report_is_printed && printed.empty()) printed = "the report";
-    if (streamed.empty()) return;
-    if (!printed.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("standard output cannot be both the file of {} and the print of {}",
-                              streamed, printed));
-    }
+    output.AddText(options_.report, "the report");
+    output.RequireOneKind();
   }
 
   void AddBeside(const std::vector<std::string>& arguments, Side side) {
@@ -146,15 +141,6 @@ class OperatorRun {
   bool IsCompared(const TensorSlot& slot) const {
     return std::any_of(beside_.begin(), beside_.end(),
                        [&](const Beside& beside) { return beside.file.name == slot.path; });
-  }
-
-  void CheckTarget(const std::string& path, const std::string& tensor) {
-    FormatOf(path);
-    if (IsTerminal(path)) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} is a terminal; {} is binary",
-                              path == kStandardStream ? "standard output" : path, tensor));
-    }
   }
 
   // What is compared is written where the command line asks for it, not where the document does.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/files/output.h"
+#include "app/files/standard_output.h"
 #include "app/run/kept_tensors.h"
 #include "app/run/model_inputs.h"
 #include "app/run/run_report.h"
@@ -13,6 +14,7 @@
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
+#include "core/io/new_folders.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {
@@ -34,7 +36,8 @@ void RefuseBindings(const RunOptions& options) {
 // What the commands write. Files appear together, once every command has succeeded.
 class ModelFiles {
  public:
-  ModelFiles(const std::string& folder, bool reported) : folder_(folder), reported_(reported) {}
+  ModelFiles(const std::string& folder, bool reported, NewFolders& folders)
+      : folder_(folder), reported_(reported), folders_(folders) {}
 
   // Keeps what the resource holds now.
   void Write(const std::string& resource, const std::string& target_path,
@@ -43,7 +46,7 @@ class ModelFiles {
     if (IsStream(path)) {
       return WriteStream(path, {std::as_bytes(std::span(content.header)), content.data});
     }
-    CreateFolderOf(path);
+    folders_.MakeFor(path);
     OutputFile file(path, content.header.size() + content.data.size());
     WriteContent(content, path, file);
     if (reported_) written_.push_back({resource, path, Sha256(file.bytes())});
@@ -65,6 +68,7 @@ class ModelFiles {
 
   const std::string& folder_;
   bool reported_;
+  NewFolders& folders_;
   OutputSet files_;
   std::vector<ReportedFile> written_;
 };
@@ -78,7 +82,7 @@ class ModelExecution {
         common_(common),
         descriptor_(descriptor),
         model_(model),
-        kept_(options, model) {}
+        kept_(options, model, folders_) {}
 
   void Execute(ModelResources& resources, BoundModel bound) {
     RequireSeparateFiles(resources);
@@ -97,19 +101,24 @@ class ModelExecution {
  private:
   void RequireSeparateFiles(const ModelResources& resources) const {
     FileRoles roles;
+    StandardOutput output;
     roles.Reads(descriptor_.path, "the model");
     AddSources(model_, resources, roles);
     std::set<std::pair<size_t, std::string>> written;  // what a resource has last is kept
     for (const ModelCommand& command : model_.commands()) {
+      if (std::holds_alternative<PrintCommand>(command.what)) output.AddText("the model");
       const auto* write = std::get_if<WriteFileCommand>(&command.what);
       if (write == nullptr || !written.emplace(write->resource, write->target_path).second)
         continue;
-      roles.WritesTensor(PathIn(options_.output_folder, write->target_path),
-                         RoleOf(model_.resources()[write->resource]));
+      const std::string path = PathIn(options_.output_folder, write->target_path);
+      roles.WritesTensor(path, RoleOf(model_.resources()[write->resource]));
+      output.AddTensor(path, RoleOf(model_.resources()[write->resource]));
     }
-    kept_.AddTo(roles);
+    kept_.AddTo(roles, output);
     roles.Writes(options_.report, "the report");
+    output.AddText(options_.report, "the report");
     roles.RequireSeparate();
+    output.RequireOneKind();
   }
 
   void Carry(size_t number, ModelRun& run) {
@@ -180,8 +189,9 @@ class ModelExecution {
   const CommonOptions& common_;
   const Descriptor& descriptor_;
   const ModelDocument& model_;
+  NewFolders folders_;
   KeptTensors kept_;
-  ModelFiles files_{options_.output_folder, !options_.report.empty()};
+  ModelFiles files_{options_.output_folder, !options_.report.empty(), folders_};
   RunTimes times_;
 };
 

@@ -15,6 +15,7 @@ namespace {
 // " ('tpe' may stand for it)" where a member has nearly that name.
 std::string Misspelling(JsonCursor object, std::string_view name) {
   for (auto member = object.first_child(); member; member = member->next()) {
+    if (member->key() == name) continue;
     if (DidYouMean(member->key(), std::array<std::string_view, 1>{name}).empty()) continue;
     return fmt::format(" ('{}' may stand for it)", member->key());
   }

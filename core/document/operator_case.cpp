@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/io/output_tensor.h"
 
 namespace dmlop {
 namespace {
@@ -35,12 +36,6 @@ std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
 
 bool IsEntryOf(std::string_view field, const std::string& path) {
   return path.starts_with(fmt::format("{}/", field));
-}
-
-size_t CountBound(const std::map<std::string, Binding>& bindings, std::string_view field) {
-  return static_cast<size_t>(
-      std::count_if(bindings.begin(), bindings.end(),
-                    [&](const auto& entry) { return IsEntryOf(field, entry.first); }));
 }
 
 // How many files are for the entries of an array that is left out: those that name one, and those
@@ -72,10 +67,8 @@ std::string NamesOf(const std::vector<TensorSlot>& slots) {
   return names + (slots.size() > kShown ? ", ..." : "");
 }
 
-// Takes type and sizes from the array of a file where the desc lacks them.
-void CompleteDesc(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
-  if (!desc.data_type) desc.data_type = view.type;
-  if (desc.sizes) return;
+// Takes the sizes of the array of a file.
+void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
   std::vector<uint32_t> sizes;
   if (view.layout.rank() > kMaxRank) {
     throw Error(ErrorKind::kTensorFile,
@@ -105,11 +98,12 @@ void CompleteDesc(JsonCursor values, TensorDesc& desc) {
   }
 }
 
-// True where something in a tensor's desc could not be read.
+// True where something in a tensor's desc, or in what is bound to it, could not be read.
 bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) {
   return std::any_of(
       diagnostics.list().begin(), diagnostics.list().end(), [&](const Diagnostic& fault) {
-        return (fault.pointer + "/").find("/" + slot_path + "/") != std::string::npos;
+        return !fault.pointer.starts_with("/expect/") &&
+               (fault.pointer + "/").find("/" + slot_path + "/") != std::string::npos;
       });
 }
 
@@ -122,6 +116,15 @@ bool Tells(const std::string& slot_path, const std::string& pointer, bool type, 
   std::string_view member = std::string_view(pointer).substr(at + slot.size() - 1);
   if (member.starts_with(kDesc)) member.remove_prefix(kDesc.size());
   return (type && member == "/DataType") || (sizes && member.starts_with("/Sizes"));
+}
+
+// Whether a fault is about the type or the sizes that the document itself has for a tensor.
+bool IsWritten(const std::string& slot_path, bool type, const Diagnostics& diagnostics) {
+  return std::any_of(diagnostics.list().begin(), diagnostics.list().end(),
+                     [&](const Diagnostic& fault) {
+                       return !fault.pointer.starts_with("/bindings/") &&
+                              Tells(slot_path, fault.pointer, type, !type);
+                     });
 }
 
 // Whether a message has the name of a tensor, as a word.
@@ -163,9 +166,12 @@ std::string TensorPath(std::string_view name) {
 
 FileArgument TakeApart(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) return {"", text};
-  const std::string name = TensorPath(std::string_view(text).substr(0, equals));
-  return name.empty() ? FileArgument{"", text} : FileArgument{name, text.substr(equals + 1)};
+  if (equals == std::string::npos || equals == 0) return {"", text};
+  const std::string name = text.substr(0, equals);
+  const std::string path = TensorPath(name);
+  // A path with a folder is none of a name that is misspelt.
+  if (path.empty() && name.find('/') != std::string::npos) return {"", text};
+  return {path.empty() ? name : path, text.substr(equals + 1)};
 }
 
 bool Exists(const std::string& path) {
@@ -177,6 +183,12 @@ bool Exists(const std::string& path) {
 
 FileArgument FileArgument::Parse(const std::string& text) {
   FileArgument argument = TakeApart(text);
+  if (text.starts_with('=') && !Exists(text)) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("'{0}' has no name before the '='; a file of that name is written ./{0}",
+                    text));
+  }
   if (argument.path.empty()) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' names no file", text));
   }
@@ -188,7 +200,7 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
   if (role == TensorRole::kOutput) document_.op().AddImpliedOutputs();
   const auto array = ArrayOf(role, document_.op());
   if (array && array->left_out) {
-    const size_t bound = std::max(CountBound(document_.bindings(), array->field),
+    const size_t bound = std::max(document_.BoundEntries(array->field),
                                   EntriesOf(array->field, Slots(role), arguments));
     const size_t count = array->stated_count ? *array->stated_count : bound;
     const bool known = array->stated_count || bound > 0;
@@ -293,7 +305,7 @@ void OperatorCase::Judge(FeatureLevel level, Diagnostics& diagnostics) {
   TakeFromFiles(diagnostics);
   for (const TensorSlot& slot : Slots(TensorRole::kOutput)) {
     const std::string path = PathOf(slot);
-    if (!path.empty()) WithFile(slot.path, diagnostics, [&] { FormatOf(path); });
+    if (!path.empty()) WithFile(slot.path, diagnostics, [&] { OutputFormatOf(path); });
   }
   document_.Check(level, diagnostics);
   NameFiles(diagnostics);
@@ -361,9 +373,12 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
       if (FormatOf(path) == FileFormat::kRaw) return;
       const bool from_stream = path == kStandardStream && reads_standard_input;
       if (slot.desc->complete() && !from_stream) return;
-      loaded_.push_back(
-          {slot.path, LoadNpy(path), !slot.desc->data_type.has_value(), !slot.desc->sizes});
-      CompleteDesc(loaded_.back().tensor.view, path, *slot.desc);
+      const LoadedArray& array = loaded_.emplace_back(
+          LoadedArray{slot.path, LoadNpy(path),
+                      !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),
+                      !slot.desc->sizes && !IsWritten(slot.path, /*type=*/false, diagnostics)});
+      if (array.told_type) slot.desc->data_type = array.tensor.view.type;
+      if (array.told_sizes) TakeSizes(array.tensor.view, path, *slot.desc);
     });
   }
 }

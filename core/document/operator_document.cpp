@@ -82,7 +82,20 @@ void OperatorDocument::ReadBindings(JsonCursor object, const ValueReader& values
                                Describe(value.kind())));
     }
   };
-  ReadTensorValues(object, TensorFieldsOf(op().info()), values, take);
+  const std::vector<const Field*> fields = TensorFieldsOf(op().info());
+  ReadTensorValues(object, fields, values, take);
+  if (!object.is_object()) return;
+  for (const Field* field : fields) {
+    const auto entries = values.Find(object, field->name);
+    if (entries && entries->is_array()) {
+      bound_entries_.emplace(field->name, entries->child_count());
+    }
+  }
+}
+
+size_t OperatorDocument::BoundEntries(std::string_view field) const {
+  const auto found = bound_entries_.find(field);
+  return found == bound_entries_.end() ? 0 : found->second;
 }
 
 void OperatorDocument::ReadExpected(JsonCursor object, const ValueReader& values) {

@@ -2,11 +2,13 @@
 // and "tolerance".
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/diagnostic.h"
 #include "core/document/operator_object.h"
@@ -46,6 +48,9 @@ class OperatorDocument {
   // By the path of the tensor: "InputTensor", "OutputTensors/1".
   std::map<std::string, Binding>& bindings() { return bindings_; }
   const std::map<std::string, Binding>& bindings() const { return bindings_; }
+
+  // How many entries the document's binding of an array of tensors has, those that are null, too.
+  size_t BoundEntries(std::string_view field) const;
 
   // The values that outputs should have, by the path of the tensor.
   const std::map<std::string, JsonCursor>& expected() const { return expected_; }
@@ -87,6 +92,7 @@ class OperatorDocument {
   std::string folder_;
   OperatorObject object_;
   std::map<std::string, Binding> bindings_;
+  std::map<std::string, size_t, std::less<>> bound_entries_;
   std::map<std::string, JsonCursor> expected_;
   std::optional<CaseTolerance> tolerance_;
   std::string name_;

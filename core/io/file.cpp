@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -192,14 +193,13 @@ bool IsTerminal(const std::string& path) {
   return file.get() >= 0 && isatty(file.get()) != 0;
 }
 
-void CreateFolderOf(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!parent.empty()) std::filesystem::create_directories(parent, error);
-  if (error) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
-  }
+bool HasExtension(std::string_view path, std::string_view extension) {
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  return path.size() >= extension.size() && std::equal(extension.begin(), extension.end(),
+                                                       path.end() - std::ssize(extension), is_same);
 }
 
 std::string IdentityOf(const std::string& path) {

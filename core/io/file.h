@@ -82,8 +82,8 @@ bool IsTerminal(const std::string& path);
 // True for what is, or would be created, in the folder or below it once all links are followed.
 bool LiesIn(const std::string& path, const std::string& folder);
 
-// Makes the folder that a path leads into, and those above it, where there is none.
-void CreateFolderOf(const std::string& path);
+// Whether a path ends in an extension such as ".npy", in letters of either case.
+bool HasExtension(std::string_view path, std::string_view extension);
 
 // The same text for two paths that lead to one file, by any of its names, or that would: where
 // there is none yet, to one name of one folder. Links are followed.

@@ -1,6 +1,7 @@
 #include "core/io/npz.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <minizip/unzip.h>
 
 #include <algorithm>
@@ -107,10 +108,14 @@ class Archive {
 
 }  // namespace
 
+bool IsNpz(const std::string& path) {
+  return HasExtension(path, kExtension);
+}
+
 std::optional<NpzArray> ParseNpzPath(const std::string& path) {
-  const size_t at = path.find(std::string(kExtension) + ":");
-  if (at == std::string::npos) return std::nullopt;
-  const size_t end = at + kExtension.size();
+  size_t end = path.find(':');
+  while (end != std::string::npos && !IsNpz(path.substr(0, end))) end = path.find(':', end + 1);
+  if (end == std::string::npos) return std::nullopt;
   std::error_code ignored;
   if (end + 1 == path.size() || std::filesystem::exists(path, ignored)) return std::nullopt;
   return NpzArray{path.substr(0, end), path.substr(end + 1)};
@@ -130,16 +135,21 @@ NpyBytes OpenNpzArray(const NpzArray& array) {
   return archive.Read(array.archive + ":" + array.name);
 }
 
-std::string NpzNames(const std::string& archive) {
-  constexpr size_t kMostListed = 8;
-  std::string names;
-  size_t count = 0;
+std::vector<std::string> ArraysOf(const std::string& archive) {
+  std::vector<std::string> names;
   Archive(archive).ForEach([&](std::string name) {
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    if (++count <= kMostListed) names += (names.empty() ? "" : ", ") + name;
+    names.push_back(std::move(name));
   });
-  if (count == 0) return "none";
-  return names + (count > kMostListed ? ", ..." : "");
+  return names;
+}
+
+std::string NpzNames(const std::string& archive) {
+  constexpr size_t kMostListed = 8;
+  const std::vector<std::string> names = ArraysOf(archive);
+  if (names.empty()) return "none";
+  const std::span listed = std::span(names).first(std::min(names.size(), kMostListed));
+  return fmt::format("{}{}", fmt::join(listed, ", "), listed.size() < names.size() ? ", ..." : "");
 }
 
 }  // namespace dmlop

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace dmlop {
 
@@ -14,6 +15,9 @@ struct NpzArray {
   std::string archive;  // path
   std::string name;
 };
+
+// Whether a path is that of a whole archive.
+bool IsNpz(const std::string& path);
 
 // Empty for a path that is of no such array, or of a file that has the whole of it as its name.
 std::optional<NpzArray> ParseNpzPath(const std::string& path);
@@ -31,7 +35,10 @@ struct NpyBytes {
 // kTensorFile or kFileSystem.
 NpyBytes OpenNpzArray(const NpzArray& array);
 
-// The names of the arrays of an archive, "a, b, ...".
+// The names of the arrays of an archive.
+std::vector<std::string> ArraysOf(const std::string& archive);
+
+// The same as text, "a, b, ...".
 std::string NpzNames(const std::string& archive);
 
 }  // namespace dmlop

@@ -13,7 +13,6 @@
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/spool.h"
-#include "core/io/tensor_file.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -63,6 +62,13 @@ struct OutputTensor::Storage {
   }
 };
 
+FileFormat OutputFormatOf(const std::string& path) {
+  if (IsNpz(path) || ParseNpzPath(path)) {
+    throw Error(ErrorKind::kUsage, path + ": arrays are not written into archives");
+  }
+  return FormatOf(path);
+}
+
 OutputTensor::OutputTensor(std::unique_ptr<Storage> storage, DataType type, const Layout& layout)
     : storage_(std::move(storage)), type_(type), layout_(layout) {}
 OutputTensor::OutputTensor(OutputTensor&&) noexcept = default;
@@ -81,11 +87,8 @@ Staging StagingFor(std::span<const TensorDesc* const> outputs) {
 
 OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
                                   Staging staging) {
-  if (ParseNpzPath(path)) {
-    throw Error(ErrorKind::kUsage, path + ": arrays are not written into archives");
-  }
   const bool is_stream = path == kStandardStream || IsStream(path);
-  const bool npy = is_stream || FormatOf(path) == FileFormat::kNpy;
+  const bool npy = OutputFormatOf(path) == FileFormat::kNpy;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
   const std::string header = npy ? FormatNpyHeader(StoredAs(*desc.data_type), sizes) : "";

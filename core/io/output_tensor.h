@@ -8,10 +8,14 @@
 #include <string>
 
 #include "core/io/output_set.h"
+#include "core/io/tensor_file.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
+
+// FormatOf a file to be written. Throws an Error of kind kUsage for archives, too.
+FileFormat OutputFormatOf(const std::string& path);
 
 // Where outputs are staged. On the disk that is the file itself or, for a stream or no file, a
 // scratch file; so outputs may be larger than memory.

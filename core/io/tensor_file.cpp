@@ -246,26 +246,26 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::strin
 }
 
 bool HasTensorExtension(const std::string& path) {
-  return path.ends_with(kNpyExtension) ||
+  return HasExtension(path, kNpyExtension) ||
          std::any_of(std::begin(kRawExtensions), std::end(kRawExtensions),
-                     [&](std::string_view extension) { return path.ends_with(extension); });
+                     [&](std::string_view extension) { return HasExtension(path, extension); });
 }
 
 FileFormat FormatOf(const std::string& path) {
-  if (path == kStandardStream || path.ends_with(kNpyExtension) || IsStream(path) ||
+  if (path == kStandardStream || HasExtension(path, kNpyExtension) || IsStream(path) ||
       ParseNpzPath(path)) {
     return FileFormat::kNpy;
   }
   for (const std::string_view extension : kRawExtensions) {
-    if (path.ends_with(extension)) return FileFormat::kRaw;
+    if (HasExtension(path, extension)) return FileFormat::kRaw;
   }
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
     throw Error(ErrorKind::kFileSystem, fmt::format("{}: is a folder, not a tensor file", path));
   }
-  if (path.ends_with(".npz")) {
+  if (IsNpz(path)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{0}: has several arrays; one of them is written {0}:NAME, and there "
-                            "are {1}",
+                fmt::format("{0}: is an archive of arrays; one of them is written {0}:NAME, and it "
+                            "has {1}",
                             path, NpzNames(path)));
   }
   throw Error(ErrorKind::kUsage,

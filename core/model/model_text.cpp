@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/document/document_json.h"
+#include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
@@ -135,13 +136,13 @@ class ModelWriter {
   void AddInput(const TensorSlot& slot, const LoadedTensor& tensor) {
     const std::string path = files_.PathOf(slot);
     Json resource;
-    const bool is_buffer = path.ends_with(".npy")
+    const bool is_buffer = HasExtension(path, ".npy")
                                ? IsBuffer(tensor, *slot.desc)
                                : !path.empty() && path != "-" && !ParseNpzPath(path);
     if (is_buffer) {
       resource = {{"initialValuesDataType", Name(ResourceType(*slot.desc->data_type))},
                   {"initialValues", {{"sourcePath", path}}}};
-      if (path.ends_with(".npy")) resource["sizeInBytes"] = SizeInBytes(*slot.desc);
+      if (HasExtension(path, ".npy")) resource["sizeInBytes"] = SizeInBytes(*slot.desc);
     } else {
       resource = ValuesJson(PhysicalBytes(tensor.view, *slot.desc), *slot.desc);
     }
@@ -218,7 +219,7 @@ class ModelWriter {
   void AddResult(const TensorSlot& slot) {
     const std::string path = files_.PathOf(slot);
     std::string name = DisplayName(slot.path);
-    const bool is_raw = !path.empty() && path != "-" && !path.ends_with(".npy");
+    const bool is_raw = !path.empty() && path != "-" && !HasExtension(path, ".npy");
     const bool has_nibbles = HasNibbles(*slot.desc->data_type);
     const bool is_buffer = is_raw || has_nibbles;
     if (!is_buffer && !IsPacked(LayoutOf(*slot.desc))) name = AddPackedCopy(name, *slot.desc);

@@ -72,7 +72,7 @@ FeatureLevel LevelOfFused(const OperatorDesc& activation, const Field& field) {
 
 void ReportMissing(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
                    FeatureLevel level, Diagnostics& diagnostics) {
-  diagnostics.Error("FL-2", std::string(pointer),
+  diagnostics.Error("FL-1", std::string(pointer),
                     fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
                                 ToString(level), ToString(since)));
 }

@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -140,10 +141,36 @@ class RunTest(BatchTest):
                 (self.folder / "cases.jsonl").write_text("\n".join([good[0], broken, good[1], good[2]]))
                 self.assertIn("dmlop: 4 cases: 3 done, 1 failed", self.batch("cases.jsonl", "-k", status=3))
 
+    def test_an_array_that_does_not_end(self):
+        text = json.dumps([copy(f"{i}.npy", [i]) for i in range(2)])[:-1]
+        (self.folder / "cases.jsonl").write_text(text + "\n")
+        said = self.batch("cases.jsonl", "-k", status=3)
+        self.assertIn(f"cases.jsonl:1:{len(text) + 1}: not well-formed JSON: expected a value, found the end [JSON-1]",
+                      said)
+        self.assertIn("dmlop: 3 cases: 2 done, 1 failed", said)
+
+    def test_standard_input_is_read_from_where_it_stands(self):
+        lines = [json.dumps(copy(f"{i}.npy", [i])) + "\n" for i in range(2)]
+        (self.folder / "cases.jsonl").write_text("".join(lines))
+        with open(self.folder / "cases.jsonl", "rb") as manifest:
+            os.lseek(manifest.fileno(), len(lines[0]), os.SEEK_SET)
+            done = subprocess.run([DMLOP, "batch", "-"], stdin=manifest, cwd=self.folder, capture_output=True, check=True)
+        self.assertIn(b"dmlop: 1 case", done.stderr)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.sendall(lines[0].encode())
+            theirs.shutdown(socket.SHUT_WR)
+            subprocess.run([DMLOP, "batch", "-"], stdin=ours, cwd=self.folder, check=True, capture_output=True)
+        self.assertEqual([self.load(i)[0] for i in range(2)], [0, 1])
+
     def test_folders_of_outputs_are_made(self):
         self.manifest(case("x.npy", "new/deep/y.npy"))
         self.batch("cases.jsonl")
         self.assert_same(np.load(self.folder / "new/deep/y.npy"), COLUMN_SUMS)
+        self.manifest(case("x.npy", "other/deep/y.npy") | {"bindings": {
+            "InputTensor": "none.npy", "OutputTensor": "other/deep/y.npy"}})
+        self.batch("cases.jsonl", status=5)
+        self.assertFalse((self.folder / "other").exists())
 
     def test_lines_of_every_length_and_end(self):
         (self.folder / "cases.jsonl").write_bytes(

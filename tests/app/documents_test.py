@@ -94,6 +94,33 @@ class DocumentsTest(ProgramTest):
         }
         self.assertEqual(self.text_of("run", json.dumps(document), "-i", "x.npy"), COLUMN_SUMS_TEXT)
 
+    def test_null_in_an_array_of_bindings_is_an_entry(self):
+        split = {"type": "SPLIT", "Axis": 0, "bindings": {"InputTensor": "x.npy"}}
+        for outputs, printed in ([["a.npy", None, "b.npy"], 1], [[None, "a.npy", None], 0], [["a.npy", "b.npy", None], 2]):
+            with self.subTest(outputs):
+                split["bindings"]["OutputTensors"] = outputs
+                text = self.text_of("run", json.dumps(split))
+                self.assertIn(f"OutputTensors[{printed}]: (Sizes:{{1, 3}}", text)
+                self.assert_same(self.load("a"), X[outputs.index("a.npy")][None])
+        join = {"type": "JOIN", "Axis": 0, "bindings": {"InputTensors": ["x.npy", None]}}
+        self.assertIn("InputTensors[1]", self.errors_of("run", json.dumps(join), status=2))
+
+    def test_arguments_in_brackets(self):
+        (self.folder / "x.npy").rename(self.folder / "[1]x.npy")
+        self.run_program("run", SUM, "-i", "[1]x.npy", "-o", "[s].npy", "--report", "[r]")
+        self.assertTrue({"[s].npy", "[r]"} <= set(self.files()))
+        self.assertIn("dmlop: [z]: cannot be opened", self.errors_of("run", "[z]", status=5))
+
+    def test_a_type_in_the_document_is_not_blamed_on_the_file(self):
+        for member, column in (('"DataType": "FLOAT", "Sizes": [3, 3]', 72), ('"DataType": 5', 72), ('"Sizes": "x"', 69),
+                               ('"Sizes": [3, -3]', 73)):
+            with self.subTest(member):
+                document = '{"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": {' + member + "}}}"
+                said = self.errors_of("run", document, "-i", "x.npy", status=3)
+                self.assertIn(f"<command line>:1:{column}: error: /desc/InputTensor/", said)
+                self.assertNotIn("x.npy", said)
+                self.assertEqual(said.count("error:"), 1)
+
     def test_files_without_a_name_fill_the_tensors_in_order(self):
         self.save(a=X[:1], b=X[1:2], c=X[2:])
         three = '{"type": "JOIN", "Axis": 0, "InputCount": 3}'

@@ -337,6 +337,16 @@ class FoldersTest(ProgramTest):
                       self.errors_of("compare", "gpu", "golden", status=1))
         self.assertEqual(self.compared("--type", "FLOAT32", "--sizes", "3,3")["raw.bin"]["differenceCount"], 9)
 
+    def test_archives_and_extensions_in_capitals(self):
+        for folder, array in (("gpu", X + 1), ("golden", X)):
+            np.savez(self.folder / folder / "all.npz", a=array, b=X)
+            with open(self.folder / folder / "LOUD.NPY", "wb") as file:
+                np.save(file, array)
+        files = self.compared()
+        self.assertEqual({name: files[name]["differenceCount"] for name in ("all.npz:a", "LOUD.NPY")},
+                         {"all.npz:a": 9, "LOUD.NPY": 9})
+        self.assertIn("8 files in", self.errors_of("compare", "gpu", "golden", status=1))
+
     def test_the_command_for_more_has_the_options_that_were_given(self):
         for folder, array in (("a b", X + 9), ("c", X)):
             (self.folder / folder).mkdir()

@@ -8,12 +8,13 @@ import os
 import random
 import re
 import resource
+import subprocess
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 import numpy as np
-from program import ROOT, ProgramTest, peak_memory, start
+from program import DMLOP, ROOT, ProgramTest, peak_memory, start
 
 MODELS = ROOT / "testdata/models"
 DML_NAMES = {"f8": "FLOAT64", "f4": "FLOAT32", "f2": "FLOAT16", "i8": "INT64", "i4": "INT32",
@@ -214,6 +215,23 @@ class ModelFilesTest(ProgramTest):
         self.assertIn("folder.npy: cannot be written",
                       self.errors_of("run", "model.json", status=5))
         self.assertEqual(sorted(os.listdir(self.folder)), ["folder.npy", "model.json"])
+
+    def test_folders_that_were_made_go_where_nothing_is_written(self):
+        self.write("model.json", copy_model(
+            {"x": numbers([1])}, [self.write_file("new/deep/first.npy"), {"type": "print", "resource": "x"}]))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([DMLOP, "run", "model.json"], stdout=full, stderr=subprocess.PIPE, cwd=self.folder)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["model.json"])
+
+    def test_standard_output_takes_tensors_or_text(self):
+        dispatch = {"type": "dispatch", "dispatchable": "copy", "bindings": {"InputTensor": "x", "OutputTensor": "y"}}
+        self.write("model.json", copy_model({"x": numbers([1]), "y": numbers([2])},
+                                            [dispatch, {"type": "print", "resource": "y"}], count=1))
+        for options in (["--keep", "copy.OutputTensor=-"], ["--keep", "copy.OutputTensor=/dev/stdout"]):
+            with self.subTest(options):
+                self.assertIn("standard output cannot be both the file of tensor 'copy.OutputTensor' and the print",
+                              self.errors_of("run", "model.json", *options, status=2))
 
     def test_backslashes_separate_unless_a_file_has_them(self):
         (self.folder / "in").mkdir()

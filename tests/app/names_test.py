@@ -121,6 +121,10 @@ class EqualsTest(ProgramTest):
             said = self.errors_of("run", SUM, "-i", "x.npy", option, "b=none.npy", status=2)
             self.assertIn(f"REDUCE has no {name} 'b'; it has ", said)
             self.assertIn("; a file of that name is written ./b=none.npy", said)
+        for name in ("InputTensor[-1]", "OutputTensor[+1]", "OutputTensor[1]x", "OutputTensor.1", "Output-Tensor", "0"):
+            said = self.errors_of("run", SUM, "-i", "x.npy", "-o", f"{name}=none.npy", status=2)
+            self.assertIn(f"REDUCE has no output '{name}'; it has OutputTensor; a file of that name is written ./", said)
+        self.assertIn("'=none.npy' has no name before the '='", self.errors_of("run", SUM, "-o", "=none.npy", status=2))
         self.assertIn("InputTensor=y.npy", self.files())
         self.assertIn("y.npy", self.errors_of("run", SUM, "-i", "InputTensor=y.npy", status=5))
 

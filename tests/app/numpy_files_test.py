@@ -395,7 +395,7 @@ class ArchiveTest(ProgramTest):
 
     def test_what_does_not_fit(self):
         for arguments, status, message in [
-            (["show", "stored.npz"], 2, "stored.npz: has several arrays; one of them is written stored.npz:NAME, and there are x, deep/y, big, f"),
+            (["show", "stored.npz"], 2, "stored.npz: is an archive of arrays; one of them is written stored.npz:NAME, and it has x, deep/y, big, f"),
             (["show", "stored.npz:z"], 4, "stored.npz: has no array 'z'; it has x, deep/y, big, f"),
             (["show", "none.npz:x"], 5, "none.npz: cannot be opened"),
             (["run", SUM, "-i", "stored.npz:x", "-o", "new.npz:o"], 2, "new.npz:o: arrays are not written into archives"),

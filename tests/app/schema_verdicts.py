@@ -111,7 +111,7 @@ BEYOND_A_SCHEMA = [
      "compares tensors with one another and with Axis or Axes"),
     ("CTR-4", "two less", always, "compares arrays with Sizes"),
     ("QZ-2", "NONE|takes", always, "depends on the kind of quantization"),
-    ("ID-6|FL-1|FL-2|UNI-[12]|SB-4", "", always, "depends on the type, the function and the feature level"),
+    ("ID-6|FL-1|UNI-[12]|SB-4", "", always, "depends on the type, the function and the feature level"),
     ("RAL-2", "expected AVERAGE|is less|for each", always, "a function of few fields, and their products"),
     ("MVN-3|BN-3", "", always, "depends on the feature level"),
     ("RSM-2|BN-4|MVN-9|LPN-4|ADAM-3", "", always, "the schema takes all numbers of FLOAT32 for FLOATs"),

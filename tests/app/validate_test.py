@@ -270,7 +270,7 @@ class ValidateTest(ProgramTest):
             ("UNF-1", unfold(7, 8)),
             ("UNF-1", unfold(0, 3)),
             ("UNF-4", unfold(1, 3, OutputTensor={"Sizes": [1, 1]})),
-            ("FL-2", '{"type": "UNFOLD"}'),
+            ("FL-1", '{"type": "UNFOLD"}'),
             ("JSON-2", '{"type": "JOIN"}'),
             ("BUF-3", COPY.replace("}", ', "InputTensor": {"DataType": "INT8", "Sizes": [0]}}')),
             ("RED-3", VALID.replace("[0]", "[2]")),
@@ -278,7 +278,7 @@ class ValidateTest(ProgramTest):
             ("SPLIT-1", '{"type": "SPLIT", "OutputTensors": [], "Axis": 0}'),
         ]:
             with self.subTest(document):
-                options = ["-L", "6_3"] if rule == "FL-2" else []
+                options = ["-L", "6_3"] if rule == "FL-1" else []
                 self.assertIn(rule, self.codes(document, *options))
 
     def test_valid_documents_are_answered_with_level_and_bytes(self):

@@ -1,0 +1,27 @@
+// What goes to standard output: tensors or text, not both.
+#pragma once
+
+#include <string>
+
+namespace dmlop {
+
+class StandardOutput {
+ public:
+  // A file that a tensor goes to, which may be standard output. Throws an Error of kind kUsage for
+  // terminals, which take no tensors.
+  void AddTensor(const std::string& path, const std::string& name);
+
+  void AddText(const std::string& name) { printed_ = name; }
+
+  // A file that text goes to.
+  void AddText(const std::string& path, const std::string& name);
+
+  // Throws an Error of kind kUsage where both go there.
+  void RequireOneKind() const;
+
+ private:
+  std::string streamed_;
+  std::string printed_;
+};
+
+}  // namespace dmlop
