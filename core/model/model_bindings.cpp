@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/checked_math.h"
 
@@ -128,20 +129,45 @@ class Binder {
     return false;
   }
 
-  // In the order of memory each tensor need only be compared with what reaches furthest so far.
+  // Goes through memory in its order. What begins before a tensor and ends inside of it is wrong,
+  // and that which reaches furthest tells; what begins where it does may be the same area.
   void CheckHazards() {
     std::stable_sort(placed_.begin(), placed_.end(), [](const auto& a, const auto& b) {
       return std::pair(a.bound.resource, a.bound.offset) <
              std::pair(b.bound.resource, b.bound.offset);
     });
-    const PlacedTensor* furthest = nullptr;
+    const PlacedTensor* furthest_input = nullptr;
     const PlacedTensor* furthest_output = nullptr;
-    for (const PlacedTensor& tensor : placed_) {
-      const bool writes = tensor.slot.role() == TensorRole::kOutput;
-      const PlacedTensor* other = writes ? furthest : furthest_output;
-      if (other != nullptr && Intersect(*other, tensor)) ReportHazard(*other, tensor);
-      Extend(furthest, tensor);
-      if (writes) Extend(furthest_output, tensor);
+    for (size_t begin = 0, end = 0; begin < placed_.size(); begin = end) {
+      while (end < placed_.size() && BeginTogether(placed_[begin], placed_[end])) ++end;
+      const std::span<const PlacedTensor> together(placed_.data() + begin, end - begin);
+      for (const PlacedTensor& tensor : together) {
+        if (furthest_output && Intersect(*furthest_output, tensor)) {
+          ReportHazard(*furthest_output, tensor);
+        } else if (Writes(tensor) && furthest_input && Intersect(*furthest_input, tensor)) {
+          ReportHazard(*furthest_input, tensor);
+        }
+      }
+      CheckSamePlace(together);
+      for (const PlacedTensor& tensor : together) {
+        Extend(Writes(tensor) ? furthest_output : furthest_input, tensor);
+      }
+    }
+  }
+
+  static bool Writes(const PlacedTensor& tensor) {
+    return tensor.slot.role() == TensorRole::kOutput;
+  }
+
+  static bool BeginTogether(const PlacedTensor& a, const PlacedTensor& b) {
+    return a.bound.resource == b.bound.resource && a.bound.offset == b.bound.offset;
+  }
+
+  void CheckSamePlace(std::span<const PlacedTensor> together) const {
+    const auto output = std::find_if(together.begin(), together.end(), Writes);
+    if (output == together.end()) return;
+    for (const PlacedTensor& tensor : together) {
+      if (&tensor != &*output) ReportHazard(*output, tensor);
     }
   }
 
