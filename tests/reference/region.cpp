@@ -318,6 +318,7 @@ class Gradients {
   }
 
   static double Between(double a, double b, double fraction) {
+    if (a == b && a != 0) return a;
     return fraction == 0 ? a : (1 - fraction) * a + fraction * b;
   }
 

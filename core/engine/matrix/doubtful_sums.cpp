@@ -85,7 +85,7 @@ class Formula {
   // Where nothing was lost.
   T ExactlyRounded(const PreciseSum& sum, const HeadTail& total) const {
     const bool are_zeros = (sum.head == 0 || factor_ == 0) && AddendsAreZeros();
-    return are_zeros ? WithNumbers(sum.head) : RoundOnce<T>(total.head, total.tail);
+    return are_zeros ? WithNumbers(ExactSign(sum)) : RoundOnce<T>(total.head, total.tail);
   }
 
   // None where the rounding is in doubt.

@@ -72,9 +72,11 @@ Plane<T> PlaneOf(const ConstTensorView& image, int64_t batch, int64_t channel) {
   return {image.elements<T>() + batch * strides[0] + channel * strides[1], strides[2], strides[3]};
 }
 
-// (1 - fraction) * a + fraction * b; what has no weight does not count.
+// (1 - fraction) * a + fraction * b; what has no weight does not count. Between equal numbers it is
+// that number, without a rounding by which one of equal samples would win.
 inline double Between(double a, double b, double fraction) {
-  return fraction == 0 ? a : (1 - fraction) * a + fraction * b;
+  const bool is_a = fraction == 0 || (a == b && a != 0);
+  return is_a ? a : (1 - fraction) * a + fraction * b;
 }
 
 template <typename T>

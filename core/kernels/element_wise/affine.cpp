@@ -182,7 +182,8 @@ struct FloatSequenceOf {
     const Sum<V> parts = Halves<26>(d, place);
     const V exact = OddSumOf(d, hn::Mul(parts.head, delta), hn::Mul(parts.tail, delta), start);
     const V plain = hn::Add(hn::Mul(place, delta), start);
-    return hn::IfThenElse(hn::IsFinite(plain), exact, plain);
+    const V value = hn::IfThenElse(hn::IsFinite(plain), exact, plain);
+    return hn::IfThenElse(hn::Eq(place, hn::Zero(d)), start, value);  // whatever delta is
   }
 };
 
