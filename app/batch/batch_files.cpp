@@ -11,15 +11,23 @@
 #include "app/files/file_roles.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/document/field_reader.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {
 
-void AddBinding(JsonCursor path, std::string name, const Manifest& manifest, int64_t line,
-                std::vector<FileBinding>& bindings) {
-  const bool is_output = name.starts_with("Output");
+const Field* TensorFieldCalled(const OperatorInfo& info, std::string_view name) {
+  const std::vector<const Field*> fields = TensorFieldsOf(info);
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const Field* field) { return field->name == name; });
+  return found == fields.end() ? nullptr : *found;
+}
+
+void AddBinding(JsonCursor path, std::string name, bool is_output, const Manifest& manifest,
+                int64_t line, std::vector<FileBinding>& bindings) {
   if (path.is_object() || path.is_array()) {
     bindings.push_back({"", std::move(name), line, is_output, /*is_values=*/true});
   } else if (path.is_string() && path.string() != kStandardStream) {  // which no case can use
@@ -28,19 +36,27 @@ void AddBinding(JsonCursor path, std::string name, const Manifest& manifest, int
   }
 }
 
-// Of a line only the bindings are read: its operator is not needed to tell inputs from outputs.
 std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine& line) {
   std::vector<FileBinding> found;
   Diagnostics diagnostics;
   const std::optional<JsonDocument> json = JsonDocument::Parse(line.text, diagnostics);
   const auto bindings = json ? json->root().Find("bindings") : std::nullopt;
   if (!bindings || !bindings->is_object()) return found;
+  const ValueReader values(diagnostics, Dialect::kDescriptor);
+  const OperatorInfo* info = ReadOperatorType(json->root(), values);
+  if (info == nullptr) return found;
   for (auto tensor = bindings->first_child(); tensor; tensor = tensor->next()) {
     const std::string name(tensor->key());
-    AddBinding(*tensor, name, manifest, line.number, found);
+    const Field* field = TensorFieldCalled(*info, name);
+    if (field == nullptr) continue;
+    const bool is_output = field->role == TensorRole::kOutput;
+    if (field->kind == FieldKind::kTensor) {
+      AddBinding(*tensor, name, is_output, manifest, line.number, found);
+      continue;
+    }
     size_t i = 0;
-    for (auto one = tensor->first_child(); one && tensor->is_array(); one = one->next()) {
-      AddBinding(*one, fmt::format("{}[{}]", name, i++), manifest, line.number, found);
+    for (auto one = tensor->first_child(); one; one = one->next()) {
+      AddBinding(*one, fmt::format("{}[{}]", name, i++), is_output, manifest, line.number, found);
     }
   }
   return found;

@@ -434,6 +434,20 @@ class ConflictTest(BatchTest):
                 self.assertIn(message, self.batch("cases.jsonl", "-k", status=2))
                 self.assertEqual(self.files(), ["cases.jsonl", "link.npy", "x.npy"])
 
+    def test_inputs_whose_names_begin_as_those_of_outputs(self):
+        one = {"DataType": "FLOAT32", "Sizes": [1]}
+        quantized = {"DataType": "UINT8", "Sizes": [1]}
+        np.save(self.folder / "s.npy", np.ones(1, "f4"))
+        cases = [{"type": "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+                  "desc": {"ATensor": quantized, "AScaleTensor": one, "BTensor": quantized, "BScaleTensor": one,
+                           "OutputScaleTensor": one, "OutputTensor": quantized},
+                  "bindings": {"ATensor": [i], "AScaleTensor": [1], "BTensor": [2], "BScaleTensor": [1],
+                               "OutputScaleTensor": "s.npy" if i < 2 else ["nan"], "OutputTensor": f"{i}.npy"}}
+                 for i in range(4)]
+        self.manifest(*cases)
+        self.assertEqual(self.batch("cases.jsonl"), "dmlop: 4 cases: 4 done\n")
+        self.assertEqual([self.load(i)[0] for i in range(2)], [2, 3])
+
     def test_a_case_may_write_over_its_own_input(self):
         self.save(own=X)
         self.manifest(case("own.npy", "own.npy"))
