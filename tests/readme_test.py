@@ -8,9 +8,12 @@ import subprocess
 import sys
 import unittest
 
+import numpy as np
+
 sys.dont_write_bytecode = True
 TESTS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS / "app"))
+from maps_test import decode_png
 from program import DMLOP, ROOT, ProgramTest
 
 ROW = re.compile(r"\|(.+)\|(.+)\|(.+)\|")
@@ -33,7 +36,8 @@ class ReadmeTest(unittest.TestCase):
 
 
 # Commands that say with their status that files differ, or that a document is not valid.
-STATUS = {"dmlop run reduce.json --judge gpu.npy": 1, "dmlop compare gpu.npy sum.npy": 1, "sed": 3}
+STATUS = {"dmlop run reduce.json --judge gpu.npy": 1, "dmlop compare gpu.npy sum.npy": 1,
+          "dmlop compare product-gpu.npy product.npy": 1, "sed": 3}
 
 # Commands that are not run: those that install packages and build the project, within which this test runs, and those that
 # go to a copy of testdata/demo, where it runs.
@@ -45,6 +49,9 @@ class ExamplesTest(ProgramTest):
     def setUp(self):
         super().setUp()
         shutil.copytree(ROOT / "testdata/demo", self.folder, dirs_exist_ok=True)
+        self.pictures = [ROOT / path for path in re.findall(r'<img src="([^"]+)"', (ROOT / "README.md").read_text())]
+        for picture in self.pictures:
+            (self.folder / picture.name).unlink()
 
     @staticmethod
     def commands():
@@ -71,6 +78,12 @@ class ExamplesTest(ProgramTest):
                 expected = next((s for begin, s in STATUS.items() if command.startswith(begin)), 0)
                 self.assertEqual(done.returncode, expected, done.stdout)
                 self.assertTrue(done.stdout.startswith(shown), done.stdout)
+        self.assertTrue(self.pictures)
+        for picture in self.pictures:  # are what the commands have drawn
+            with self.subTest(picture):
+                for shown, drawn in zip(decode_png(picture.read_bytes()),
+                                        decode_png((self.folder / picture.name).read_bytes()), strict=True):
+                    np.testing.assert_array_equal(shown, drawn)
 
     def test_the_operators_are_counted(self):
         count = len(self.text_of("ops").splitlines())

@@ -67,7 +67,7 @@ std::vector<Color> DifferencePalette(size_t last_bin) {
 }
 
 PictureScale DifferenceScale(size_t last_bin) {
-  constexpr size_t kMostNumbers = 6;
+  constexpr size_t kMostNumbers = 5;
   constexpr size_t kLongDecimals = 18;  // bits of numbers that are written as powers
   PictureScale scale{.paper = DifferenceMap::kMismatch + 1,
                      .ink = DifferenceMap::kMismatch + 2,
