@@ -151,10 +151,10 @@ class Show {
   // False where a slice does not fit.
   bool ShowFile(const ShownFile& file) const {
     const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
-    if (file.slices.empty()) ShowTensor(file.path, "", tensor.view);
+    if (file.slices.empty()) ShowTensor({file.path, "", TypeName(tensor)}, tensor.view);
     for (const std::string& slice : file.slices) {
       try {
-        ShowTensor(file.path, slice, Select(tensor.view, slice));
+        ShowTensor({file.path, slice, TypeName(tensor)}, Select(tensor.view, slice));
       } catch (const SliceError& error) {
         PrintSliceError(file.path, slice, error);
         return false;
@@ -170,13 +170,17 @@ class Show {
                              CaretText(slice, error.offset(), "  ", "  ", paint)));
   }
 
-  // `slice` is empty for the whole.
-  void ShowTensor(const std::string& path, const std::string& slice,
-                  const ConstTensorView& tensor) const {
-    if (options_.format == TextFormat::kJson) return ShowJson(path, slice, tensor);
-    const std::string name = path + slice;
+  struct Origin {
+    const std::string& path;
+    std::string slice;  // empty for the whole
+    std::string_view type_name;
+  };
+
+  void ShowTensor(const Origin& origin, const ConstTensorView& tensor) const {
+    if (options_.format == TextFormat::kJson) return ShowJson(origin, tensor);
+    const std::string name = origin.path + origin.slice;
     PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
-                            SizesText(tensor.layout.sizes), Name(tensor.type),
+                            SizesText(tensor.layout.sizes), origin.type_name,
                             OrderText(tensor.layout)));
     const bool draws = options_.map || !options_.picture.empty();
     if (draws) RequireElements(name, tensor);
@@ -189,12 +193,12 @@ class Show {
     if (options_.statistics) PrintResult(StatisticsText(tensor.type, ComputeStatistics(tensor)));
   }
 
-  void ShowJson(const std::string& path, const std::string& slice,
-                const ConstTensorView& tensor) const {
+  void ShowJson(const Origin& origin, const ConstTensorView& tensor) const {
     Json json;
-    SetPath("file", path, json);
-    if (!slice.empty()) json["slice"] = slice;
+    SetPath("file", origin.path, json);
+    if (!origin.slice.empty()) json["slice"] = origin.slice;
     json.update(TensorJson(tensor, options_.full));
+    json["dataType"] = origin.type_name;
     json["order"] = OrderText(tensor.layout);
     if (options_.statistics) json["statistics"] = StatisticsJson(ComputeStatistics(tensor));
     PrintResult(Utf8Text(json) + "\n");

@@ -6,6 +6,7 @@
 
 #include "app/commands.h"
 #include "app/compare/compare_folders.h"
+#include "app/compare/judgement.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
@@ -33,14 +34,15 @@ class CompareFiles {
         expected_(LoadAsFormed(options.expected, options.raw)) {}
 
   ExitStatus Execute() {
-    const AlignedTensors aligned = Align(actual_.view, expected_.view, options_.rules.leniency);
+    const AlignedTensors aligned =
+        Align(Compared(actual_), Compared(expected_), options_.rules.leniency);
     if (!aligned.mismatches.empty()) return ReportMismatches(aligned.mismatches);
     shown_ = aligned.expected;
-    if (draws()) RequireElements(options_.expected, shown_);
+    if (draws()) RequireElements(options_.expected, shown_.view);
     PrepareMaps();
     const Tolerance tolerance = options_.rules.tolerances.For(expected_.view.type);
-    const Comparison comparison =
-        Compare(aligned.actual, aligned.expected, tolerance, {maps_, options_.most_listed});
+    const Comparison comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance,
+                                          {maps_, options_.most_listed});
     std::optional<Picture> picture;
     std::optional<ResultFile> file;
     if (!options_.picture.empty()) {
@@ -58,7 +60,7 @@ class CompareFiles {
  private:
   bool is_json() const { return options_.format == TextFormat::kJson; }
   bool draws() const { return options_.map || !options_.picture.empty(); }
-  const Dims& sizes() const { return shown_.layout.sizes; }
+  const Dims& sizes() const { return shown_.view.layout.sizes; }
 
   ExitStatus ReportMismatches(const std::vector<std::string>& mismatches) const {
     if (!common_.quiet) {
@@ -91,7 +93,7 @@ class CompareFiles {
 
   std::string Text(const Comparison& comparison, const Tolerance& tolerance,
                    const std::optional<Picture>& picture) const {
-    std::string text = ComparisonText(comparison, shown_, tolerance);
+    std::string text = ComparisonText(comparison, shown_.view, tolerance);
     if (options_.map) text += MapText(maps_.front(), sizes(), style_);
     if (picture) text += PictureText(options_.picture, *picture, maps_.back(), sizes(), style_);
     return text;
@@ -102,7 +104,7 @@ class CompareFiles {
   const MapStyle style_;
   const LoadedTensor actual_;
   const LoadedTensor expected_;
-  ConstTensorView shown_;  // type and sizes of what is compared
+  ComparedTensor shown_;  // type and sizes of what is compared
   std::vector<DifferenceMap> maps_;
 };
 

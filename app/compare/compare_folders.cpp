@@ -148,8 +148,8 @@ class FolderComparison {
       const LoadedTensor actual = LoadAsFormed(PathOf(options_.actual, pair), options_.raw);
       const LoadedTensor expected = LoadAsFormed(PathOf(options_.expected, pair), options_.raw);
       pair.judgement =
-          Judge(actual.view, expected.view, options_.rules.tolerances.For(expected.view.type),
-                options_.rules.leniency);
+          Judge(Compared(actual), Compared(expected),
+                options_.rules.tolerances.For(expected.view.type), options_.rules.leniency);
       if (!pair.judgement.passes()) pair.status = ExitStatus::kDifferent;
     } catch (const Error& error) {
       pair.error = error.what();
@@ -226,7 +226,7 @@ class FolderComparison {
             fmt::format("{:.3g}", c.max_relative_error),
             fmt::format("{}", c.nan_mismatches),
             fmt::format("{}", c.infinity_mismatches),
-            IndexText(judgement.shown.layout.sizes, c.worst->index)};
+            IndexText(judgement.shown.view.layout.sizes, c.worst->index)};
   }
 
   static Json JsonOf(const FilePair& pair) {

@@ -23,16 +23,19 @@ Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& doc
   return tolerance;
 }
 
-Judgement Judge(const ConstTensorView& actual, const ConstTensorView& expected,
-                const Tolerance& tolerance, const Leniency& leniency, Side shape,
-                const ComparisonDetails& details) {
+ComparedTensor Compared(const LoadedTensor& tensor) {
+  return {tensor.view, TypeName(tensor)};
+}
+
+Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
+                const Tolerance& tolerance, const Leniency& leniency, Side shape) {
   Judgement judgement{tolerance};
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
-  judgement.comparison = Compare(aligned.actual, aligned.expected, tolerance, details);
+  judgement.comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance);
   judgement.shown = aligned.expected;
-  judgement.shown.data = nullptr;
+  judgement.shown.view.data = nullptr;
   return judgement;
 }
 
@@ -48,7 +51,7 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b) {
 
 std::string JudgementText(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
-    return ComparisonText(judgement.comparison, judgement.shown, judgement.tolerance);
+    return ComparisonText(judgement.comparison, judgement.shown.view, judgement.tolerance);
   }
   return fmt::format("{}\n", fmt::join(judgement.mismatches, "\n"));
 }
@@ -72,9 +75,13 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                          const ConstTensorView& computed, const Tolerance& tolerance,
                          const Leniency& leniency) {
   if (side == Side::kExpected) {
-    return {file, side, Judge(computed, tensor.view, tolerance, leniency, Side::kActual)};
+    return {file, side,
+            Judge({computed, Name(computed.type)}, Compared(tensor), tolerance, leniency,
+                  Side::kActual)};
   }
-  return {file, side, Judge(tensor.view, computed, tolerance, leniency, Side::kExpected)};
+  return {file, side,
+          Judge(Compared(tensor), {computed, Name(computed.type)}, tolerance, leniency,
+                Side::kExpected)};
 }
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc) {
@@ -104,7 +111,7 @@ Json ComparedJson(const ComparedFile& compared) {
 std::string WorstElement(const ComparedFile& compared) {
   const auto& worst = compared.judgement.comparison.worst;
   if (!worst) return "";
-  return compared.file.tensor + IndexText(compared.judgement.shown.layout.sizes, worst->index);
+  return compared.file.tensor + IndexText(compared.judgement.shown.view.layout.sizes, worst->index);
 }
 
 }  // namespace dmlop

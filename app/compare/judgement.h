@@ -20,17 +20,19 @@ Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& doc
 
 struct Judgement {
   Tolerance tolerance;
-  ConstTensorView shown{};                // type and sizes of what was compared, without data
+  ComparedTensor shown{};                 // type and sizes of what was compared, without data
   std::vector<std::string> mismatches{};  // of type and shape; where there are, that is all
   Comparison comparison{};
 
   bool passes() const { return mismatches.empty() && comparison.passes(); }
 };
 
+// A file's tensor, of the type that the file names.
+ComparedTensor Compared(const LoadedTensor& tensor);
+
 // `shape`: as for Align.
-Judgement Judge(const ConstTensorView& actual, const ConstTensorView& expected,
-                const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected,
-                const ComparisonDetails& details = {});
+Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
+                const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected);
 
 // Whether `a` is to be told before `b`: different types or shapes come first, then mismatches of
 // NaN and infinity, then the larger ULP error.

@@ -187,12 +187,12 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
   return text;
 }
 
-Json FiguresJson(const Comparison& comparison, const ConstTensorView& tensor,
+Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                  const Tolerance& tolerance) {
-  const Dims& sizes = tensor.layout.sizes;
+  const Dims& sizes = tensor.view.layout.sizes;
   const auto headroom = HeadroomOf(comparison, tolerance);
   Json json = {{"equal", comparison.passes()},
-               {"dataType", Name(tensor.type)},
+               {"dataType", tensor.type_name},
                {"sizes", std::vector<int64_t>(sizes.begin(), sizes.end())},
                {"elementCount", comparison.element_count},
                {"differenceCount", comparison.difference_count},
@@ -203,21 +203,21 @@ Json FiguresJson(const Comparison& comparison, const ConstTensorView& tensor,
                {"maxUlpError", comparison.max_ulp_error}};
   json["smallestPassingUlp"] =
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
-  json["worst"] = DifferenceJson(comparison.worst, tensor);
-  json["worstFinite"] = DifferenceJson(comparison.worst_finite, tensor);
+  json["worst"] = DifferenceJson(comparison.worst, tensor.view);
+  json["worstFinite"] = DifferenceJson(comparison.worst_finite, tensor.view);
   json["tolerance"] = ToleranceJson(tolerance);
   json["headroom"] = headroom ? Json(*headroom) : Json(nullptr);
   return json;
 }
 
-Json ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map) {
   Json json = FiguresJson(comparison, tensor, tolerance);
-  json["first"] = DifferenceJson(comparison.first, tensor);
+  json["first"] = DifferenceJson(comparison.first, tensor.view);
   if (comparison.most_listed > 0) {
     json["differences"] = Json::array();
     for (const Difference& difference : comparison.listed) {
-      json["differences"].push_back(DifferenceJson(difference, tensor));
+      json["differences"].push_back(DifferenceJson(difference, tensor.view));
     }
   }
   json["ulpHistogram"] = UlpHistogramJson(comparison);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/compare/alignment.h"
 #include "core/compare/compare.h"
 #include "core/document/document_json.h"
 
@@ -17,12 +18,12 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
                            const Tolerance& tolerance);
 
 // An object with the figures of a comparison, the worst difference and the tolerance.
-Json FiguresJson(const Comparison& comparison, const ConstTensorView& tensor,
+Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                  const Tolerance& tolerance);
 
 // The same with all else: the first difference, the listed ones, the histogram, and the map, where
 // there is one.
-Json ComparisonJson(const Comparison& comparison, const ConstTensorView& tensor,
+Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map);
 
 }  // namespace dmlop

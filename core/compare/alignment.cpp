@@ -55,20 +55,22 @@ std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   return buffer;
 }
 
-bool Widen(ConstTensorView& tensor, AlignedTensors& aligned) {
+bool Widen(ComparedTensor& compared, AlignedTensors& aligned) {
+  ConstTensorView& tensor = compared.view;
   std::shared_ptr<const Buffer> buffer;
   VisitDataType(AllTypes{}, tensor.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) buffer = Widened<T>(tensor);
   });
   if (!buffer) return false;
   tensor = {buffer->data(), DataType::kInt64, PackedLayout(tensor.layout.sizes)};
+  compared.type_name = Name(tensor.type);
   aligned.storage.push_back(buffer);
   return true;
 }
 
 void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
-  const DataType actual = aligned.actual.type;
-  const DataType expected = aligned.expected.type;
+  const DataType actual = aligned.actual.view.type;
+  const DataType expected = aligned.expected.view.type;
   if (actual == expected) return;
   const bool are_integers = !IsFloat(actual) && !IsFloat(expected);
   if (leniency.integer_types && are_integers && Widen(aligned.actual, aligned) &&
@@ -76,20 +78,21 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
     return;
   }
   aligned.mismatches.push_back(fmt::format(
-      "data types differ: actual {}, expected {}{}", Name(actual), Name(expected),
+      "data types differ: actual {}, expected {}{}", aligned.actual.type_name,
+      aligned.expected.type_name,
       are_integers && !leniency.integer_types ? "; --any-integers compares the values" : ""));
 }
 
 void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {
-  const Dims actual = aligned.actual.layout.sizes;
-  const Dims expected = aligned.expected.layout.sizes;
+  const Dims actual = aligned.actual.view.layout.sizes;
+  const Dims expected = aligned.expected.view.layout.sizes;
   if (actual == expected) return;
   const bool only_units = WithoutUnits(actual) == WithoutUnits(expected);
   if (only_units && leniency.unit_sizes) {
     if (shape == Side::kExpected) {
-      aligned.actual = Reshaped(aligned.actual, expected);
+      aligned.actual.view = Reshaped(aligned.actual.view, expected);
     } else {
-      aligned.expected = Reshaped(aligned.expected, actual);
+      aligned.expected.view = Reshaped(aligned.expected.view, actual);
     }
     return;
   }
@@ -100,7 +103,7 @@ void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {
 
 }  // namespace
 
-AlignedTensors Align(const ConstTensorView& actual, const ConstTensorView& expected,
+AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape) {
   AlignedTensors aligned{actual, expected, {}, {}};
   AlignTypes(leniency, aligned);

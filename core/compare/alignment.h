@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/tensor/tensor.h"
@@ -17,16 +18,21 @@ struct Leniency {
 
 enum class Side { kActual, kExpected };
 
+struct ComparedTensor {
+  ConstTensorView view;
+  std::string_view type_name;  // in words: "BOOL" for UINT8 of a file of NumPy's bool
+};
+
 struct AlignedTensors {
-  ConstTensorView actual;  // of equal types and sizes, unless there are mismatches
-  ConstTensorView expected;
+  ComparedTensor actual;  // of equal types and sizes, unless there are mismatches
+  ComparedTensor expected;
   std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
   std::vector<std::shared_ptr<const void>> storage;  // of what had to be converted
 };
 
 // Views of types that are at least a byte wide. `shape` says whose sizes both get where they differ
 // by dimensions of size 1.
-AlignedTensors Align(const ConstTensorView& actual, const ConstTensorView& expected,
+AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape = Side::kExpected);
 
 }  // namespace dmlop

@@ -330,6 +330,10 @@ bool HoldsBool(const LoadedTensor& tensor) {
          ParseNpyHeader(tensor.file_bytes, "", NpyTypes::kAndBfloat16).is_bool;
 }
 
+std::string_view TypeName(const LoadedTensor& tensor) {
+  return HoldsBool(tensor) ? "BOOL" : Name(tensor.view.type);
+}
+
 LoadedTensor LoadNpy(const std::string& path, NpyTypes types) {
   return LoadNpy(path, /*desc=*/nullptr, types);
 }

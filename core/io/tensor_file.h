@@ -44,6 +44,9 @@ struct LoadedTensor {
 // Whether it is a .npy file of NumPy's bool, whose elements are taken for UINT8.
 bool HoldsBool(const LoadedTensor& tensor);
 
+// "BOOL", or the name of the view's type.
+std::string_view TypeName(const LoadedTensor& tensor);
+
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
 // machine's byte order. Errors are of kind kTensorFile or kFileSystem.
 // Elements of bfloat16 become FLOAT32.

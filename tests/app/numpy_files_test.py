@@ -116,6 +116,19 @@ class ReadTest(ProgramTest):
         ]:
             self.assertEqual(self.text_of("run", COPY, "-i", file), text)
 
+    def test_show_and_compare_name_bool(self):
+        self.save(a=np.array([True, False, True]), b=np.array([True, True, True]), u=np.array([1, 0, 1], "u1"),
+                  f=np.float32([1, 0, 1]))
+        self.assertTrue(self.text_of("show", "a.npy").startswith("a.npy: (Sizes:{3}, DataType:BOOL, order:C)\n"))
+        self.assertEqual(json.loads(self.text_of("show", "a.npy", "--format", "json"))["dataType"], "BOOL")
+        self.assertEqual(self.text_of("compare", "a.npy", "f.npy", status=1),
+                         "data types differ: actual BOOL, expected FLOAT32\n")
+        self.assertEqual(self.text_of("compare", "f.npy", "a.npy", status=1),
+                         "data types differ: actual FLOAT32, expected BOOL\n")
+        for pair, status, name in ((("b", "a"), 1, "BOOL"), (("a", "u"), 0, "UINT8"), (("u", "a"), 0, "BOOL")):
+            text = self.text_of("compare", *(f"{side}.npy" for side in pair), "--format", "json", status=status)
+            self.assertEqual(json.loads(text)["dataType"], name)
+
     def test_headers_as_other_programs_write_them(self):
         for text in [
             header(), header().replace("'", '"'), header(descr="'f4'"), header(descr="'=f4'"),
