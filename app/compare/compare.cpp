@@ -30,17 +30,16 @@ class CompareFiles {
       : options_(options),
         common_(common),
         style_(StyleOf(common.color)),
-        actual_(LoadAsFormed(options.actual, options.raw)),
-        expected_(LoadAsFormed(options.expected, options.raw)) {}
+        pair_(LoadPair(options.actual, options.expected, options.raw)) {}
 
   ExitStatus Execute() {
     const AlignedTensors aligned =
-        Align(Compared(actual_), Compared(expected_), options_.rules.leniency);
+        Align(Compared(pair_.actual), Compared(pair_.expected), options_.rules.leniency);
     if (!aligned.mismatches.empty()) return ReportMismatches(aligned.mismatches);
     shown_ = aligned.expected;
     if (draws()) RequireElements(options_.expected, shown_.view);
     PrepareMaps();
-    const Tolerance tolerance = options_.rules.tolerances.For(expected_.view.type);
+    const Tolerance tolerance = options_.rules.tolerances.For(pair_.expected.view.type);
     const Comparison comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance,
                                           {maps_, options_.most_listed});
     std::optional<Picture> picture;
@@ -102,8 +101,7 @@ class CompareFiles {
   const CompareOptions& options_;
   const CommonOptions& common_;
   const MapStyle style_;
-  const LoadedTensor actual_;
-  const LoadedTensor expected_;
+  const LoadedPair pair_;
   ComparedTensor shown_;  // type and sizes of what is compared
   std::vector<DifferenceMap> maps_;
 };

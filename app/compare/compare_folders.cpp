@@ -145,8 +145,8 @@ class FolderComparison {
   void Compare(FilePair& pair) const {
     if (!pair.error.empty()) return;
     try {
-      const LoadedTensor actual = LoadAsFormed(PathOf(options_.actual, pair), options_.raw);
-      const LoadedTensor expected = LoadAsFormed(PathOf(options_.expected, pair), options_.raw);
+      const auto [actual, expected] =
+          LoadPair(PathOf(options_.actual, pair), PathOf(options_.expected, pair), options_.raw);
       pair.judgement =
           Judge(Compared(actual), Compared(expected),
                 options_.rules.tolerances.For(expected.view.type), options_.rules.leniency);

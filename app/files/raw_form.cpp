@@ -39,7 +39,7 @@ TensorDesc DescOf(const std::string& path, const RawForm& form) {
 
 }  // namespace
 
-LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
+LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placement placement) {
   if (!form.type && HasTensorExtension(path) && FormatOf(path) == FileFormat::kRaw) {
     throw Error(ErrorKind::kTensorFile,
                 path + ": a raw file does not say its type and shape; --type and --sizes do");
@@ -47,9 +47,18 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form) {
   if (!form.type || HasExtension(path, ".npy") || path == kStandardStream || IsStream(path) ||
       ParseNpzPath(path)) {
     FormatOf(path);
-    return LoadNpy(path, NpyTypes::kAndBfloat16);
+    return LoadNpy(path, NpyTypes::kAndBfloat16, placement);
   }
   return LoadRaw(path, DescOf(path, form), "--offset 0 takes a longer one", form.offset);
+}
+
+LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForm& form) {
+  LoadedPair pair = {LoadAsFormed(actual, form, Placement::kAsStored),
+                     LoadAsFormed(expected, form, Placement::kAsStored)};
+  const ConstTensorView& a = pair.actual.view;
+  const ConstTensorView& e = pair.expected.view;
+  if (a.type == e.type && IsPacked(a.layout) && IsPacked(e.layout)) return pair;
+  return {Aligned(std::move(pair.actual), actual), Aligned(std::move(pair.expected), expected)};
 }
 
 }  // namespace dmlop

@@ -10,6 +10,14 @@ namespace dmlop {
 
 // What a .npy file holds, or a raw one, which the form has to describe. Throws an Error of kind
 // kUsage for a form that breaks a rule of tensors.
-LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form);
+LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form,
+                          Placement placement = Placement::kAligned);
+
+struct LoadedPair {
+  LoadedTensor actual, expected;
+};
+
+// Two tensors to be compared, which are not copied where the comparison can do without.
+LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForm& form);
 
 }  // namespace dmlop

@@ -20,7 +20,8 @@ struct ComparisonDetails {
   size_t most_listed = 0;              // of the worst differences
 };
 
-// Views of equal types and sizes, laid out in any way. The type is at least a byte wide.
+// Views of equal types and sizes, laid out in any way. The type is at least a byte wide. Where both
+// are packed, elements need not be aligned.
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, const ComparisonDetails& details = {});
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -53,12 +54,18 @@ class Comparer {
     if (stride[kActual] != 1 || stride[kExpected] != 1) {
       return CompareElements(actual, expected, index, stride, count);
     }
+    const bool are_aligned = IsAligned(actual) && IsAligned(expected);
     for (int64_t i = 0; i < count; i += kBlock) {
       const int64_t size = std::min(kBlock, count - i);
+      const int64_t first = index + i * stride[kIndex];
       if (std::memcmp(actual + i, expected + i, static_cast<size_t>(size) * sizeof(T)) == 0) {
         result_.ulp_histogram[0] += size;
-      } else if (!CountBlock(actual + i, expected + i, index + i * stride[kIndex], size)) {
-        CompareElements(actual + i, expected + i, index + i * stride[kIndex], stride, size);
+      } else if (are_aligned) {
+        CompareBlock(actual + i, expected + i, first, stride, size);
+      } else {
+        const Block a(actual + i, size);
+        const Block e(expected + i, size);
+        CompareBlock(a.elements.data(), e.elements.data(), first, stride, size);
       }
     }
   }
@@ -94,6 +101,24 @@ class Comparer {
 
  private:
   using Ulp = WideUnsigned<T>;
+
+  // An aligned copy.
+  struct Block {
+    Block(const void* from, int64_t count) {
+      std::memcpy(elements.data(), from, static_cast<size_t>(count) * sizeof(T));
+    }
+    alignas(64) std::array<T, kBlock> elements;
+  };
+
+  static bool IsAligned(const T* elements) {
+    return reinterpret_cast<uintptr_t>(elements) % sizeof(T) == 0;
+  }
+
+  void CompareBlock(const T* actual, const T* expected, int64_t index, const Offsets& stride,
+                    int64_t count) {
+    if (CountBlock(actual, expected, index, count)) return;
+    CompareElements(actual, expected, index, stride, count);
+  }
 
   struct BlockDifferences {
     int64_t count;

@@ -101,7 +101,8 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
 }
 
 // The array of a file or a stream; see LoadNpyFromStream.
-LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes types) {
+LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes types,
+                     Placement placement) {
   if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
     return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc, types);
   }
@@ -110,10 +111,10 @@ LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes t
   }
   if (const auto array = ParseNpzPath(path)) {
     NpyBytes npy = OpenNpzArray(*array);
-    return FromNpyBytes(npy.bytes, std::move(npy.owner), path, types);
+    return FromNpyBytes(npy.bytes, std::move(npy.owner), path, types, placement);
   }
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
-  return FromNpyBytes(file->bytes(), file, path, types);
+  return FromNpyBytes(file->bytes(), file, path, types, placement);
 }
 
 // --- fitting -------------------------------------------------------------------------------------
@@ -284,6 +285,10 @@ void WidenBfloat16(std::span<const std::byte> halves, std::vector<std::byte>& el
   }
 }
 
+bool IsAligned(const ConstTensorView& view) {
+  return reinterpret_cast<uintptr_t>(view.data) % ByteWidth(view.type) == 0;
+}
+
 // The elements of a file's data as this machine has them.
 std::shared_ptr<Spool> CopyOf(const NpyHeader& header, std::span<const std::byte> data,
                               const std::string& name) {
@@ -306,7 +311,7 @@ std::shared_ptr<Spool> CopyOf(const NpyHeader& header, std::span<const std::byte
 }  // namespace
 
 LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                          const std::string& name, NpyTypes types) {
+                          const std::string& name, NpyTypes types, Placement placement) {
   const NpyHeader header = ParseNpyHeader(bytes, name, types);
   const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
@@ -315,14 +320,29 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
                                header.data_size(), present));
   }
   const std::byte* data = bytes.data() + header.data_begin;
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % ByteWidth(header.type) == 0;
-  if (header.big_endian || header.is_bfloat16 || !aligned) {
+  if (header.big_endian || header.is_bfloat16) {
     const auto copy = CopyOf(header, bytes.subspan(header.data_begin), name);
     data = copy->bytes().data();
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
         std::move(owner), copy);
   }
-  return {{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
+  LoadedTensor tensor{{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
+  return placement == Placement::kAligned ? Aligned(std::move(tensor), name) : tensor;
+}
+
+LoadedTensor Aligned(LoadedTensor tensor, const std::string& name) {
+  if (IsAligned(tensor.view)) return tensor;
+  const auto size = static_cast<size_t>(tensor.view.element_bytes());
+  const auto copy = std::make_shared<Spool>(size);
+  const Work work("reading " + name, tensor.view.element_bytes());
+  ForEachStep(size, [&](size_t begin, size_t step) {
+    copy->Append({tensor.view.data + begin, step});
+  });
+  tensor.view.data = copy->bytes().data();
+  tensor.storage =
+      std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
+          tensor.storage, copy);
+  return tensor;
 }
 
 bool HoldsBool(const LoadedTensor& tensor) {
@@ -334,8 +354,8 @@ std::string_view TypeName(const LoadedTensor& tensor) {
   return HoldsBool(tensor) ? "BOOL" : Name(tensor.view.type);
 }
 
-LoadedTensor LoadNpy(const std::string& path, NpyTypes types) {
-  return LoadNpy(path, /*desc=*/nullptr, types);
+LoadedTensor LoadNpy(const std::string& path, NpyTypes types, Placement placement) {
+  return LoadNpy(path, /*desc=*/nullptr, types, placement);
 }
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
@@ -361,7 +381,7 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
   if (FormatOf(path) == FileFormat::kRaw) {
     return LoadRaw(path, desc, "a longer buffer is declared by TotalTensorSizeInBytes");
   }
-  return FitToDesc(LoadNpy(path, &desc, NpyTypes::kOfDirectML), desc,
+  return FitToDesc(LoadNpy(path, &desc, NpyTypes::kOfDirectML, Placement::kAligned), desc,
                    path == kStandardStream ? "standard input" : path);
 }
 

@@ -34,6 +34,9 @@ FileFormat FormatOf(const std::string& path);
 // True for the extensions of the list and .npy.
 bool HasTensorExtension(const std::string& path);
 
+// Where the elements of a loaded tensor lie: aligned to their size, or as the file has them.
+enum class Placement { kAligned, kAsStored };
+
 // A view with whatever keeps its bytes alive.
 struct LoadedTensor {
   ConstTensorView view;
@@ -50,11 +53,17 @@ std::string_view TypeName(const LoadedTensor& tensor);
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
 // machine's byte order. Errors are of kind kTensorFile or kFileSystem.
 // Elements of bfloat16 become FLOAT32.
-LoadedTensor LoadNpy(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML);
+LoadedTensor LoadNpy(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML,
+                     Placement placement = Placement::kAligned);
+
+// The same tensor with aligned elements: a copy where the file has them elsewhere, as archives that
+// NumPy writes do. `name` is the file's.
+LoadedTensor Aligned(LoadedTensor tensor, const std::string& name);
 
 // The array in the bytes of a whole .npy file called `name`, which `owner` keeps alive.
 LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                          const std::string& name, NpyTypes types = NpyTypes::kOfDirectML);
+                          const std::string& name, NpyTypes types = NpyTypes::kOfDirectML,
+                          Placement placement = Placement::kAligned);
 
 // The elements of `tensor`, whose source is called `name`, as the logical tensor of a valid desc:
 // types and shapes agree, and elements that share a place in the desc's layout have equal values. A

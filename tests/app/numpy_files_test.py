@@ -378,6 +378,27 @@ class ArchiveTest(ProgramTest):
         np.savez_compressed(self.folder / "packed.npz", **arrays)
         self.save(x=self.x, y=self.x + 1, big=self.big)
 
+    # np.savez pays no heed to alignment.
+    def test_comparisons_are_those_of_plain_files(self):
+        rng = np.random.default_rng(5)
+        for dtype in DTYPES:
+            for order in "CF":
+                with self.subTest(dtype=dtype, order=order):
+                    a = np.array(rng.integers(0, 100, (37, 53)), dtype, order=order)
+                    b = a.copy()
+                    where = rng.random(a.shape) < 0.02
+                    b[where] += np.array(rng.integers(1, 3, where.sum()), dtype)
+                    if a.dtype.kind == "f":
+                        b[rng.random(a.shape) < 0.001] = np.nan
+                    self.save(a=a, b=b)
+                    for padding, name in enumerate(("a", "b")):
+                        np.savez(self.folder / f"{name}.npz", **{"x" * (padding + 1): np.load(self.folder / f"{name}.npy")})
+                    for options in ([], ["--rtol", "0.02"], ["--list", "5", "--map"]):
+                        verdicts = [json.loads(self.text_of("compare", *files, *options, "--format", "json", status=1))
+                                    for files in (("a.npy", "b.npy"), ("a.npz:x", "b.npz:xx"), ("a.npz:x", "b.npy"))]
+                        self.assertEqual(verdicts[0], verdicts[1])
+                        self.assertEqual(verdicts[0], verdicts[2])
+
     def test_arrays_are_those_of_the_members(self):
         for archive in ("stored.npz", "packed.npz"):
             for name, file in (("x", "x"), ("x.npy", "x"), ("deep/y", "y"), ("big", "big"), ("f", "x")):
