@@ -11,6 +11,10 @@
 // DataType and Sizes. The result's bits depend on the descriptor and the inputs' values alone.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "dmlop/operator.h needs C++20: compile with -std=c++20 or later"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
