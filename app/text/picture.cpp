@@ -99,11 +99,13 @@ std::vector<Color> ValuePalette() {
 }
 
 PictureScale ValueScale(const ValueMap& map) {
+  constexpr double kNoDifference = 1e-3;  // of the scale: nobody sees it
   PictureScale scale{
       .paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
   if (map.range) {
     for (size_t i = 0; i < kGrayCount; ++i) scale.bar.push_back(static_cast<uint8_t>(i));
-    const double middle = map.range->min / 2 + map.range->max / 2;
+    double middle = map.range->min / 2 + map.range->max / 2;
+    if (std::abs(middle) < kNoDifference * (map.range->max / 2 - map.range->min / 2)) middle = 0;
     scale.numbers = {{0, fmt::format("{:.4g}", map.range->min)},
                      {kGrayCount / 2, fmt::format("{:.4g}", middle)},
                      {kGrayCount - 1, fmt::format("{:.4g}", map.range->max)}};
