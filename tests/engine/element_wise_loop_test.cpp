@@ -18,8 +18,8 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Functions whose rows need nothing around them, conversions on either side, several types,
-// ScaleBias, and the exact function of core/exact/.
+// Functions whose rows need nothing around them, conversions on either side or within, several
+// types, ScaleBias, and the exact function of core/exact/.
 struct Form {
   ElementWiseCall call;
   std::vector<DataType> inputs;
@@ -37,6 +37,16 @@ const Form kForms[] = {
     {{kLessThan}, {kFloat32, kFloat32}, kUint8},
     {{kIf}, {kFloat64, kFloat64, kUint8}, kFloat64},
     {{kIf}, {kFloat16, kFloat16, kUint8}, kFloat16},
+    {{kIf}, {kInt32, kInt32, kUint8}, kInt32},
+    {{kIf}, {kUint8, kUint8, kUint8}, kUint8},
+    {{kDequantize}, {kUint8, kFloat32, kUint8}, kFloat32},
+    {{kDequantize}, {kInt8, kFloat16, kInt8}, kFloat16},
+    {{kDequantize}, {kUint16, kFloat16, kUint16}, kFloat16},
+    {{kDequantize}, {kInt16, kFloat32, kInt16}, kFloat32},
+    {{kDequantize}, {kUint32, kFloat16, kUint32}, kFloat16},
+    {{kQuantize, {{-128, 127}, {}}}, {kFloat32, kFloat32, kInt8}, kInt8},
+    {{kQuantize, {{0, 255}, {}}}, {kFloat16, kFloat16, kUint8}, kUint8},
+    {{kQuantize, {{-128, 127}, {}}}, {kInt32, kFloat32, kInt8}, kInt8},
     {{kSoftsign}, {kFloat16}, kFloat16},
     {{kCast}, {kFloat32}, kInt8},
     {{kCast}, {kUint8}, kFloat64},

@@ -92,9 +92,9 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
       const bool keeps_type = !computes || row_->commutes_with_rounding;
       if (stored == DataType::kFloat16 && !keeps_type) steps.ConvertTo(DataType::kFloat32);
       steps.Apply(*call.scale_bias);
-      steps.ConvertTo(computes ? row_->in : output_type);
+      steps.ConvertTo(computes ? row_->in[0] : output_type);
     } else if (computes) {
-      steps = StepsTo(k == 0 ? row_->in : row_->rest, stored);
+      steps = StepsTo(row_->in[k], stored);
     } else {
       steps.ConvertTo(output_type);
     }
@@ -111,6 +111,7 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
       after_.ConvertTo(UnsignedOfWidth(output_type));  // bits
     }
     widest = std::max(widest, after_.widest());
+    if (round_ == nullptr && after_.empty()) stream_row_ = row_->stream;
   }
   chunk_ = kChunkBytes / widest;
 }
@@ -135,6 +136,11 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
     for (size_t k = 0; k < input_count_; ++k) {
       inputs[k] = Prepare(k, sources[k], begin, size, scratch);
     }
+    begin += size;
+    if (streams && stream_row_ != nullptr && size == whole) {
+      stream_row_(call_.parameters, size, target, inputs.data());
+      continue;
+    }
     const bool is_direct = size == whole && !streams;
     const std::byte* results = Compute(whole, inputs, is_direct ? target : nullptr, scratch);
     if (streams) {
@@ -142,7 +148,6 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
     } else if (results != target) {
       std::memcpy(target, results, static_cast<size_t>(size * output_width_));
     }
-    begin += size;
   }
 }
 

@@ -91,6 +91,7 @@ class RowPipeline {
 
   const ElementWiseCall& call_;
   const ElementWiseRow* row_ = nullptr;  // null: elements are only converted
+  RowFunction* stream_row_ = nullptr;    // null: results need a buffer on the way past the caches
   size_t input_count_;
   std::array<RowSteps, kMaxElementInputs> before_;
   std::array<int64_t, kMaxElementInputs> widths_;  // of stored elements

@@ -5,6 +5,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "core/kernels/element_wise/odd-inl.h"
 #include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/element_wise/tables.h"
@@ -125,19 +127,40 @@ struct SoftsignOf {
 // numbers 0 and 1.
 template <class D, class V>
 HWY_INLINE V Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
-  const V rounded = hn::PromoteTo(d, ToFloats(d, quotient));
-  const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(rounded, rounded), rounded));
+  if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
+    quotient = hn::PromoteTo(d, ToFloats(d, quotient));
+  }
+  const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient));
   const V result = hn::Add(integer, zero_point);
   return hn::Min(hn::Max(result, Number(d, parameters, 0)), Number(d, parameters, 1));
 }
 
-// The quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the rounding to
-// FLOAT64 before mattered.
+// In FLOAT32. Only sums outside of the range are inexact.
+struct QuantizedFloatOf {
+  template <class D, class V>
+  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V scale,
+                             V zero_point) const {
+    const V result = Quantize(d, parameters, hn::Div(x, scale), zero_point);
+    return hn::ConvertTo(hn::RebindToSigned<D>(), result);
+  }
+};
+
+// In FLOAT64. The quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the
+// rounding before mattered.
 struct QuantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V scale,
                           V zero_point) const {
     return Quantize(d, parameters, hn::Div(x, scale), zero_point);
+  }
+};
+
+// Of integers so short that difference and product are exact, or the product is rounded only once:
+// 8 bits in FLOAT32, whose difference and a FLOAT16 have 20 bits, or 16 bits in FLOAT64.
+struct ShortDequantizedOf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, const ElementParameters&, V x, V scale, V zero_point) const {
+    return hn::Mul(hn::Sub(x, zero_point), scale);
   }
 };
 
@@ -199,6 +222,13 @@ constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
   return row;
 }
 
+// As stored, to be computed with as T.
+template <typename Stored, typename T>
+constexpr ElementWiseRow ShortDequantized() {
+  return RowOf<ShortDequantizedOf, T, Stored, T, Stored>(kDequantize, {kDataTypeOf<Stored>},
+                                                         kDataTypeOf<T>);
+}
+
 std::span<const ElementWiseRow> AffineTable() {
   static constexpr ElementWiseRow kRows[] = {
       Wide<MultiplyAddOf, 2>(kMultiplyAdd),
@@ -213,8 +243,13 @@ std::span<const ElementWiseRow> AffineTable() {
       Wide<HardSigmoidOf, 1>(kHardSigmoid),
       Wide<HardSwishOf, 1>(kHardSwish),
       Approximate<SoftsignOf, 1>(kSoftsign),
-      Wide<QuantizedOf, 3>(kQuantize, {kFloat32, kFloat16, kInt32}),
-      Wide<DequantizedOf, 3>(kDequantize, {kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
+      Row<QuantizedFloatOf, float, 3>(kQuantize, kFloats, kInt32),
+      Wide<QuantizedOf, 3>(kQuantize, {kInt32}),
+      ShortDequantized<int8_t, float>(),
+      ShortDequantized<uint8_t, float>(),
+      ShortDequantized<int16_t, double>(),
+      ShortDequantized<uint16_t, double>(),
+      Wide<DequantizedOf, 3>(kDequantize, {kInt32, kUint32}),
       Wide<QuantizedSumOf, 2>(kQuantizedLinearAdd, {kInt8, kUint8}),
       Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
   };

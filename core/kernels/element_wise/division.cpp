@@ -73,7 +73,7 @@ struct FlooredRemainderOf {
 template <class F, typename T>
 constexpr ElementWiseRow ElementRow(ElementWiseFunction function, DataTypeSet types) {
   constexpr DataType kType = kDataTypeOf<T>;
-  return {function, types, kType, kType, kType, ComputeElementRow<F, T>};
+  return {function, types, {kType, kType}, kType, ComputeElementRow<F, T>};
 }
 
 std::span<const ElementWiseRow> DivisionTable() {

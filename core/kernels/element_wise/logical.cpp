@@ -116,8 +116,7 @@ struct RightShiftOf {
 template <class F, typename T>
 constexpr ElementWiseRow Comparison(ElementWiseFunction function,
                                     DataTypeSet types = {kDataTypeOf<T>}) {
-  using Bits = hwy::MakeUnsigned<T>;
-  return {function, types, kDataTypeOf<T>, kDataTypeOf<T>, kDataTypeOf<Bits>, ComputeRow<F, T, 2>};
+  return Row<F, T, 2>(function, types, kDataTypeOf<hwy::MakeUnsigned<T>>);
 }
 
 constexpr DataTypeSet kFloats = {kFloat32, kFloat16};

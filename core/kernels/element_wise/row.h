@@ -40,11 +40,13 @@ using RowFunction = void(const ElementParameters& parameters, int64_t count, std
 // converted before and after. To integers of its own, floats are their bits.
 struct ElementWiseRow {
   ElementWiseFunction function;
-  DataTypeSet types;  // of the first input as it is stored
-  DataType in;        // what the row computes with: the first input,
-  DataType rest;      // the other inputs,
-  DataType out;       // and the output
+  DataTypeSet types;                           // of the first input as it is stored
+  std::array<DataType, kMaxElementInputs> in;  // what the row takes, as far as it has inputs,
+  DataType out;                                // and gives
   RowFunction* compute;
+  // The same past the caches, to where a line begins. What it writes becomes visible to other
+  // threads with FlushStreams. Null for rows whose results are converted.
+  RowFunction* stream = nullptr;
   // Rounding before it or after it makes no difference.
   bool commutes_with_rounding = false;
   // A bound, for functions that are approximated in FLOAT64. 0: what is rounded at most once more,

@@ -7,6 +7,7 @@
 #define DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <limits>
@@ -25,8 +26,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Stores a vector; any NaN becomes the default one.
-template <class V>
+// Stores a vector, past the caches if that is asked for; any NaN becomes the default one.
+template <bool kStreams = false, class V>
 HWY_INLINE void StoreElements(V v, std::byte* to) {
   const hn::DFromV<V> d;
   using T = hn::TFromD<decltype(d)>;
@@ -37,27 +38,53 @@ HWY_INLINE void StoreElements(V v, std::byte* to) {
                                         : 51 > (hn::Set(du, sizeof(T) == 4 ? 0x1FF : 0xFFF)));
     v = hn::IfThenElse(hn::IsNaN(v), nan, v);
   }
-  hn::StoreU(v, d, reinterpret_cast<T*>(to));
-}
-
-// A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes.
-template <class F, typename T, size_t... kInput>
-HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementParameters& parameters,
-                               int64_t count, std::byte* to, const std::byte* const* from) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kWidth = sizeof(T);
-  const ElementParameters own = parameters;  // which nothing that is stored can change
-  const std::byte* const own_from[] = {from[kInput]...};
-  for (int64_t i = 0; i < count * kWidth; i += static_cast<int64_t>(hn::Lanes(d)) * kWidth) {
-    StoreElements(F()(d, own, hn::LoadU(d, reinterpret_cast<const T*>(own_from[kInput] + i))...),
-                  to + i);
+  if constexpr (kStreams) {
+    hn::Stream(v, d, reinterpret_cast<T*>(to));
+  } else {
+    hn::StoreU(v, d, reinterpret_cast<T*>(to));
   }
 }
 
-template <class F, typename T, size_t kInputs>
-HWY_ATTR void ComputeRow(const ElementParameters& parameters, int64_t count, std::byte* to,
-                         const std::byte* const* from) {
-  ComputeVectors<F, T>(std::make_index_sequence<kInputs>(), parameters, count, to, from);
+// Elements as they are stored: of T, narrower unsigned integers, or, where T is a float, integers
+// of at most 16 bits.
+template <typename Stored, class D>
+HWY_INLINE hn::Vec<D> LoadStored(D d, const std::byte* from) {
+  using T = hn::TFromD<D>;
+  const auto elements = hn::LoadU(hn::Rebind<Stored, D>(), reinterpret_cast<const Stored*>(from));
+  if constexpr (std::is_same_v<Stored, T>) {
+    return elements;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return hn::ConvertTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), elements));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), elements));
+  } else if constexpr (sizeof(T) == 8) {
+    return hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<uint32_t, D>(), elements));
+  } else {
+    return hn::PromoteTo(d, elements);
+  }
+}
+
+// A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes, as
+// wide. `Stored` are the types of the inputs as they are stored.
+template <class F, typename T, bool kStreams, typename... Stored, size_t... kInput>
+HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementParameters& parameters,
+                               int64_t count, std::byte* to, const std::byte* const* from) {
+  const hn::ScalableTag<T> d;
+  const ElementParameters own = parameters;  // which nothing that is stored can change
+  const std::byte* const own_from[] = {from[kInput]...};
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
+    StoreElements<kStreams>(
+        F()(d, own,
+            LoadStored<Stored>(d, own_from[kInput] + i * static_cast<int64_t>(sizeof(Stored)))...),
+        to + i * static_cast<int64_t>(sizeof(T)));
+  }
+}
+
+template <class F, typename T, bool kStreams, typename... Stored>
+HWY_ATTR void ComputeStored(const ElementParameters& parameters, int64_t count, std::byte* to,
+                            const std::byte* const* from) {
+  ComputeVectors<F, T, kStreams, Stored...>(std::index_sequence_for<Stored...>(), parameters, count,
+                                            to, from);
 }
 
 // A function of FLOAT32 that is computed with FLOAT16, without a buffer between.
@@ -94,18 +121,30 @@ HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::by
   }
 }
 
-// A row that computes with T and returns T; `types` are T where they are not given.
+// A row that computes with T and takes `Stored`; results are bits or numbers of type `out`. Those
+// of FLOAT64 are always converted.
+template <class F, typename T, typename... Stored>
+constexpr ElementWiseRow RowOf(ElementWiseFunction function, DataTypeSet types, DataType out) {
+  ElementWiseRow row{
+      function, types, {kDataTypeOf<Stored>...}, out, ComputeStored<F, T, false, Stored...>};
+  if constexpr (!std::is_same_v<T, double>) row.stream = ComputeStored<F, T, true, Stored...>;
+  return row;
+}
+
+// A row that computes with T and takes and returns T; `types` are T where they are not given.
 template <class F, typename T, size_t kInputs>
-constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {kDataTypeOf<T>}) {
-  constexpr DataType kType = kDataTypeOf<T>;
-  return {function, types, kType, kType, kType, ComputeRow<F, T, kInputs>};
+constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {kDataTypeOf<T>},
+                             DataType out = kDataTypeOf<T>) {
+  if constexpr (kInputs == 1) return RowOf<F, T, T>(function, types, out);
+  if constexpr (kInputs == 2) return RowOf<F, T, T, T>(function, types, out);
+  if constexpr (kInputs == 3) return RowOf<F, T, T, T, T>(function, types, out);
 }
 
 // For functions that commute with rounding, or are computed before anything else is.
 template <class F, size_t kInputs>
 constexpr ElementWiseRow HalfRow(ElementWiseFunction function) {
   constexpr DataType kHalf = DataType::kFloat16;
-  return {function, {kHalf}, kHalf, kHalf, kHalf, ComputeHalfRow<F, kInputs>};
+  return {function, {kHalf}, {kHalf, kHalf}, kHalf, ComputeHalfRow<F, kInputs>};
 }
 
 // A function of floats that is approximated in FLOAT64, within F::kRelativeError of the real result

@@ -88,7 +88,15 @@ template <class F, typename T>
 constexpr ElementWiseRow Gradient(ElementWiseFunction function,
                                   DataTypeSet types = {kDataTypeOf<T>}) {
   constexpr DataType kBits = kDataTypeOf<hwy::MakeUnsigned<T> >;
-  return {function, types, kDataTypeOf<T>, kBits, kBits, ComputeRow<F, T, 2>};
+  ElementWiseRow row = Row<F, T, 2>(function, types, kBits);
+  row.in[1] = kBits;
+  return row;
+}
+
+// Of elements as wide as T.
+template <typename T>
+constexpr ElementWiseRow Selection(DataTypeSet types) {
+  return RowOf<SelectedOf, T, T, T, uint8_t>(kIf, types, kDataTypeOf<T>);
 }
 
 template <class F>
@@ -100,10 +108,10 @@ constexpr ElementWiseRow Commuting(ElementWiseFunction function) {
 
 std::span<const ElementWiseRow> SelectionTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Row<SelectedOf, uint8_t, 3>(kIf, {kInt8, kUint8}),
-      Row<SelectedOf, uint16_t, 3>(kIf, {kInt16, kUint16, kFloat16}),
-      Row<SelectedOf, uint32_t, 3>(kIf, {kInt32, kUint32, kFloat32}),
-      Row<SelectedOf, uint64_t, 3>(kIf, {kInt64, kUint64, kFloat64}),
+      Selection<uint8_t>({kInt8, kUint8}),
+      Selection<uint16_t>({kInt16, kUint16, kFloat16}),
+      Selection<uint32_t>({kInt32, kUint32, kFloat32}),
+      Selection<uint64_t>({kInt64, kUint64, kFloat64}),
       Row<ClippedOf, float, 1>(kClip),
       Commuting<ClippedOf>(kClip),
       Row<ClippedOf, int8_t, 1>(kClip),

@@ -156,7 +156,7 @@ constexpr ElementWiseRow Commuting(ElementWiseRow row) {
 
 template <class F>
 constexpr ElementWiseRow Predicate(ElementWiseFunction function) {
-  return {function, kFloats, kFloat32, kFloat32, kUint32, ComputeRow<F, float, 1>};
+  return Row<F, float, 1>(function, kFloats, kUint32);
 }
 
 std::span<const ElementWiseRow> UnaryTable() {

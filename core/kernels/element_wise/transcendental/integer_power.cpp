@@ -80,7 +80,7 @@ void PowerRow(const ElementParameters& parameters, int64_t count, std::byte* to,
 template <typename T>
 constexpr ElementWiseRow Row(ElementWiseFunction function, RowFunction* compute) {
   constexpr DataType kDouble = DataType::kFloat64;
-  return {function, {kDataTypeOf<T>}, kDouble, kDouble, kDouble, compute};
+  return {function, {kDataTypeOf<T>}, {kDouble, kDouble}, kDouble, compute};
 }
 
 template <typename... T>
