@@ -128,6 +128,43 @@ TEST(Transcendental, FunctionsWithParametersAreRounded) {
   }
 }
 
+// So many that their results are looked up; each half five times, and the output is transposed.
+TEST(Transcendental, ManyHalvesAreRounded) {
+  const std::vector<Half> halfs = AllHalfs();
+  const int64_t count = std::ssize(halfs);
+  constexpr int64_t kTimes = 5;
+  const ConstTensorView input{reinterpret_cast<const std::byte*>(halfs.data()),
+                              DataType::kFloat16,
+                              {{kTimes, count}, {0, 1}}};
+  const ElementWiseCall calls[] = {
+      {F::kExp, {}, {}},
+      {F::kAtanh, {}, ScaleBias{2, 0.5f}},
+      {F::kSoftplus, {{2}, {}}, {}},
+      {F::kConstantPow, {{kInfinity}, {}}, {}},
+  };
+  for (const ElementWiseCall& call : calls) {
+    SCOPED_TRACE(static_cast<int>(call.function));
+    const ScaleBias scale_bias = call.scale_bias.value_or(ScaleBias{1, 0});
+    std::vector<Half> expected;
+    for (const Half half : halfs) {
+      // Exact in FLOAT64; rounded once.
+      const double x = double{scale_bias.scale} * ToDouble(half) + double{scale_bias.bias};
+      const Half result = ExpectedElement<Half>(call.function, static_cast<float>(x),
+                                                {call.parameters.numbers[0], 0});
+      expected.insert(expected.end(), kTimes, result);
+    }
+    ExpectOnEveryIsa(
+        expected,
+        [&](int64_t, Half* to) {
+          ComputeElements(call, {&input, 1},
+                          {reinterpret_cast<std::byte*>(to),
+                           DataType::kFloat16,
+                           {{kTimes, count}, {1, kTimes}}});
+        },
+        [&](size_t i) { return fmt::format("{:a}", ToDouble(halfs[i / kTimes])); });
+  }
+}
+
 // Exponents of any type, and in place.
 template <typename First>
 void ExpectPowers(Engine& engine) {

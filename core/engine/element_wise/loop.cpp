@@ -7,6 +7,7 @@
 #include "core/engine/copy/tile_shape.h"
 #include "core/engine/copy/tile_slices.h"
 #include "core/engine/copy/tiled_loop.h"
+#include "core/engine/element_wise/half_table.h"
 #include "core/engine/element_wise/plan.h"
 #include "core/engine/element_wise/row_pipeline.h"
 #include "core/kernels/simd/prefetch.h"
@@ -202,6 +203,7 @@ void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorVie
   if (MovesBits(call, inputs[0].type, output.type)) {
     return CopyView({inputs[0].data, output.type, inputs[0].layout}, output);
   }
+  if (PaysHalfTable(call, inputs, output)) return ComputeByHalfTable(call, inputs[0], output);
   ElementLoop(call, inputs, output).Run();
 }
 

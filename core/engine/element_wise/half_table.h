@@ -1,0 +1,16 @@
+// Functions of FLOAT16 by a table: there are only 65,536 of them.
+#pragma once
+
+#include "core/engine/element_wise/loop.h"
+
+namespace dmlop {
+
+// Whether a table of its results takes less time than the function itself.
+bool PaysHalfTable(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
+                   const TensorView& output);
+
+// Of one input.
+void ComputeByHalfTable(const ElementWiseCall& call, const ConstTensorView& input,
+                        const TensorView& output);
+
+}  // namespace dmlop
