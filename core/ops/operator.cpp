@@ -176,9 +176,9 @@ std::optional<DataType> StatedType(const OperatorDesc& op, TypeVariable variable
   return StatedTypes(op)[static_cast<size_t>(variable)];
 }
 
-uint64_t WebnnUlp(const OperatorDesc& op) {
-  if (op.info().hardware_tolerance == nullptr) return 0;
-  if (!IsFloat(*TensorSlots(op).front().desc->data_type)) return 0;
+Tolerance WebnnTolerance(const OperatorDesc& op) {
+  if (op.info().hardware_tolerance == nullptr) return {};
+  if (!IsFloat(*TensorSlots(op).front().desc->data_type)) return {};
   return op.info().hardware_tolerance(op);
 }
 

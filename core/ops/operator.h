@@ -12,6 +12,7 @@
 #include "core/ops/family.h"
 #include "core/ops/field.h"
 #include "core/ops/support.h"
+#include "core/tensor/tolerance.h"
 
 namespace dmlop {
 
@@ -37,6 +38,8 @@ constexpr uint8_t HostBit(ActivationHost host) {
 }
 inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 
+using HardwareTolerance = Tolerance(const OperatorDesc& op);
+
 // A row of the table of operators.
 struct OperatorInfo {
   std::string_view name;  // without its prefix
@@ -52,9 +55,9 @@ struct OperatorInfo {
   bool in_place = false;         // an output may take the place of an input
   bool implies_outputs = false;  // where none of its optional outputs is there, all are (REC-8)
   Fusable fusable = {};
-  // Units in the last place of the output type that the WebNN conformance suite grants every
-  // backend for float results (RED-26, ID-8). Null: elements must be equal.
-  uint64_t (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
+  // What the WebNN conformance suite grants every backend for operators on floats (RED-26, ID-8).
+  // Null: elements must be equal.
+  HardwareTolerance* hardware_tolerance = nullptr;
   std::string_view alias = {};  // another name of the same type, which is read and never written
 };
 
@@ -172,6 +175,6 @@ std::optional<DataType> StatedType(const OperatorDesc& op, TypeVariable variable
 // The lowest level at which a valid descriptor runs.
 FeatureLevel MinimumFeatureLevel(const OperatorDesc& op);
 
-uint64_t WebnnUlp(const OperatorDesc& op);
+Tolerance WebnnTolerance(const OperatorDesc& op);
 
 }  // namespace dmlop

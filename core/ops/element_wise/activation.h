@@ -38,13 +38,4 @@ constexpr OperatorInfo Since(std::span<const SupportTable> support, OperatorInfo
   return info;
 }
 
-// What the WebNN conformance suite grants.
-template <uint64_t kFloat32, uint64_t kFloat16 = kFloat32>
-constexpr OperatorInfo Tolerating(OperatorInfo info) {
-  info.hardware_tolerance = [](const OperatorDesc& op) {
-    return *op[kInputTensor].data_type == DataType::kFloat16 ? kFloat16 : kFloat32;
-  };
-  return info;
-}
-
 }  // namespace dmlop::element_wise

@@ -70,15 +70,6 @@ constexpr SupportRow kMaxRows[] = {
 };
 constexpr SupportTable kMaxSupport[] = {{kMaxRows}};
 
-// What the WebNN conformance suite grants floats; the tolerance of integers is always 0.
-template <uint64_t kUlp>
-constexpr OperatorInfo Tolerating(OperatorInfo info) {
-  info.hardware_tolerance = [](const OperatorDesc& op) {
-    return IsFloat(*op[kATensor].data_type) ? kUlp : 0;
-  };
-  return info;
-}
-
 constexpr OperatorInfo Add1() {
   OperatorInfo info =
       Binary("ELEMENT_WISE_ADD1", "a + b, and an activation of that", kAdd1Support, {F::kAdd});
@@ -88,11 +79,12 @@ constexpr OperatorInfo Add1() {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
+    webnn::Tolerating(webnn::Ulp<1>, Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
     Add1(),
     Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kDifferenceSquareSupport,
            {F::kDifferenceSquare}),
-    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
+    webnn::Tolerating(webnn::Ulp<2>,
+                      Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
     Binary("ELEMENT_WISE_MAX", "the larger of a and b", kMaxSupport, {F::kMax}),
     Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kMeanSupport, {F::kMean}),
     Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kMaxSupport, {F::kMin}),
@@ -100,8 +92,10 @@ constexpr OperatorInfo kOperators[] = {
            {F::kModulusFloor}),
     Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C", kModulusSupport,
            {F::kModulusTruncate}),
-    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
-    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
+    webnn::Tolerating(webnn::Ulp<1>,
+                      Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
+    webnn::Tolerating(webnn::Ulp<1>,
+                      Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
+#include "core/ops/webnn_tolerance.h"
 
 namespace dmlop::element_wise {
 

@@ -27,9 +27,9 @@ void InferSoftplus(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo Softplus() {
-  OperatorInfo info =
-      Tolerating<18>(Activation("ACTIVATION_SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness",
-                                kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
+  OperatorInfo info = webnn::Tolerating(
+      webnn::Ulp<18>, Activation("ACTIVATION_SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness",
+                                 kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
   info.rules = kSoftplusRules;
   info.infer = InferSoftplus;
   return info;
@@ -47,8 +47,9 @@ constexpr OperatorInfo kOperators[] = {
     Since(kCeluSupport,
           Activation("ACTIVATION_CELU", "max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))",
                      kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
-    Tolerating<18>(Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
-                              {F::kElu, SetNumbers<kAlpha>})),
+    webnn::Tolerating(webnn::Ulp<18>,
+                      Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
+                                 {F::kElu, SetNumbers<kAlpha>})),
     Since(kGeluSupport, Activation("ACTIVATION_GELU", "x * (1 + erf(x / sqrt(2))) / 2",
                                    kUnaryFields, {F::kGelu})),
     Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha * ln(1 + e^(Beta * x))", kAlphaBetaFields,
@@ -57,11 +58,12 @@ constexpr OperatorInfo kOperators[] = {
                kAlphaGammaFields, {F::kScaledElu, SetNumbers<kAlpha, kGamma>}),
     Activation("ACTIVATION_SCALED_TANH", "Alpha * tanh(Beta * x)", kAlphaBetaFields,
                {F::kScaledTanh, SetNumbers<kAlpha, kBeta>}),
-    Tolerating<34, 3>(
-        Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)", kUnaryFields, {F::kSigmoid})),
+    webnn::Tolerating(webnn::Ulp<34, 3>, Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)",
+                                                    kUnaryFields, {F::kSigmoid})),
     Softplus(),
     Swish(),
-    Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh}),
+    webnn::Tolerating(webnn::Absolute<-10, -9>,
+                      Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // inverses.
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
+#include "core/ops/webnn_tolerance.h"
 
 namespace dmlop {
 namespace {
@@ -21,11 +22,7 @@ constexpr SupportTable kLaterFloatSupport[] = {{kLaterFloatRows}};
 
 constexpr Rule kSameRule = {"ELW-1", "all tensors agree in DataType, DimensionCount and Sizes"};
 
-// What the WebNN conformance suite grants the results of FLOAT32 and of FLOAT16.
-template <uint64_t kFloat32, uint64_t kFloat16>
-uint64_t Tolerance(const OperatorDesc& op) {
-  return *op[kInputTensor].data_type == DataType::kFloat16 ? kFloat16 : kFloat32;
-}
+constexpr HardwareTolerance* kAboutTenBits = webnn::Absolute<-10, -9>;
 
 // --- functions of one element --------------------------------------------------------------------
 
@@ -38,7 +35,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 
 constexpr OperatorInfo Function(std::string_view name, std::string_view summary, F function,
                                 std::span<const SupportTable> support,
-                                uint64_t (*tolerance)(const OperatorDesc& op) = nullptr) {
+                                HardwareTolerance* tolerance = nullptr) {
   return {.name = name,
           .summary = summary,
           .fields = kFields,
@@ -112,21 +109,23 @@ constexpr OperatorInfo kOperators[] = {
     Function("ELEMENT_WISE_ATANH", "the inverse hyperbolic tangent of each element", F::kAtanh,
              kLaterFloatSupport),
     Function("ELEMENT_WISE_COS", "the cosine of each element, an angle in radians", F::kCos,
-             kFloatSupport),
+             kFloatSupport, kAboutTenBits),
     Function("ELEMENT_WISE_COSH", "the hyperbolic cosine of each element", F::kCosh,
              kLaterFloatSupport),
-    Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf, kLaterFloatSupport),
+    Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf, kLaterFloatSupport,
+             kAboutTenBits),
     Function("ELEMENT_WISE_EXP", "e to the power of each element", F::kExp, kFloatSupport,
-             Tolerance<32, 1>),
-    Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog, kFloatSupport),
+             webnn::Ulp<32, 1>),
+    Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog, kFloatSupport,
+             webnn::Absolute<-10>),
     Function("ELEMENT_WISE_SIN", "the sine of each element, an angle in radians", F::kSin,
-             kFloatSupport),
+             kFloatSupport, kAboutTenBits),
     Function("ELEMENT_WISE_SINH", "the hyperbolic sine of each element", F::kSinh,
              kLaterFloatSupport),
     Function("ELEMENT_WISE_TAN", "the tangent of each element, an angle in radians", F::kTan,
-             kFloatSupport),
+             kFloatSupport, kAboutTenBits),
     Function("ELEMENT_WISE_TANH", "the hyperbolic tangent of each element", F::kTanh,
-             kLaterFloatSupport),
+             kLaterFloatSupport, kAboutTenBits),
     {.name = "ELEMENT_WISE_POW",
      .summary = "each element to the power of an exponent of its own",
      .fields = kPowFields,
@@ -136,7 +135,7 @@ constexpr OperatorInfo kOperators[] = {
      .infer = InferPow,
      .family = ElementWise{F::kPow},
      .in_place = true,
-     .hardware_tolerance = Tolerance<32, 2>},
+     .hardware_tolerance = webnn::Ulp<32, 2>},
     {.name = "ELEMENT_WISE_CONSTANT_POW",
      .summary = "each element to the power of Exponent",
      .fields = kConstantPowFields,
@@ -146,7 +145,7 @@ constexpr OperatorInfo kOperators[] = {
      .infer = Infer,
      .family = ElementWise{F::kConstantPow, SetExponent},
      .in_place = true,
-     .hardware_tolerance = Tolerance<32, 2>},
+     .hardware_tolerance = webnn::Ulp<32, 2>},
     {.name = "ELEMENT_WISE_ATAN_YX",
      .summary = "the angle of the point (b, a), in (-pi, pi]",
      .fields = kAtanYxFields,

@@ -26,8 +26,8 @@ void InferIdentity(const OperatorDesc& op, Inference& infer) {
 }
 
 // Hardware may multiply and add with one rounding or with two (ID-8).
-uint64_t IdentityTolerance(const OperatorDesc& op) {
-  return op.Has(kScaleBias) ? 2 : 0;
+Tolerance IdentityTolerance(const OperatorDesc& op) {
+  return {.ulp = op.Has(kScaleBias) ? 2u : 0u};
 }
 
 // --- functions of numbers ------------------------------------------------------------------------
@@ -84,13 +84,6 @@ constexpr OperatorInfo Round() {
   return info;
 }
 
-// What the WebNN conformance suite grants.
-template <uint64_t kUlp>
-constexpr OperatorInfo Tolerating(OperatorInfo info) {
-  info.hardware_tolerance = [](const OperatorDesc&) { return kUlp; };
-  return info;
-}
-
 constexpr OperatorInfo kOperators[] = {
     {.name = "ELEMENT_WISE_IDENTITY",
      .summary = "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
@@ -108,12 +101,13 @@ constexpr OperatorInfo kOperators[] = {
     Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kFloatSupport,
            {F::kFloor}),
     Unary("ELEMENT_WISE_NEGATE", "-x", kNegateSupport, {F::kNegate}),
-    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
+    webnn::Tolerating(webnn::Ulp<2>,
+                      Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
     Round(),
     Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
           kSignSupport, {F::kSign}),
-    Tolerating<1>(
-        Scaled("ELEMENT_WISE_SQRT", "the square root of each element", kFloatSupport, {F::kSqrt})),
+    webnn::Tolerating(webnn::Ulp<1>, Scaled("ELEMENT_WISE_SQRT", "the square root of each element",
+                                            kFloatSupport, {F::kSqrt})),
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ ReductionCall Call(const OperatorDesc& op) {
   return {FunctionOf(op), op[kAxes]};
 }
 
-uint64_t Tolerance(const OperatorDesc& op) {
+uint64_t UlpOf(const OperatorDesc& op) {
   uint64_t n = 1;
   for (const uint32_t axis : op[kAxes]) n *= op.sizes(kInputTensor)[axis];
   switch (FunctionOf(op)) {
@@ -113,6 +113,10 @@ uint64_t Tolerance(const OperatorDesc& op) {
   return 0;
 }
 
+Tolerance ToleranceOf(const OperatorDesc& op) {
+  return {.ulp = UlpOf(op)};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "REDUCE",
      .summary = "sums, products, extremes and norms along axes",
@@ -122,7 +126,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Reduction{Call},
-     .hardware_tolerance = Tolerance},
+     .hardware_tolerance = ToleranceOf},
 };
 
 }  // namespace
