@@ -65,11 +65,10 @@ struct RoundedVector {
   hn::Mask<D> certain;
 };
 
-// Finalizes as many groups as D has lanes.
-template <SumFinalizer kFinalizer, typename T, class D>
-HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
+// A value and how far off it may be.
+template <typename T, class D>
+HWY_INLINE RoundedVector<D> RoundVector(D d, const SumAndError<D>& end) {
   const auto zero = hn::Zero(d);
-  const auto end = End<kFinalizer>(d, of_terms, count);
   const auto value = RoundTo<T>(d, end.sum);
   // A value that is not finite is none that rounding could change.
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
@@ -78,6 +77,12 @@ HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64
   // Zeros are not told apart here: where anything is unresolved about them, so is their sign.
   const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
   return {value, hn::Or(hn::Eq(off, zero), is_same)};
+}
+
+// Finalizes as many groups as D has lanes.
+template <SumFinalizer kFinalizer, typename T, class D>
+HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64_t count) {
+  return RoundVector<T>(d, End<kFinalizer>(d, of_terms, count));
 }
 
 // Stores the values, and whether they are unresolved where any of them is.

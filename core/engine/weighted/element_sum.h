@@ -1,0 +1,209 @@
+// One element of an output, as the weighted sum of those at its taps.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/engine/weighted/taps.h"
+#include "core/engine/weighted/weighted_sum.h"
+#include "core/exact/double_double.h"
+#include "core/exact/dyadic.h"
+#include "core/exact/round_ratio.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
+#include "core/tensor/tensor_desc.h"
+
+namespace dmlop {
+
+// The relative error of a weight, or of its product with others, that is not exact.
+inline constexpr double kWeightError = 0x1p-98;
+
+// A sum of weighted numbers in about 106 bits, and how far off it may be: nothing at all, where no
+// bit was lost.
+class BoundedTotal {
+ public:
+  void Add(const Tap& tap, double value) {
+    is_empty_ = false;
+    if (!std::isfinite(value)) {
+      special_ += value;
+      return;
+    }
+    all_are_negative_zeros_ &= value == 0 && std::signbit(value);
+    if (value == 0) return;
+    DoubleDouble term = tap.weight * value;
+    if (tap.weight.tail == 0 && tap.is_exact) {
+      term = TwoProduct(tap.weight.head, value);
+      if (std::fabs(term.head) < kTinyTerm) bound_ += kTinyTerm;
+    } else {
+      bound_ += std::fabs(term.head) * kWeightError + kTinyTerm;
+    }
+    const HeadTail heads = TwoSum(sum_.head, term.head);
+    const HeadTail tails = TwoSum(sum_.tail, term.tail);
+    const HeadTail tail = TwoSum(tails.head, heads.tail);
+    bound_ += std::fabs(tails.tail) + std::fabs(tail.tail);
+    sum_ = TwoSum(heads.head, tail.head);
+  }
+
+  // NaN or an infinity where some number was; else 0.
+  double special() const { return special_; }
+  bool all_are_negative_zeros() const { return !is_empty_ && all_are_negative_zeros_; }
+  const DoubleDouble& sum() const { return sum_; }
+  bool is_exact() const { return bound_ == 0; }
+  DoubleDouble Least() const { return sum_ + -Bound(); }
+  DoubleDouble Greatest() const { return sum_ + Bound(); }
+
+ private:
+  double Bound() const { return bound_ * (1 + 0x1p-20); }
+
+  DoubleDouble sum_{0, 0};
+  double bound_ = 0;
+  double special_ = 0;
+  bool is_empty_ = true;
+  bool all_are_negative_zeros_ = true;
+};
+
+inline double WholePart(const DoubleDouble& x) {
+  const double head = std::trunc(x.head);
+  if (head != x.head || x.tail == 0 || (x.head > 0) == (x.tail > 0)) return head;
+  return x.head > 0 ? head - 1 : head + 1;
+}
+
+// One number of the output from the taps of its dimensions.
+template <typename T>
+class ElementSum {
+ public:
+  explicit ElementSum(const WeightedSource& source)
+      : source_(source), from_(source.from.elements<T>()) {}
+
+  // `outer`: products of the taps of all dimensions but the last. `index` is asked for only where
+  // the rounding is in doubt.
+  template <typename Index>
+  T Sum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (source_.rule == WeightedSource::kWrap) return Wrapped(outer, inner);
+    }
+    const std::optional<T> plain = PlainSum(outer, inner);
+    return plain ? *plain : CarefulSum(outer, inner, index);
+  }
+
+ private:
+  // By sums of binary64; none where their errors leave the result in doubt, or it may be a zero.
+  std::optional<T> PlainSum(std::span<const Tap> outer, std::span<const Tap> inner) const {
+    double sum = 0;
+    double magnitude = 0;
+    for (const Tap& one : outer) {
+      const T* from = from_ + one.offset;
+      for (const Tap& other : inner) {
+        const double term = one.weight.head * other.weight.head * AsDouble(from[other.offset]);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+    }
+    // Twice what the weights, the products and each addition may be off.
+    const double roundings = static_cast<double>(outer.size() * inner.size() + kMaxRank + 2);
+    const double bound = roundings * 0x1p-52 * magnitude;
+    const T least = ResultOf(sum - bound);
+    if (!(magnitude > kTinyTerm) || least == T{} || least != ResultOf(sum + bound))
+      return std::nullopt;
+    return least;
+  }
+
+  static T ResultOf(double value) {
+    if constexpr (std::is_integral_v<T>) {
+      return Truncated<T>(value);
+    } else {
+      return RoundOnce<T>(value, 0);
+    }
+  }
+
+  T Wrapped(std::span<const Tap> outer, std::span<const Tap> inner) const {
+    uint64_t sum = 0;
+    for (const Tap& one : outer) {
+      for (const Tap& other : inner) {
+        sum += static_cast<uint64_t>(from_[one.offset + other.offset]);
+      }
+    }
+    return static_cast<T>(sum);
+  }
+
+  template <typename Index>
+  T CarefulSum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
+    BoundedTotal total;
+    T least = std::numeric_limits<T>::max();
+    T greatest = std::numeric_limits<T>::lowest();
+    for (const Tap& one : outer) {
+      for (const Tap& other : inner) {
+        const T value = from_[one.offset + other.offset];
+        if constexpr (std::is_integral_v<T>) {
+          least = std::min(least, value);
+          greatest = std::max(greatest, value);
+        }
+        total.Add(Both(one, other), AsDouble(value));
+      }
+    }
+    if constexpr (std::is_integral_v<T>) {
+      return least == greatest ? least : TruncatedSum(total, index);
+    } else {
+      return RoundedSum(total, index);
+    }
+  }
+
+  template <typename Index>
+  T RoundedSum(const BoundedTotal& total, Index&& index) const {
+    if (total.special() != 0) return RoundOnce<T>(total.special(), 0);
+    const DoubleDouble& sum = total.sum();
+    if (total.is_exact()) {
+      if (sum.head != 0) return RoundOnce<T>(sum.head, sum.tail);
+      return RoundOnce<T>(total.all_are_negative_zeros() ? -0.0 : 0.0, 0);
+    }
+    const T least = RoundOnce<T>(total.Least().head, total.Least().tail);
+    const T greatest = RoundOnce<T>(total.Greatest().head, total.Greatest().tail);
+    if (ElementBits(least) == ElementBits(greatest)) return least;
+    const auto [numerator, denominator] = Exact(index());
+    return RoundRatio<T>(numerator, denominator);
+  }
+
+  template <typename Index>
+  T TruncatedSum(const BoundedTotal& total, Index&& index) const {
+    const double least = WholePart(total.Least());
+    if (least == WholePart(total.Greatest())) return static_cast<T>(least);
+    const auto [numerator, denominator] = Exact(index());
+    const bool negative = numerator.Sign() < 0;
+    const double magnitude =
+        FloorQuotient(negative ? -numerator : numerator, denominator).Truncated();
+    return static_cast<T>(negative ? -magnitude : magnitude);
+  }
+
+  // The sum as a quotient of exact numbers.
+  std::pair<Dyadic, Dyadic> Exact(const Dims& index) const {
+    std::vector<AxisTaps> taps;
+    Dyadic denominator(1);
+    for (size_t d = 0; d < index.size(); ++d) {
+      taps.push_back(source_.axes[d](index[d]));
+      denominator = denominator * taps.back().whole;
+    }
+    return {Numerator(taps, 0, 0), denominator};
+  }
+
+  Dyadic Numerator(const std::vector<AxisTaps>& taps, size_t axis, int64_t offset) const {
+    if (axis == taps.size()) return Dyadic(AsDouble(from_[offset]));
+    Dyadic sum;
+    for (size_t i = 0; i < taps[axis].parts.size(); ++i) {
+      sum = sum + taps[axis].parts[i] * Numerator(taps, axis + 1, offset + taps[axis].offsets[i]);
+    }
+    return sum;
+  }
+
+  const WeightedSource& source_;
+  const T* from_;
+};
+
+}  // namespace dmlop

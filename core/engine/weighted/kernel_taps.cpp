@@ -1,0 +1,92 @@
+#include "core/engine/weighted/kernel_taps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+
+namespace dmlop {
+namespace {
+
+constexpr int64_t kMostTaps = 1 << 18;  // with those that are filled in
+
+}  // namespace
+
+std::optional<KernelTaps> KernelTaps::Of(std::span<const TapTable> tables) {
+  for (const TapTable& table : tables) {
+    if (!table.range.is_ordinary) return std::nullopt;
+  }
+  const TapTable& inner = tables.back();
+  KernelTaps taps;
+  taps.count_ = inner.size();
+  taps.taps_ = std::max<int64_t>(1, inner.range.most_taps);
+  if (taps.taps_ * taps.count_ > kMostTaps) return std::nullopt;
+  taps.FillRuns(inner);
+  taps.FillTaps(inner);
+  taps.FillRange(tables);
+  return taps;
+}
+
+void KernelTaps::FillRuns(const TapTable& inner) {
+  for (const Tap& tap : inner.taps) offsets_.push_back(tap.offset);
+  std::sort(offsets_.begin(), offsets_.end());
+  offsets_.erase(std::unique(offsets_.begin(), offsets_.end()), offsets_.end());
+  for (const int64_t offset : offsets_) {
+    if (runs_.empty() || offset != runs_.back().offset + runs_.back().count) {
+      runs_.push_back({offset, 0});
+    }
+    ++runs_.back().count;
+  }
+  scratch_.resize(offsets_.size() + 1 + kColumnRoom);
+}
+
+int32_t KernelTaps::PlaceOf(int64_t offset) const {
+  const auto found = std::lower_bound(offsets_.begin(), offsets_.end(), offset);
+  return static_cast<int32_t>(found - offsets_.begin());
+}
+
+// In place of taps that an index does not have, others count for nothing, and have the sign of one
+// that does, should all be zeros. The column behind all is that of an index without any.
+void KernelTaps::FillTaps(const TapTable& inner) {
+  wholes_ = inner.wholes;
+  for (int64_t t = 0; t < taps_; ++t) {
+    const size_t first = places_.size();
+    for (int64_t i = 0; i < count_; ++i) {
+      const std::span<const Tap> taps = inner.At(i);
+      const bool is_there = t < std::ssize(taps);
+      const bool is_none = taps.empty() && t == 0;
+      const size_t tap = std::min(static_cast<size_t>(t), std::max<size_t>(1, taps.size()) - 1);
+      places_.push_back(taps.empty() ? static_cast<int32_t>(offsets_.size())
+                                     : PlaceOf(taps[tap].offset));
+      parts_.push_back(is_there ? taps[tap].part : is_none ? 1.0 : 0.0);
+    }
+    rise_.push_back(
+        std::is_sorted(places_.begin() + static_cast<std::ptrdiff_t>(first), places_.end()));
+  }
+}
+
+// Elements are multiples of 2^-23 of the power of two below the least, so terms are multiples of
+// that times the least part. Binary64 holds any that are less than 2^53 of it. Where a quotient is
+// halfway between two results, it has 25 bits at most, so that its product with the whole is exact.
+void KernelTaps::FillRange(std::span<const TapTable> tables) {
+  int64_t exponent = 0;
+  int64_t whole_bits = 0;
+  bool are_exact = true;
+  for (const TapTable& table : tables) {
+    exponent += table.range.least_exponent;
+    whole_bits += table.range.whole_bits;
+    most_sum_ *= table.range.most_sum;
+    are_exact &= table.range.part_bits <= 53;
+    has_exact_quotients_ &= table.range.whole_bits == 1;
+  }
+  if (!are_exact || exponent < -500 || whole_bits > 28 || most_sum_ == 0) return;
+  exact_range_ = std::ldexp(1 - 0x1p-40, static_cast<int>(30 + exponent)) / most_sum_;
+}
+
+// Twice what parts, wholes, their products, terms and additions may be off.
+double KernelTaps::RelativeError(int64_t outer_taps) const {
+  constexpr double kOthers = 40;
+  return (static_cast<double>(taps_ + outer_taps) + kOthers) * 0x1p-52;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,52 @@
+// The taps of the dimensions of an output, and their products.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/engine/weighted/weighted_sum.h"
+#include "core/exact/double_double.h"
+
+namespace dmlop {
+
+// What may get lost where numbers become too small for binary64.
+inline constexpr double kTinyTerm = 0x1p-900;
+
+struct Tap {
+  int64_t offset;
+  double part;  // of the whole, rounded
+  DoubleDouble weight;
+  bool is_exact;  // the weight
+};
+
+// The product of taps of two dimensions.
+Tap Both(const Tap& a, const Tap& b);
+
+// What a kernel has to know of the parts and wholes of a dimension.
+struct TapRange {
+  int64_t most_taps = 0;  // of an index
+  int64_t least_exponent = 0;
+  int64_t part_bits = 0;  // at most
+  int64_t whole_bits = 0;
+  double most_sum = 0;      // of the parts of an index
+  bool is_ordinary = true;  // products of those of a few dimensions stay in binary64
+};
+
+// The taps of indices of one dimension, one after another.
+struct TapTable {
+  std::vector<size_t> begins;
+  std::vector<Tap> taps;
+  std::vector<double> wholes;
+  TapRange range;
+
+  int64_t size() const { return static_cast<int64_t>(wholes.size()); }
+  std::span<const Tap> At(int64_t index) const {
+    const size_t i = static_cast<size_t>(index);
+    return {taps.data() + begins[i], begins[i + 1] - begins[i]};
+  }
+};
+
+TapTable TableOf(const TapFunction& axis, int64_t begin, int64_t end);
+
+}  // namespace dmlop

@@ -1,0 +1,215 @@
+#include "core/kernels/weighted/weighted_row.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/weighted/weighted_row.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/kernels/reduce/finalize_sums-inl.h"
+#include "core/kernels/reduce/magnitudes-inl.h"
+#include "core/kernels/simd/dispatch.h"
+#include "core/kernels/window/stepped-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// What may get lost where numbers become too small for binary64.
+constexpr double kTiny = 0x1p-900;
+
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> LoadAsFloats(D d, const T* x) {
+  if constexpr (std::is_integral_v<T>) {
+    HWY_ALIGN float lanes[hn::MaxLanes(D())];
+    for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(x[i]);
+    return hn::Load(d, lanes);
+  } else {
+    return LoadFloats(d, x);
+  }
+}
+
+// The magnitudes of elements, by vectors and one by one.
+struct SeenElements {
+  using One = hn::CappedTag<float, 1>;
+
+  // An implicit constructor would not be compiled for the instruction set.
+  HWY_INLINE SeenElements() : ones(), many() {}
+
+  template <class D>
+  HWY_INLINE auto& Of(D) {
+    if constexpr (hn::MaxLanes(D()) == 1) {
+      return ones;
+    } else {
+      return many;
+    }
+  }
+
+  HWY_INLINE float Most() const {
+    return std::bit_cast<float>(HWY_MAX(ones.MostBits(), many.MostBits()));
+  }
+  // As of Magnitudes.
+  HWY_INLINE float LeastPower() const {
+    const uint32_t least = HWY_MIN(ones.LeastBits() - 1, many.LeastBits() - 1) + 1;
+    return std::bit_cast<float>(least & 0x7F800000u);
+  }
+
+  Magnitudes<One> ones;
+  Magnitudes<Narrow> many;
+};
+
+// The sums of the outer taps in each column, as many as D has lanes.
+template <class D, typename T>
+HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* sums,
+                           SeenElements& seen) {
+  const hn::Rebind<float, D> floats;
+  auto& magnitudes = seen.Of(floats);
+  auto sum = hn::Set(d, -0.0);
+  for (const WeightedTap& tap : row.outer) {
+    const auto value = LoadAsFloats(floats, x + tap.offset);
+    magnitudes.Take(value);
+    sum = hn::Add(sum, hn::Mul(hn::PromoteTo(d, value), hn::Set(d, tap.part)));
+  }
+  hn::StoreU(sum, d, sums);
+}
+
+template <typename T>
+HWY_INLINE void SumRuns(const WeightedRow<T>& row, SeenElements& seen) {
+  double* sums = row.scratch;
+  for (const ColumnRun& run : row.runs) {
+    ForEachWindowVector(Wide(), run.count, [&](auto d, int64_t first) HWY_ATTR {
+      SumColumns(d, row, row.x + run.offset + first, sums + first, seen);
+    });
+    sums += run.count;
+  }
+  sums[0] = 0.0;
+}
+
+// How far sums may be off, each; infinite where elements are not finite.
+template <typename T>
+HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
+  const double most = static_cast<double>(seen.Most());
+  if (!std::isfinite(most)) return INFINITY;
+  if (most <= static_cast<double>(seen.LeastPower()) * row.exact_range) return 0;
+  return most * row.most_sum * row.relative_error + kTiny;
+}
+
+// A sum divided by its whole. No error: the quotient rounds as the exact one does.
+template <class D>
+HWY_INLINE SumAndError<D> Quotient(D d, hn::Vec<D> sum, double error, hn::Vec<D> whole) {
+  const auto value = hn::Div(sum, whole);
+  const auto room =
+      hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), hn::Div(hn::Set(d, error), whole));
+  if (error != 0) return {value, room};
+  // A quotient that is halfway between two results has few bits: what leads back is exact then.
+  return {value, hn::IfThenZeroElse(hn::Eq(hn::Mul(value, whole), sum), room)};
+}
+
+template <class D, typename T>
+HWY_INLINE void StoreExact(D d, hn::Vec<D> value, T* results) {
+  if constexpr (!std::is_integral_v<T>) {
+    StoreResults(d, RoundTo<T>(d, value), results);
+  } else {
+    HWY_ALIGN double lanes[hn::MaxLanes(D())];
+    hn::Store(hn::Trunc(value), d, lanes);
+    for (size_t i = 0; i < hn::Lanes(d); ++i) results[i] = static_cast<T>(lanes[i]);
+  }
+}
+
+// Returns whether all could be.
+template <class D, typename T>
+HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
+                              uint8_t* unresolved) {
+  if constexpr (!std::is_integral_v<T>) {
+    const auto rounded = RoundVector<T>(d, quotient);
+    StoreRounded(d, rounded, results, unresolved);
+    return hn::AllTrue(d, rounded.certain);
+  } else {
+    HWY_ALIGN double most[hn::MaxLanes(D())];
+    hn::Store(hn::Trunc(hn::Add(quotient.sum, quotient.error)), d, most);
+    StoreExact(d, hn::Sub(quotient.sum, quotient.error), results);
+    bool are_certain = true;
+    for (size_t i = 0; i < hn::Lanes(d); ++i) {
+      unresolved[i] = static_cast<double>(results[i]) != most[i];
+      are_certain &= unresolved[i] == 0;
+    }
+    return are_certain;
+  }
+}
+
+// The columns at as many places as D has lanes.
+template <class D>
+HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* places, bool rise) {
+  const hn::Rebind<int64_t, D> wide_places;
+  const auto place = hn::PromoteTo(wide_places, hn::LoadU(hn::Rebind<int32_t, D>(), places));
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
+    if (rise && places[lanes - 1] - places[0] < lanes) {
+      const auto index = hn::Sub(place, hn::Set(wide_places, int64_t{places[0]}));
+      return hn::TableLookupLanes(hn::LoadU(d, columns + places[0]), hn::IndicesFromVec(d, index));
+    }
+  }
+  return hn::GatherIndex(d, columns, place);
+}
+
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> SumOfColumns(D d, const WeightedRow<T>& row, int64_t first) {
+  auto sum = hn::Set(d, -0.0);
+  for (int64_t t = 0; t < row.taps; ++t) {
+    const int64_t at = t * row.count + first;
+    const auto column = ColumnsAt(d, row.scratch, row.places + at, row.rise[t] != 0);
+    sum = hn::Add(sum, hn::Mul(column, hn::LoadU(d, row.parts + at)));
+  }
+  return sum;
+}
+
+template <typename T>
+bool SumRow(const WeightedRow<T>& row, T* results, uint8_t* unresolved) {
+  SeenElements seen;
+  SumRuns(row, seen);
+  const double error = ErrorOf(row, seen);
+  if (std::isinf(error)) {
+    std::fill_n(unresolved, row.count, uint8_t{1});
+    return true;
+  }
+  const bool is_exact = error == 0 && row.has_exact_quotients;
+  bool are_certain = true;
+  ForEachWindowVector(Wide(), row.count, [&](auto d, int64_t first) HWY_ATTR {
+    const auto sum = SumOfColumns(d, row, first);
+    const auto whole = hn::Mul(hn::LoadU(d, row.wholes + first), hn::Set(d, row.whole));
+    if (is_exact) return StoreExact(d, hn::Div(sum, whole), results + first);
+    are_certain &=
+        RoundAndStore(d, Quotient(d, sum, error, whole), results + first, unresolved + first);
+  });
+  return !are_certain;
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+WeightedRowKernel<T>* WeightedRowKernelFor() {
+  static constexpr IsaForms<WeightedRowKernel<T>> kForms = DMLOP_ISA_FORMS(SumRow<T>);
+  return Choose(kForms);
+}
+
+template WeightedRowKernel<float>* WeightedRowKernelFor();
+template WeightedRowKernel<Half>* WeightedRowKernelFor();
+template WeightedRowKernel<int8_t>* WeightedRowKernelFor();
+template WeightedRowKernel<uint8_t>* WeightedRowKernelFor();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE
