@@ -27,7 +27,8 @@ int64_t StrideOf(const Layout& layout, size_t dim) {
 // The walk over rows that have one index each, and what a row is.
 struct RowPlan {
   LoopNest<4> nest;
-  LoopNest<2> row;  // walked, data
+  std::array<int64_t, 4> base{};  // offsets of the first row
+  LoopNest<2> row;                // walked, data
 
   RowPlan(const IndexLinks& links, const Layout& walked, const Layout& data, const Layout& index) {
     LoopNest<4> all;
@@ -58,12 +59,23 @@ struct RowPlan {
   int64_t row_count() const { return Product(nest.sizes); }
   int64_t row_elements() const { return Product(row.sizes); }
 
-  // Rows before which no other row can be written to the same place: those of different coordinates
-  // in the leading dimensions that the data shares.
-  int64_t SeparateRows() const {
-    int64_t count = 1;
-    for (size_t d = 0; d < nest.rank() && nest.strides[kData][d] != 0; ++d) count *= nest.sizes[d];
-    return count;
+  // The longest dimension that the data shares: rows of different coordinates in it are never
+  // written to one place. The rank where there is none.
+  size_t SharedDim() const {
+    size_t longest = nest.rank();
+    for (size_t d = 0; d < nest.rank(); ++d) {
+      if (nest.strides[kData][d] == 0) continue;
+      if (longest == nest.rank() || nest.sizes[d] > nest.sizes[longest]) longest = d;
+    }
+    return longest;
+  }
+
+  // The rows whose coordinate in a dimension is in [begin, end).
+  RowPlan Part(size_t d, int64_t begin, int64_t end) const {
+    RowPlan part = *this;
+    part.nest.sizes[d] = end - begin;
+    for (size_t k = 0; k < 4; ++k) part.base[k] += begin * nest.strides[k][d];
+    return part;
   }
 };
 
@@ -78,6 +90,12 @@ struct RowRun {
 
   int64_t WalkedAt(int64_t i) const { return walked + i * walked_step; }
   int64_t DataAt(int64_t i) const { return data + i * data_step + places[i]; }
+
+  // Whether row i has a place, in [first, last).
+  bool IsIn(int64_t i, int64_t first, int64_t last) const {
+    const int64_t at = DataAt(i);
+    return (places[i] != PlaceRule::kNowhere) & (at >= first) & (at < last);
+  }
 };
 
 // Calls visit(run) for the rows in [begin, end).
@@ -95,7 +113,7 @@ void ForEachRowRun(const RowPlan& plan, const PlaceRule& rule, int64_t begin, in
   int64_t at = begin % length;
   for (int64_t left = end - begin; left > 0;) {
     const int64_t count = std::min({left, length - at, kMaxRun});
-    const auto offset = [&](size_t k) { return walk.offset(k) + at * step[k]; };
+    const auto offset = [&](size_t k) { return plan.base[k] + walk.offset(k) + at * step[k]; };
     rule.Find({count, offset(kIndex), step[kIndex], offset(kPosition), step[kPosition]},
               places.data());
     visit(RowRun{count, offset(0), step[0], offset(kData), step[kData], places.data()});
@@ -174,6 +192,20 @@ View RowOf(const View& tensor, const LoopNest<2>& row, size_t operand, int64_t o
           {row.sizes, row.strides[operand]}};
 }
 
+// Writes those in [first, last), which are found without a branch: they are anyone's guess.
+template <typename Bits>
+void ScatterElements(const RowRun& run, const Bits* from, int64_t first, int64_t last, Bits* to) {
+  std::array<int64_t, kMaxRun> targets;
+  std::array<Bits, kMaxRun> values;
+  size_t count = 0;
+  for (int64_t i = 0; i < run.count; ++i) {
+    targets[count] = run.DataAt(i);
+    values[count] = from[run.WalkedAt(i)];
+    count += run.IsIn(i, first, last) ? 1 : 0;
+  }
+  for (size_t i = 0; i < count; ++i) to[targets[i]] = values[i];
+}
+
 bool HasLongRows(const RowPlan& plan, DataType type) {
   return plan.row_elements() * static_cast<int64_t>(ByteWidth(type)) >= kLongRowBytes;
 }
@@ -230,31 +262,35 @@ void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTens
   }
   const size_t width = ByteWidth(data.type);
   const RowCopier copier(plan.row, width, 0, data.data, updates.data);
-  const auto scatter = [&](int64_t begin, int64_t end, int64_t first, int64_t last) {
-    ForEachRowRun(plan, rule, begin, end, [&](const RowRun& run) {
-      for (int64_t i = 0; i < run.count; ++i) {
-        const int64_t at = run.DataAt(i);
-        if (run.places[i] == PlaceRule::kNowhere || at < first || at >= last) continue;
-        copier.Copy(at, run.WalkedAt(i));
-      }
+  VisitElementWidth(data.type, [&]<typename Bits>() {
+    const auto scatter = [&](const RowPlan& part, int64_t first, int64_t last) {
+      ForEachRowRun(part, rule, 0, part.row_count(), [&](const RowRun& run) {
+        if (copier.is_element()) {
+          ScatterElements(run, updates.elements<Bits>(), first, last, data.elements<Bits>());
+          return;
+        }
+        for (int64_t i = 0; i < run.count; ++i) {
+          if (!run.IsIn(i, first, last)) continue;
+          copier.Copy(run.DataAt(i), run.WalkedAt(i));
+        }
+      });
+    };
+    const int64_t extent = Extent(data.layout);
+    const int64_t grain = GrainOf(plan, width);
+    const int64_t threads = ThreadCount();
+    if (rows <= grain) return scatter(plan, 0, extent);
+    const size_t shared = plan.SharedDim();
+    if (shared < plan.nest.rank() && plan.nest.sizes[shared] >= threads) {
+      const int64_t dependent = rows / plan.nest.sizes[shared];
+      return ParallelFor(
+          plan.nest.sizes[shared], std::max<int64_t>(1, grain / dependent), updates.element_bytes(),
+          [&](int64_t begin, int64_t end) { scatter(plan.Part(shared, begin, end), 0, extent); });
+    }
+    // Each thread goes through all rows and writes those whose places are its own.
+    ParallelFor(threads, 1, updates.element_bytes(), [&](int64_t begin, int64_t end) {
+      const auto place = [&](int64_t part) { return extent / threads * part; };
+      scatter(plan, place(begin), end == threads ? extent : place(end));
     });
-  };
-  const int64_t extent = Extent(data.layout);
-  const int64_t separate = plan.SeparateRows();
-  const int64_t grain = GrainOf(plan, width);
-  const int64_t threads = ThreadCount();
-  if (separate >= threads || rows <= grain) {
-    const int64_t dependent = rows / separate;
-    ParallelFor(separate, std::max<int64_t>(1, grain / dependent), updates.element_bytes(),
-                [&](int64_t begin, int64_t end) {
-                  scatter(begin * dependent, end * dependent, 0, extent);
-                });
-    return;
-  }
-  // Each thread goes through all rows and writes those whose places are its own.
-  ParallelFor(threads, 1, updates.element_bytes(), [&](int64_t begin, int64_t end) {
-    const auto place = [&](int64_t part) { return extent / threads * part; };
-    scatter(0, rows, place(begin), end == threads ? extent : place(end));
   });
 }
 
