@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/explain/rounding_choice.h"
+#include "core/explain/calculate_sum.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -21,24 +21,7 @@ class ProductExplanation {
   Calculation For(T result) {
     const Dyadic exact = AddProducts() + AddAddend();
     calculation_.quantity = Quantity();
-    if (!std::isfinite(special_)) {
-      calculation_.rule = std::isnan(special_) ? ValueRule::kNan : ValueRule::kInfinity;
-      calculation_.reason =
-          fmt::format("a term is not finite, and the sum of all is {}", std::isnan(special_) ? "nan"
-                                                                        : special_ > 0       ? "inf"
-                                                                                       : "-inf");
-      return std::move(calculation_);
-    }
-    calculation_.exact = exact.ToDecimal();
-    ExplainRounding(
-        result, [&](const Dyadic& y) { return (exact - y).Sign(); }, exact, calculation_);
-    calculation_.reason = RoundingReason(calculation_.rule, kDataTypeOf<T>);
-    if (exact.Sign() == 0) {
-      calculation_.rule = ValueRule::kZeroSign;
-      calculation_.reason = std::signbit(AsDouble(result))
-                                ? "all terms are zeros whose signs make a -0"
-                                : "an exact zero is +0 unless all terms are -0";
-    }
+    ExplainSum(result, exact, Dyadic(1), special_, calculation_);
     return std::move(calculation_);
   }
 

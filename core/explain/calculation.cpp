@@ -8,6 +8,7 @@
 #include "core/explain/calculate_element.h"
 #include "core/explain/calculate_products.h"
 #include "core/explain/calculate_reduce.h"
+#include "core/explain/calculate_weights.h"
 #include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
 #include "core/tensor/visit_data_type.h"
@@ -165,7 +166,11 @@ std::optional<Calculation> Explain(const Custom& family, const OperatorDesc& op,
 std::optional<Calculation> Explain(const Placed& family, const OperatorDesc& op, InputViews inputs,
                                    const Element& output, const std::vector<Region>&,
                                    const ElementBytes& value) {
-  return ExplainProductsOf(family, op, inputs, output, value);
+  if (family.weights == nullptr) return ExplainProductsOf(family, op, inputs, output, value);
+  const Layout numbered = PackedLayout(inputs[0].layout.sizes);
+  const WeightedSource source = family.weights(op, {nullptr, inputs[0].type, numbered});
+  const TensorSlot slot = TensorSlots(op, TensorRole::kInput)[0];
+  return ExplainWeights(source, DisplayName(slot.path), inputs[0], output.index, value);
 }
 
 std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,

@@ -13,6 +13,7 @@
 #include "core/base/diagnostic.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/fill/diagonal_band.h"
+#include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -144,6 +145,8 @@ struct Placed {
   int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
   ProductsFunction products = nullptr;                      // as of Custom
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
+  // Of which weighted sums of the first input the only output is. Null: it is nothing of that kind.
+  WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;
 };
 
 using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;

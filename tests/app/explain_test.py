@@ -695,6 +695,34 @@ class ExplainTest(ProgramTest):
             {"elements": "InputTensor[0, 0, 1] * FilterTensor[0, 0, 0]", "value": "2 * 10 = 20"}])
         self.assertEqual((calculation["exact"], calculation["rule"]), ("40", "exact"))
 
+    def test_weighted_sums(self):
+        resample = json.dumps({
+            "type": "RESAMPLE", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2]}, "InterpolationMode": "LINEAR",
+            "Scales": [1, 2], "bindings": {"InputTensor": [[1, 3]]}})
+        calculation = self.explain(resample, "OutputTensor[0,1]")["calculation"]
+        self.assertEqual(calculation["products"], [
+            {"elements": "0.75 * InputTensor[0, 0]", "value": "0.75 * 1 = 0.75"},
+            {"elements": "0.25 * InputTensor[0, 1]", "value": "0.25 * 3 = 0.75"}])
+        self.assertEqual((calculation["exact"], calculation["rule"]), ("1.5", "exact"))
+        thirds = json.dumps({
+            "type": "RESAMPLE", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "InterpolationMode": "LINEAR",
+            "Scales": [1.5], "bindings": {"InputTensor": [1, 2]}})
+        calculation = self.explain(thirds, "OutputTensor[1]")["calculation"]
+        self.assertEqual(calculation["products"], [
+            {"elements": "0.75 * InputTensor[0]", "value": "0.75 * 1 = 0.75"},
+            {"elements": "0.75 * InputTensor[1]", "value": "0.75 * 2 = 1.5"}])
+        self.assertEqual((calculation["exact"], calculation["then"], calculation["rule"]),
+                         ("2.25", "divided by 1.5", "exact"))
+        fold = {"type": "FOLD", "InputTensor": {"DataType": "UINT8", "Sizes": [1, 2, 2]},
+                "OutputTensor": {"DataType": "UINT8", "Sizes": [1, 1, 3]}, "WindowSizes": [2], "Strides": [1],
+                "Dilations": [1], "StartPadding": [0], "EndPadding": [0],
+                "bindings": {"InputTensor": [[[1, 200], [100, 3]]]}}
+        calculation = self.explain(json.dumps(fold), "OutputTensor[0,0,1]")["calculation"]
+        self.assertEqual(calculation["products"], [
+            {"elements": "1 * InputTensor[0, 0, 1]", "value": "1 * 200 = 200"},
+            {"elements": "1 * InputTensor[0, 1, 0]", "value": "1 * 100 = 100"}])
+        self.assertEqual((calculation["exact"], calculation["rule"], calculation["wraps"]), ("300", "modulo", "1"))
+
     def test_a_tie_in_text(self):
         self.save(a=np.array([16777216, 1], "f4"))
         self.assertEqual(self.text_of("explain", SUM, "OutputTensor[0]", "-i", "a.npy"), """\

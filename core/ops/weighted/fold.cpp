@@ -169,7 +169,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .weights = Source}},
 };
 
 }  // namespace

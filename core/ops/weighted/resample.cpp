@@ -271,8 +271,9 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   SumTaps(kSource(op, inputs[0]), begin, outputs[0]);
 }
 
-constexpr Placed kForward = {Run<Forward>, ForwardSources};
-constexpr Placed kBackward = {Run<Backward>, BackwardSources};
+constexpr Placed kForward = {.run = Run<Forward>, .sources = ForwardSources, .weights = Forward};
+constexpr Placed kBackward = {
+    .run = Run<Backward>, .sources = BackwardSources, .weights = Backward};
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "UPSAMPLE_2D",

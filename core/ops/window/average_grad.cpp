@@ -56,15 +56,19 @@ TapFunction TapsOf(const PoolDim& dim, bool counts_padding, int64_t windows, int
   };
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
   const PoolDims dims = DimsOf(op, kOutputGradient);
-  const Layout& gradient = inputs[0].layout;
-  WeightedSource source{inputs[0], {}, WeightedSource::kRound};
+  const Layout& gradient = input.layout;
+  WeightedSource source{input, {}, WeightedSource::kRound};
   for (size_t d = 0; d < dims.size(); ++d) {
     source.axes.push_back(
         TapsOf(dims[d], op[kIncludePadding], gradient.sizes[d], gradient.strides[d]));
   }
-  SumTaps(source, begin, outputs[0]);
+  return source;
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  SumTaps(Weights(op, inputs[0]), begin, outputs[0]);
 }
 
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
@@ -79,7 +83,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .weights = Weights}},
 };
 
 }  // namespace

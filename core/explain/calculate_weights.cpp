@@ -1,0 +1,149 @@
+#include "core/explain/calculate_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/explain/calculate_sum.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMostTerms = 1 << 16;
+
+struct WeightedTerm {
+  int64_t element;  // of the input, in row-major order
+  Dyadic part;
+};
+
+// The products of the taps of all dimensions, and of their wholes.
+struct WeightedTerms {
+  std::vector<WeightedTerm> terms = {{0, Dyadic(1)}};
+  Dyadic whole = Dyadic(1);
+};
+
+std::optional<WeightedTerms> TermsAt(const WeightedSource& source, const Dims& index) {
+  WeightedTerms all;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const AxisTaps taps = source.axes[d](index[d]);
+    if (all.terms.size() * taps.offsets.size() > kMostTerms) return std::nullopt;
+    std::vector<WeightedTerm> products;
+    for (const WeightedTerm& term : all.terms) {
+      for (size_t i = 0; i < taps.offsets.size(); ++i) {
+        products.push_back({term.element + taps.offsets[i], term.part * taps.parts[i]});
+      }
+    }
+    all.terms = std::move(products);
+    all.whole = all.whole * taps.whole;
+  }
+  if (all.whole.bit_length() != 1) return all;
+  for (WeightedTerm& term : all.terms) {
+    term.part = term.part.TimesPowerOfTwo(-all.whole.exponent());
+  }
+  all.whole = Dyadic(1);
+  return all;
+}
+
+class WeightExplanation {
+ public:
+  WeightExplanation(const WeightedTerms& terms, std::string_view name, const ConstTensorView& input)
+      : terms_(terms), name_(name), input_(input) {}
+
+  template <typename T>
+  Calculation For(bool wraps, T result) {
+    for (const WeightedTerm& term : terms_.terms) Add(term, ValueAt<T>(term.element));
+    calculation_.quantity = "sum of products";
+    if (const Dyadic& whole = terms_.whole; whole.bit_length() > 1) {
+      calculation_.then = "divided by " + whole.ToDecimal();
+      calculation_.value = sum_.Truncated() / whole.Truncated();
+    }
+    if constexpr (std::is_integral_v<T>) {
+      ExplainInteger(wraps, result);
+    } else {
+      const double special = special_ == 0 ? static_cast<double>(sum_.Sign()) : special_;
+      ExplainSum(result, sum_, terms_.whole, special, calculation_);
+      if (terms_.terms.empty()) calculation_.reason = "a sum of nothing is +0";
+    }
+    return std::move(calculation_);
+  }
+
+ private:
+  template <typename T>
+  T ValueAt(int64_t element) const {
+    const Dims index = IndexOf(input_.layout.sizes, element);
+    return input_.elements<T>()[OffsetOf(input_.layout, index)];
+  }
+
+  template <typename T>
+  void Add(const WeightedTerm& term, T x) {
+    const Dims index = IndexOf(input_.layout.sizes, term.element);
+    const std::string weight = term.part.ToDecimal();
+    const std::string element = fmt::format("{}[{}]", name_, fmt::join(index, ", "));
+    if constexpr (std::is_integral_v<T>) {
+      AddFinite(weight, element, term.part, Dyadic(x));
+    } else if (const double value = AsDouble(x); std::isfinite(value)) {
+      AddFinite(weight, element, term.part, Dyadic(value));
+    } else {
+      special_ += value;
+      calculation_.terms.push_back({fmt::format("{} * {}", weight, element),
+                                    fmt::format("{} * {} = {}", weight, value, value)});
+    }
+  }
+
+  void AddFinite(const std::string& weight, const std::string& element, const Dyadic& part,
+                 const Dyadic& value) {
+    const Dyadic product = part * value;
+    sum_ = sum_ + product;
+    calculation_.terms.push_back(
+        {fmt::format("{} * {}", weight, element),
+         fmt::format("{} * {} = {}", weight, value.ToDecimal(), product.ToDecimal())});
+  }
+
+  template <typename T>
+  void ExplainInteger(bool wraps, T result) {
+    calculation_.exact = sum_.ToDecimal();
+    const Dyadic taken = sum_ - Dyadic(result) * terms_.whole;
+    if (taken.Sign() == 0) {
+      calculation_.reason = RoundingReason(ValueRule::kExact, kDataTypeOf<T>);
+    } else if (!wraps) {
+      calculation_.rule = ValueRule::kTruncated;
+      calculation_.reason = "the fraction is cut off, toward zero";
+    } else {
+      constexpr int kWidth = 8 * sizeof(T);
+      calculation_.rule = ValueRule::kModulo;
+      calculation_.wraps = taken.TimesPowerOfTwo(-kWidth).ToDecimal();
+      calculation_.reason = fmt::format("{} * 2^{} is taken off", calculation_.wraps, kWidth);
+    }
+  }
+
+  const WeightedTerms& terms_;
+  std::string_view name_;
+  const ConstTensorView& input_;
+  Calculation calculation_;
+  Dyadic sum_;          // of those that are finite
+  double special_ = 0;  // and of the others
+};
+
+}  // namespace
+
+std::optional<Calculation> ExplainWeights(const WeightedSource& source, std::string_view name,
+                                          const ConstTensorView& input, const Dims& index,
+                                          const ElementBytes& result) {
+  if (source.rule == WeightedSource::kCopy) return std::nullopt;
+  const std::optional<WeightedTerms> terms = TermsAt(source, index);
+  if (!terms) return std::nullopt;
+  Calculation calculation;
+  VisitDataType(
+      Join<Floats, Integers64, Integers32, Integers16, Integers8>(), input.type, [&]<typename T>() {
+        const bool wraps = source.rule == WeightedSource::kWrap;
+        calculation = WeightExplanation(*terms, name, input).For(wraps, ElementOf<T>(result));
+      });
+  return calculation;
+}
+
+}  // namespace dmlop
