@@ -13,6 +13,12 @@
 namespace dmlop {
 namespace {
 
+// The fields of a tensor or an activation may stand one level down.
+JsonCursor InnerFields(JsonCursor object) {
+  const auto desc = object.Find("desc");
+  return desc && desc->is_object() ? *desc : TensorFields(object);
+}
+
 // True when `pointer` is that value or lies within it.
 bool LeadsTo(std::string_view value, std::string_view pointer) {
   return pointer.starts_with(value) &&
@@ -190,7 +196,8 @@ std::optional<JsonCursor> OperatorObject::CountInPlaceOf(std::string_view field)
 }
 
 // Follows a validator's path down the document as far as it goes, through the "Desc" level that a
-// tensor may have. A field that was left out is reported at the object that should have it.
+// tensor or an activation may have. A field that was left out is reported at the object that should
+// have it.
 void OperatorObject::Locate(Diagnostic& diagnostic) const {
   const std::string_view field =
       std::string_view(diagnostic.pointer).substr(0, diagnostic.pointer.find('/'));
@@ -203,7 +210,7 @@ void OperatorObject::Locate(Diagnostic& diagnostic) const {
   std::string_view rest = diagnostic.pointer;
   while (!rest.empty()) {
     const std::string_view name = rest.substr(0, rest.find('/'));
-    if (at.is_object()) at = TensorFields(at);
+    if (at.is_object()) at = InnerFields(at);
     std::optional<JsonCursor> next;
     if (at.is_object()) next = at.Find(name);
     if (at.is_array()) {

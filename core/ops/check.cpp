@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/ops/fused.h"
 #include "core/ops/inference.h"
 #include "core/ops/operator.h"
 #include "core/ops/support_check.h"
@@ -76,8 +77,9 @@ class FieldChecker {
   void CheckActivation(const Field& host, const OperatorDesc& activation) {
     for (size_t i = 0; i < activation.fields().size(); ++i) {
       const Field& field = *activation.fields()[i];
-      const bool is_tensor = field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
-      if (is_tensor || field.optional || !IsLeftOut(activation.values()[i])) continue;
+      const bool is_implied = field.kind == FieldKind::kTensor ||
+                              field.kind == FieldKind::kTensors || field.kind == FieldKind::kCount;
+      if (is_implied || field.optional || !IsLeftOut(activation.values()[i])) continue;
       is_complete_ = false;
       diagnostics_.Error("JSON-2", fmt::format("{}/{}", host.name, field.name),
                          fmt::format("'{}' is missing", field.name));
@@ -223,6 +225,23 @@ void CheckTensors(const OperatorDesc& op, TensorRole role, Diagnostics& diagnost
   }
 }
 
+// A fused activation keeps its own rules (FUSE-4). Both of its tensors are the output.
+void CheckFused(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  auto activation = FusedAlone(op);
+  if (!activation) return;
+  Diagnostics own;
+  Check(*activation, level, own);
+  const std::string output = TensorSlots(op, TensorRole::kOutput)[0].path;
+  for (Diagnostic diagnostic : own.list()) {
+    const size_t name = std::min(diagnostic.pointer.find('/'), diagnostic.pointer.size());
+    const std::string field = diagnostic.pointer.substr(0, name);
+    if (field == kOutputTensor.name) continue;
+    diagnostic.pointer = field == kInputTensor.name ? output + diagnostic.pointer.substr(name)
+                                                    : "FusedActivation/" + diagnostic.pointer;
+    diagnostics.Append(std::move(diagnostic));
+  }
+}
+
 // What is wrong otherwise has been reported, and nothing can be inferred from it.
 bool InputsHaveLayouts(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
@@ -247,6 +266,7 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   CheckSupport(op, level, diagnostics);
   if (diagnostics.has_errors()) return;  // what an output lacks follows from them
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) fields.RequireComplete(slot);
+  CheckFused(op, level, diagnostics);
 }
 
 }  // namespace dmlop

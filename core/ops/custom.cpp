@@ -59,6 +59,13 @@ std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
   return all;
 }
 
+Region ComputedWith(const OperatorDesc& op, const Region& part) {
+  const auto* custom = std::get_if<Custom>(&op.info().family);
+  if (custom == nullptr) return part;
+  return Widened(part, WholeOf(*custom, op),
+                 *TensorSlots(op, TensorRole::kOutput)[part.tensor].desc);
+}
+
 void Run(const Custom& family, const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   family.run(op, inputs, outputs);
 }

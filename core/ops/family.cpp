@@ -1,6 +1,10 @@
 #include "core/ops/family.h"
 
+#include <utility>
+
+#include "core/engine/copy/tiled_loop.h"
 #include "core/ops/families.h"
+#include "core/ops/fused.h"
 
 namespace dmlop {
 
@@ -10,45 +14,65 @@ Dims Region::IndexAt(int64_t k) const {
   return index;
 }
 
-void RunActivation(OperatorDesc activation, const ConstTensorView& input,
-                   const TensorView& output) {
-  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.AddTensor(*tensor);
-  for (const MutableTensorSlot& slot : TensorSlots(activation)) {
-    slot.desc->data_type = output.type;
-    slot.desc->sizes.emplace(output.layout.sizes.begin(), output.layout.sizes.end());
-  }
-  Run(activation, {&input, 1}, {&output, 1});
-}
-
 namespace {
 
-// The result is that of the activation by itself: what it sees has been rounded.
-void Activate(const OperatorDesc& host, const TensorView& output) {
-  const OperatorDesc* activation = FusedActivationOf(host);
-  if (activation != nullptr) RunActivation(*activation, AsConst(output), output);
+void RunOwnPart(const OperatorDesc& op, InputViews inputs, const Region& part,
+                const TensorView& output) {
+  std::visit([&](const auto& family) { RunPart(family, op, inputs, part, output); },
+             op.info().family);
+}
+
+// A part of an output whose activation needs more of the operator's own result than that.
+void RunWidened(const OperatorDesc& op, InputViews inputs, const Region& part, const Region& needed,
+                const TensorView& output) {
+  Buffer buffer(static_cast<size_t>(needed.count()) * ByteWidth(output.type));
+  const TensorView own{buffer.data(), output.type, PackedLayout(needed.sizes)};
+  RunOwnPart(op, inputs, needed, own);
+  ActivateInPlace(*FusedActivationOf(op), own);
+  Region inner = part;
+  for (size_t d = 0; d < inner.begin.size(); ++d) inner.begin[d] -= needed.begin[d];
+  CopyView(AsConst(Narrowed(own, inner)), output);
+}
+
+bool CutsAnywhere(const OperatorDesc& op) {
+  const auto* custom = std::get_if<Custom>(&op.info().family);
+  return custom == nullptr || custom->whole == nullptr;
 }
 
 }  // namespace
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   std::visit([&](const auto& family) { Run(family, op, inputs, outputs); }, op.info().family);
-  Activate(op, outputs[0]);
+  const OperatorDesc* activation = FusedActivationOf(op);
+  if (activation != nullptr) ActivateInPlace(*activation, outputs[0]);
 }
 
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op) {
-  return std::visit([&](const auto& family) { return SourcesOf(family, op); }, op.info().family);
+  auto maps =
+      std::visit([&](const auto& family) { return SourcesOf(family, op); }, op.info().family);
+  const auto activation = FusedAlone(op);
+  if (!activation || CutsAnywhere(*activation)) return maps;
+  for (SourceMap& map : maps) {
+    map = [own = std::move(map), activation = *activation](const Region& output) {
+      return own(output.tensor == 0 ? ComputedWith(activation, output) : output);
+    };
+  }
+  return maps;
 }
 
 void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output) {
-  std::visit([&](const auto& family) { RunPart(family, op, inputs, part, output); },
-             op.info().family);
-  if (part.tensor == 0) Activate(op, output);
+  const OperatorDesc* activation = part.tensor == 0 ? FusedActivationOf(op) : nullptr;
+  if (activation == nullptr) return RunOwnPart(op, inputs, part, output);
+  const Region needed = ComputedWith(*FusedAlone(op), part);
+  if (needed.sizes != part.sizes) return RunWidened(op, inputs, part, needed, output);
+  RunOwnPart(op, inputs, part, output);
+  ActivateInPlace(*activation, output);
 }
 
 bool HasCheapParts(const OperatorDesc& op) {
-  const auto* custom = std::get_if<Custom>(&op.info().family);
-  return custom == nullptr || custom->whole == nullptr;
+  const OperatorDesc* activation = FusedActivationOf(op);
+  return CutsAnywhere(op) && (activation == nullptr || CutsAnywhere(*activation));
 }
 
 int64_t OperationsOf(const OperatorDesc& op) {

@@ -168,14 +168,14 @@ struct Region {
 // for an operator that runs in place.
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// Runs an activation that has no tensors of its own as if it stood alone.
-void RunActivation(OperatorDesc activation, const ConstTensorView& input, const TensorView& output);
-
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 
 // Computes a part of an output into a view of that part's sizes.
 void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
+
+// What of an output is computed together with a part of it, such as whole rows.
+Region ComputedWith(const OperatorDesc& op, const Region& part);
 
 // Whether parts that are computed by themselves take together no more work than all at once.
 bool HasCheapParts(const OperatorDesc& op);

@@ -45,6 +45,14 @@ void FillInCounts(OperatorDesc& op) {
   }
 }
 
+void FillInCountsOfActivations(OperatorDesc& op) {
+  for (FieldValue& value : op.values()) {
+    auto* activations = std::get_if<std::vector<OperatorDesc>>(&value);
+    if (activations == nullptr) continue;
+    for (OperatorDesc& activation : *activations) FillInCounts(activation);
+  }
+}
+
 // An enumeration of one name leaves no choice.
 void FillInOnlyNames(OperatorDesc& op) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
@@ -158,6 +166,7 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
 
 void FillInTypes(OperatorDesc& op) {
   FillInCounts(op);
+  FillInCountsOfActivations(op);
   FillInOnlyNames(op);
   const auto known = StatedTypes(op);
   // An input's type is told by the descriptor or a file, and by nothing else.

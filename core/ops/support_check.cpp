@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/ops/fused.h"
 #include "core/ops/inference.h"
 
 namespace dmlop {
@@ -188,6 +189,7 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
   ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
     level = std::max(level, LevelOfFused(activation, field));
   });
+  if (const auto fused = FusedAlone(op)) level = std::max(level, MinimumFeatureLevel(*fused));
   const auto levels = FeatureLevels();
   const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {
     return one >= level && TakesFields(op, one);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "core/ops/operator.h"
 #include "tests/reference/expectation.h"
@@ -22,6 +23,10 @@ struct NamedOracle {
   std::string_view name;
   Oracle oracle;
 };
+
+// Whether an activation is one of rows or slices, and the axes of those that it would have.
+bool IsSoftmax(const OperatorDesc& activation);
+std::vector<uint32_t> SoftmaxAxesOf(const OperatorDesc& activation, size_t rank);
 
 // As each source of this folder has them.
 std::span<const NamedOracle> ActivationOracles();

@@ -1,6 +1,7 @@
 // The softmax family in MPFR, with so many bits that a tiny logarithm is right.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "core/tensor/visit_data_type.h"
@@ -14,11 +15,6 @@ namespace {
 using Views = std::span<const ConstTensorView>;
 
 constexpr mpfr_prec_t kBits = 500;
-
-std::vector<uint32_t> AxesOf(const OperatorDesc& desc, size_t rank) {
-  if (!desc.name().ends_with('1')) return {static_cast<uint32_t>(rank - 1)};
-  return Get<std::vector<uint32_t>>(desc, "Axes");
-}
 
 // What is known of a slice whose largest element is finite.
 struct ExpSum {
@@ -58,7 +54,7 @@ bool HasSum(const std::vector<double>& slice) {
 }
 
 Expectation Softmax(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
-  const auto slice = SliceAt(inputs[0], index, AxesOf(desc, index.size()));
+  const auto slice = SliceAt(inputs[0], index, SoftmaxAxesOf(desc, index.size()));
   const DataType type = inputs[0].type;
   if (!HasSum(slice)) return Special(type, NAN);
   const double x = NumberAt(inputs[0], index);
@@ -72,7 +68,7 @@ Expectation Softmax(const OperatorDesc& desc, Views inputs, size_t, const Dims& 
 }
 
 Expectation LogSoftmax(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
-  const auto slice = SliceAt(inputs[0], index, AxesOf(desc, index.size()));
+  const auto slice = SliceAt(inputs[0], index, SoftmaxAxesOf(desc, index.size()));
   const DataType type = inputs[0].type;
   if (!HasSum(slice)) return Special(type, NAN);
   const double x = NumberAt(inputs[0], index);
@@ -90,7 +86,7 @@ Expectation LogSoftmax(const OperatorDesc& desc, Views inputs, size_t, const Dim
 
 // SMX-6.
 Expectation Hardmax(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
-  const std::vector<uint32_t> axes = AxesOf(desc, index.size());
+  const std::vector<uint32_t> axes = SoftmaxAxesOf(desc, index.size());
   size_t best = 0;
   const std::vector<double> slice = SliceAt(inputs[0], index, axes);
   for (size_t i = 1; i < slice.size(); ++i) {
@@ -106,6 +102,16 @@ constexpr NamedOracle kOracles[] = {
 };
 
 }  // namespace
+
+bool IsSoftmax(const OperatorDesc& activation) {
+  return std::any_of(std::begin(kOracles), std::end(kOracles),
+                     [&](const NamedOracle& one) { return one.name == activation.name(); });
+}
+
+std::vector<uint32_t> SoftmaxAxesOf(const OperatorDesc& activation, size_t rank) {
+  if (!activation.name().ends_with('1')) return {static_cast<uint32_t>(rank - 1)};
+  return Get<std::vector<uint32_t>>(activation, "Axes");
+}
 
 std::span<const NamedOracle> SoftmaxOracles() {
   return kOracles;

@@ -209,8 +209,13 @@ class DescDrawer {
 
   // Operators that may be fused, without their tensors.
   FieldValue Activations(ActivationHost host, size_t count) {
+    // SOFTMAX takes matrices only.
+    const bool has_batches =
+        std::any_of(sizes_.begin(), sizes_.end() - std::min<ptrdiff_t>(2, std::ssize(sizes_)),
+                    [](uint32_t size) { return size != 1; });
     std::vector<const OperatorInfo*> fusable;
     for (const OperatorInfo* info : Operators()) {
+      if (has_batches && info->name == "ACTIVATION_SOFTMAX") continue;
       if (info->fusable.In(host)) fusable.push_back(info);
     }
     if (fusable.empty()) return {};
@@ -222,6 +227,7 @@ class DescDrawer {
         const Field& field = *activation.fields()[i];
         FieldValue& value = activation.values()[i];
         if (IsTensor(field)) value = FieldValue();
+        if (field.kind == FieldKind::kCount) BeginArrays(*activation.fields()[i + 1]);
         if (!IsTensor(field) && IsLeftOut(value) && !field.optional) value = Value(field);
       }
     }

@@ -65,17 +65,26 @@ constexpr Custom FamilyOf() {
           .whole = AxesOf};
 }
 
+// GEMM takes the one function besides.
+template <SoftmaxFunction kFunction>
+constexpr uint8_t kInMatrices = kFunction == SoftmaxFunction::kSoftmax
+                                    ? HostBit(ActivationHost::kMatrices)
+                                    : 0;
+constexpr FeatureLevel kInMatricesSince = Level(6, 1);
+
 template <SoftmaxFunction kFunction>
 constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kRowFields,
-          .support = kRowSupport,
-          .type_rule = "SMX-1",
-          .rules = kRowRules,
-          .infer = InferRows,
-          .family = FamilyOf<kFunction>(),
-          .fusable = {HostBit(ActivationHost::kNetwork)}};
+  return {
+      .name = name,
+      .summary = summary,
+      .fields = kRowFields,
+      .support = kRowSupport,
+      .type_rule = "SMX-1",
+      .rules = kRowRules,
+      .infer = InferRows,
+      .family = FamilyOf<kFunction>(),
+      .fusable = {static_cast<uint8_t>(HostBit(ActivationHost::kNetwork) | kInMatrices<kFunction>),
+                  kInMatricesSince}};
 }
 
 template <SoftmaxFunction kFunction>
@@ -87,7 +96,8 @@ constexpr OperatorInfo OfSlices(std::string_view name, std::string_view summary)
           .type_rule = "SMX-1",
           .rules = kSliceRules,
           .infer = InferSlices,
-          .family = FamilyOf<kFunction>()};
+          .family = FamilyOf<kFunction>(),
+          .fusable = {kInMatrices<kFunction>, kInMatricesSince}};
 }
 
 constexpr OperatorInfo kOperators[] = {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/ops/fused.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::recurrent {
