@@ -201,7 +201,7 @@ class ElementExplanation {
   Explanation OfOutput(const NamedElement& named) const {
     const OperatorDesc& desc = document_->op();
     const Element output{named.number, named.index};
-    Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, 0, {}, {}, {}};
+    Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, 0, {}, {}, {}, {}};
     explanation.sources = SourcesOf(desc, output);
     for (const Region& region : explanation.sources) explanation.count += region.count();
     explanation.related = List(explanation.count, [&](int64_t k) {
@@ -216,6 +216,7 @@ class ElementExplanation {
     Outcome outcome = Calculate(desc, inputs, output, explanation.sources);
     explanation.element.value = outcome.value;
     explanation.calculation = std::move(outcome.calculation);
+    explanation.activation = std::move(outcome.activation);
     return explanation;
   }
 
@@ -230,7 +231,7 @@ class ElementExplanation {
     const Element input{named.number, named.index};
     const std::vector<Element> targets = TargetsOf(desc, input);
     const int64_t count = static_cast<int64_t>(targets.size());
-    Explanation explanation{desc, DescribeInput(input), false, count, {}, {}, {}};
+    Explanation explanation{desc, DescribeInput(input), false, count, {}, {}, {}, {}};
     explanation.related = List(count, [&](int64_t k) {
       return Describe(TensorRole::kOutput, targets[static_cast<size_t>(k)]);
     });

@@ -67,6 +67,15 @@ std::string CalculationText(const Calculation& calculation, DataType type, bool 
   return text;
 }
 
+// How a value came about, if that is told, and the value.
+std::string StepText(std::string_view label, DataType type, const ElementBytes& value,
+                     const std::optional<Calculation>& calculation, bool full) {
+  std::string text = calculation ? CalculationText(*calculation, type, full) : "";
+  text += fmt::format("{}: {}", label, ElementText(type, value.data()));
+  if (calculation) text += fmt::format(" ({}: {})", Name(calculation->rule), calculation->reason);
+  return text + "\n";
+}
+
 std::string RelationText(const Explanation& explanation) {
   const std::string operation = OperationText(explanation.desc);
   const std::optional<WindowPlace>& window = explanation.element.window;
@@ -125,14 +134,18 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
   if (explanation.calculation) {
     text += CalculationText(*explanation.calculation, element.type, full);
   }
+  std::string text = fmt::format("{}: {}, byte offset {}\n", NameOf(element), Name(element.type),
+                                 element.byte_offset);
+  text += RelationText(explanation) + ListText(explanation);
   if (!element.value) return text;
-  text += fmt::format("{}: {}", explanation.is_output ? "result" : "value",
-                      ElementText(element.type, element.value->data()));
-  if (explanation.calculation) {
-    text += fmt::format(" ({}: {})", Name(explanation.calculation->rule),
-                        explanation.calculation->reason);
+  const std::string_view label = explanation.is_output ? "result" : "value";
+  const std::optional<Calculation>* last = &explanation.calculation;
+  if (const auto& activation = explanation.activation) {
+    text += StepText("own result", element.type, activation->own, *last, full);
+    text += fmt::format("then {}\n", activation->name);
+    last = &activation->calculation;
   }
-  return text + "\n";
+  return text + StepText(label, element.type, *element.value, *last, full);
 }
 
 std::string ExplanationJson(const Explanation& explanation) {
@@ -154,6 +167,13 @@ std::string ExplanationJson(const Explanation& explanation) {
   }
   if (explanation.calculation) {
     json["calculation"] = CalculationJson(*explanation.calculation, explanation);
+  }
+  if (const auto& activation = explanation.activation) {
+    json["activation"] = {{"operator", activation->name},
+                          {"ownResult", ValueJson(explanation.element.type, activation->own)}};
+    if (activation->calculation) {
+      json["activation"]["calculation"] = CalculationJson(*activation->calculation, explanation);
+    }
   }
   return Utf8Text(json) + "\n";
 }

@@ -19,6 +19,7 @@ struct Explanation {
   int64_t count;                          // of what feeds the element, or what it reaches
   std::vector<ExplainedElement> related;  // those, or of a long list both ends
   std::optional<Calculation> calculation;
+  std::optional<ActivationStep> activation;
   std::vector<Region> sources;  // of an output element
 };
 

@@ -11,6 +11,7 @@
 #include "core/explain/calculate_weights.h"
 #include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
+#include "core/ops/fused.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -135,7 +136,6 @@ std::optional<Calculation> Explain(const Family&, const OperatorDesc&, InputView
 std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc& op,
                                    InputViews inputs, const Element& output,
                                    const std::vector<Region>&, const ElementBytes& value) {
-  if (FusedActivationOf(op) != nullptr) return std::nullopt;
   const ElementWiseWork work = WorkOf(family, op, inputs);
   const Region place{0, output.index, Dims::Filled(output.index.size(), 1)};
   if (work.call.function != ElementWiseFunction::kCast) {
@@ -151,7 +151,7 @@ template <typename Family>
 std::optional<Calculation> ExplainProductsOf(const Family& family, const OperatorDesc& op,
                                              InputViews inputs, const Element& output,
                                              const ElementBytes& value) {
-  if (family.products == nullptr || FusedActivationOf(op) != nullptr) return std::nullopt;
+  if (family.products == nullptr) return std::nullopt;
   const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
   return ExplainProducts(family.products(op, output.index), op, inputs, *slot.desc->data_type,
                          value);
@@ -180,6 +180,40 @@ std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDes
   return ExplainReduce(reduction.call(op), {sources[0], view}, value);
 }
 
+Outcome Unfused(const OperatorDesc& op, InputViews inputs, const Element& output,
+                const std::vector<Region>& sources) {
+  Outcome outcome{ValueAt(op, inputs, output), std::nullopt};
+  outcome.calculation = std::visit(
+      [&](const auto& family) {
+        return Explain(family, op, inputs, output, sources, outcome.value);
+      },
+      op.info().family);
+  return outcome;
+}
+
+// What an activation makes of one element that it sees.
+std::optional<Calculation> ExplainActivation(const OperatorDesc& activation,
+                                             const ElementBytes& own, const ElementBytes& value) {
+  const auto* family = std::get_if<ElementWise>(&activation.info().family);
+  if (family == nullptr) return std::nullopt;
+  const TensorDesc& tensor = *TensorSlots(activation)[0].desc;
+  const Dims ones = Dims::Filled(tensor.rank(), 1);
+  const ConstTensorView input{own.data(), *tensor.data_type, PackedLayout(ones)};
+  const Element element{0, Dims::Filled(tensor.rank(), 0)};
+  return Explain(*family, activation, {&input, 1}, element, {}, value);
+}
+
+Outcome Activated(const OperatorDesc& op, InputViews inputs, const Element& output,
+                  const std::vector<Region>& sources) {
+  const OperatorDesc activation = *FusedAlone(op);
+  const Outcome own = Unfused(WithoutActivation(op), inputs, output, sources);
+  Outcome outcome{ValueAt(op, inputs, output), own.calculation};
+  alignas(8) const ElementBytes rounded = own.value;
+  outcome.activation = {activation.name(), rounded,
+                        ExplainActivation(activation, rounded, outcome.value)};
+  return outcome;
+}
+
 }  // namespace
 
 std::string_view Name(ValueRule rule) {
@@ -202,13 +236,10 @@ std::string RoundingReason(ValueRule rule, DataType type) {
 Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
                   const std::vector<Region>& sources) {
   const Work work("explaining");  // how often elements are looked at depends on them
-  Outcome outcome{ValueAt(op, inputs, output), std::nullopt};
-  outcome.calculation = std::visit(
-      [&](const auto& family) {
-        return Explain(family, op, inputs, output, sources, outcome.value);
-      },
-      op.info().family);
-  return outcome;
+  if (output.tensor == 0 && FusedActivationOf(op) != nullptr) {
+    return Activated(op, inputs, output, sources);
+  }
+  return Unfused(op, inputs, output, sources);
 }
 
 }  // namespace dmlop

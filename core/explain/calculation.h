@@ -62,9 +62,18 @@ struct Calculation {
   std::vector<int64_t> deciding;  // elements, by their number in the group, that decide alone
 };
 
+// What a fused activation makes of the operator's own result.
+struct ActivationStep {
+  std::string_view name;
+  ElementBytes own{};                      // that result, rounded
+  std::optional<Calculation> calculation;  // as of Outcome
+};
+
 struct Outcome {
   ElementBytes value{};
   std::optional<Calculation> calculation;  // none where bits are only moved
+  // Where there is one, the calculation is that of the operator's own result.
+  std::optional<ActivationStep> activation = std::nullopt;
 };
 
 // The value of an output element of a valid descriptor, and how it came about. `sources` has what

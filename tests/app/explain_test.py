@@ -722,6 +722,29 @@ class ExplainTest(ProgramTest):
             {"elements": "1 * InputTensor[0, 0, 1]", "value": "1 * 200 = 200"},
             {"elements": "1 * InputTensor[0, 1, 0]", "value": "1 * 100 = 100"}])
         self.assertEqual((calculation["exact"], calculation["rule"], calculation["wraps"]), ("300", "modulo", "1"))
+    def test_an_activation_of_what_is_rounded(self):
+        def document(**activation):
+            return json.dumps({
+                "type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 2]},
+                "BTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]}, "TransA": "NONE", "TransB": "NONE",
+                "Alpha": 1, "Beta": 0, "FusedActivation": activation,
+                "bindings": {"ATensor": [[1, 2.0**-24]], "BTensor": [[-3, 1], [2, 2]]}})
+        found = self.explain(document(type="ACTIVATION_TANH"), "OutputTensor[0,0]")
+        self.assertEqual(found["count"], 4)
+        self.assertEqual(Fraction(found["calculation"]["exact"]), -3 + Fraction(1, 2**23))
+        self.assertEqual(found["calculation"]["rule"], "tie-to-even")
+        activation = found["activation"]
+        self.assertEqual((activation["operator"], activation["ownResult"]), ("ACTIVATION_TANH", -3))
+        self.assertEqual(activation["calculation"]["quantity"], "exact value")
+        self.assertEqual(activation["calculation"]["rule"], "nearest")
+        self.assertAlmostEqual(found["element"]["value"], math.tanh(-3), 7)
+
+        found = self.explain(document(type="ACTIVATION_SOFTMAX1", Axes=[1]), "OutputTensor[0,0]")
+        self.assertEqual(found["count"], 6)  # the row of A and both columns of B
+        self.assertEqual(found["activation"], {"operator": "ACTIVATION_SOFTMAX1", "ownResult": -3})
+        text = self.text_of("explain", document(type="ACTIVATION_RELU"), "OutputTensor[0,0]")
+        self.assertIn("\nown result: -3 (tie-to-even: ", text)
+        self.assertTrue(text.endswith("\nthen ACTIVATION_RELU\nresult: 0\n"), text)
 
     def test_a_tie_in_text(self):
         self.save(a=np.array([16777216, 1], "f4"))
