@@ -49,8 +49,12 @@ class ThinProduct {
     alignas(64) Numbers magnitudes;
     std::fill(sums.begin(), sums.end(), -0.0);
     std::fill(magnitudes.begin(), magnitudes.end(), 0.0);
-    for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
-      AddChains(columns, {k, std::min(kChainLength, rows_.length() - k)}, sums, magnitudes);
+    if (plain_.inner_stride == 1) {
+      Add(columns, {0, rows_.length()}, sums, magnitudes);
+    } else {
+      for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
+        AddChains(columns, {k, std::min(kChainLength, rows_.length() - k)}, sums, magnitudes);
+      }
     }
     const int64_t width = ProductKernelsNow().column_width;
     for (int64_t c = 0; c < columns.count; c += width) {
@@ -69,16 +73,22 @@ class ThinProduct {
                  Numbers& magnitudes) const {
     alignas(64) Numbers chains;
     alignas(64) Numbers chain_magnitudes;
+    std::fill_n(chains.begin(), columns.count, -0.0);
+    std::fill_n(chain_magnitudes.begin(), columns.count, 0.0);
+    Add(columns, elements, chains, chain_magnitudes);
+    for (size_t i = 0; i < static_cast<size_t>(columns.count); ++i) {
+      sums[i] += chains[i];
+      magnitudes[i] += chain_magnitudes[i];
+    }
+  }
+
+  void Add(IndexRange columns, IndexRange elements, Numbers& sums, Numbers& magnitudes) const {
     const int64_t offset =
         columns.begin * plain_.line_stride + elements.begin * plain_.inner_stride;
     ThinFunctionFor(plain_.type)(
         {plain_.data + offset * static_cast<int64_t>(ByteWidth(plain_.type)), columns.count,
          plain_.line_stride, elements.count, plain_.inner_stride, vector_.data() + elements.begin,
-         chains.data(), chain_magnitudes.data()});
-    for (size_t i = 0; i < static_cast<size_t>(columns.count); ++i) {
-      sums[i] += chains[i];
-      magnitudes[i] += chain_magnitudes[i];
-    }
+         sums.data(), magnitudes.data()});
   }
 
   const MatrixLines& rows_;

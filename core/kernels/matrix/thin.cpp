@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
+#include "core/kernels/matrix/product.h"
 #include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/prefetch.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,35 +21,56 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The sum begins with -0, as the sign of a zero has it.
+// As many products of a line are summed at once, in chains for each lane of each of some vectors,
+// then the sums of those chains, then what is left.
+inline constexpr int64_t kLineChains = 4;
+inline constexpr int64_t kMostAtOnce = 3 * kChainLength;
+inline constexpr int64_t kAhead = 2048;  // bytes of the memory that is read next
+inline constexpr int64_t kLineLanes = kLineChains * static_cast<int64_t>(hn::MaxLanes(Wide()));
+static_assert(kMostAtOnce / kLineLanes + 2 * kLineLanes < kChainLength);
+
+// Highway's own sum of lanes may begin with +0, and this one keeps the sign of a zero.
+HWY_INLINE double SumOfParts(WideVec x) {
+  HWY_ALIGN double parts[hn::MaxLanes(Wide())];
+  hn::Store(x, Wide(), parts);
+  for (size_t half = hn::MaxLanes(Wide()) / 2; half > 0; half /= 2) {
+    for (size_t lane = 0; lane < half; ++lane) parts[lane] += parts[lane + half];
+  }
+  return parts[0];
+}
+
+// Adds the products, and their magnitudes. The sum begins with -0, as the sign of a zero has it.
 template <typename T>
-HWY_INLINE void DotLine(const T* line, const double* vector, int64_t depth, double& sum,
-                        double& magnitude) {
+HWY_INLINE void AddDot(const T* line, const double* vector, int64_t depth, double& sum,
+                       double& magnitude) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  WideVec sums[2] = {hn::Set(d, -0.0), hn::Set(d, -0.0)};
-  WideVec magnitudes[2] = {hn::Zero(d), hn::Zero(d)};
+  const WideVec none = hn::Set(d, -0.0);
+  WideVec sums[kLineChains] = {none, none, none, none};
+  WideVec magnitudes[kLineChains] = {none, none, none, none};
   int64_t k = 0;
-  for (; k + 2 * lanes <= depth; k += 2 * lanes) {
-#pragma GCC unroll 2
-    for (int64_t c = 0; c < 2; ++c) {
-      const WideVec product =
-          hn::Mul(LoadWide(line + k + c * lanes), hn::LoadU(d, vector + k + c * lanes));
+  for (; k + kLineChains * lanes <= depth; k += kLineChains * lanes) {
+    PrefetchLines(reinterpret_cast<const std::byte*>(line + k) + kAhead,
+                  kLineChains * lanes * static_cast<int64_t>(sizeof(T)));
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < kLineChains; ++c) {
+      const int64_t at = k + c * lanes;
+      const WideVec product = hn::Mul(LoadWide(line + at), hn::LoadU(d, vector + at));
       sums[c] = hn::Add(sums[c], product);
       magnitudes[c] = hn::Add(magnitudes[c], hn::Abs(product));
     }
   }
-  // Highway's own sum of lanes may begin with +0.
-  HWY_ALIGN double parts[hn::MaxLanes(Wide())];
-  hn::Store(hn::Add(sums[0], sums[1]), d, parts);
-  sum = parts[0];
-  for (int64_t lane = 1; lane < lanes; ++lane) sum += parts[lane];
-  magnitude = hn::GetLane(hn::SumOfLanes(d, hn::Add(magnitudes[0], magnitudes[1])));
+  const auto total = [&](const WideVec(&of)[kLineChains]) HWY_ATTR {
+    return SumOfParts(hn::Add(hn::Add(of[0], of[1]), hn::Add(of[2], of[3])));
+  };
+  double own = total(sums);
+  magnitude += total(magnitudes);
   for (; k < depth; ++k) {
     const double product = WidenElement(line[k]) * vector[k];
-    sum += product;
+    own += product;
     magnitude += std::fabs(product);
   }
+  sum += own;
 }
 
 // One element of each line, in four rows of them.
@@ -81,13 +105,14 @@ void Thin(const ThinCall& call) {
   const T* data = reinterpret_cast<const T*>(call.data);
   if (call.inner_stride == 1) {
     for (int64_t i = 0; i < call.lines; ++i) {
-      DotLine(data + i * call.line_stride, call.vector, call.depth, call.sums[i],
-              call.magnitudes[i]);
+      const T* line = data + i * call.line_stride;
+      for (int64_t k = 0; k < call.depth; k += kMostAtOnce) {
+        AddDot(line + k, call.vector + k, std::min(kMostAtOnce, call.depth - k), call.sums[i],
+               call.magnitudes[i]);
+      }
     }
     return;
   }
-  std::fill_n(call.sums, call.lines, -0.0);
-  std::fill_n(call.magnitudes, call.lines, 0.0);
   constexpr int64_t kRows = 4;
   for (int64_t k = 0; k < call.depth; k += kRows) {
     const int64_t count = std::min(kRows, call.depth - k);

@@ -9,7 +9,8 @@
 namespace dmlop {
 
 // Element k of line i is at `data` + i * line_stride + k * inner_stride, in elements; one of the
-// strides is 1. No sum is made of longer chains than of `depth` products.
+// strides is 1. No chain of additions is longer than kChainLength where the inner stride is 1, else
+// than `depth`, each of which begins with -0.
 struct ThinCall {
   const std::byte* data;
   int64_t lines;
@@ -17,8 +18,8 @@ struct ThinCall {
   int64_t depth;
   int64_t inner_stride;
   const double* vector;
-  double* sums;        // of the products of each line
-  double* magnitudes;  // of their magnitudes
+  double* sums;        // the products of each line are added to them
+  double* magnitudes;  // and their magnitudes
 };
 using ThinFunction = void(const ThinCall& call);
 
