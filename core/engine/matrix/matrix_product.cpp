@@ -74,27 +74,26 @@ class PackedProduct {
   }
 
  private:
+  // The sums of a tile are rounded while they are in the first-level cache.
   void RunBlock(const BlockRange& block) const {
-    double* sums = workspace_.sums.data();
-    std::fill_n(sums, block.row_panels.count * block.column_panels.count * tile_, -0.0);
-    for (int64_t k = 0; k < rows_.length(); k += kChainLength) AddChains(block, k);
-    for (int64_t r = 0; r < block.row_panels.count; ++r) {
-      for (int64_t c = 0; c < block.column_panels.count; ++c, sums += tile_) {
-        Finish(block.row_panels.begin + r, block.column_panels.begin + c, sums);
+    for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
+      const IndexRange chain{k, std::min(kChainLength, rows_.length() - k)};
+      double* sums = workspace_.sums.data();
+      for (int64_t c = 0; c < block.column_panels.count; ++c) {
+        for (int64_t r = 0; r < block.row_panels.count; ++r) {
+          AddChain(chain, block.row_panels.begin + r, block.column_panels.begin + c, sums);
+          if (rows_.length() > kChainLength) sums += tile_;
+        }
       }
     }
   }
 
-  void AddChains(const BlockRange& block, int64_t k) const {
-    const int64_t depth = std::min(kChainLength, rows_.length() - k);
-    double* sums = workspace_.sums.data();
-    for (int64_t r = 0; r < block.row_panels.count; ++r) {
-      const int64_t panel = block.row_panels.begin + r;
-      for (int64_t c = 0; c < block.column_panels.count; ++c, sums += tile_) {
-        kernels_.multiply(depth, rows_.LinesIn(panel), rows_.Panel(panel, k),
-                          columns_.Panel(block.column_panels.begin + c, k), sums);
-      }
-    }
+  void AddChain(IndexRange chain, int64_t row_panel, int64_t column_panel, double* sums) const {
+    const auto multiply = chain.begin == 0 ? kernels_.begin_sums : kernels_.add_to_sums;
+    multiply(chain.count, rows_.LinesIn(row_panel), rows_.Panel(row_panel, chain.begin),
+             columns_.Panel(column_panel, chain.begin), sums);
+    const bool is_last = chain.begin + chain.count == rows_.length();
+    if (is_last) Finish(row_panel, column_panel, sums);
   }
 
   void Finish(int64_t row_panel, int64_t column_panel, const double* sums) const {

@@ -40,7 +40,10 @@ void TileResults::ComputeDoubtful() {
 
 void TileResults::Finish(const TileSums& tile) {
   AddAddends(tile);
-  const int64_t row_bytes = width_ * static_cast<int64_t>(ByteWidth(output_.type));
+  const Places places = PlacesOf(tile);
+  const int64_t element_bytes = static_cast<int64_t>(ByteWidth(output_.type));
+  const bool is_direct =
+      tile.absent_columns == 0 && places.are_rows && tile.columns.count == width_;
   for (int64_t r = 0; r < tile.rows.count; ++r) {
     RoundingCall call{};
     call.sums = tile.sums + r * width_;
@@ -50,13 +53,16 @@ void TileResults::Finish(const TileSums& tile) {
     call.factor = terms_.factor;
     call.addends = terms_.addends.empty() ? nullptr : addends_.data() + r * width_;
     call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data() + r * width_;
-    call.results = results_.data() + r * row_bytes;
+    call.results = is_direct
+                       ? output_.data + (places.rows[static_cast<size_t>(r)] + places.columns[0]) *
+                                            element_bytes
+                       : results_.data() + r * width_ * element_bytes;
     for (uint32_t mask = round_(width_, call); mask != 0; mask &= mask - 1) {
       const int64_t c = std::countr_zero(mask);
       if (c < tile.columns.count) doubts_.push_back({tile.rows.begin + r, tile.columns.begin + c});
     }
   }
-  Store(tile);
+  if (!is_direct) Store(tile, places);
   for (uint32_t mask = tile.absent_columns; mask != 0; mask &= mask - 1) {
     DoubtAbsent(tile, std::countr_zero(mask));
   }
@@ -103,16 +109,25 @@ void TileResults::LoadAddend(const MatrixAddend& addend, const TileSums& tile, d
   for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
 }
 
-void TileResults::Store(const TileSums& tile) const {
-  Offsets rows, columns;
-  FillOffsets(output_.rows, tile.rows, rows.data());
-  FillOffsets(output_.columns, tile.columns, columns.data());
+TileResults::Places TileResults::PlacesOf(const TileSums& tile) const {
+  Places places;
+  FillOffsets(output_.rows, tile.rows, places.rows.data());
+  FillOffsets(output_.columns, tile.columns, places.columns.data());
+  places.are_rows = true;
+  for (int64_t c = 1; c < tile.columns.count; ++c) {
+    places.are_rows &= places.columns[static_cast<size_t>(c)] == places.columns[0] + c;
+  }
+  return places;
+}
+
+void TileResults::Store(const TileSums& tile, const Places& places) const {
   VisitElementWidth(output_.type, [&]<typename Bits>() {
     const Bits* from = reinterpret_cast<const Bits*>(results_.data());
     for (int64_t r = 0; r < tile.rows.count; ++r, from += width_) {
-      Bits* to = reinterpret_cast<Bits*>(output_.data) + rows[static_cast<size_t>(r)];
-      for (int64_t c = 0; c < tile.columns.count; ++c)
-        to[columns[static_cast<size_t>(c)]] = from[c];
+      Bits* to = reinterpret_cast<Bits*>(output_.data) + places.rows[static_cast<size_t>(r)];
+      for (int64_t c = 0; c < tile.columns.count; ++c) {
+        to[places.columns[static_cast<size_t>(c)]] = from[c];
+      }
     }
   });
 }

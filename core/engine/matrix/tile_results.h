@@ -44,9 +44,16 @@ class TileResults {
  private:
   using Offsets = std::array<int64_t, kMaxPanelWidth>;
 
+  // Offsets in the output.
+  struct Places {
+    Offsets rows, columns;
+    bool are_rows;  // of elements that are neighbours
+  };
+
   void AddAddends(const TileSums& tile);
   void LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const;
-  void Store(const TileSums& tile) const;
+  Places PlacesOf(const TileSums& tile) const;
+  void Store(const TileSums& tile, const Places& places) const;
   void DoubtAbsent(const TileSums& tile, int64_t column);
 
   const MatrixLines& rows_;

@@ -37,7 +37,7 @@ HWY_INLINE double* TileRow(double* sums, int64_t row) {
 }
 
 // The products are exact, so it does not matter whether they are fused with the sums.
-template <int64_t kRows>
+template <bool kBegins, int64_t kRows>
 void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
                   const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums) {
   const Doubles d;
@@ -66,17 +66,22 @@ void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
 #pragma GCC unroll 3
     for (int64_t c = 0; c < kColumnVectors; ++c) {
       double* sum = TileRow(sums, r) + c * static_cast<int64_t>(kLanes);
-      hn::Store(hn::Add(hn::Load(d, sum), chains[r][c]), d, sum);
+      if constexpr (kBegins) {
+        hn::Store(chains[r][c], d, sum);
+      } else {
+        hn::Store(hn::Add(hn::Load(d, sum), chains[r][c]), d, sum);
+      }
     }
   }
 }
 
+template <bool kBegins>
 void Multiply(int64_t depth, int64_t row_count, const double* rows, const double* columns,
               double* sums) {
-  if (row_count == 1) return MultiplyRows<1>(depth, rows, columns, sums);
-  if (row_count == 2) return MultiplyRows<2>(depth, rows, columns, sums);
-  if (row_count <= 4) return MultiplyRows<4>(depth, rows, columns, sums);
-  if constexpr (kRowWidth > 4) MultiplyRows<kRowWidth>(depth, rows, columns, sums);
+  if (row_count == 1) return MultiplyRows<kBegins, 1>(depth, rows, columns, sums);
+  if (row_count == 2) return MultiplyRows<kBegins, 2>(depth, rows, columns, sums);
+  if (row_count <= 4) return MultiplyRows<kBegins, 4>(depth, rows, columns, sums);
+  if constexpr (kRowWidth > 4) MultiplyRows<kBegins, kRowWidth>(depth, rows, columns, sums);
 }
 
 void AddSquares(int64_t depth, int64_t width, const double* HWY_RESTRICT panel,
@@ -208,7 +213,9 @@ PreciseSum FineDot(int64_t count, const double* a, const double* b) {
 }
 
 ProductKernels Kernels() {
-  return {kRowWidth, kColumnVectors * static_cast<int64_t>(kLanes), Multiply, AddSquares, ScanBits};
+  return {kRowWidth,      kColumnVectors * static_cast<int64_t>(kLanes),
+          Multiply<true>, Multiply<false>,
+          AddSquares,     ScanBits};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

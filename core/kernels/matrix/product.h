@@ -16,10 +16,13 @@ struct ProductKernels {
   int64_t row_width;
   int64_t column_width;
 
-  // Adds to a tile of row_width x column_width sums, row by row, a chain of `depth` products, which
-  // begins with -0. Rows from `row_count` on are left alone or computed from what the panel has.
-  void (*multiply)(int64_t depth, int64_t row_count, const double* rows, const double* columns,
-                   double* sums);
+  // A chain of `depth` products, which begins with -0, for each sum of a tile of row_width x
+  // column_width, row by row. Rows from `row_count` on are left alone or computed from what the
+  // panel has.
+  using Multiply = void(int64_t depth, int64_t row_count, const double* rows, const double* columns,
+                        double* sums);
+  Multiply* begin_sums;   // sets the sums
+  Multiply* add_to_sums;  // adds to them
 
   // Adds the squares of each line of a panel to `squares`.
   void (*add_squares)(int64_t depth, int64_t width, const double* panel, double* squares);

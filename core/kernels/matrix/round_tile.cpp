@@ -43,10 +43,36 @@ HWY_INLINE Approximate Plus(Approximate x, WideVec addend) {
   return {sum, hn::Add(x.error, hn::Abs(rest))};
 }
 
+// A bit for each lane of a mask.
+template <class D>
+HWY_INLINE uint32_t BitsOf(D d, hn::Mask<D> mask) {
+  static_assert(hn::MaxLanes(Wide()) <= 8);
+  uint8_t bits[8] = {};  // which Highway may write
+  hn::StoreMaskBits(d, mask, bits);
+  return bits[0];
+}
+
+// Stores what both numbers are rounded to; a bit for each that is rounded to different ones.
+HWY_INLINE uint32_t StoreRounded(WideVec least, WideVec most, float* to) {
+  const Wide d;
+  const hn::Rebind<float, Wide> floats;
+  const hn::RebindToUnsigned<decltype(floats)> bits;
+  const auto low = ToFloats(d, least);
+  const auto high = ToFloats(d, most);
+  hn::StoreU(Canonical(floats, low), floats, to);
+  return BitsOf(bits, hn::Ne(hn::BitCast(bits, low), hn::BitCast(bits, high)));
+}
+HWY_INLINE uint32_t StoreRounded(WideVec least, WideVec most, Half* to) {
+  const Wide d;
+  const hn::RebindToUnsigned<Wide> bits;
+  const WideVec low = RoundTo<Half>(d, least);
+  StoreResults(d, low, to);
+  return BitsOf(bits, hn::Ne(hn::BitCast(bits, low), hn::BitCast(bits, RoundTo<Half>(d, most))));
+}
+
 template <typename T>
 uint32_t RoundTile(int64_t count, const RoundingCall& call) {
   const Wide d;
-  const hn::RebindToUnsigned<Wide> du;
   const WideVec zero = hn::Zero(d);
   const bool needs_sign = call.factor == 0 || !std::isfinite(call.factor);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -62,24 +88,17 @@ uint32_t RoundTile(int64_t count, const RoundingCall& call) {
     if (call.addends != nullptr) x = Plus(x, hn::LoadU(d, call.addends + i));
     // The last two sums round, too.
     const auto is_exact = hn::Eq(x.error, zero);
-    const WideVec reach = hn::MulAdd(x.error, hn::Set(d, 1 + 0x1p-40),
-                                     hn::Add(RoundingError(x.value), RoundingError(x.value)));
+    const WideVec reach = hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51),
+                                     hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));
     const auto is_taken = hn::Or(is_exact, hn::Not(hn::IsFinite(x.value)));
     const WideVec least = hn::IfThenElse(is_taken, x.value, hn::Sub(x.value, reach));
     const WideVec most = hn::IfThenElse(is_taken, x.value, hn::Add(x.value, reach));
-    auto is_clear =
-        hn::Eq(hn::BitCast(du, RoundTo<T>(d, least)), hn::BitCast(du, RoundTo<T>(d, most)));
+    uint32_t doubtful = StoreRounded(least, most, static_cast<T*>(call.results) + i);
     if (needs_sign) {
-      const auto has_sign = hn::Or(hn::Eq(error, zero), hn::Not(hn::Le(hn::Abs(sum), error)));
-      is_clear = hn::And(is_clear, hn::RebindMask(du, has_sign));
+      const auto has_no_sign = hn::And(hn::Ne(error, zero), hn::Le(hn::Abs(sum), error));
+      doubtful |= BitsOf(d, has_no_sign);
     }
-    StoreResults(d, RoundTo<T>(d, least), static_cast<T*>(call.results) + i);
-    if (hn::AllTrue(du, is_clear)) continue;
-    HWY_ALIGN uint64_t clear[hn::MaxLanes(Wide())];
-    hn::Store(hn::VecFromMask(du, is_clear), du, clear);
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      if (clear[lane] == 0) doubts |= uint32_t{1} << (i + lane);
-    }
+    doubts |= doubtful << i;
   }
   return doubts;
 }

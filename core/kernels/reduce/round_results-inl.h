@@ -60,12 +60,14 @@ HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
 }
 
 // Any NaN becomes the canonical one.
+template <class Floats>
+HWY_INLINE hn::Vec<Floats> Canonical(Floats floats, hn::Vec<Floats> x) {
+  const hn::RebindToUnsigned<Floats> bits;
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), x);
+}
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
-  const hn::Rebind<float, D> floats;
-  const hn::RebindToUnsigned<decltype(floats)> bits;
-  const auto narrow = ToFloats(d, x);
-  return hn::IfThenElse(hn::IsNaN(narrow), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), narrow);
+  return Canonical(hn::Rebind<float, D>(), ToFloats(d, x));
 }
 
 // Stores values of T.
