@@ -21,6 +21,11 @@ class KeptTensors {
 
   // The files that will be written. Throws an Error of kind kUsage for a terminal.
   void AddTo(FileRoles& roles, StandardOutput& output) const;
+  // Whether anything is to be kept.
+  bool keeps() const;
+
+  // The files that will be written.
+  void AddTo(FileRoles& roles) const;
 
   // Takes what an operator has just filled. Operators come in the order of the model's commands.
   void Keep(const Step& step);

@@ -155,11 +155,15 @@ class ModelExecution {
   void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
     if (!common_.quiet) WarnOfValues(number, run);
     StepWatch watch;
+    watch.may_chain = true;  // no element-wise operator warns of values
     const bool is_graph = model_.dispatchables()[dispatch.dispatchable].graph() != nullptr;
     if (is_graph && !common_.quiet) {
       watch.before = [&](const Step& step) { WarnOfValues(step, dispatch.dispatchable); };
     }
-    watch.after = [&](const Step& step) { kept_.Keep(step); };
+    if (kept_.keeps()) {
+      watch.after = [&](const Step& step) { kept_.Keep(step); };
+      watch.may_chain = false;
+    }
     const Clock::time_point start = Clock::now();
     run.Dispatch(number, watch);
     const double seconds = SecondsSince(start);

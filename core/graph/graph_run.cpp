@@ -1,27 +1,15 @@
 #include "core/graph/graph_run.h"
 
-#include <algorithm>
+#include <set>
 
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
+#include "core/graph/chain_run.h"
 #include "core/ops/buffer_run.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {
 namespace {
-
-bool IsAmong(const std::vector<size_t>& edges, size_t edge) {
-  return std::find(edges.begin(), edges.end(), edge) != edges.end();
-}
-
-// By edge, the last node that reads or fills it.
-std::vector<size_t> LastUses(const Graph& graph) {
-  std::vector<size_t> last(graph.edges.size());
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const size_t edge : graph.nodes[n].edges) last[edge] = n;
-  }
-  return last;
-}
 
 // Where the bytes of edges begin. Those of inputs and constants are not written.
 std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buffer& between,
@@ -58,23 +46,23 @@ Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::by
 
 }  // namespace
 
-GraphPlan PlanGraph(const Graph& graph) {
-  const std::vector<size_t> last = LastUses(graph);
+GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges) {
+  const EdgeUses uses(graph);
   GraphPlan plan{std::vector<size_t>(graph.edges.size()), 0};
   BufferPlan places;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const GraphNode& node = graph.nodes[n];
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    std::vector<size_t> ending;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const size_t edge = node.edges[i];
-      const bool is_between = !graph.edges[edge].constant && !IsAmong(graph.inputs, edge) &&
-                              !IsAmong(graph.outputs, edge);
-      if (!is_between) continue;
-      if (slots[i].role() == TensorRole::kOutput) {
-        plan.offsets[edge] = places.Take(SizeInBytes(*slots[i].desc));
+  for (const NodeRange& range : ranges) {
+    std::set<size_t> ending;
+    for (size_t n = range.begin; n < range.end; ++n) {
+      const GraphNode& node = graph.nodes[n];
+      const std::vector<TensorSlot> slots = TensorSlots(node.op);
+      for (size_t i = 0; i < slots.size(); ++i) {
+        const size_t edge = node.edges[i];
+        if (!uses.IsBetween(edge) || (range.size() > 1 && uses.IsWithin(edge, range))) continue;
+        if (slots[i].role() == TensorRole::kOutput) {
+          plan.offsets[edge] = places.Take(SizeInBytes(*slots[i].desc));
+        }
+        if (uses.Last(edge) < range.end) ending.insert(plan.offsets[edge]);
       }
-      if (last[edge] == n) ending.push_back(plan.offsets[edge]);
     }
     for (const size_t offset : ending) places.Release(offset);
   }
@@ -91,14 +79,24 @@ void RunStep(const Step& step, const StepWatch& watch) {
 
 void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
                  const VisitStep& visit) {
-  const GraphPlan plan = PlanGraph(graph);
+  const GraphPlan plan = PlanGraph(graph, SingleNodes(graph));
   Buffer between(plan.size);
   const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
   for (const GraphNode& node : graph.nodes) visit(StepOf(graph, node, places));
 }
 
 void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
-  ForEachStep(graph, inputs, outputs, [&](const Step& step) { RunStep(step, watch); });
+  const std::vector<NodeRange> ranges = watch.may_chain ? ChainsOf(graph) : SingleNodes(graph);
+  const GraphPlan plan = PlanGraph(graph, ranges);
+  Buffer between(plan.size);
+  const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  for (const NodeRange& range : ranges) {
+    if (range.size() > 1) {
+      RunChain(graph, range, places);
+    } else {
+      RunStep(StepOf(graph, graph.nodes[range.begin], places), watch);
+    }
+  }
 }
 
 }  // namespace dmlop

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/node_ranges.h"
 
 namespace dmlop {
 
 // Where the tensors between nodes lie: in one buffer, each from the node that fills it to the last
 // one that reads it.
 struct GraphPlan {
-  std::vector<size_t> offsets;  // by edge; of no use for inputs, outputs and constants
+  std::vector<size_t> offsets;  // by edge; of no use for others, and for those within a range
   size_t size = 0;              // bytes
 };
 
-GraphPlan PlanGraph(const Graph& graph);
+GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges);
 
 // What an operator reads and fills, in the order of its slots. Elements of 4 bits are packed.
 struct Step {
@@ -32,6 +33,9 @@ struct Step {
 struct StepWatch {
   std::function<void(const Step&)> before = nullptr;
   std::function<void(const Step&)> after = nullptr;
+  // Element-wise operators need not be told of. Then chains of them run together, and what lies
+  // between them is nowhere as a whole.
+  bool may_chain = false;
 };
 
 void RunStep(const Step& step, const StepWatch& watch);

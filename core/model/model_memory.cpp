@@ -26,7 +26,8 @@ void CheckMemory(const ModelDocument& model, const ModelResources& resources,
   }
   for (size_t d = 0; d < model.dispatchables().size(); ++d) {
     const ModelDispatchable& dispatchable = model.dispatchables()[d];
-    if (const Graph* graph = dispatchable.graph()) take(PlanGraph(*graph).size, dispatchable.place);
+    if (const Graph* graph = dispatchable.graph())
+      take(PlanGraph(*graph, SingleNodes(*graph)).size, dispatchable.place);
     const std::vector<TensorSlot> slots = dispatchable.slots();
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!bound.initialization[d][i]) continue;

@@ -75,6 +75,16 @@ bool HasCheapParts(const OperatorDesc& op) {
   return CutsAnywhere(op) && (activation == nullptr || CutsAnywhere(*activation));
 }
 
+bool RunsOnAnyPart(const OperatorDesc& op) {
+  const auto* element_wise = std::get_if<ElementWise>(&op.info().family);
+  if (element_wise == nullptr || element_wise->operands != nullptr ||
+      TensorSlots(op, TensorRole::kInput).empty()) {
+    return false;
+  }
+  const OperatorDesc* activation = FusedActivationOf(op);
+  return activation == nullptr || std::holds_alternative<ElementWise>(activation->info().family);
+}
+
 int64_t OperationsOf(const OperatorDesc& op) {
   int64_t (*operations)(const OperatorDesc&) = nullptr;
   if (const auto* custom = std::get_if<Custom>(&op.info().family)) operations = custom->operations;

@@ -180,6 +180,10 @@ Region ComputedWith(const OperatorDesc& op, const Region& part);
 // Whether parts that are computed by themselves take together no more work than all at once.
 bool HasCheapParts(const OperatorDesc& op);
 
+// Whether each element of the outputs is computed from those at its place in the inputs, and from
+// nothing else: then Run takes views of one part of all tensors, too.
+bool RunsOnAnyPart(const OperatorDesc& op);
+
 // The multiply-adds of a valid descriptor; 0 where only memory counts.
 int64_t OperationsOf(const OperatorDesc& op);
 

@@ -225,6 +225,61 @@ class RunTest(GraphTest):
             np.testing.assert_array_equal(np.load(kept), values[name], f"{name} with the seed {seed}")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
 
+    def chain(self, chance, sizes, length):
+        """Random element-wise nodes, most of which go on from the last one, with their values by NumPy."""
+        half = {"data_type": "FLOAT32", "sizes": list(sizes), "strides": [0] * len(sizes), "total_size": 4}
+        values, nodes = {"x": np.array([chance.uniform(-4, 4) for _ in range(1000)], "f4")}, []
+        values["x"] = np.resize(values["x"], sizes)
+
+        def desc(value):
+            return tensor(*value.shape, type=value.dtype.name.upper())
+
+        for i in range(length):
+            name, a = f"e{i}", chance.choice(list(values)[-2:])
+            b = chance.choice([e for e in values if values[e].dtype == values[a].dtype and values[e].shape == values[a].shape])
+            x, y, attributes, edges = values[a], values[b], [], [a]
+            kind = chance.choice(["ADD", "SUBTRACT", "CAST", "CLIP", "MULTIPLY", "ABS"])
+            if kind == "CLIP" or max(abs(x).max(), abs(y).max()) > 1000:
+                kind, value = "CLIP", np.clip(x, -8, 8).astype(x.dtype)
+                attributes = [NO_ATTRIBUTE, attribute("Float32", number=-8), attribute("Float32", number=8)]
+            elif kind == "CAST":
+                value = x.astype("f2" if x.dtype == "f4" else "f4")
+            elif kind == "MULTIPLY" and x.dtype == "f4" and x.shape == sizes:
+                edges, value = [a, "half"], x * np.float32(0.5)
+            elif kind == "ABS":  # which takes the tensor for one dimension
+                attributes, value = [NO_ATTRIBUTE], abs(x).ravel()
+            elif kind == "SUBTRACT":
+                edges, value = [a, b], x - y
+            else:
+                kind, edges, value = "ADD", [a, b], x + y
+            descs = [half if e == "half" else desc(values[e].reshape(value.shape)) for e in edges]
+            type = kind if kind == "CAST" else f"ELEMENT_WISE_{kind}"
+            nodes.append(node(type, edges, [name], attributes, descs=descs, out_descs=[desc(value)]))
+            values[name] = value
+        return [constant("half", bytes=list(np.float32(0.5).tobytes())), *nodes], values
+
+    def test_chains_give_what_their_operators_give_one_by_one(self):
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        for sizes in (7,), (3, 1, 5), (2, 3, 30011), (1, 70001), (260, 300):
+            nodes, values = self.chain(chance, sizes, 25)
+            outputs = sorted({*chance.sample(list(values)[1:], 3), list(values)[-1]})
+            self.make(graph(*nodes, outputs=outputs))
+            self.save(x=values["x"])
+            model = json.loads(self.model(X, {}, bindings={name: name for name in ("x", *outputs)}))
+            model["resources"]["x"] = {"initialValues": {"sourcePath": "x.npy"}}
+            for name in outputs:
+                kind = values[name].dtype.name.upper()
+                model["resources"][name] = {"initialValuesDataType": kind, "initialValues": {"valueCount": values[name].size, "value": 0}}
+                model["commands"].append({"type": "writeFile", "resource": name, "targetPath": f"{name}.npy"})
+            self.write("m.json", json.dumps(model))
+            for options in [], ["-t", "1"], ["--keep-all", "kept"]:
+                done = self.dmlop("run", "m.json", *options)
+                self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", 0))
+                for name in outputs:
+                    with self.subTest(f"{name} with the seed {seed}"):
+                        self.assert_same(self.load(name), values[name].ravel())
+
     def test_a_graph_within_a_model_of_others(self):
         self.make(QUADRATIC)
         model = json.loads(self.model(X, {"y": X}))
