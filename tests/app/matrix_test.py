@@ -8,15 +8,13 @@ sys.dont_write_bytecode = True
 from program import ROOT, ProgramTest, operators
 
 MATRIX = ROOT / "testdata/matrix.jsonl"
-# Where one combination of types is not the only condition.
-PARTLY = {("QUANTIZE", "InputTensor"), ("ROI_ALIGN_GRAD", "InputTensor")}
 
 
 def tensors_in(desc):
     for name, value in desc.items():
         for tensor in value if isinstance(value, list) else [value]:
             if isinstance(tensor, dict) and "DataType" in tensor:
-                yield name, tensor["DataType"]
+                yield name, tensor["DataType"], len(tensor["Sizes"])
 
 
 class MatrixTest(ProgramTest):
@@ -27,15 +25,19 @@ class MatrixTest(ProgramTest):
         self.write("cases.jsonl", expanded.stdout)
         self.cases = [json.loads(line) for line in expanded.stdout.splitlines()]
 
-    def test_every_operator_has_cases_of_all_its_types(self):
+    def test_every_operator_has_cases_of_all_its_types_and_ranks(self):
         self.assertGreater(len(self.cases), 20000)
-        seen = {(case["type"], *tensor) for case in self.cases for tensor in tensors_in(case["desc"])}
+        seen = set()
+        for case in self.cases:
+            for name, kind, rank in tensors_in(case["desc"]):
+                seen |= {(case["type"], name, kind), (case["type"], name, rank)}
         self.assertEqual({case["type"] for case in self.cases}, set(operators()))
         for name, info in operators().items():
             first = next(field["name"] for field in info["fields"] if "tensor" in field["type"])
-            types = {kind for row in info["support"] for kind in row["tensors"][first]["types"]}
-            if (name, first) not in PARTLY:
-                self.assertEqual({kind for kind in types if (name, first, kind) not in seen}, set(), name)
+            for row in info["support"]:
+                support = row["tensors"][first]
+                wanted = {*support["types"], *range(support["minRank"], support["maxRank"] + 1)}
+                self.assertEqual({each for each in wanted if (name, first, each) not in seen}, set(), name)
 
     def test_results_are_the_same_however_they_are_computed(self):
         def report(name, *options):
