@@ -312,6 +312,11 @@ class ModelReader {
     if (name == "dispatch") return ReadDispatch(value);
     if (name == "print") return ReadPrint(value);
     if (name == "writefile") return ReadWriteFile(value);
+    for (const std::string_view ignored : kIgnoredCommands) {
+      if (name != Lower(ignored)) continue;
+      return values_.Warning(
+          *type, "JSON-3", fmt::format("'{}' is ignored: there is no such memory", type->string()));
+    }
     constexpr std::array<std::string_view, 3> kTypes = {"dispatch", "print", "writeFile"};
     values_.Error(*type, "JSON-3",
                   fmt::format("'{}' is not a known command; expected one of {}{}", type->string(),

@@ -37,6 +37,9 @@ inline constexpr std::string_view kIgnoredBindingKeys[] = {"elementCount", "form
                                                            "counterOffsetBytes", "shape"};
 inline constexpr std::string_view kIgnoredDispatchKeys[] = {"threadGroupCount"};
 
+// Commands that print the memory in which a driver works.
+inline constexpr std::string_view kIgnoredCommands[] = {"printInitTemporary", "printExecTemporary"};
+
 struct ModelResource {
   std::string name;
   JsonCursor place;

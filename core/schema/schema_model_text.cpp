@@ -169,6 +169,7 @@ void DefineCommand(Json& definitions) {
     types.push_back(type);
     choices.push_back(IfThen(Has("type", type), schema));
   }
+  for (const std::string_view name : kIgnoredCommands) types.push_back(NameInAnyCase(name));
   Json command = ModelObject({{"type", {{"anyOf", types}}}}, {"type"});
   command["allOf"] = choices;
   definitions["command"] = command;

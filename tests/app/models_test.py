@@ -33,8 +33,30 @@ def functions_for(type):
     return ["MAX", "MIN", *INDEX_FUNCTIONS, *wide]
 
 
+def printed_by(name):
+    """What a model prints, as the table of published models says it: the first elements of each resource."""
+    cells = []
+    for line in (MODELS / name).with_suffix(".txt").read_text().splitlines():
+        resource, values = re.fullmatch("Resource '(.*)': (.*)", line).groups()
+        values = values.split(", ")
+        cells.append(f"{resource}: {', '.join(values[:9])}{', ...' if len(values) > 9 else ''}")
+    return "; ".join(cells)
+
+
+def types_in(name):
+    dispatchables = json.loads((MODELS / name).read_text())["dispatchables"].values()
+    return ", ".join({dispatchable["type"].removeprefix("DML_OPERATOR_") for dispatchable in dispatchables})
+
+
 class PublishedModelsTest(unittest.TestCase):
     maxDiff = None
+
+    def test_the_table_says_what_they_print(self):
+        rows = re.findall(r"^\| `(dml.*)` \| `(.*)` \| (.*) \| (.*) \|$", (MODELS / "README.md").read_text(), re.M)
+        self.assertEqual(len(rows), 20)
+        for published, name, types, printed in rows:
+            with self.subTest(published):
+                self.assertEqual((types, printed), (types_in(name), printed_by(name)))
 
     def test_prints_what_dxdispatch_prints(self):
         models = sorted(MODELS.glob("*.json"))
