@@ -209,13 +209,9 @@ void AddRules(CLI::App& command, ComparisonRules& rules) {
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
   AddRules(command, rules);
-  command
-      .add_option_function<std::string>(
-          "--tolerance", [&rules](const std::string&) { rules.webnn_tolerance = true; },
-          "What WebNN's conformance suite grants this operator")
-      ->excludes("--bits")
-      ->check(CLI::IsMember({"webnn"}).description(""))
-      ->type_name("webnn");
+  AddChoice(command, "--tolerance", "What WebNN's conformance suite grants this operator",
+            rules.webnn_tolerance, {{"webnn", true}})
+      ->excludes("--bits");
 }
 
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {

@@ -36,7 +36,8 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::st
     const auto found = std::find(names.begin(), names.end(), text);
     if (found == names.end()) {
       throw CLI::ValidationError(
-          name, fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+          name, fmt::format("'{}' is not {}{}", text, names.size() > 1 ? "one of " : "",
+                            fmt::join(names, ", ")));
     }
     value = choices[static_cast<size_t>(found - names.begin())].second;
   };

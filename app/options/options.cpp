@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,13 +12,13 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
+#include "app/options/command_fault.h"
 #include "app/options/command_options.h"
 #include "app/options/help.h"
 #include "app/options/option_kinds.h"
 #include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -59,7 +60,7 @@ class CommandLine {
     try {
       app_.parse(ForParsing(arguments));
     } catch (const CLI::ParseError& error) {
-      return Explain(error, arguments);
+      return Explain(error, arguments.front());
     }
     const ProgressDisplay progress(common_.quiet);
     return command_();
@@ -120,15 +121,14 @@ class CommandLine {
                             DidYouMean(first, names), fmt::join(names, ", ")));
   }
 
-  ExitStatus Explain(const CLI::ParseError& error,
-                     const std::vector<std::string>& arguments) const {
+  ExitStatus Explain(const CLI::ParseError& error, const std::string& command) const {
     if (error.get_exit_code() == 0) {  // --help or --version
       PrintResult(error.get_name() == "CallForVersion" ? std::string(error.what()) + "\n"
                                                        : HelpText());
       return ExitStatus::kSuccess;
     }
     PrintMessage(fmt::format("dmlop: {}\n(dmlop {} --help lists the options)\n",
-                             Printable(FaultOf(error, arguments)), arguments.front()));
+                             Printable(FaultOf(error, *app_.get_subcommand(command))), command));
     return ExitStatus::kUsage;
   }
 
@@ -172,14 +172,25 @@ class CommandLine {
   Command command_;
 };
 
+// The arguments of all commands that stand before the command.
+size_t CountBeforeCommand(std::span<const std::string> arguments) {
+  constexpr std::array<std::string_view, 4> kFlags = {"-q", "--quiet", "-v", "--verbose"};
+  size_t count = 0;
+  while (count < arguments.size()) {
+    const std::string& argument = arguments[count];
+    const bool is_flag = std::find(kFlags.begin(), kFlags.end(), argument) != kFlags.end();
+    const bool is_color = argument == "--color";  // and its value is the next one
+    if (!is_flag && !is_color && !argument.starts_with("--color=")) break;
+    count += is_color ? 2 : 1;
+  }
+  return std::min(count, arguments.size());
+}
+
 // The arguments as this program takes them, where they are in the ways of others: "help COMMAND",
-// "version", and -q or -v before the command.
+// "version", and options of all commands before the command.
 std::vector<std::string> Usual(std::vector<std::string> arguments) {
-  constexpr std::array<std::string_view, 4> kAnywhere = {"-q", "--quiet", "-v", "--verbose"};
   const auto command =
-      std::find_if(arguments.begin(), arguments.end(), [&](const std::string& argument) {
-        return std::find(kAnywhere.begin(), kAnywhere.end(), argument) == kAnywhere.end();
-      });
+      arguments.begin() + static_cast<std::ptrdiff_t>(CountBeforeCommand(arguments));
   if (command != arguments.end()) std::rotate(arguments.begin(), command, command + 1);
   if (arguments.empty()) return arguments;
   if (arguments.front() == "version") arguments.front() = "--version";

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace dmlop {
 namespace {
@@ -54,10 +56,36 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"data_type", "datatype"},
     {"shape", "sizes"},
     {"dims", "sizes"},
+    {"dims", "axes"},
+    {"dim", "axes"},
+    {"dim", "axis"},
+    {"float", "float32"},
+    {"single", "float32"},
+    {"fp32", "float32"},
+    {"f32", "float32"},
+    {"double", "float64"},
+    {"fp64", "float64"},
+    {"f64", "float64"},
+    {"half", "float16"},
+    {"fp16", "float16"},
+    {"f16", "float16"},
+    {"bool", "uint8"},
+    {"boolean", "uint8"},
+    {"byte", "uint8"},
+    {"char", "int8"},
+    {"short", "int16"},
+    {"ushort", "uint16"},
+    {"int", "int32"},
+    {"uint", "uint32"},
+    {"long", "int64"},
+    {"ulong", "uint64"},
     {"bfloat16", ""},
     {"axis", "axes"},
     {"axes", "axis"},
 };
+
+// NumPy's and PyTorch's argument of reductions.
+constexpr std::string_view kKeepDims[] = {"keepdims", "keepdim", "keep_dims"};
 
 bool IsNamed(std::string_view candidate, std::string_view lower) {
   return candidate.size() == lower.size() && Lower(candidate) == lower;
@@ -74,6 +102,25 @@ std::optional<std::string_view> MeantBy(std::string_view lower,
     }
   }
   return std::nullopt;
+}
+
+// The candidate that begins with the name, of at least three letters. Where several do, the one
+// that the others begin with; empty where there is none.
+std::string_view BegunBy(std::string_view lower, std::span<const std::string_view> candidates) {
+  constexpr size_t kFewest = 3;
+  const auto letters = std::count_if(lower.begin(), lower.end(), [](char c) { return c != '-'; });
+  if (static_cast<size_t>(letters) < kFewest) return "";
+  std::vector<std::string_view> begun;
+  for (const std::string_view candidate : candidates) {
+    if (Lower(candidate).starts_with(lower)) begun.push_back(candidate);
+  }
+  if (begun.empty()) return "";
+  const std::string_view shortest = *std::min_element(
+      begun.begin(), begun.end(), [](auto a, auto b) { return a.size() < b.size(); });
+  const bool is_shared = std::all_of(begun.begin(), begun.end(), [&](std::string_view candidate) {
+    return candidate.starts_with(shortest);
+  });
+  return is_shared ? shortest : "";
 }
 
 // The only candidate that has the name as its last words, as x has in "element_wise_x", or that is
@@ -100,6 +147,11 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
   const auto candidates = all.first(std::min(all.size(), kMaxCandidates));
   const std::string lower = Lower(name);
   if (const auto meant = MeantBy(lower, candidates)) return Suggestion(*meant);
+  const bool keeps =
+      std::find(std::begin(kKeepDims), std::end(kKeepDims), lower) != std::end(kKeepDims);
+  if (keeps && std::find(candidates.begin(), candidates.end(), "Axes") != candidates.end()) {
+    return "; the dimensions that are reduced are always kept, with size 1";
+  }
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
@@ -110,6 +162,7 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
       best_distance = distance;
     }
   }
+  if (best.empty()) best = BegunBy(lower, candidates);
   return Suggestion(best.empty() ? Related(lower, candidates) : best);
 }
 

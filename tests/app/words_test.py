@@ -32,6 +32,18 @@ class CommandLineTest(ProgramTest):
             (["explain", "OutputTensor[0,1]", "sum.json", "-i", "x.npy"],
              "the descriptor comes before the element: dmlop explain sum.json 'OutputTensor[0,1]'\n"),
             (["hlep"], "there is no command 'hlep'"),
+            ([*RUN, "--out", "y.npy"], "there is no option '--out' (did you mean '--output'?)\n"),
+            (["run", SUM, "--inp", "x.npy"], "there is no option '--inp' (did you mean '--input'?)\n"),
+            ([*RUN, "-xyz"], "there is no option '-x'\n"),
+            ([*RUN, "-qx"], "there is no option '-x'\n"),
+            ([*RUN, "--", "-x"], "'-x' is one argument too many\n"),
+            (["explain", SUM, "OutputTensor[0,0]", "-o", "y.png"], "there is no option '-o'\n"),
+            (["validate", SUM, "-i", "x.npy"], "there is no option '-i'\n"),
+            ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not webnn\n"),
+            ([*RUN, "-t"], "--threads needs a value: --threads N\n"),
+            (["compare", "x.npy", "x.npy", "--ulp"], "--ulp needs a value: --ulp [TYPE=]N\n"),
+            ([*RUN, "-t", "1", "-t", "2"], "--threads is given 2 times; it takes one value\n"),
+            ([*RUN, "--sync=often"], "--sync takes no value\n"),
         ]:
             with self.subTest(arguments):
                 self.assertIn(message, self.errors_of(*arguments, status=2))
@@ -40,7 +52,7 @@ class CommandLineTest(ProgramTest):
         self.assertEqual(self.text_of("help"), self.text_of("--help"))
         self.assertEqual(self.text_of("help", "run"), self.text_of("run", "--help"))
         self.assertEqual(self.text_of("version"), self.text_of("--version"))
-        for before in (["-q"], ["--quiet", "-v"]):
+        for before in (["-q"], ["--quiet", "-v"], ["--color", "never"], ["-q", "--color=always"]):
             self.assertEqual(self.text_of(*before, *RUN), COLUMN_SUMS_TEXT)
         none = self.errors_of(status=2)
         self.assertIn("Subcommands:", none)
@@ -79,6 +91,13 @@ class NamesTest(ProgramTest):
             (copy | {"InputTensor": {"dtype": "FLOAT32"}}, "'dtype' is not a known field (did you mean 'DataType'?)"),
             (copy | {"InputTensor": {"shape": [2]}}, "'shape' is not a known field (did you mean 'Sizes'?)"),
             (copy | {"InputTensor": {"Szies": [2]}}, "(did you mean 'Sizes'?)"),
+            ({"type": "REDUCE", "dim": 1}, "/dim: 'dim' is not a known field (did you mean 'Axes'?)"),
+            ({"type": "JOIN", "dim": 1}, "/dim: 'dim' is not a known field (did you mean 'Axis'?)"),
+            ({"type": "REDUCE", "keepdims": 1}, "'keepdims' is not a known field; the dimensions that are reduced are always kept"),
+            ({"type": "REDUCE", "Func": "SUM"}, "(did you mean 'Function'?)"),
+            *((copy | {"InputTensor": {"DataType": word}}, f"'{word}' is not a known name (did you mean '{name}'?)")
+              for word, name in (("FLOAT", "FLOAT32"), ("f32", "FLOAT32"), ("DOUBLE", "FLOAT64"), ("HALF", "FLOAT16"),
+                                 ("fp16", "FLOAT16"), ("BOOL", "UINT8"), ("INT", "INT32"), ("UINT", "UINT32"), ("long", "INT64"))),
         ]:
             with self.subTest(document):
                 self.assertIn(message, self.errors_of("validate", json.dumps(document), status=3))

@@ -1,0 +1,87 @@
+#include "app/options/command_fault.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "core/base/spelling.h"
+#include "core/io/tensor_file.h"
+
+namespace dmlop {
+namespace {
+
+std::string UnknownLongOption(const std::string& name, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return fmt::format("there is no option '{}'{}", name, DidYouMean(name, candidates));
+}
+
+// The first of the arguments that the command does not take, where it looks like an option and is
+// none; else empty.
+std::string UnknownOption(const std::vector<std::string>& not_taken, const CLI::App& command) {
+  for (const std::string& argument : not_taken) {
+    if (argument == "--") break;
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    if (argument[1] == '-') {
+      return UnknownLongOption(argument.substr(0, argument.find('=')), command);
+    }
+    const bool is_number = std::isdigit(static_cast<unsigned char>(argument[1])) != 0;
+    if (!is_number) return fmt::format("there is no option '{}'", argument.substr(0, 2));
+  }
+  return "";
+}
+
+std::string ExtraArgument(const std::string& argument, const CLI::App& command) {
+  const bool binds = command.get_option_no_throw("-i") != nullptr;
+  return fmt::format("'{}' is one argument too many{}", argument,
+                     binds && HasTensorExtension(argument) ? "; -i binds an input to a file" : "");
+}
+
+// "--threads: 1 required N missing", or "--threads: At Most 1 required but received 2"
+std::string WrongCount(std::string_view said, const CLI::App& command) {
+  const std::string name(said.substr(0, said.find(':')));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) return std::string(said);
+  return option->count() > 1
+             ? fmt::format("{} is given {} times; it takes one value", name, option->count())
+             : fmt::format("{} needs a value: {} {}", name, name, option->get_type_name());
+}
+
+// "Could not convert: --quiet = often", which flags alone lead to: other options take text.
+std::string FlagWithValue(std::string_view said) {
+  const size_t begin = said.find("--");
+  if (begin == std::string_view::npos) return std::string(said);
+  return fmt::format("{} takes no value", said.substr(begin, said.find(' ', begin) - begin));
+}
+
+// Where options or arguments are not taken, or are missing.
+std::string WrongArguments(const CLI::ParseError& error, const CLI::App& command) {
+  // An option that is misspelt comes before what the library finds wrong because of it.
+  std::vector<std::string> not_taken = command.remaining();
+  const std::string unknown = UnknownOption(not_taken, command);
+  if (!unknown.empty()) return unknown;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  if (not_taken.empty()) not_taken = command.get_parent()->remaining();  // what stands behind "--"
+  return not_taken.empty() ? error.what() : ExtraArgument(not_taken.front(), command);
+}
+
+}  // namespace
+
+std::string FaultOf(const CLI::ParseError& error, const CLI::App& command) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return WrongCount(error.what(), command);
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return FlagWithValue(error.what());
+  }
+  const bool is_of_arguments = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  return is_of_arguments ? WrongArguments(error, command) : error.what();
+}
+
+}  // namespace dmlop
