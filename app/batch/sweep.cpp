@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/base/spelling.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {
@@ -62,6 +65,7 @@ class Sweep {
       Fail("'sweep' is not an object of JSON pointers with arrays of values");
     }
     for (const auto& [name, values] : axes.items()) AddAxis(name, values);
+    if (base_.contains("bindings")) RequireKnownParts(base_["bindings"]);
   }
 
   int64_t count() const { return count_; }
@@ -127,10 +131,29 @@ class Sweep {
     std::set<std::string_view> keys;
     for (auto child = value.first_child(); child; child = child->next()) {
       if (value.is_object() && !keys.insert(child->key()).second) {
-        Fail(fmt::format("'{}' stands twice", child->key()));
+        Fail(fmt::format("'{}' is given twice", child->key()));
       }
       RequireDistinctKeys(*child);
     }
+  }
+
+  // Names of files have "{case}" and pointers of the sweep in braces.
+  void RequireKnownParts(Json& bindings) const {
+    std::vector<std::string_view> known = {"case"};
+    for (const Axis& axis : axes_) {
+      for (const Place& place : axis.places) known.push_back(place.name);
+    }
+    ForEachText(bindings, [&](const std::string& text) {
+      for (size_t begin = text.find('{'); begin != std::string::npos;
+           begin = text.find('{', begin + 1)) {
+        const size_t end = text.find('}', begin);
+        if (end == std::string::npos) return;
+        const std::string part = text.substr(begin + 1, end - begin - 1);
+        if (std::find(known.begin(), known.end(), part) != known.end()) continue;
+        Fail(fmt::format("'{{{}}}' in '{}' is not replaced{}", part, text,
+                         DidYouMeanOneOf(part, known)));
+      }
+    });
   }
 
   void AddAxis(const std::string& name, const Json& values) {
@@ -164,6 +187,10 @@ class Sweep {
         place.pointer = Json::json_pointer(place.name);
       } catch (const Json::exception&) {
         Fail(fmt::format("'{}' is not a JSON pointer such as /desc/Function", place.name));
+      }
+      const bool has_comma = place.name.find(",/") != std::string::npos;
+      if (has_comma && !base_.contains(place.pointer)) {
+        Fail(fmt::format("'{}': between pointers are a comma and a space", place.name));
       }
       if (place.pointer.empty()) Fail("a sweep of whole descriptors is a manifest");
       begin = end + kBetween.size() - 1;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 #include "core/compare/alignment.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
+#include "core/io/open_file.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {
@@ -106,6 +108,13 @@ class CompareFiles {
   std::vector<DifferenceMap> maps_;
 };
 
+// Else a folder beside it would be told to be at fault.
+void RequirePartnerOfFolder(const std::string& folder, const std::string& other) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored) || other == kStandardStream) return;
+  if (!std::filesystem::exists(other, ignored)) FailFile(other, "cannot be opened", ENOENT);
+}
+
 }  // namespace
 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
@@ -116,6 +125,8 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
     }
     return CompareFolders(options, common);
   }
+  RequirePartnerOfFolder(options.actual, options.expected);
+  RequirePartnerOfFolder(options.expected, options.actual);
   if (!options.picture.empty()) CheckPicturePath(options.picture);
   FileRoles roles;
   roles.ReadsTensor(options.actual, "the actual tensor");

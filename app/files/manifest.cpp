@@ -30,6 +30,7 @@ size_t CountCharacters(std::string_view text) {
 }  // namespace
 
 Manifest::Manifest(const std::string& path) : name_(path) {
+  if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
   // A copy of the descriptor: what has been read of it is gone, and no name need lead to it.

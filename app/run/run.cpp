@@ -47,9 +47,7 @@ class OperatorRun {
     if (document.model) {
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }
-    if (!options_.keep.empty() || !options_.keep_folder.empty()) {
-      throw Error(ErrorKind::kUsage, "--keep and --keep-all are for models; bind outputs with -o");
-    }
+    RequireOptionsOfOperator();
     document_ = std::move(document.op);
     if (!document_ || !Check()) return Refuse();
     CheckOutputs();
@@ -101,6 +99,17 @@ class OperatorRun {
   }
 
   bool is_json() const { return options_.format == TextFormat::kJson; }
+
+  // Those of models would be ignored.
+  void RequireOptionsOfOperator() const {
+    if (!options_.keep.empty() || !options_.keep_folder.empty()) {
+      throw Error(ErrorKind::kUsage, "--keep and --keep-all are for models; bind outputs with -o");
+    }
+    if (!options_.input_folder.empty() || !options_.output_folder.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  "--input-path and --output-path are for models; name the folder in -i and -o");
+    }
+  }
 
   // What the command line claims is found before anything is read; bindings are known only then.
   void CheckDescriptorStream() const {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,8 +83,29 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"axes", "axis"},
 };
 
-// NumPy's and PyTorch's argument of reductions.
-constexpr std::string_view kKeepDims[] = {"keepdims", "keepdim", "keep_dims"};
+// What is said of a name for which there is none here, where one of the candidates is `beside`.
+struct Hint {
+  std::string_view name;
+  std::string_view beside;
+  std::string_view text;
+};
+constexpr std::string_view kAlwaysKept =
+    "; the dimensions that are reduced are always kept, with size 1";
+constexpr Hint kHints[] = {
+    {"keepdims", "Axes", kAlwaysKept},
+    {"keepdim", "Axes", kAlwaysKept},
+    {"keep_dims", "Axes", kAlwaysKept},
+    {"sweep", "bindings", "; 'dmlop batch FILE --expand' makes a manifest of a sweep"},
+};
+
+std::string_view HintOf(std::string_view lower, std::span<const std::string_view> candidates) {
+  for (const Hint& hint : kHints) {
+    if (hint.name != lower) continue;
+    const auto beside = std::find(candidates.begin(), candidates.end(), hint.beside);
+    if (beside != candidates.end()) return hint.text;
+  }
+  return "";
+}
 
 bool IsNamed(std::string_view candidate, std::string_view lower) {
   return candidate.size() == lower.size() && Lower(candidate) == lower;
@@ -147,11 +167,7 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
   const auto candidates = all.first(std::min(all.size(), kMaxCandidates));
   const std::string lower = Lower(name);
   if (const auto meant = MeantBy(lower, candidates)) return Suggestion(*meant);
-  const bool keeps =
-      std::find(std::begin(kKeepDims), std::end(kKeepDims), lower) != std::end(kKeepDims);
-  if (keeps && std::find(candidates.begin(), candidates.end(), "Axes") != candidates.end()) {
-    return "; the dimensions that are reduced are always kept, with size 1";
-  }
+  if (const auto hint = HintOf(lower, candidates); !hint.empty()) return std::string(hint);
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {

@@ -38,18 +38,18 @@ ConstTensorView Reshaped(const ConstTensorView& tensor, const Dims& sizes) {
   return reshaped;
 }
 
-// The elements as INT64, in row-major order; empty where one does not fit.
-template <typename T>
+// The elements as Wide, in row-major order; empty where one does not fit.
+template <typename Wide, typename T>
 std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   const auto buffer =
-      std::make_shared<Buffer>(static_cast<size_t>(tensor.layout.element_count()) * 8);
-  auto* to = reinterpret_cast<int64_t*>(buffer->data());
+      std::make_shared<Buffer>(static_cast<size_t>(tensor.layout.element_count()) * sizeof(Wide));
+  auto* to = reinterpret_cast<Wide*>(buffer->data());
   const T* from = tensor.elements<T>();
   Dims index = Dims::Filled(tensor.layout.rank(), 0);
   for (int64_t i = 0; i < tensor.layout.element_count(); ++i) {
     const T value = from[OffsetOf(tensor.layout, index)];
-    if (!std::in_range<int64_t>(value)) return nullptr;
-    to[i] = static_cast<int64_t>(value);
+    if (!std::in_range<Wide>(value)) return nullptr;
+    to[i] = static_cast<Wide>(value);
     Advance(tensor.layout.sizes, index);
   }
   return buffer;
@@ -57,14 +57,28 @@ std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
 
 bool Widen(ComparedTensor& compared, AlignedTensors& aligned) {
   ConstTensorView& tensor = compared.view;
+template <typename Wide>
+std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   std::shared_ptr<const Buffer> buffer;
   VisitDataType(AllTypes{}, tensor.type, [&]<typename T>() {
-    if constexpr (std::is_integral_v<T>) buffer = Widened<T>(tensor);
+    if constexpr (std::is_integral_v<T>) buffer = Widened<Wide, T>(tensor);
   });
   if (!buffer) return false;
   tensor = {buffer->data(), DataType::kInt64, PackedLayout(tensor.layout.sizes)};
   compared.type_name = Name(tensor.type);
   aligned.storage.push_back(buffer);
+  return buffer;
+}
+
+// False where an element does not fit.
+template <typename Wide>
+bool Widen(DataType type, AlignedTensors& aligned) {
+  const auto actual = Widened<Wide>(aligned.actual);
+  const auto expected = actual ? Widened<Wide>(aligned.expected) : nullptr;
+  if (!expected) return false;
+  aligned.actual = {actual->data(), type, PackedLayout(aligned.actual.layout.sizes)};
+  aligned.expected = {expected->data(), type, PackedLayout(aligned.expected.layout.sizes)};
+  aligned.storage = {actual, expected};
   return true;
 }
 
@@ -73,14 +87,20 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
   const DataType expected = aligned.expected.view.type;
   if (actual == expected) return;
   const bool are_integers = !IsFloat(actual) && !IsFloat(expected);
-  if (leniency.integer_types && are_integers && Widen(aligned.actual, aligned) &&
-      Widen(aligned.expected, aligned)) {
+  if (leniency.integer_types && are_integers) {
+    if (Widen<int64_t>(DataType::kInt64, aligned)) return;
+    if (Widen<uint64_t>(DataType::kUint64, aligned)) return;
+    aligned.mismatches.push_back(
+        "values differ: some are negative, and others are 2^63 or more, which no type holds both");
     return;
   }
   aligned.mismatches.push_back(fmt::format(
       "data types differ: actual {}, expected {}{}", aligned.actual.type_name,
       aligned.expected.type_name,
       are_integers && !leniency.integer_types ? "; --any-integers compares the values" : ""));
+  aligned.mismatches.push_back(
+      fmt::format("data types differ: actual {}, expected {}{}", Name(actual), Name(expected),
+                  are_integers ? "; --any-integers compares the values" : ""));
 }
 
 void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {

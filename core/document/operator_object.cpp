@@ -55,6 +55,11 @@ bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
          !DidYouMean(name, std::array<std::string_view, 1>{tensor}).empty();
 }
 
+// True for a sweep, whose values stand in place of fields of the operator.
+bool IsSweep(const Diagnostic& fault) {
+  return fault.code == "JSON-3" && fault.pointer == "/sweep";
+}
+
 }  // namespace
 
 OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
@@ -115,7 +120,8 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
                  LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
-                 IsMisspelt(earlier, diagnostic.pointer) || IsMisspeltBinding(earlier, of_operator);
+                 IsMisspelt(earlier, diagnostic.pointer) ||
+                 IsMisspeltBinding(earlier, of_operator) || IsSweep(earlier);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }

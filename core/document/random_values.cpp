@@ -165,6 +165,28 @@ void SetDefaultRange(DataType type, RandomValues& random) {
   }
 }
 
+constexpr std::string_view kLowAboveHigh = "'low' is above 'high'";
+
+std::string TextOf(DataType type, const ElementBytes& element) {
+  std::string text;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      text = fmt::format("{}", +ElementOf<T>(element));
+    } else {
+      text = fmt::format("{}", AsDouble(ElementOf<T>(element)));
+    }
+  });
+  return text;
+}
+
+bool IsFinite(DataType type, const ElementBytes& element) {
+  bool finite = true;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (!std::is_integral_v<T>) finite = std::isfinite(AsDouble(ElementOf<T>(element)));
+  });
+  return finite;
+}
+
 // What is wrong with the range; empty where nothing is.
 template <typename T>
 std::string_view RangeFault(const RandomValues& random) {
@@ -172,17 +194,13 @@ std::string_view RangeFault(const RandomValues& random) {
   const T high = ElementOf<T>(random.high);
   if constexpr (std::is_integral_v<T>) {
     if (random.kind == RandomKind::kNormal) return "normal values are of the float types";
-    return low > high ? "'low' is above 'high'" : "";
+    return low > high ? kLowAboveHigh : "";
   } else {
     const double least = AsDouble(low);
     const double most = AsDouble(high);
-    if (random.kind == RandomKind::kNormal) {
-      return std::isfinite(least) && std::isfinite(most) && most >= 0
-                 ? ""
-                 : "'mean' and 'deviation' are not finite with a deviation of at least 0";
-    }
+    if (random.kind == RandomKind::kNormal) return most >= 0 ? "" : "'deviation' is negative";
     if (!std::isfinite(most - least)) return "the range from 'low' to 'high' is not finite";
-    if (least > most) return "'low' is above 'high'";
+    if (least > most) return kLowAboveHigh;
     if (random.kind == RandomKind::kUniform) return "";
     constexpr double kMost = 0x1p53;
     const bool whole = std::trunc(least) == least && std::trunc(most) == most;
@@ -211,15 +229,23 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
     random.seed = *number;
   }
   VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(type, random); });
+  std::string left_out;  // of the parameters, and what then holds
   for (const auto& [name, bound] :
        {std::pair(parameters[0], &random.low), {parameters[1], &random.high}}) {
     const auto member = values.Find(initializer, name);
-    if (member && !values.Element(*member, type, bound->data())) return std::nullopt;
+    if (!member) {
+      left_out += fmt::format(", and '{}' is {} where it is left out", name, TextOf(type, *bound));
+      continue;
+    }
+    if (!values.Element(*member, type, bound->data())) return std::nullopt;
+    if (IsFinite(type, *bound)) continue;
+    values.Error(*member, "DOC-2", fmt::format("'{}' is not finite in {}", name, Name(type)));
+    return std::nullopt;
   }
   std::string_view fault;
   VisitDataType(AllTypes(), type, [&]<typename T>() { fault = RangeFault<T>(random); });
   if (fault.empty()) return random;
-  values.Error(initializer, "DOC-2", std::string(fault));
+  values.Error(initializer, "DOC-2", std::string(fault) + (fault == kLowAboveHigh ? left_out : ""));
   return std::nullopt;
 }
 

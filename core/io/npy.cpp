@@ -83,6 +83,8 @@ class DictionaryParser {
       : text_(text), name_(name), types_(types) {}
 
   NpyHeader Parse() {
+    // Messages, which quote the text, would end with it.
+    if (text_.find('\0') != text_.npos) Malformed("a zero byte in the dictionary");
     Expect('{');
     while (!Accept('}')) {
       ParseEntry();
@@ -137,7 +139,7 @@ class DictionaryParser {
   }
 
   void Once(std::string_view key, bool& seen) const {
-    if (seen) Malformed(fmt::format("'{}' stands twice", key));
+    if (seen) Malformed(fmt::format("'{}' is given twice", key));
     seen = true;
   }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <minizip/unzip.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,16 +24,37 @@ constexpr std::string_view kExtension = ".npz";
 constexpr int kCaseMatters = 1;
 constexpr uint16_t kStored = 0;
 constexpr uint16_t kDeflated = 8;
-constexpr uint32_t kEncrypted = 1;      // a flag
+constexpr uint32_t kEncrypted = 1;  // a flag
+constexpr const char* kWrongChecksum = "is damaged: its checksum does not match";
 constexpr uint64_t kMostGrowth = 1032;  // of deflate
+
+std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Whether the record is whole that an archive ends with, but for a comment behind it. The library
+// would take one that is cut off for that of an archive with nothing in it.
+bool HasEndRecord(std::span<const std::byte> bytes) {
+  constexpr size_t kRecord = 22;
+  constexpr size_t kLongestComment = 65535;
+  const std::string_view end =
+      TextOf(bytes.last(std::min(bytes.size(), kRecord + kLongestComment)));
+  const size_t at = end.rfind("PK\5\6");
+  return at != std::string_view::npos && end.size() - at >= kRecord;
+}
 
 // An archive with one of its members.
 class Archive {
  public:
   explicit Archive(const std::string& path) : path_(path) {
-    InputFile::Open(path);  // which says why it cannot be opened
+    const InputFile file = InputFile::Open(path);  // which says why it cannot be opened
+    if (!HasEndRecord(file.bytes())) {
+      FailTensorFile(path, TextOf(file.bytes()).starts_with("PK\3\4")
+                               ? "is cut off: an archive ends with the list of its arrays"
+                               : "is not a .npz archive");
+    }
     file_.reset(unzOpen64(path.c_str()));
-    if (!file_) FailTensorFile(path, "is not a .npz archive");
+    if (!file_) FailTensorFile(path, "is a damaged archive");
   }
 
   // False where the archive has no such member.
@@ -80,7 +103,14 @@ class Archive {
     const uint64_t begin = unzGetCurrentFileZStreamPos64(file_.get());
     const uint64_t size = file->bytes().size();
     if (begin > size || info.uncompressed_size > size - begin) FailTensorFile(name, "is cut off");
-    return {file->bytes().subspan(begin, info.uncompressed_size), file};
+    const auto bytes = file->bytes().subspan(begin, info.uncompressed_size);
+    const Work work("reading " + name, static_cast<int64_t>(bytes.size()));
+    uLong checksum = crc32_z(0, nullptr, 0);
+    ForEachStep(bytes.size(), [&](size_t at, size_t step) {
+      checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data() + at), step);
+    });
+    if (checksum != info.crc) FailTensorFile(name, kWrongChecksum);
+    return {bytes, file};
   }
 
   NpyBytes Unpack(const unz_file_info64& info, const std::string& name) const {
@@ -98,7 +128,7 @@ class Archive {
       spool->Append(part);
     });
     // It is there that the checksum is looked at.
-    if (unzCloseCurrentFile(file_.get()) != UNZ_OK) FailTensorFile(name, "is damaged");
+    if (unzCloseCurrentFile(file_.get()) != UNZ_OK) FailTensorFile(name, kWrongChecksum);
     return {spool->bytes(), spool};
   }
 

@@ -140,6 +140,12 @@ class LeniencyTest(ProgramTest):
         for other, status in (("b", 1), ("c", 1), ("d", 0)):
             self.run_program("compare", "a.npy", f"{other}.npy", "--any-integers", status=status)
 
+    def test_the_whole_range_of_integers(self):
+        self.save(a=np.array([2**63 + 5, 1], "u8"), b=np.array([5, 1], "i8"), c=np.array([5, -1], "i8"), d=np.array([5, 1], "u1"))
+        for other, message in (("b", "1 of 2 elements differ"), ("d", "1 of 2 elements differ"),
+                               ("c", "values differ: some are negative, and others are 2^63 or more")):
+            self.assertIn(message, self.text_of("compare", "a.npy", f"{other}.npy", "--any-integers", status=1))
+
     def test_other_shapes_stay_different(self):
         self.save(a=np.zeros((2, 3), "f4"), b=np.zeros((3, 2), "f4"), c=np.zeros((1, 2, 1, 3), "f4"))
         self.run_program("compare", "a.npy", "b.npy", "--squeeze", status=1)

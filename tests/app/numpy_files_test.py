@@ -445,7 +445,8 @@ class ArchiveTest(ProgramTest):
         huge = packed[:entry + 24] + (0xFFFFFF00).to_bytes(4, "little") + packed[entry + 28:]
         for content, name, message in [
             (b"text", "x", "is not a .npz archive"), (b"", "x", "is not a .npz archive"),
-            (packed[:-30], "x", "is not a .npz archive"),
+            *((packed[:-cut], "x", "is cut off: an archive ends with the list of its arrays") for cut in (1, 8, 12, 22, 30, 200)),
+            (stored.replace(self.x.tobytes(), self.big[:12].tobytes(), 1), "x", "damaged.npz:x: is damaged: its checksum does not match"),
             (packed[:where] + bytes(40) + packed[where + 40:], "x", "damaged.npz:x: is damaged"),
             (huge, "big", "damaged.npz:big: is damaged"),
             (stored[:100] + stored[-900:], "big", ""),

@@ -72,15 +72,15 @@ class ExpandTest(ProgramTest):
                  "bindings": {"InputTensor": [1, 3]}, "sweep": {"/desc/Function, /expect/OutputTensor": [["SUM", [4]], ["MAX", [3]]]}}
         (self.folder / "cases.jsonl").write_bytes(self.expand(sweep).stdout)
         self.assertEqual(self.errors_of("batch", "cases.jsonl", "--check", "--no-times"), "dmlop: 2 cases: 2 done\n")
-        self.assertIn("OutputTensor is bound to nothing", self.errors_of("batch", "cases.jsonl", status=2))
+        self.assertIn("OutputTensor has no file in 'bindings'", self.errors_of("batch", "cases.jsonl", status=2))
 
     def test_quiet_says_nothing_of_what_is_left_out(self):
         self.assertEqual(self.expand(SWEEP, arguments=["-q"]).stderr, b"")
 
     def test_faults(self):
-        swept = lambda **members: SWEEP | {"sweep": members}
-        many = SWEEP | {"sweep": {f"/desc/x{i}": list(range(100)) for i in range(3)} | {"/desc/y": [1, 2]}}
-        endless = SWEEP | {"sweep": {f"/desc/x{i}": list(range(1000)) for i in range(9)}}
+        swept = lambda **members: SWEEP | {"sweep": members, "bindings": {}}
+        many = swept(**{f"/desc/x{i}": list(range(100)) for i in range(3)}, **{"/desc/y": [1, 2]})
+        endless = swept(**{f"/desc/x{i}": list(range(1000)) for i in range(9)})
         for line, message in [
             (many, "the sweep has 2000000 cases; --max-cases 2000000 allows them"),
             (endless, "the sweep has more than 2^53 cases"),
@@ -92,11 +92,17 @@ class ExpandTest(ProgramTest):
             (swept(**{"/desc/Function, /desc/Axes": ["SUM"]}),
              "a value of '/desc/Function, /desc/Axes' is not an array of 2, one for each pointer"),
             (swept(**{"/desc/Function, /desc/Axes": [["SUM", [0], 1]]}), "a value of '/desc/Function, /desc/Axes' is"),
+            (swept(**{"/desc/Function,/desc/Axes": [["SUM", [0]]]}),
+             "'/desc/Function,/desc/Axes': between pointers are a comma and a space"),
+            (SWEEP | {"bindings": {"OutputTensor": "{/desc/Functin}.npy"}},
+             "'{/desc/Functin}' in '{/desc/Functin}.npy' is not replaced (did you mean '/desc/Function'?)"),
+            (SWEEP | {"bindings": {"OutputTensor": "{case}-{foo}.npy"}},
+             "'{foo}' in '{case}-{foo}.npy' is not replaced; expected one of case, /desc/Function, /desc/InputTensor/DataType"),
             (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
             (swept(**{"/desc/Axes/x": [1]}), "'sweep' has a pointer that leads to nothing"),
             (swept(**{"/desc/Axes/60000000": [1]}), "'sweep' has the index 60000000 of an array of 1"),
             (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),
-            (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' stands twice"),
+            (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' is given twice"),
         ]:
             with self.subTest(message):
                 self.assertIn(f"sweep.jsonl:2: {message}", self.expand("", line, status=2).stderr.decode())

@@ -135,6 +135,8 @@ class CauseTest(ProgramTest):
             ({"type": "JOIN", "Axis": 0, "InputTensors": [{"dtype": "FLOAT32", "Sizes": [2]}]}, "/InputTensors/0/dtype: "),
             (json.loads(SUM) | {"bindings": {"Input": "x.npy"}}, "/bindings/Input: 'Input' is not a known field"),
             (json.loads(SUM) | {"bindings": {"InputTenso": [1]}}, "(did you mean 'InputTensor'?)"),
+            ({"type": "REDUCE", "sweep": {"/Function": ["SUM", "MAX"]}},
+             "/sweep: 'sweep' is not a known field; 'dmlop batch FILE --expand' makes a manifest of a sweep [JSON-3]"),
         ]:
             said = self.errors_of("run", json.dumps(document), status=3)
             self.assertIn(message, said)
@@ -223,6 +225,7 @@ class ContentTest(ProgramTest):
             ("'|V1'", "(3,)", "(float8 is saved so; save it as float16)"),
             ("'<c8'", "(3,)", "has dtype '<c8', which is no DirectML data type\n"),
             ("'<f4'", "(np.int64(2), 3)", "'shape' is not a tuple of sizes: (np.int64(2), 3)\n"),
+            ("'<f4\0'", "(6,)", "not a valid .npy header: a zero byte in the dictionary\n"),
             ("'<f4'", "(6)", "'shape' is not a tuple of sizes: (6)\n"),
             ("'<f4'", "(2,-3)", "'shape' is not a tuple of sizes: (2,-3)\n"),
         ]:
