@@ -132,6 +132,7 @@ class Show {
     for (const ShownFile& file : files) {
       if (!ShowFile(file)) return ExitStatus::kUsage;
     }
+    TellOfRest(files);
     return ExitStatus::kSuccess;
   }
 
@@ -146,6 +147,14 @@ class Show {
     roles.ReadsTensor(files[0].path, "the tensor");
     roles.Writes(options_.picture, "the picture");
     roles.RequireSeparate();
+  }
+
+  // What a stream has behind the arrays that are shown would be missed without a word.
+  void TellOfRest(const std::vector<ShownFile>& files) const {
+    const auto is_standard = [](const ShownFile& file) { return file.path == kStandardStream; };
+    if (common_.quiet || std::none_of(files.begin(), files.end(), is_standard)) return;
+    if (!StandardInputGoesOn()) return;
+    PrintMessage("dmlop: note: standard input has more behind this array; each - shows one\n");
   }
 
   // False where a slice does not fit.

@@ -176,8 +176,26 @@ void RequireBindings(const OperatorCase& files, Verdict& verdict) {
   for (const std::string& name : files.UnboundInputs()) {
     verdict.diagnostics.Error(
         "JSON-2", place.pointer(),
-        fmt::format("{} is bound to nothing; a model needs a file or values for it", name),
+        fmt::format("{} has no values; a model needs a file or values for it", name),
         place.offset());
+  }
+}
+
+// What a model needs that may not be there where it is to run.
+void WarnOfDxDispatch(const OperatorDesc& op) {
+  constexpr FeatureLevel kOfDxDispatch = Level(6, 3);
+  constexpr FeatureLevel kOfWindows = Level(6, 2);
+  const FeatureLevel level = MinimumFeatureLevel(op);
+  if (level > kOfDxDispatch) {
+    PrintMessage(
+        fmt::format("dmlop: warning: DxDispatch cannot run the model: it has no {}, but the "
+                    "operators up to feature level {}\n",
+                    op.info().name, ToString(kOfDxDispatch)));
+  } else if (level > kOfWindows) {
+    PrintMessage(
+        fmt::format("dmlop: warning: the model needs feature level {}; the DirectML of "
+                    "Windows has {}, and its redistributable has more\n",
+                    ToString(level), ToString(kOfWindows)));
   }
 }
 
@@ -194,6 +212,7 @@ ExitStatus PrintModel(Verdict& verdict, const CommonOptions& common) {
                      UseColor(common.color));
     return StatusOf(verdict.diagnostics);
   }
+  if (!common.quiet) WarnOfDxDispatch(verdict.document.op->op());
   PrintResult(ModelText(files));
   return ExitStatus::kSuccess;
 }

@@ -83,13 +83,13 @@ class Batch {
     Configure();
     RequireSeparateFiles(manifest_, options_.report, settings_);
     Selection selection(manifest_, options_);
-    const int64_t total = selection.Count();
-    if (options_.line) RequireOneCase(manifest_, *options_.line, total);
+    total_ = selection.Count();
+    if (options_.line) RequireOneCase(manifest_, *options_.line, total_);
     if (!selection.has_cases() && !options_.allow_empty) {
       throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
     }
     if (!options_.report.empty()) report_.emplace(options_.report);
-    progress_.emplace(total);
+    progress_.emplace(total_);
     RunInTurns(selection);
     if (report_) report_->Publish(options_.sync);
     TellFailures();
@@ -270,16 +270,19 @@ class Batch {
 
   std::string Summary() const {
     constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed"};
-    int64_t total = 0;
+    int64_t ended = 0;
     std::string text;
     for (size_t i = 0; i < std::size(counts_); ++i) {
-      total += counts_[i];
+      ended += counts_[i];
       if (counts_[i] == 0) continue;
       text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", counts_[i], kWritten[i]);
     }
+    if (ended < total_) {
+      text += fmt::format(", {} not begun, which --keep-going takes too", total_ - ended);
+    }
     const std::string time =
         options_.times ? fmt::format(" in {:.2f} s", progress_->seconds()) : "";
-    return fmt::format("dmlop: {} case{}{}{}\n", total, total == 1 ? "" : "s", time, text);
+    return fmt::format("dmlop: {} case{}{}{}\n", total_, total_ == 1 ? "" : "s", time, text);
   }
 
   const BatchOptions& options_;
@@ -288,6 +291,7 @@ class Batch {
   BatchSettings settings_;
   std::optional<BatchReport> report_;
   std::optional<CaseProgress> progress_;
+  int64_t total_ = 0;
   int64_t counts_[4] = {};             // by CaseStatus
   std::vector<CaseOutcome> failures_;  // that are told, in this order
   size_t failure_count_ = 0;

@@ -151,8 +151,10 @@ void BatchCase::RequireBound(TensorRole role) const {
     }
   }
   if (unbound.empty()) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{} {} bound to nothing", fmt::join(unbound, ", "),
-                                             unbound.size() == 1 ? "is" : "are"));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} {} no {} in 'bindings'", fmt::join(unbound, ", "),
+                          unbound.size() == 1 ? "has" : "have",
+                          role == TensorRole::kInput ? "file or values" : "file"));
 }
 
 bool BatchCase::IsUpToDate() const {

@@ -156,7 +156,13 @@ BenchFormat FormatFor(const BenchOptions& options) {
   const std::string extension = std::filesystem::path(options.output).extension().string();
   if (extension == ".json") return BenchFormat::kJson;
   if (extension == ".csv") return BenchFormat::kCsv;
-  return extension == ".md" ? BenchFormat::kMarkdown : BenchFormat::kTable;
+  if (extension == ".md") return BenchFormat::kMarkdown;
+  const bool is_text = extension.empty() || extension == ".txt" || IsDevice(options.output);
+  if (is_text) return BenchFormat::kTable;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{}: unknown kind of file; the known extensions are .json, .csv, .md and "
+                          ".txt, and --format chooses for any other",
+                          options.output));
 }
 
 std::string Text(const BenchReport& report, BenchFormat format, const BenchLibrary& library,
@@ -186,7 +192,9 @@ void PrintReport(const BenchReport& report, const BenchOptions& options,
 }
 
 // Found before the time is spent. Devices take what they are given.
-void RequireWritable(const std::string& path) {
+void CheckOutput(const BenchOptions& options) {
+  FormatFor(options);
+  const std::string& path = options.output;
   if (!path.empty() && !IsDevice(path)) OutputFile(path, 0);
 }
 
@@ -252,7 +260,7 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
   if (status != ExitStatus::kSuccess) return status;
   roles.Writes(options.output, "the results");
   roles.RequireSeparate();
-  RequireWritable(options.output);
+  CheckOutput(options);
 
   const BenchLibrary& library = LoadBenchLibrary();
   report.rows = Bench(options, common, library, cases).Measure();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "app/bench/bench_library.h"
@@ -147,6 +148,20 @@ std::vector<Run> RunsOf(const JsonEntry& entry) {
   return runs;
 }
 
+// The library tells how it was built itself, and is taken for what it times.
+std::string WithBuildType(std::string text) {
+  constexpr std::string_view kKey = "\"library_build_type\": ";
+#ifdef NDEBUG
+  constexpr std::string_view kOwn = "\"release\"";
+#else
+  constexpr std::string_view kOwn = "\"debug\"";
+#endif
+  const size_t at = text.find(kKey);
+  if (at == std::string::npos) return text;
+  const size_t begin = at + kKey.size();
+  return text.replace(begin, text.find_first_of(",\n", begin) - begin, kOwn);
+}
+
 std::string Json(std::span<const JsonEntry> entries, int cpus,
                  const std::map<std::string, std::string>& context) {
   Initialize();
@@ -166,7 +181,7 @@ std::string Json(std::span<const JsonEntry> entries, int cpus,
     ++family;
   }
   reporter.Finalize();
-  return text.str();
+  return WithBuildType(text.str());
 }
 
 }  // namespace

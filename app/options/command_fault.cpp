@@ -67,10 +67,19 @@ std::string WrongArguments(const CLI::ParseError& error, const CLI::App& command
   if (!unknown.empty()) return unknown;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   if (not_taken.empty()) not_taken = command.get_parent()->remaining();  // what stands behind "--"
-  return not_taken.empty() ? error.what() : ExtraArgument(not_taken.front(), command);
+  return not_taken.empty() ? error.what() : ExtraArgument(WithoutGuard(not_taken.front()), command);
 }
 
 }  // namespace
+
+std::string WithGuard(std::string argument) {
+  return argument.starts_with('[') ? argument + ' ' : argument;
+}
+
+std::string WithoutGuard(std::string argument) {
+  if (argument.starts_with('[') && argument.ends_with(' ')) argument.pop_back();
+  return argument;
+}
 
 std::string FaultOf(const CLI::ParseError& error, const CLI::App& command) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {

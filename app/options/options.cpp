@@ -30,15 +30,6 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
-// The library would take "[0, 1]" apart as a list, but not with a space behind.
-std::string Guarded(std::string text) {
-  return text.starts_with('[') ? text + ' ' : text;
-}
-std::string Unguarded(std::string text) {
-  if (text.starts_with('[') && text.ends_with(' ')) text.pop_back();
-  return text;
-}
-
 // Declares the options. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
@@ -82,7 +73,7 @@ class CommandLine {
     CLI::App& command = *app_.add_subcommand(entry.name, entry.summary);
     AddCommon(command, common_);
     command.callback([this, chosen = entry.declare(command, common_)] { command_ = chosen; });
-    for (CLI::Option* option : command.get_options()) option->transform(Unguarded);
+    for (CLI::Option* option : command.get_options()) option->transform(WithoutGuard);
   }
 
   // From the last to the first, as the library takes them.
@@ -99,7 +90,7 @@ class CommandLine {
       } else if (is_assigned) {
         arguments.push_back(text.substr(0, 2) + text.substr(3));
       } else {
-        arguments.push_back(Guarded(text));
+        arguments.push_back(WithGuard(text));
       }
     }
     std::reverse(arguments.begin(), arguments.end());
@@ -130,36 +121,6 @@ class CommandLine {
     PrintMessage(fmt::format("dmlop: {}\n(dmlop {} --help lists the options)\n",
                              Printable(FaultOf(error, *app_.get_subcommand(command))), command));
     return ExitStatus::kUsage;
-  }
-
-  // An option that is misspelt comes before what the library finds wrong because of it.
-  std::string FaultOf(const CLI::ParseError& error,
-                      const std::vector<std::string>& arguments) const {
-    const CLI::App& command = *app_.get_subcommand(arguments.front());
-    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    if (!is_extra && !is_missing) return error.what();
-    for (const std::string& argument : arguments) {
-      if (argument == "--") break;
-      const std::string name = argument.substr(0, argument.find('='));
-      if (!name.starts_with("--") || command.get_option_no_throw(name) != nullptr) continue;
-      return fmt::format("there is no option '{}'{}", name, DidYouMean(name, LongNames(command)));
-    }
-    const std::vector<std::string> extra = command.remaining();
-    if (!is_extra || extra.empty()) return error.what();
-    const bool binds = command.get_option_no_throw("-i") != nullptr;
-    return fmt::format(
-        "'{}' is one argument too many{}", Unguarded(extra.front()),
-        binds && HasTensorExtension(extra.front()) ? "; -i binds an input to a file" : "");
-  }
-
-  static std::vector<std::string_view> LongNames(const CLI::App& command) {
-    static std::vector<std::string> names;
-    names.clear();
-    for (const CLI::Option* option : command.get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
-    return {names.begin(), names.end()};
   }
 
   std::string HelpText() const {

@@ -75,13 +75,12 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
   }
 }
 
-void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
 bool KeptTensors::keeps() const {
   return std::any_of(all_.begin(), all_.end(),
                      [](const Kept& kept) { return !kept.paths.empty(); });
 }
 
-void KeptTensors::AddTo(FileRoles& roles) const {
+void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
   for (const Kept& kept : all_) {
     const std::string name = fmt::format("tensor '{}'", kept.name);
     for (const std::string& path : kept.paths) {

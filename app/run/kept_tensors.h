@@ -19,13 +19,11 @@ class KeptTensors {
   // Throws an Error of kind kUsage for a name that no operator of the model fills.
   KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
 
-  // The files that will be written. Throws an Error of kind kUsage for a terminal.
-  void AddTo(FileRoles& roles, StandardOutput& output) const;
   // Whether anything is to be kept.
   bool keeps() const;
 
-  // The files that will be written.
-  void AddTo(FileRoles& roles) const;
+  // The files that will be written. Throws an Error of kind kUsage for a terminal.
+  void AddTo(FileRoles& roles, StandardOutput& output) const;
 
   // Takes what an operator has just filled. Operators come in the order of the model's commands.
   void Keep(const Step& step);

@@ -15,7 +15,7 @@ Json ComparisonsJson(const std::vector<ComparedFile>& comparisons) {
   return array;
 }
 
-// Null for a tensor that is bound to nothing.
+// Null for a tensor without a file.
 Json BindingJson(const OperatorCase& operator_case, const TensorSlot& slot) {
   const auto& bindings = operator_case.document().bindings();
   const auto binding = bindings.find(slot.path);

@@ -131,12 +131,6 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
   const ExplainedElement& element = explanation.element;
   std::string text = PlaceText(element);
   text += RelationText(explanation) + ListText(explanation.related, explanation.count);
-  if (explanation.calculation) {
-    text += CalculationText(*explanation.calculation, element.type, full);
-  }
-  std::string text = fmt::format("{}: {}, byte offset {}\n", NameOf(element), Name(element.type),
-                                 element.byte_offset);
-  text += RelationText(explanation) + ListText(explanation);
   if (!element.value) return text;
   const std::string_view label = explanation.is_output ? "result" : "value";
   const std::optional<Calculation>* last = &explanation.calculation;
@@ -169,8 +163,9 @@ std::string ExplanationJson(const Explanation& explanation) {
     json["calculation"] = CalculationJson(*explanation.calculation, explanation);
   }
   if (const auto& activation = explanation.activation) {
-    json["activation"] = {{"operator", activation->name},
-                          {"ownResult", ValueJson(explanation.element.type, activation->own)}};
+    json["activation"] = {
+        {"operator", activation->name},
+        {"ownResult", ElementJson(explanation.element.type, activation->own.data())}};
     if (activation->calculation) {
       json["activation"]["calculation"] = CalculationJson(*activation->calculation, explanation);
     }

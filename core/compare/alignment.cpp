@@ -55,29 +55,25 @@ std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   return buffer;
 }
 
-bool Widen(ComparedTensor& compared, AlignedTensors& aligned) {
-  ConstTensorView& tensor = compared.view;
 template <typename Wide>
 std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   std::shared_ptr<const Buffer> buffer;
   VisitDataType(AllTypes{}, tensor.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) buffer = Widened<Wide, T>(tensor);
   });
-  if (!buffer) return false;
-  tensor = {buffer->data(), DataType::kInt64, PackedLayout(tensor.layout.sizes)};
-  compared.type_name = Name(tensor.type);
-  aligned.storage.push_back(buffer);
   return buffer;
 }
 
 // False where an element does not fit.
 template <typename Wide>
 bool Widen(DataType type, AlignedTensors& aligned) {
-  const auto actual = Widened<Wide>(aligned.actual);
-  const auto expected = actual ? Widened<Wide>(aligned.expected) : nullptr;
+  const auto actual = Widened<Wide>(aligned.actual.view);
+  const auto expected = actual ? Widened<Wide>(aligned.expected.view) : nullptr;
   if (!expected) return false;
-  aligned.actual = {actual->data(), type, PackedLayout(aligned.actual.layout.sizes)};
-  aligned.expected = {expected->data(), type, PackedLayout(aligned.expected.layout.sizes)};
+  const std::string_view name = Name(type);
+  aligned.actual = {{actual->data(), type, PackedLayout(aligned.actual.view.layout.sizes)}, name};
+  aligned.expected = {{expected->data(), type, PackedLayout(aligned.expected.view.layout.sizes)},
+                      name};
   aligned.storage = {actual, expected};
   return true;
 }
@@ -96,11 +92,7 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
   }
   aligned.mismatches.push_back(fmt::format(
       "data types differ: actual {}, expected {}{}", aligned.actual.type_name,
-      aligned.expected.type_name,
-      are_integers && !leniency.integer_types ? "; --any-integers compares the values" : ""));
-  aligned.mismatches.push_back(
-      fmt::format("data types differ: actual {}, expected {}{}", Name(actual), Name(expected),
-                  are_integers ? "; --any-integers compares the values" : ""));
+      aligned.expected.type_name, are_integers ? "; --any-integers compares the values" : ""));
 }
 
 void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {

@@ -67,6 +67,19 @@ std::string NamesOf(const std::vector<TensorSlot>& slots) {
   return names + (slots.size() > kShown ? ", ..." : "");
 }
 
+// "; an optional one is bound by its name, CTensor=c.npy"
+std::string OptionalTensorText(TensorRole role, const OperatorDesc& op, const std::string& path) {
+  std::vector<std::string> names;
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    const bool is_left_out =
+        field->kind == FieldKind::kTensor && field->optional && !op.Has(*field);
+    if (is_left_out && field->role == role)
+      names.push_back(fmt::format("{}={}", field->name, path));
+  }
+  if (names.empty()) return "";
+  return fmt::format("; an optional one is bound by its name, {}", fmt::join(names, " or "));
+}
+
 // Takes the sizes of the array of a file.
 void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
   std::vector<uint32_t> sizes;
@@ -252,9 +265,11 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     if (!file.name.empty()) continue;
     while (slot != slots.end() && taken.contains(slot->path)) ++slot;
     if (slot == slots.end()) {
-      throw Error(ErrorKind::kUsage, fmt::format("{}: one file too many; {} has {} {}{}", file.path,
-                                                 document_.op().name(), slots.size(), KindOf(role),
-                                                 slots.size() == 1 ? "" : "s"));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("{}: one file too many; {} has {} {}{}{}", file.path, document_.op().name(),
+                      slots.size(), KindOf(role), slots.size() == 1 ? "" : "s",
+                      OptionalTensorText(role, document_.op(), file.path)));
     }
     file.name = (slot++)->path;
   }
@@ -411,9 +426,11 @@ std::vector<std::string> OperatorCase::UnboundInputs(bool only_incomplete) const
 void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
   const std::vector<std::string> unbound = UnboundInputs(only_incomplete);
   if (unbound.empty()) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} {} bound to nothing; bind a file with -i NAME=FILE",
-                          fmt::join(unbound, ", "), unbound.size() == 1 ? "is" : "are"));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{} {} no {}; -i NAME=FILE binds one", fmt::join(unbound, ", "),
+                  unbound.size() == 1 ? "has" : "have",
+                  only_incomplete ? "file that tells DataType and Sizes" : "file or values"));
 }
 
 void OperatorCase::LoadInputs(Diagnostics& diagnostics) {

@@ -44,7 +44,7 @@ class OperatorCase {
   // command line must have tensors. False when the document has faults.
   bool Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The names of inputs that are bound to nothing.
+  // The names of inputs without values.
   std::vector<std::string> UnboundInputs() const {
     return UnboundInputs(/*only_incomplete=*/false);
   }

@@ -343,7 +343,7 @@ void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view>
       ReportKey(*member, "JSON-3",
                 fmt::format("'{}' is not a known field{}{}", key, suggestion(key), consequence));
     } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      ReportKey(*member, "JSON-5", fmt::format("'{}' stands twice{}", key, consequence));
+      ReportKey(*member, "JSON-5", fmt::format("'{}' is given twice{}", key, consequence));
     } else {
       seen.push_back(key);
     }
@@ -378,7 +378,7 @@ std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string
   const auto first = Find(object, upper);
   const auto second = Find(object, lower);
   if (first && second) {
-    ReportKey(*second, "JSON-5", fmt::format("'{}' stands beside '{}'", lower, upper));
+    ReportKey(*second, "JSON-5", fmt::format("'{}' and '{}' are both given", upper, lower));
   }
   return first ? first : second;
 }

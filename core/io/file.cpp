@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -64,6 +66,7 @@ int Duplicate(int inherited) {
 // An open file is opened again by its name, and so read from its beginning, as Linux has it; or
 // taken as it is where it cannot be opened, such as a socket, or a file of somebody else.
 int OpenForReading(const std::string& path) {
+  if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
   const std::optional<int> number = DescriptorOf(path);
   OpenFile inherited(number ? Duplicate(*number) : -1);
   if (number && inherited.get() < 0) return -1;
@@ -128,6 +131,14 @@ InputStream::~InputStream() {
 
 size_t InputStream::Read(std::span<std::byte> bytes) const {
   return ReadFully(descriptor_, bytes.data(), bytes.size(), name_);
+}
+
+bool StandardInputGoesOn() {
+  constexpr int kMilliseconds = 100;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  int bytes = 0;
+  return poll(&input, 1, kMilliseconds) > 0 && ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 &&
+         bytes > 0;
 }
 
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name) {

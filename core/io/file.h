@@ -59,6 +59,9 @@ class InputStream {
   int descriptor_;
 };
 
+// True where standard input is known to have more bytes. None is read; a pipe gets a moment.
+bool StandardInputGoesOn();
+
 // Writes all bytes to an open file; `name` is for the message.
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name);
 

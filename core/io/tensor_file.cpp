@@ -145,9 +145,10 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
     });
     if (clash == end) continue;
     FailTensorFile(
-        name, fmt::format("elements that the desc's strides put in one place, at element {} of the "
-                          "buffer, have different values",
-                          clash));
+        name,
+        fmt::format("by the Strides of the tensor, some of its elements share place {} of the "
+                    "buffer, but the file has different values for them",
+                    clash));
   }
 }
 
@@ -253,6 +254,7 @@ bool HasTensorExtension(const std::string& path) {
 }
 
 FileFormat FormatOf(const std::string& path) {
+  if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
   if (path == kStandardStream || HasExtension(path, kNpyExtension) || IsStream(path) ||
       ParseNpzPath(path)) {
     return FileFormat::kNpy;

@@ -94,7 +94,7 @@ class InitialValuesReader {
     if (source.Find("value")) {
       for (const std::string_view other : {"valueStart", "sourcePath"}) {
         if (const auto member = source.Find(other)) {
-          values_.Error(*member, "RES-1", fmt::format("'{}' stands beside 'value'", other));
+          values_.Error(*member, "RES-1", fmt::format("'{}' and 'value' are both given", other));
           return std::nullopt;
         }
       }

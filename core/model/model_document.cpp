@@ -72,7 +72,7 @@ class ModelReader {
     for (auto member = object.first_child(); member; member = member->next()) {
       if (!seen.emplace(member->key(), *member).second) {
         values_.Warning(*member, "JSON-5",
-                        fmt::format("'{}' stands twice; the later one counts", member->key()));
+                        fmt::format("'{}' is given twice; the later one counts", member->key()));
       }
       body(*member);
     }
@@ -246,7 +246,8 @@ class ModelReader {
                         fmt::format("{} has no bind point '{}'{}; it is ignored",
                                     dispatchable.type(), field, DidYouMean(field, known)));
       } else if (bindings.by_field.contains(field)) {
-        values_.Warning(*member, "JSON-5", fmt::format("'{}' stands twice; it is ignored", field));
+        values_.Warning(*member, "JSON-5",
+                        fmt::format("'{}' is given twice; it is ignored", field));
       } else {
         bindings.by_field[field] = ReadBindPoint(*member);
       }

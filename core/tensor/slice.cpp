@@ -134,7 +134,7 @@ class Selection {
     const size_t behind = static_cast<size_t>(subscripts.end() - ellipsis);
     for (const Subscript& subscript : subscripts) {
       if (is_ellipsis(subscript)) {
-        if (&subscript != &*ellipsis) throw SliceError(subscript.offset, "'...' stands twice");
+        if (&subscript != &*ellipsis) throw SliceError(subscript.offset, "'...' is given twice");
         TakeWhole(view_.layout.rank() - (behind - 1));
       } else if (subscript.kind == Subscript::Kind::kIndex) {
         TakeIndex(subscript);

@@ -299,9 +299,9 @@ class FailureTest(BatchTest):
         (case("x.npy", "x.npy/b.npy"), 5, ": x.npy: cannot be created: Not a directory"),
         (case("-", "b.npy"), 2, ": InputTensor: a case cannot use a standard stream"),
         ({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}, "bindings": {"InputTensor": "x.npy"}},
-         2, ": OutputTensor is bound to nothing"),
+         2, ": OutputTensor has no file in 'bindings'"),
         ({"type": "REDUCE", "desc": {"Function": "SUM", "Axes": [0]}, "bindings": {"OutputTensor": "b.npy"}},
-         2, ": InputTensor is bound to nothing"),
+         2, ": InputTensor has no file or values in 'bindings'"),
         ({"resources": {}, "dispatchables": {}, "commands": []}, 2, ": a model cannot be a case"),
         (case("x.npy", "b.npy", sweep={"/desc/Function": ["MAX"]}), 2, ": a sweep, of which --expand makes cases"),
     ]
@@ -334,7 +334,7 @@ class FailureTest(BatchTest):
             said = self.batch("cases.jsonl", "-t", threads, "--report", f"r{threads}.jsonl", status=5)
             self.assertEqual(said, f"cases.jsonl:51{missing(case('none.npy', 'z.npy'), 'none.npy')}\n"
                                    "  dmlop batch cases.jsonl --line 51\n"
-                                   "dmlop: 51 cases: 50 done, 1 failed\n")
+                                   "dmlop: 3051 cases: 50 done, 1 failed, 3000 not begun, which --keep-going takes too\n")
         self.assertEqual(len(self.report("r1.jsonl")), 51)
         for threads in (2, 7):
             self.assertEqual(self.report("r1.jsonl"), self.report(f"r{threads}.jsonl"))
@@ -559,7 +559,7 @@ class ExpectTest(BatchTest):
                       self.batch("cases.jsonl", "--check", "--bits", status=1))
         del split["bindings"]["OutputTensors"]
         self.manifest(split)
-        self.assertIn("OutputTensors[1] is bound to nothing",
+        self.assertIn("OutputTensors[1] has no file in 'bindings'",
                       self.batch("cases.jsonl", "--check", status=2))
 
     def test_what_is_expected_is_preferred_to_a_file(self):
@@ -572,7 +572,7 @@ class ExpectTest(BatchTest):
 
     def test_without_a_check_outputs_are_bound(self):
         self.manifest(self.expecting([1, 2, 3, 4]))
-        self.assertIn("OutputTensor is bound to nothing", self.batch("cases.jsonl", status=2))
+        self.assertIn("OutputTensor has no file in 'bindings'", self.batch("cases.jsonl", status=2))
 
     def test_expectations_that_do_not_fit(self):
         for expect, fault in [

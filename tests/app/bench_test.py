@@ -238,7 +238,7 @@ class BenchTest(BenchProgramTest):
         self.assertTrue(text.isascii())
 
     def test_file_takes_the_format_of_its_name(self):
-        for name, begins in (("r.json", "{"), ("r.csv", "name,threads"), ("r.md", ""), ("r", "")):
+        for name, begins in (("r.json", "{"), ("r.csv", "name,threads"), ("r.md", ""), ("r.txt", ""), ("r", "")):
             text = self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", name)
             self.assertTrue(text.splitlines()[1].startswith("operator"))  # standard output
             self.assertTrue((self.folder / name).read_text().startswith(begins))
@@ -421,7 +421,8 @@ class RefusalTest(BenchProgramTest):
                 (["big.json", "--baseline", "b.json", "--fail-over", "much"], "is not a percentage"),
                 (["big.json", "--baseline", "b.json", "--fail-over", "-5%"], "is not a percentage"),
                 (["big.json", "--isa", "mmx"], "'mmx'"),
-                (["sum.json"], "InputTensor is bound to nothing"),
+                (["sum.json"], "InputTensor has no file that tells DataType and Sizes; -i NAME=FILE binds one"),
+                (["big.json", "-o", "t.html"], "t.html: unknown kind of file; the known extensions are .json, .csv, .md and .txt"),
                 (["big.json", "-i", "Wrong=x.npy"], "no input 'Wrong'"),
                 (["-", "-"], "standard input"),
                 (["-", "-i", "-"], "standard input"),

@@ -301,7 +301,7 @@ class ExplainTest(ProgramTest):
         for arguments, status, message in [
             (["none.json", "OutputTensor[0,0]"], 5, "none.json"),
             ([document("SUM", [4]), "OutputTensor[0,0]", "-i", "x.npy"], 3, "RED-3"),
-            ([SUM, "OutputTensor[0,0]"], 2, "InputTensor is bound to nothing"),
+            ([SUM, "OutputTensor[0,0]"], 2, "InputTensor has no file that tells DataType and Sizes"),
             ([SUM, "OutputTensor[0,0]", "-i", "Inputs=x.npy"], 2, "has no input 'Inputs'"),
             ([model, "OutputTensor[0,0]"], 2, "is a model without operators"),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),

@@ -76,13 +76,13 @@ class HostileTest(ProgramTest):
     def test_keys_that_stand_twice(self):
         twice = b'"Sizes": [1], ' * 100000
         self.check(DESCRIPTOR.replace(b'"Sizes"', twice + b'"Sizes"').replace(b"HOLE", b"1"),
-                   "JSON-5", "'Sizes' stands twice")
+                   "JSON-5", "'Sizes' is given twice")
         twice = b'"sizeInBytes": 4, ' * 100000
         self.write("m.json", MODEL.replace(b'"sizeInBytes"', twice + b'"sizeInBytes"')
                    .replace(b"HOLE", b"4"))
         for command in ("validate", "run"):  # as DxDispatch, which takes the first
             errors = self.errors_of(command, "m.json")
-            self.assertIn("warning: /resources/x/sizeInBytes: 'sizeInBytes' stands twice; it is ignored", errors)
+            self.assertIn("warning: /resources/x/sizeInBytes: 'sizeInBytes' is given twice; it is ignored", errors)
             self.assertIn("m.json: and 99900 more\n", errors)
 
     def test_names_that_take_long_to_search(self):

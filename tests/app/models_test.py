@@ -493,6 +493,18 @@ class RoundTripTest(ProgramTest):
                     self.run_program("run", "model.json")
                     self.assertEqual((self.folder / path).read_bytes(), expected)
 
+    def test_what_a_model_needs_is_told(self):
+        tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+        unfold = {"type": "UNFOLD", "InputTensor": tensor, "bindings": {"InputTensor": {"valueCount": 4, "value": 1}},
+                  "WindowSizes": [1, 1], "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+        quantize = {"type": "DEQUANTIZE", "InputTensor": {"DataType": "UINT4", "Sizes": [1]}, "QuantizationType": "SCALE",
+                    "QuantizationTensors": [{"DataType": "FLOAT32", "Sizes": [1]}],
+                    "bindings": {"InputTensor": [1], "QuantizationTensors": [[2]]}}
+        for document, message in ((unfold, "dmlop: warning: DxDispatch cannot run the model: it has no UNFOLD,"),
+                                  (quantize, "dmlop: warning: the model needs feature level 6_3;")):
+            self.assertIn(message, self.errors_of("validate", json.dumps(document), "--to-model"))
+            self.assertEqual(self.run_program("validate", json.dumps(document), "--to-model", "-q").stderr, b"")
+
     def test_bool_files_are_written_out(self):
         """DxDispatch takes NumPy's bool for INT8, and a descriptor for UINT8."""
         np.save(self.folder / "x.npy", np.array([True, False, True]))
@@ -599,7 +611,7 @@ class DescriptorsTest(ProgramTest):
                 (descriptor,) = self.descriptors(json.dumps(model))
                 self.assertEqual(descriptor.get("bindings"), bound)
                 if bound is None:
-                    self.assertIn("InputTensor is bound to nothing",
+                    self.assertIn("InputTensor has no file",
                                   self.errors_of("run", json.dumps(descriptor), status=2))
 
     def test_many_values_stay_unbound(self):

@@ -195,7 +195,7 @@ class PlacesTest(ProgramTest):
         state = lambda: [getattr((self.folder / "y.npy").stat(), "st_" + field) for field in ("mode", "ino", "uid", "mtime_ns")]
         before = state()
         for arguments in (["run", SUM, "-i", "x.npy", "-o", "y.npy"], ["run", SUM, "-i", "x.npy", "--report", "y.npy"],
-                          ["bench", "wide.json", "-o", "y.npy"]):
+                          ["bench", "wide.json", "-o", "y.npy", "--format", "table"]):
             done = self.run_as_nobody(*arguments)
             self.assertEqual((done.returncode, done.stdout), (5, b""), done.stderr)
             self.assertEqual(done.stderr, b"dmlop: y.npy: cannot be written: Permission denied\n")

@@ -82,7 +82,7 @@ def batch(*options):
 
 
 def bench(p):
-    return (["bench", p["the descriptor"], "-i", p["InputTensor"], "--baseline", p["the baseline"], "-o",
+    return (["bench", p["the descriptor"], "--format", "table", "-i", p["InputTensor"], "--baseline", p["the baseline"], "-o",
              p["the results"], *QUICK], {"the descriptor": COPY, "the baseline": None})
 
 

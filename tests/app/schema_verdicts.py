@@ -84,7 +84,7 @@ always = lambda document, pointer: True
 # Code, message, when, and why a schema may pass over the fault.
 BEYOND_A_SCHEMA = [
     ("JSON-1", "", always, "the text is no JSON"),
-    ("JSON-5", "stands twice", always, "of members with one name a parser keeps one"),
+    ("JSON-5", "is given twice", always, "of members with one name a parser keeps one"),
     ("JSON-6", "", always, "a name refers to a member elsewhere"),
     ("JSON-2", "no .npy file", is_bound_by_command_line, "run -i may bind a .npy file"),
     ("JSON-2", "no .npy file", is_in_array, "entries of two arrays cannot be paired"),

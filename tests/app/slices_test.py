@@ -79,7 +79,7 @@ class SliceTest(ProgramTest):
             ("x", "[3]", 1, "no such index in dimension 0 of size 3"),
             ("x", "[0, -4]", 4, "no such index in dimension 1 of size 3"),
             ("x", "[0,0,0]", 5, "only 2 dimensions"),
-            ("x", "[...,0, ...]", 8, "stands twice"),
+            ("x", "[...,0, ...]", 8, "is given twice"),
             ("x", "[0:2:0]", 5, "a step cannot be 0"),
             ("x", "[0,1", 4, "expected ',' or ']'"),
             ("x", "[0,,1]", 3, "expected an index"),

@@ -167,6 +167,16 @@ class DescriptorsTest(ProgramTest):
             self.run_shell(f"exec 3<&- 4<&- 5<&-; {thirds} -o /dev/fd/{number} -o c.npy", status=5)
         self.assertEqual(self.files(), ["sum.json", "sums.npy", "x.npy"])
 
+    def test_what_is_left_of_a_stream_is_told(self):
+        note = "dmlop: note: standard input has more behind this array; each - shows one\n"
+        self.write("two.npy", 2 * stream(X))
+        self.write("junk.npy", stream(X) + b"?")
+        for command, told in (("dmlop show - <two.npy", True), ("cat two.npy | dmlop show -", True),
+                              ("dmlop show - <junk.npy", True), ("dmlop show - - <two.npy", False),
+                              ("dmlop show -q - <two.npy", False), ("dmlop show - <x.npy", False),
+                              ("(dmlop show - && dmlop show -q -) <two.npy", True)):
+            self.assertEqual(note in self.run_shell(command), told, command)
+
     def test_what_is_behind_a_descriptor_says_what_it_is(self):
         self.write("text", "1 2 3\n" * 9)
         self.assertIn("is not a .npy file", self.run_shell("dmlop show /dev/fd/3 3<text", status=4))

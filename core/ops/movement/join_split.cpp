@@ -124,10 +124,11 @@ bool InferEqualParts(const OperatorDesc& op, Inference& infer) {
   if (left_out == 0) return true;
   Sizes sizes = op.sizes(kInputTensor);
   const auto part = EqualPart(op, static_cast<size_t>(left_out));
-  if (!infer.Require(part.has_value(), "SPLIT-3", At(kOutputTensors),
-                     "what the others leave of the input's {} along Axis does not make {} equal "
-                     "parts",
-                     sizes[op[kAxis]], left_out)) {
+  if (!infer.Require(
+          part.has_value(), "SPLIT-3", At(kOutputTensors),
+          "the size {} of InputTensor along Axis, less the Sizes that are given, cannot be "
+          "divided equally among {} OutputTensors",
+          sizes[op[kAxis]], left_out)) {
     return false;
   }
   sizes[op[kAxis]] = *part;

@@ -25,8 +25,8 @@ constexpr Rule kRules[] = {
     kCounts,
     {"UNF-2", "the input has two dimensions more"},
     {"UNF-4",
-     "the output is {N, C * prod(WindowSizes), BlockCount}, or that behind leading 1s up to the "
-     "input's rank"},
+     "the output is {N, C * prod(WindowSizes), BlockCount}; as many dimensions of size 1 may come "
+     "before them as give it the input's rank"},
     {"UNF-5", "input and output agree in DataType"},
     kFit,
     kNoZeros,

@@ -25,8 +25,9 @@ constexpr Rule kRules[] = {
     {"MOV-1", "input and output agree in DataType"},
     {"FLD-1", "the output has two dimensions more than WindowSizes"},
     {"FLD-2",
-     "the input is {N, C * prod(WindowSizes), BlockCount} for the output's sizes, or that behind "
-     "leading 1s up to the output's rank"},
+     "the input is {N, C * prod(WindowSizes), BlockCount} for the output's sizes; as many "
+     "dimensions "
+     "of size 1 may come before them as give it the output's rank"},
     kFit,
     kNoZeros,
 };
