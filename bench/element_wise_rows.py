@@ -71,6 +71,21 @@ def functions(out):
     ]
 
 
+DEQUANTIZE = (lambda x, scale, zero, out: np.multiply(np.subtract(x, zero, out=out), scale, out=out),
+              lambda x, scale, zero, out: torch.sub(x, zero, out=out).mul_(scale))
+QUANTIZE = (lambda x, scale, zero, out: np.copyto(
+                out, np.clip(np.rint(x / scale) + zero, 0, 255), casting="unsafe"),
+            lambda x, scale, zero, out: out.copy_(
+                torch.clamp(torch.round(x / scale) + zero, 0, 255)))
+
+
+def quantized(name, target, peers, type, out, form):
+    """Between integers of 8 bits and FLOAT32."""
+    return row(f"{name}_LINEAR UINT8", target, f"ELEMENT_WISE_{name}_LINEAR", peers,
+               inputs=("InputTensor", "ScaleTensor", "ZeroPointTensor"),
+               types=(type, "FLOAT32", "UINT8"), out=out, form=form)
+
+
 ADD = (np.add, torch.add)
 
 ELEMENT_WISE_ROWS = [
@@ -91,11 +106,10 @@ ELEMENT_WISE_ROWS = [
     row("CAST FLOAT32 to FLOAT16", 0.8, "CAST", (copied, copied), types=["FLOAT32"],
         out="FLOAT16"),
     row("CAST FLOAT32 to INT32", 0.8, "CAST", (copied, copied), types=["FLOAT32"], out="INT32"),
-    row("DEQUANTIZE_LINEAR UINT8", 0.8, "ELEMENT_WISE_DEQUANTIZE_LINEAR",
-        (lambda x, scale, zero, out: np.multiply(np.subtract(x, zero, out=out), scale, out=out),
-         lambda x, scale, zero, out: torch.sub(x, zero, out=out).mul_(scale)),
-        inputs=("InputTensor", "ScaleTensor", "ZeroPointTensor"),
-        types=("UINT8", "FLOAT32", "UINT8"), form="scalar"),
+    quantized("DEQUANTIZE", 0.8, DEQUANTIZE, "UINT8", "FLOAT32", "scalar"),
+    quantized("DEQUANTIZE", 0.7, DEQUANTIZE, "UINT8", "FLOAT32", "row"),
+    quantized("DEQUANTIZE", 0.7, DEQUANTIZE, "UINT8", "FLOAT32", "column"),
+    quantized("QUANTIZE", 0.7, QUANTIZE, "FLOAT32", "UINT8", "scalar"),
     *[simple("ADD", 0.7, ADD, inputs=A_B, form=form) for form in FORMS],
     simple("ADD", 0.7, ADD, inputs=A_B, out="INT8", sizes=(1 << 14, 1 << 14)),
     simple("ADD", 0.7, ADD, inputs=A_B, out="FLOAT16", sizes=(1 << 14, 1 << 13)),
