@@ -213,6 +213,7 @@ AxisTaps TapsOf(PixelWeights weights, int64_t stride) {
 
 // Whose elements of one dimension an element of the output is made of.
 using WeightsFunction = PixelWeights (*)(const ResampleAxis& axis, int64_t index);
+using RangeFunction = PixelRange (*)(const ResampleAxis& axis, int64_t index);
 
 WeightedSource SourceFrom(const OperatorDesc& op, const ConstTensorView& input, const Sizes& pixels,
                           const Sizes& outputs, WeightsFunction weights) {
@@ -239,13 +240,13 @@ WeightedSource Backward(const OperatorDesc& op, const ConstTensorView& input) {
 
 // From the first element of the first to the last one of the last.
 std::optional<Region> SourceRegion(const OperatorDesc& op, const Sizes& pixels,
-                                   const Sizes& outputs, WeightsFunction weights,
+                                   const Sizes& outputs, RangeFunction range,
                                    const Region& output) {
   Region region{0, {}, {}};
   for (size_t d = 0; d < pixels.size(); ++d) {
     const ResampleAxis axis = AxisOf(op, d, pixels, outputs);
-    const int64_t first = weights(axis, output.begin[d]).first;
-    const int64_t last = weights(axis, output.begin[d] + output.sizes[d] - 1).last();
+    const int64_t first = range(axis, output.begin[d]).first;
+    const int64_t last = range(axis, output.begin[d] + output.sizes[d] - 1).last;
     if (last < first) return std::nullopt;
     region.begin.push_back(first);
     region.sizes.push_back(last - first + 1);
@@ -255,14 +256,14 @@ std::optional<Region> SourceRegion(const OperatorDesc& op, const Sizes& pixels,
 
 std::vector<SourceMap> ForwardSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
-    return SourceRegion(op, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelsOf, output);
+    return SourceRegion(op, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelRangeOf, output);
   }};
 }
 
 std::vector<SourceMap> BackwardSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
     return SourceRegion(op, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
-                        OutputsOf, output);
+                        OutputRangeOf, output);
   }};
 }
 

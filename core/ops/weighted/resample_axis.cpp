@@ -71,19 +71,18 @@ class Triangle {
   Dyadic scale_, x_;
 };
 
+int64_t Inside(const ResampleAxis& axis, const Dyadic& pixel) {
+  const Dyadic end(axis.pixels - 1);
+  const Dyadic inside = pixel.Sign() < 0 ? Dyadic() : end < pixel ? end : pixel;
+  return static_cast<int64_t>(inside.Truncated());
+}
+
 PixelWeights Antialiased(const ResampleAxis& axis, const Dyadic& x) {
   const Triangle triangle(Exact(axis.scale), x);
   const Dyadic first = triangle.First();
   const Dyadic last = triangle.Last();
-  const Dyadic end(axis.pixels - 1);
-  const auto inside = [&](const Dyadic& pixel) {
-    return static_cast<int64_t>((pixel.Sign() < 0 ? Dyadic()
-                                 : end < pixel    ? end
-                                                  : pixel)
-                                    .Truncated());
-  };
-  PixelWeights weights{inside(first), {}, triangle.Sum(first, last)};
-  const int64_t last_inside = inside(last);
+  PixelWeights weights{Inside(axis, first), {}, triangle.Sum(first, last)};
+  const int64_t last_inside = Inside(axis, last);
   for (int64_t pixel = weights.first; pixel <= last_inside; ++pixel) {
     const bool is_edge = pixel == 0 || pixel == axis.pixels - 1;
     if (!is_edge && weights.first < pixel && pixel < last_inside) {
@@ -98,14 +97,18 @@ PixelWeights Antialiased(const ResampleAxis& axis, const Dyadic& x) {
   return weights;
 }
 
-// The first output with a pixel that `reaches`.
+bool IsAntialiased(const ResampleAxis& axis) {
+  return axis.interpolation == Interpolation::kAntialiased && axis.scale < 0.5f;
+}
+
+// The first output with pixels that `reaches` is true of.
 template <typename Predicate>
 int64_t FirstOutput(const ResampleAxis& axis, Predicate&& reaches) {
   int64_t low = 0;
   int64_t high = axis.outputs;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (reaches(PixelsOf(axis, middle))) {
+    if (reaches(PixelRangeOf(axis, middle))) {
       high = middle;
     } else {
       low = middle + 1;
@@ -117,28 +120,34 @@ int64_t FirstOutput(const ResampleAxis& axis, Predicate&& reaches) {
 }  // namespace
 
 PixelWeights PixelsOf(const ResampleAxis& axis, int64_t output) {
-  switch (axis.interpolation) {
-    case Interpolation::kFloor:
-    case Interpolation::kCeil:
-      return Nearest(axis, output);
-    case Interpolation::kLinear:
-      break;
-    case Interpolation::kAntialiased:
-      if (axis.scale < 0.5f) return Antialiased(axis, ScaledCoordinate(axis, output));
-      break;
+  if (axis.interpolation == Interpolation::kFloor || axis.interpolation == Interpolation::kCeil) {
+    return Nearest(axis, output);
   }
-  return Linear(axis, ScaledCoordinate(axis, output));
+  const Dyadic x = ScaledCoordinate(axis, output);
+  return IsAntialiased(axis) ? Antialiased(axis, x) : Linear(axis, x);
+}
+
+PixelRange PixelRangeOf(const ResampleAxis& axis, int64_t output) {
+  if (IsAntialiased(axis)) {
+    const Triangle triangle(Exact(axis.scale), ScaledCoordinate(axis, output));
+    return {Inside(axis, triangle.First()), Inside(axis, triangle.Last())};
+  }
+  const PixelWeights weights = PixelsOf(axis, output);
+  return {weights.first, weights.last()};
+}
+
+PixelRange OutputRangeOf(const ResampleAxis& axis, int64_t pixel) {
+  return {FirstOutput(axis, [&](const PixelRange& pixels) { return pixels.last >= pixel; }),
+          FirstOutput(axis, [&](const PixelRange& pixels) { return pixels.first > pixel; }) - 1};
 }
 
 PixelWeights OutputsOf(const ResampleAxis& axis, int64_t pixel) {
-  const int64_t first =
-      FirstOutput(axis, [&](const PixelWeights& pixels) { return pixels.last() >= pixel; });
+  const PixelRange outputs = OutputRangeOf(axis, pixel);
   const bool is_linear = axis.interpolation == Interpolation::kLinear;
   const Dyadic whole = is_linear ? Exact(axis.scale) : Dyadic(1);
-  PixelWeights weights{first, {}, whole};
-  for (int64_t output = first; output < axis.outputs; ++output) {
+  PixelWeights weights{outputs.first, {}, whole};
+  for (int64_t output = outputs.first; output <= outputs.last; ++output) {
     const PixelWeights pixels = PixelsOf(axis, output);
-    if (pixels.first > pixel) break;
     const bool is_alone = pixels.parts.size() == 1;
     weights.parts.push_back(is_alone ? whole
                                      : pixels.parts[static_cast<size_t>(pixel - pixels.first)]);

@@ -35,6 +35,14 @@ struct PixelWeights {
   int64_t last() const { return first + static_cast<int64_t>(parts.size()) - 1; }
 };
 
+// Those of an output, without their weights: of antialiased ones there may be very many.
+struct PixelRange {
+  int64_t first;
+  int64_t last;
+};
+PixelRange PixelRangeOf(const ResampleAxis& axis, int64_t output);
+PixelRange OutputRangeOf(const ResampleAxis& axis, int64_t pixel);
+
 // Of an output. First and last pixels do not fall from one output to the next.
 PixelWeights PixelsOf(const ResampleAxis& axis, int64_t output);
 
