@@ -71,6 +71,57 @@ class LongSequences : public testing::Test {
   SettingsGuard guard_;
 };
 
+// Numbers that are whole and small beside what 64 bits hold, so that their sums are known.
+TEST_F(LongSequences, RunningSums) {
+  constexpr int64_t kLength = 200003;
+  Engine engine = CaseEngine(1);
+  TestTensor input(DataType::kFloat32, PackedLayout({kLength}));
+  for (int64_t i = 0; i < kLength; ++i) {
+    const int64_t large = UniformInt(engine, 0, 999) == 0 ? int64_t{1} << 45 : 1;
+    ElementsOf<float>(input)[i] = static_cast<float>(UniformInt(engine, -9, 9) * large);
+  }
+  for (const bool is_exclusive : {false, true}) {
+    for (const bool from_the_end : {false, true}) {
+      TestTensor expected = input;
+      int64_t sum = 0;
+      for (int64_t k = 0; k < kLength; ++k) {
+        const int64_t i = from_the_end ? kLength - 1 - k : k;
+        const int64_t before = sum;
+        sum += static_cast<int64_t>(ElementsOf<float>(input)[i]);
+        ElementsOf<float>(expected)[i] = static_cast<float>(is_exclusive ? before : sum);
+      }
+      OperatorDesc desc = OperatorNamed("CUMULATIVE_SUMMATION");
+      Set(desc, "Axis", 0u);
+      Set(desc, "AxisDirection", from_the_end ? 1u : 0u);
+      Set(desc, "HasExclusiveSum", is_exclusive);
+      ExpectOutputs(MakeCall(desc, {input}, {TestTensor(input.type(), input.layout())}),
+                    {expected});
+    }
+  }
+}
+
+// An infinity, zeros, and what is far below the sum, in different parts of the sequence.
+TEST_F(LongSequences, RunningSumsOfSpecialNumbers) {
+  constexpr int64_t kLength = 200000;
+  TestTensor input(DataType::kFloat32, PackedLayout({kLength}));
+  float* const x = ElementsOf<float>(input);
+  std::fill_n(x, kLength, -0.0f);
+  x[70000] = 0x1p-149f;
+  x[120000] = 0x1p100f;
+  x[130000] = -0x1p100f;
+  x[180000] = INFINITY;
+  TestTensor expected = input;
+  float* const sums = ElementsOf<float>(expected);
+  std::fill(sums + 70000, sums + kLength, 0x1p-149f);
+  std::fill(sums + 120000, sums + 130000, 0x1p100f);
+  std::fill(sums + 180000, sums + kLength, INFINITY);
+  OperatorDesc desc = OperatorNamed("CUMULATIVE_SUMMATION");
+  Set(desc, "Axis", 0u);
+  Set(desc, "AxisDirection", 0u);
+  Set(desc, "HasExclusiveSum", false);
+  ExpectOutputs(MakeCall(desc, {input}, {TestTensor(input.type(), input.layout())}), {expected});
+}
+
 TEST_F(LongSequences, TheFirstInOrder) {
   constexpr int64_t kLength = 200003;
   Engine engine = CaseEngine(0);

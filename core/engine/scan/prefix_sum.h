@@ -19,6 +19,7 @@ class PrefixSum {
 
  public:
   void Add(T x) { sum_ += x; }
+  void Merge(const PrefixSum& next) { sum_ += next.sum_; }
   T Value() const { return sum_; }
 
  private:
@@ -34,11 +35,42 @@ class PrefixFloatSum {
     is_empty_ = false;
     if (!std::isfinite(x) || !std::isfinite(special_)) {
       special_ += x;
-    } else if (exact_) {
-      exact_->Add(x);
     } else {
-      AddToPair(x);
+      AddFinite(x);
     }
+  }
+
+  // Adds the elements that another one has seen.
+  void Merge(const PrefixFloatSum& next) {
+    if (next.is_empty_) return;
+    is_empty_ = false;
+    special_ += next.special_;
+    if (next.exact_) {
+      if (!exact_) Widen();
+      exact_->Merge(*next.exact_);
+      return;
+    }
+    AddFinite(next.sum_.head);
+    if (next.sum_.tail != 0) AddFinite(next.sum_.tail);
+  }
+
+  // Whether two numbers hold the sum of one element or more; else nothing of the following may be
+  // called.
+  bool IsPair() const { return !is_empty_ && !exact_ && std::isfinite(special_); }
+  double Head() const { return sum_.head; }
+  // The nearest multiple of a unit that the head is less than 2^53 of, and the rest.
+  HeadTail Split(double unit) const {
+    const double high = std::nearbyint(sum_.head / unit) * unit;
+    return {high, (sum_.head - high) + sum_.tail};
+  }
+  void Set(double sum) { sum_ = {sum, 0.0}; }
+  void AddExact(double sum) { AddToPair(sum); }
+  T ValueWith(double sum) const {
+    PrefixFloatSum both;
+    both.sum_ = sum_;
+    both.is_empty_ = false;
+    both.AddToPair(sum);
+    return both.Value();
   }
 
   T Value() const {
@@ -48,12 +80,20 @@ class PrefixFloatSum {
   }
 
  private:
+  void AddFinite(double x) {
+    if (exact_) {
+      exact_->Add(x);
+    } else {
+      AddToPair(x);
+    }
+  }
+
   void AddToPair(double x) {
     const HeadTail heads = TwoSum(sum_.head, x);
     const HeadTail tails = TwoSum(sum_.tail, heads.tail);
     if (tails.tail != 0) {  // three numbers
-      exact_.emplace();
-      for (const double part : {sum_.head, sum_.tail, x}) exact_->Add(part);
+      Widen();
+      exact_->Add(x);
     } else if (tails.head == 0) {  // which may be a sum of -0
       sum_ = {heads.head, 0.0};
     } else {
@@ -61,7 +101,13 @@ class PrefixFloatSum {
     }
   }
 
-  HeadTail sum_ = {-0.0, 0.0};
+  void Widen() {
+    exact_.emplace();
+    exact_->Add(sum_.head);
+    exact_->Add(sum_.tail);
+  }
+
+  HeadTail sum_ = {-0.0, 0.0};  // unless there is an exact one
   std::optional<ExactSum> exact_;
   double special_ = 0;  // infinite or NaN, once it has met such an element
   bool is_empty_ = true;

@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/engine/scan/element_grid.h"
 #include "core/engine/scan/prefix_product.h"
 #include "core/engine/scan/prefix_sum.h"
+#include "core/exact/error_free.h"
+#include "core/tensor/element.h"
+#include "core/tensor/half.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -15,6 +23,8 @@ namespace {
 
 constexpr int64_t kMostSequences = 32;  // that are gone through side by side
 constexpr int64_t kRangeElements = 1 << 13;
+constexpr int64_t kPartElements = 1 << 16;  // of long sequences, for a thread
+constexpr int64_t kTileRows = 128;
 
 // T is the type of the elements, State<T> what is known of those so far.
 template <template <typename> typename State, typename T>
@@ -34,33 +44,155 @@ class Scan {
 
   void Run() const {
     const int64_t count = Product(sequences_.sizes);
-    const int64_t side_by_side = std::clamp(count / ThreadCount(), int64_t{1}, kMostSequences);
+    const int64_t threads = ThreadCount();
+    const int64_t side_by_side = std::clamp(count / threads, int64_t{1}, kMostSequences);
     const int64_t groups = (count + side_by_side - 1) / side_by_side;
     const int64_t grain = std::max<int64_t>(1, kRangeElements / (side_by_side * length_));
     const int64_t bytes = count * length_ * static_cast<int64_t>(sizeof(T));
-    ParallelFor(groups, grain, bytes, [&](int64_t begin, int64_t end) {
+    int64_t parts = 1;
+    if constexpr (kMerges) {
+      if (groups < threads) parts = std::clamp(length_ / kPartElements, int64_t{1}, threads);
+    }
+    // Threads share groups, or parts of each.
+    ParallelFor(groups, parts > 1 ? groups : grain, bytes, [&](int64_t begin, int64_t end) {
       for (int64_t group = begin; group < end; ++group) {
         const int64_t first = group * side_by_side;
-        RunSequences(first, std::min(count - first, side_by_side));
+        RunSequences(first, std::min(count - first, side_by_side), parts);
       }
     });
   }
 
  private:
-  void RunSequences(int64_t first, int64_t count) const {
-    std::array<std::array<int64_t, 2>, kMostSequences> places;
+  using Places = std::array<std::array<int64_t, 2>, kMostSequences>;
+  using States = std::vector<State<T>>;
+
+  static constexpr bool kMerges = requires(State<T> state) { state.Merge(state); };
+  static constexpr bool kIsFloatSum = requires(State<T> state) { state.Head(); };
+
+  void RunSequences(int64_t first, int64_t count, int64_t parts) const {
+    Places places;
     Walk<2> walk(sequences_, first);
-    for (int64_t s = 0; s < count; ++s, walk.Next())
+    for (int64_t s = 0; s < count; ++s, walk.Next()) {
       places[static_cast<size_t>(s)] = walk.offsets();
-    std::vector<State<T>> states(static_cast<size_t>(count));
-    for (int64_t k = 0; k < length_; ++k) {
-      for (size_t s = 0; s < states.size(); ++s) {
-        const T x = from_[places[s][1] + k * step_[1]];
-        T& to = to_[places[s][0] + k * step_[0]];
-        if (is_exclusive_) to = states[s].Value();
-        states[s].Add(x);
-        if (!is_exclusive_) to = states[s].Value();
+    }
+    const States none(static_cast<size_t>(count));
+    if (parts == 1) {
+      States states = none;
+      return RunRows<true>(places, 0, length_, states);
+    }
+    if constexpr (kMerges) RunParts(places, none, parts);
+  }
+
+  // Each part goes on from what those before it have come to.
+  void RunParts(const Places& places, const States& none, int64_t parts) const {
+    const int64_t size = (length_ + parts - 1) / parts;
+    std::vector<States> before(static_cast<size_t>(parts) + 1, none);
+    const auto for_each_part = [&](auto&& body) {
+      ParallelFor(parts, 1, 0, [&](int64_t begin, int64_t end) {
+        for (int64_t part = begin; part < end; ++part) {
+          body(std::min(length_, part * size), std::min(length_, (part + 1) * size),
+               static_cast<size_t>(part));
+        }
+      });
+    };
+    for_each_part([&](int64_t begin, int64_t end, size_t part) {
+      RunRows<false>(places, begin, end, before[part + 1]);
+    });
+    for (size_t part = 1; part < before.size(); ++part) {
+      for (size_t s = 0; s < none.size(); ++s) {
+        State<T> all = before[part - 1][s];
+        all.Merge(before[part][s]);
+        before[part][s] = all;
       }
+    }
+    for_each_part([&](int64_t begin, int64_t end, size_t part) {
+      RunRows<true>(places, begin, end, before[part]);
+    });
+  }
+
+  template <bool kWrites>
+  void RunRows(const Places& places, int64_t begin, int64_t end, States& states) const {
+    for (int64_t k = begin; k < end;) {
+      const int64_t next = std::min(end, k + (k == begin ? 1 : kTileRows));
+      if constexpr (kIsFloatSum) {
+        if (RunExactly<kWrites>(places, k, next, states)) {
+          k = next;
+          continue;
+        }
+      }
+      for (size_t s = 0; s < states.size(); ++s) AddRows<kWrites>(places[s], k, next, states[s]);
+      k = next;
+    }
+  }
+
+  template <bool kWrites>
+  void AddRows(const std::array<int64_t, 2>& place, int64_t begin, int64_t end,
+               State<T>& state) const {
+    State<T> so_far = state;  // which no output can be taken for
+    for (int64_t k = begin; k < end; ++k) {
+      const T x = from_[place[1] + k * step_[1]];
+      T& to = to_[place[0] + k * step_[0]];
+      if (kWrites && is_exclusive_) to = so_far.Value();
+      so_far.Add(x);
+      if (kWrites && !is_exclusive_) to = so_far.Value();
+    }
+    state = so_far;
+  }
+
+  // Where sums of elements are exact in binary64, beside a rest that only a tie asks for.
+  template <bool kWrites>
+  bool RunExactly(const Places& places, int64_t begin, int64_t end, States& states) const {
+    std::array<double, kMostSequences> units;
+    for (size_t s = 0; s < states.size(); ++s) {
+      if (!states[s].IsPair()) return false;
+      ElementGrid grid;
+      for (int64_t k = begin; k < end; ++k) grid.Take(from_[places[s][1] + k * step_[1]]);
+      const std::optional<double> unit = grid.Unit(states[s].Head(), end - begin);
+      if (!unit) return false;
+      units[s] = *unit;
+    }
+    for (size_t s = 0; s < states.size(); ++s) {
+      State<T>& state = states[s];
+      const HeadTail parts = state.Split(units[s]);
+      if (parts.tail == 0) {
+        state.Set(SumRows<kWrites>(places[s], begin, end, parts.head, Rounded));
+        continue;
+      }
+      // From here on, neighbouring results have a tie between them that is a multiple of the unit.
+      const double large = 0x1p26 * units[s];
+      const double sum = SumRows<kWrites>(places[s], begin, end, parts.head, [&](double so_far) {
+        return std::fabs(so_far) < large ? state.ValueWith(so_far - parts.head)
+                                         : Rounded(Toward(parts.tail, so_far));
+      });
+      state.AddExact(sum - parts.head);
+    }
+    return true;
+  }
+
+  // Returns the sum of all; value(sum) is the element of the output.
+  template <bool kWrites, typename Value>
+  double SumRows(const std::array<int64_t, 2>& place, int64_t begin, int64_t end, double sum,
+                 const Value& value) const {
+    for (int64_t k = begin; k < end; ++k) {
+      const double before = sum;
+      sum += AsDouble(from_[place[1] + k * step_[1]]);
+      if (kWrites) to_[place[0] + k * step_[0]] = value(is_exclusive_ ? before : sum);
+    }
+    return sum;
+  }
+
+  // A number that is not 0, or its neighbour in the direction of `rest`: no tie if there is one.
+  static double Toward(double rest, double sum) {
+    const uint64_t bits = std::bit_cast<uint64_t>(sum);
+    const uint64_t outward = (rest > 0) == (sum > 0) ? 1 : ~uint64_t{0};
+    return std::bit_cast<double>(bits + outward);
+  }
+
+  static T Rounded(double finite) {
+    if constexpr (std::is_same_v<T, Half>) {
+      return ToHalf(finite);
+    } else {
+      return static_cast<T>(finite);
     }
   }
 

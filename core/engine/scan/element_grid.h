@@ -1,0 +1,44 @@
+// What floats are multiples of, so that their running sums are exact in binary64.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "core/tensor/element.h"
+
+namespace dmlop {
+
+// What elements are multiples of and how large they are.
+class ElementGrid {
+ public:
+  template <typename T>
+  void Take(T x) {
+    const float value = static_cast<float>(AsDouble(x));
+    const uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7FFFFFFFu;
+    most_ = std::max(most_, magnitude);
+    least_ = std::min(least_, magnitude - 1);  // 0 is none
+  }
+
+  // A power of two of which binary64 holds all multiples that sums of so many of them and of `sum`,
+  // rounded to such a multiple, can be. None where elements are not multiples of it.
+  std::optional<double> Unit(double sum, int64_t count) const {
+    constexpr uint32_t kInfinity = 0x7F800000u;
+    if (most_ >= kInfinity) return std::nullopt;
+    const double most = static_cast<double>(std::bit_cast<float>(most_));
+    const double reach = std::fabs(sum) + static_cast<double>(count) * most;
+    if (reach == 0) return 1;
+    const double unit = std::ldexp(1.0, std::ilogb(reach) - 51);
+    const uint32_t power = (least_ + 1) & kInfinity;
+    const double least_unit = static_cast<double>(std::bit_cast<float>(power)) * 0x1p-23;
+    return most_ == 0 || unit <= least_unit ? std::optional(unit) : std::nullopt;
+  }
+
+ private:
+  uint32_t most_ = 0;
+  uint32_t least_ = 0x7F7FFFFFu;  // of those that are not 0, less 1
+};
+
+}  // namespace dmlop
