@@ -1,6 +1,7 @@
 #include "core/engine/select/nonzero.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kBlock = 1 << 13;  // elements that are counted together
+constexpr int64_t kMaxRun = 256;     // and that are looked at before any is written
 
 // Bits is the unsigned integer as wide as an element.
 template <typename Bits>
@@ -22,6 +24,7 @@ class NonzeroSearch {
   NonzeroSearch(const ConstTensorView& input, const TensorView& coordinates)
       : input_(input),
         nest_{input.layout.sizes, {input.layout.strides}},
+        step_(input.layout.strides.back()),
         magnitude_(IsFloat(input.type) ? kAll / 2 : kAll),
         coordinates_(coordinates) {}
 
@@ -33,28 +36,61 @@ class NonzeroSearch {
     std::vector<int64_t> rows(static_cast<size_t>(blocks) + 1);  // before each block
     ParallelFor(blocks, 1, input_.element_bytes(), [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
-        int64_t& count = rows[static_cast<size_t>(block) + 1];
-        ForEachNonzero(block * kBlock, end_of(block), [&](const Dims&) { ++count; });
+        rows[static_cast<size_t>(block) + 1] = Count(block * kBlock, end_of(block));
       }
     });
     for (size_t block = 1; block < rows.size(); ++block) rows[block] += rows[block - 1];
     ParallelFor(blocks, 1, input_.element_bytes(), [&](int64_t begin, int64_t end) {
-      int64_t row = rows[static_cast<size_t>(begin)];
-      ForEachNonzero(begin * kBlock, end_of(end - 1),
-                     [&](const Dims& index) { WriteRow(row++, index); });
+      Write(begin * kBlock, end_of(end - 1), rows[static_cast<size_t>(begin)]);
     });
     return rows.back();
   }
 
  private:
+  // Calls visit(elements, count, index) for elements from `index` on along the last dimension.
   template <typename Visit>
-  void ForEachNonzero(int64_t begin, int64_t end, Visit&& visit) const {
-    const Bits* const elements = input_.elements<Bits>();
-    Walk<1> walk(nest_, begin);
+  void ForEachRun(int64_t begin, int64_t end, Visit&& visit) const {
+    const int64_t length = nest_.sizes.back();
+    const LoopNest<1> outer = Without(nest_, nest_.rank() - 1);
+    Walk<1> walk(outer, begin / length);
     Dims index = IndexOf(nest_.sizes, begin);
-    for (int64_t k = begin; k < end; ++k, walk.Next(), Advance(nest_.sizes, index)) {
-      if ((elements[walk.offset(0)] & magnitude_) != 0) visit(index);
+    for (int64_t k = begin; k < end;) {
+      const int64_t count = std::min({length - index.back(), end - k, kMaxRun});
+      visit(input_.elements<Bits>() + walk.offset(0) + index.back() * step_, count, index);
+      k += count;
+      index.back() += count;
+      if (index.back() < length) continue;
+      index.back() = length - 1;
+      Advance(nest_.sizes, index);
+      walk.Next();
     }
+  }
+
+  bool IsNonzero(Bits element) const { return (element & magnitude_) != 0; }
+
+  int64_t Count(int64_t begin, int64_t end) const {
+    int64_t total = 0;
+    ForEachRun(begin, end, [&](const Bits* run, int64_t count, const Dims&) {
+      for (int64_t i = 0; i < count; ++i) total += IsNonzero(run[i * step_]) ? 1 : 0;
+    });
+    return total;
+  }
+
+  // Which are found in a run without a branch: they are anyone's guess.
+  void Write(int64_t begin, int64_t end, int64_t row) const {
+    std::array<int64_t, kMaxRun> found;
+    ForEachRun(begin, end, [&](const Bits* run, int64_t count, const Dims& first) {
+      size_t nonzero = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        found[nonzero] = i;
+        nonzero += IsNonzero(run[i * step_]) ? 1 : 0;
+      }
+      Dims index = first;
+      for (size_t i = 0; i < nonzero; ++i) {
+        index.back() = first.back() + found[i];
+        WriteRow(row++, index);
+      }
+    });
   }
 
   void WriteRow(int64_t row, const Dims& index) const {
@@ -73,6 +109,7 @@ class NonzeroSearch {
 
   ConstTensorView input_;
   LoopNest<1> nest_;
+  int64_t step_;
   Bits magnitude_;  // without the sign of a float
   TensorView coordinates_;
 };
