@@ -8,6 +8,7 @@
 
 #include "core/explain/calculation.h"
 #include "core/explain/rounding_choice.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 

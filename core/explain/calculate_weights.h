@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "core/explain/calculation.h"
 #include "core/ops/families.h"
