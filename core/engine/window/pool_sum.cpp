@@ -26,7 +26,8 @@ constexpr int64_t kGrainTaps = 1 << 14;
 constexpr int64_t kMostSideBySide = 1024;
 
 bool IsAverage(PoolSum function) {
-  return function == PoolSum::kAverage || function == PoolSum::kPaddedAverage;
+  return function == PoolSum::kAverage || function == PoolSum::kPaddedAverage ||
+         function == PoolSum::kShare;
 }
 
 ReduceFunction ReductionOf(PoolSum function) {
@@ -34,8 +35,9 @@ ReduceFunction ReductionOf(PoolSum function) {
   return function == PoolSum::kL1 ? ReduceFunction::kL1 : ReduceFunction::kL2;
 }
 
-int64_t DivisorOf(PoolSum function, const PoolBox& box) {
-  return function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
+int64_t DivisorOf(const PoolSumCall& call, const PoolBox& box) {
+  if (call.function == PoolSum::kShare) return call.divisor;
+  return call.function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
 }
 
 // --- one window, exactly -------------------------------------------------------------------------
@@ -134,7 +136,7 @@ class SumsOfBox {
       : call_(call),
         input_(input),
         windows_(WindowsOf(dims, box, input.layout)),
-        divisor_(DivisorOf(call.function, box)) {
+        divisor_(DivisorOf(call, box)) {
     for (size_t d = dims.size(); d < windows_.layout.rank(); ++d) {
       taps_.Push(windows_.layout.sizes[d], {windows_.layout.strides[d]});
     }
@@ -225,16 +227,16 @@ class SumsOfBox {
   std::vector<int64_t> offsets_;  // of the taps, if they are summed by vectors
 };
 
-ElementBytes ValueWithoutTaps(PoolSum function, const PoolBox& box, DataType type) {
-  const bool is_nan = IsAverage(function) && DivisorOf(function, box) == 0;
+ElementBytes ValueWithoutTaps(const PoolSumCall& call, const PoolBox& box, DataType type) {
+  const bool is_nan = IsAverage(call.function) && DivisorOf(call, box) == 0;
   return ConvertElement(is_nan ? NAN : 0.0f, type);
 }
 
 // One window of each channel, and those with many taps, are better reduced.
-bool IsReduction(PoolSum function, const PoolBox& box) {
+bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
   const int64_t taps = PresentTaps(box);
-  if (function == PoolSum::kNorm) return false;
-  if (IsAverage(function) && DivisorOf(function, box) != taps) return false;
+  if (call.function == PoolSum::kNorm) return false;
+  if (IsAverage(call.function) && DivisorOf(call, box) != taps) return false;
   const bool is_one = std::all_of(box.begin() + 2, box.end(),
                                   [](const PoolSegment& segment) { return segment.count == 1; });
   return is_one || taps > kMaxPoolTaps;
@@ -249,8 +251,8 @@ void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensor
     const PoolBox box = boxes.At(i);
     const TensorView part = PartOf(sums, begin, box);
     if (!HasTaps(box)) {
-      FillView(ValueWithoutTaps(call.function, box, sums.type), part);
-    } else if (IsReduction(call.function, box)) {
+      FillView(ValueWithoutTaps(call, box, sums.type), part);
+    } else if (IsReduction(call, box)) {
       ReduceWindows(ReductionOf(call.function), dims, box, input, part);
     } else {
       const SumsOfBox work(call, dims, box, input);

@@ -10,6 +10,7 @@ namespace dmlop {
 enum class PoolSum {
   kAverage,        // the sum by the number of present taps
   kPaddedAverage,  // by that of those that padding counts in, too
+  kShare,          // by a number of the call
   kL1,             // the sum of magnitudes
   kL2,             // the square root of the sum of squares
   kNorm,           // the P-th root of the sum of P-th powers of magnitudes, within 0.51 ULP
@@ -17,7 +18,8 @@ enum class PoolSum {
 
 struct PoolSumCall {
   PoolSum function;
-  uint32_t power = 0;  // P of kNorm, at least 1
+  uint32_t power = 0;   // P of kNorm, at least 1
+  int64_t divisor = 1;  // of kShare, at least 1
 };
 
 // Computes the part of an output from index `begin` on. Elements are FLOAT32 or FLOAT16. A window

@@ -1,12 +1,15 @@
 // DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: each window of AVERAGE_POOLING hands its gradient out to
 // its present taps, in parts of 1 / count.
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "core/base/checked_math.h"
 #include "core/base/integer_division.h"
+#include "core/engine/copy/fill.h"
 #include "core/engine/weighted/weighted_sum.h"
+#include "core/engine/window/pool_sum.h"
 #include "core/ops/window/shared.h"
 
 namespace dmlop {
@@ -69,6 +72,117 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
 
 void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   SumTaps(Weights(op, inputs[0]), begin, outputs[0]);
+// Where all windows of an element have one count, it is a sum divided by that; else a sum of parts.
+constexpr int64_t kMostShares = int64_t{1} << 31;  // by which sums are divided at once
+
+class Shares {
+ public:
+  Shares(const OperatorDesc& op, const ConstTensorView& gradient)
+      : dims_(DimsOf(op, kOutputGradient)),
+        counts_padding_(op[kIncludePadding]),
+        gradient_(gradient),
+        source_{gradient, {}, WeightedSource::kRound} {
+    const Layout& layout = gradient.layout;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      source_.axes.push_back(TapsOf(dims_[d], counts_padding_, layout.sizes[d], layout.strides[d]));
+    }
+  }
+
+  // A part that begins at an index: what is before and behind the elements that have even shares,
+  // dimension by dimension, and these.
+  void Run(Dims begin, TensorView part) const {
+    int64_t divisor = 1;
+    for (size_t d = 2; d < dims_.size(); ++d) {
+      const int64_t size = part.layout.sizes[d];
+      const Even even = EvenOf(d, {begin[d], begin[d] + size});
+      if (even.divisor > kMostShares / divisor) return SumTaps(source_, begin, part);
+      divisor *= even.divisor;
+      const Range inside = {even.positions.begin - begin[d], even.positions.end - begin[d]};
+      SumUneven(d, {0, inside.begin}, begin, part);
+      SumUneven(d, {inside.end, size}, begin, part);
+      part = part.Slice(d, inside.begin, inside.count());
+      begin[d] += inside.begin;
+      if (inside.count() == 0) return;
+    }
+    ForEachResidue(part, [&](const Dims& residue) { SumEven(begin, residue, divisor, part); });
+  }
+
+ private:
+  // Positions of one dimension whose windows all have one count.
+  struct Even {
+    Range positions;
+    int64_t divisor;
+  };
+
+  int64_t CountOf(size_t d, int64_t window) const {
+    return counts_padding_ ? dims_[d].CountedTaps(window) : dims_[d].PresentTaps(window).count();
+  }
+
+  // Counts rise to the greatest one and fall again, so that the first and the last window tell.
+  Even EvenOf(size_t d, Range positions) const {
+    const int64_t windows = gradient_.layout.sizes[d];
+    int64_t divisor = 1;
+    for (int64_t window = 0; window < windows; ++window) {
+      divisor = std::max(divisor, CountOf(d, window));
+    }
+    const auto is_even = [&](int64_t position) {
+      const Range reaching = dims_[d].OutputsReaching({position, position + 1}, windows);
+      return reaching.count() == 0 ||
+             (CountOf(d, reaching.begin) == divisor && CountOf(d, reaching.end - 1) == divisor);
+    };
+    Range even = {positions.begin, positions.begin};
+    while (even.begin < positions.end && !is_even(even.begin)) ++even.begin;
+    even.end = even.begin;
+    while (even.end < positions.end && is_even(even.end)) ++even.end;
+    return {even, divisor};
+  }
+
+  void SumUneven(size_t d, Range positions, Dims begin, const TensorView& part) const {
+    if (positions.count() <= 0) return;
+    begin[d] += positions.begin;
+    SumTaps(source_, begin, part.Slice(d, positions.begin, positions.count()));
+  }
+
+  // Elements that are a stride apart have windows that are neighbours.
+  template <typename Visit>
+  void ForEachResidue(const TensorView& part, Visit&& visit) const {
+    Dims residues;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      residues.push_back(std::min(dims_[d].stride, part.layout.sizes[d]));
+    }
+    for (int64_t i = 0; i < Product(residues); ++i) visit(IndexOf(residues, i));
+  }
+
+  // Sums of windows of the gradient, which are windows of another kind.
+  void SumEven(const Dims& begin, const Dims& residue, int64_t divisor,
+               const TensorView& part) const {
+    PoolDims dims;
+    TensorView sums = part;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const PoolDim& dim = dims_[d];
+      const int64_t size = part.layout.sizes[d];
+      const int64_t count = (size - residue[d] - 1) / dim.stride + 1;
+      sums = sums.Stepped(d, residue[d], count, dim.stride);
+      const int64_t position = begin[d] + residue[d] + dim.start;
+      PoolDim own;
+      own.size = gradient_.layout.sizes[d];
+      own.start = -CeilDiv(position - dim.window + 1, dim.stride);
+      own.window = FloorDiv(position, dim.stride) + own.start + 1;
+      own.end = own.window;
+      if (own.window <= 0) return FillView(ElementBytes{}, sums);
+      dims.push_back(own);
+    }
+    SumWindows({PoolSum::kShare, 0, divisor}, dims, gradient_, Dims::Filled(begin.size(), 0), sums);
+  }
+
+  PoolDims dims_;
+  bool counts_padding_;
+  const ConstTensorView& gradient_;
+  WeightedSource source_;
+};
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  Shares(op, inputs[0]).Run(begin, outputs[0]);
 }
 
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
