@@ -1,17 +1,17 @@
 #include "core/engine/window/pool_gradient.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "core/base/parallel.h"
 #include "core/engine/window/pool_max.h"
-#include "core/exact/error_free.h"
+#include "core/engine/window/winner_sums.h"
 #include "core/exact/exact_sum.h"
-#include "core/exact/rounding.h"
 #include "core/tensor/element.h"
+#include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -19,41 +19,6 @@ namespace {
 
 constexpr int64_t kGrainElements = 1 << 10;
 constexpr int64_t kMostWinners = 1 << 20;  // that are known at a time, but for one channel at least
-
-// --- sums of few numbers -------------------------------------------------------------------------
-
-// In binary64, as long as nothing is lost there; infinities and NaN join as IEEE adds them.
-class QuickSum {
- public:
-  void Add(double x) {
-    is_empty_ = false;
-    if (!std::isfinite(x)) {
-      special_ += x;
-      return;
-    }
-    all_are_negative_zeros_ &= x == 0 && std::signbit(x);
-    const HeadTail next = TwoSum(sum_, x);
-    is_exact_ &= next.tail == 0;
-    sum_ = next.head;
-  }
-
-  bool is_known() const { return is_exact_ || special_ != 0; }
-
-  template <typename T>
-  T Result() const {
-    if (is_empty_) return T{};
-    if (special_ != 0) return RoundOnce<T>(special_, 0);
-    const double zero = all_are_negative_zeros_ ? -0.0 : 0.0;
-    return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_, 0);
-  }
-
- private:
-  double sum_ = 0;
-  double special_ = 0;
-  bool is_exact_ = true;
-  bool is_empty_ = true;
-  bool all_are_negative_zeros_ = true;
-};
 
 // --- one block of channels -----------------------------------------------------------------------
 
@@ -105,6 +70,7 @@ class BlockOfSums {
 
   template <typename T>
   void Run(const TensorView& sums) const {
+    if (HasWholeChannels()) return RunChannels<T>(sums);
     Dims rows = part_.sizes;
     rows.pop_back();
     const int64_t columns = part_.sizes.back();
@@ -123,18 +89,104 @@ class BlockOfSums {
     int64_t winner, gradient;
   };
 
-  // Row `row` of the part; `outer` is reused.
+  // --- whole channels: windows hand their gradients on to their winners --------------------------
+
+  bool HasWholeChannels() const {
+    const bool are_whole =
+        std::equal(part_.sizes.begin() + 2, part_.sizes.end(), sizes_.begin() + 2);
+    return are_whole && part_.sizes[0] * part_.sizes[1] >= ThreadCount();
+  }
+
   template <typename T>
-  void RunRow(const Dims& row, const TensorView& sums, std::vector<Place>& outer) const {
+  void RunChannels(const TensorView& sums) const {
+    const int64_t plane = Product(Dims(sizes_.begin() + 2, sizes_.end()));
+    ParallelFor(part_.sizes[0] * part_.sizes[1], kGrainElements / plane + 1, sums.element_bytes(),
+                [&](int64_t begin, int64_t end) {
+                  ChannelSums channel(plane);
+                  for (int64_t i = begin; i < end; ++i) {
+                    const Dims place = {i / part_.sizes[1], i % part_.sizes[1]};
+                    AddGradients<T>(place, plane, channel);
+                    WriteChannel<T>(place, channel, sums);
+                  }
+                });
+  }
+
+  template <typename T>
+  void AddGradients(const Dims& place, int64_t plane, ChannelSums& channel) const {
+    channel.Clear();
+    const int64_t number = (part_.begin[0] + place[0]) * sizes_[1] + part_.begin[1] + place[1];
+    const uint64_t first = static_cast<uint64_t>(number * plane);
+    Place at{0, 0};
+    for (size_t d = 0; d < 2; ++d) {
+      const Place next = PlaceOf(d, part_.begin[d] + place[d]);
+      at = {at.winner + next.winner, at.gradient + next.gradient};
+    }
+    LoopNest<2> windows;
+    for (size_t d = 2; d < sizes_.size(); ++d) {
+      at.gradient += windows_.begin[d] * gradient_.layout.strides[d];
+      windows.Push(windows_.sizes[d], {winner_strides_[d], gradient_.layout.strides[d]});
+    }
+    const auto* winners = reinterpret_cast<const uint64_t*>(winners_.data()) + at.winner;
+    const T* gradients = gradient_.elements<T>() + at.gradient;
+    windows = Merged(windows);
+    const int64_t count = Product(windows.sizes);
+    if (count == 0) return;  // no window reaches the part
+    Walk<2> walk(windows, 0);
+    for (int64_t i = 0; i < count; ++i, walk.Next()) {
+      channel.Add(winners[walk.offset(0)] - first, AsDouble(gradients[walk.offset(1)]));
+    }
+  }
+
+  template <typename T>
+  void WriteChannel(const Dims& place, const ChannelSums& channel, const TensorView& sums) const {
+    const TensorView to = sums.Slice(0, place[0], 1).Slice(1, place[1], 1);
+    LoopNest<1> elements;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      elements.Push(to.layout.sizes[d], {to.layout.strides[d]});
+    }
+    elements = Merged(elements);
+    const int64_t count = Product(elements.sizes);
+    Walk<1> walk(elements, 0);
+    std::vector<Place> outer;
+    for (int64_t i = 0; i < count; ++i, walk.Next()) {
+      const std::optional<T> known = channel.Result<T>(static_cast<size_t>(i));
+      T& sum = to.elements<T>()[walk.offset(0)];
+      sum = known ? *known : CarefulSum<T>(place, IndexOf(to.layout.sizes, i), outer);
+    }
+  }
+
+  // The element at an index in a channel.
+  template <typename T>
+  T CarefulSum(const Dims& channel, Dims index, std::vector<Place>& outer) const {
+    index[0] = channel[0];
+    index[1] = channel[1];
+    const int64_t column = index.back();
+    index.pop_back();
+    const int64_t number = FindOuter(index, outer) + column;
+    return SumOf<T>(outer, holders_.back()[static_cast<size_t>(column)],
+                    static_cast<uint64_t>(number));
+  }
+
+  // --- rows: elements look for the windows that they win -----------------------------------------
+
+  // The windows along all dimensions but the last that have taps in a row of the part, and the
+  // number of its first element.
+  int64_t FindOuter(const Dims& row, std::vector<Place>& outer) const {
     int64_t number = 0;
-    Dims place = row;
-    place.push_back(0);
     outer.assign(1, {0, 0});
     for (size_t d = 0; d < row.size(); ++d) {
       number = number * sizes_[d] + part_.begin[d] + row[d];
       AddDimension(d, holders_[d][static_cast<size_t>(row[d])], outer);
     }
-    number = number * sizes_.back() + part_.begin.back();
+    return number * sizes_.back() + part_.begin.back();
+  }
+
+  // Row `row` of the part; `outer` is reused.
+  template <typename T>
+  void RunRow(const Dims& row, const TensorView& sums, std::vector<Place>& outer) const {
+    const int64_t number = FindOuter(row, outer);
+    Dims place = row;
+    place.push_back(0);
     T* to = sums.elements<T>() + OffsetOf(sums.layout, place);
     const int64_t step = sums.layout.strides.back();
     for (size_t i = 0; i < holders_.back().size(); ++i) {

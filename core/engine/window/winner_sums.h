@@ -1,0 +1,82 @@
+// Sums of the gradients of windows, in binary64 as long as nothing is lost there.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/exact/error_free.h"
+#include "core/exact/rounding.h"
+
+namespace dmlop {
+
+// Of few numbers; infinities and NaN join as IEEE adds them.
+class QuickSum {
+ public:
+  void Add(double x) {
+    is_empty_ = false;
+    if (!std::isfinite(x)) {
+      special_ += x;
+      return;
+    }
+    all_are_negative_zeros_ &= x == 0 && std::signbit(x);
+    const HeadTail next = TwoSum(sum_, x);
+    is_exact_ &= next.tail == 0;
+    sum_ = next.head;
+  }
+
+  bool is_known() const { return is_exact_ || special_ != 0; }
+
+  template <typename T>
+  T Result() const {
+    if (is_empty_) return T{};
+    if (special_ != 0) return RoundOnce<T>(special_, 0);
+    const double zero = all_are_negative_zeros_ ? -0.0 : 0.0;
+    return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_, 0);
+  }
+
+ private:
+  double sum_ = 0;
+  double special_ = 0;
+  bool is_exact_ = true;
+  bool is_empty_ = true;
+  bool all_are_negative_zeros_ = true;
+};
+
+// Of each element of a channel.
+class ChannelSums {
+ public:
+  explicit ChannelSums(int64_t count)
+      : sums_(static_cast<size_t>(count)), states_(static_cast<size_t>(count)) {}
+
+  void Clear() {
+    std::fill(sums_.begin(), sums_.end(), -0.0);
+    std::fill(states_.begin(), states_.end(), kEmpty);
+  }
+
+  void Add(uint64_t element, double x) {
+    if (element >= sums_.size()) return;  // of another part, or none
+    const HeadTail next = TwoSum(sums_[element], x);
+    sums_[element] = next.head;
+    states_[element] |= next.tail == 0 ? kExact : kInDoubt;
+  }
+
+  // Nothing where it is not known.
+  template <typename T>
+  std::optional<T> Result(size_t element) const {
+    if (states_[element] == kEmpty) return T{};
+    if (states_[element] != kExact) return std::nullopt;
+    return RoundOnce<T>(sums_[element], 0);
+  }
+
+ private:
+  static constexpr uint8_t kEmpty = 0, kExact = 1, kInDoubt = 2;
+
+  std::vector<double> sums_;
+  std::vector<uint8_t> states_;
+};
+
+}  // namespace dmlop
