@@ -179,9 +179,11 @@ class CarefulProduct {
   // Columns that are at hand together come one after another, and in each such group rows do.
   void Sort(std::span<MatrixPlace> places) const {
     const int64_t capacity = column_.capacity();
+    const bool all_are_at_hand = columns_.count() <= capacity;
+    const auto group = [&](int64_t column) { return all_are_at_hand ? 0 : column / capacity; };
     std::sort(places.begin(), places.end(), [&](const MatrixPlace& a, const MatrixPlace& b) {
-      return std::tuple(a.column / capacity, a.row, a.column) <
-             std::tuple(b.column / capacity, b.row, b.column);
+      return std::tuple(group(a.column), a.row, a.column) <
+             std::tuple(group(b.column), b.row, b.column);
     });
   }
 

@@ -147,17 +147,31 @@ HWY_INLINE VectorSum<D> TwoSumOf(D, hn::Vec<D> a, hn::Vec<D> b) {
 }
 
 template <bool kIsFine, class D>
-HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
-  const auto sum = TwoSumOf(d, total.sum, term);
-  total.sum = sum.sum;
+HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D> >& total) {
   if constexpr (kIsFine) {
-    const auto errors = TwoSumOf(d, total.errors, sum.error);
+    const auto errors = TwoSumOf(d, total.errors, error);
     total.errors = errors.sum;
     total.magnitudes = hn::Add(total.magnitudes, hn::Abs(errors.error));
   } else {
-    total.errors = hn::Add(total.errors, sum.error);
-    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(sum.error));
+    total.errors = hn::Add(total.errors, error);
+    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(error));
   }
+}
+
+template <bool kIsFine, class D>
+HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
+  const auto sum = TwoSumOf(d, total.sum, term);
+  total.sum = sum.sum;
+  AddError<kIsFine>(d, sum.error, total);
+}
+
+// Adds a sum of other terms, without their errors as terms, which might change the sign of a zero.
+template <bool kIsFine, class D>
+HWY_INLINE void AddSum(D d, const CompensatedSum<hn::Vec<D> >& sum,
+                       CompensatedSum<hn::Vec<D> >& total) {
+  total.magnitudes = hn::Add(total.magnitudes, sum.magnitudes);
+  AddError<kIsFine>(d, sum.errors, total);
+  AddTerm<kIsFine>(d, sum.sum, total);
 }
 
 template <bool kIsFine>
@@ -184,18 +198,17 @@ PreciseSum Dot(int64_t count, const double* a, const double* b) {
       AddTerm<kIsFine>(d, hn::Mul(hn::LoadU(d, a + at), hn::LoadU(d, b + at)), chains[c]);
     }
   }
+  for (int64_t c = 1; c < kChains; ++c) AddSum<kIsFine>(d, chains[c], chains[0]);
   CompensatedSum<double> total{-0.0, 0, 0};
-  for (const auto& chain : chains) {
-    HWY_ALIGN double sums[kLanes];
-    HWY_ALIGN double errors[kLanes];
-    hn::Store(chain.sum, d, sums);
-    hn::Store(chain.errors, d, errors);
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      AddTerm<kIsFine>(sums[lane], total);
-      if (errors[lane] != 0) AddTerm<kIsFine>(errors[lane], total);
-    }
-    total.magnitudes += hn::GetLane(hn::SumOfLanes(d, chain.magnitudes));
+  HWY_ALIGN double sums[kLanes];
+  HWY_ALIGN double errors[kLanes];
+  hn::Store(chains[0].sum, d, sums);
+  hn::Store(chains[0].errors, d, errors);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    AddTerm<kIsFine>(sums[lane], total);
+    if (errors[lane] != 0) AddTerm<kIsFine>(errors[lane], total);
   }
+  total.magnitudes += hn::GetLane(hn::SumOfLanes(d, chains[0].magnitudes));
   for (; i < count; ++i) AddTerm<kIsFine>(a[i] * b[i], total);
   if (total.errors == 0 && total.magnitudes == 0) return {total.sum, 0, 0};
   const HeadTail sum = TwoSum(total.sum, total.errors);
