@@ -6,104 +6,18 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
+#include "app/text/manual_page.h"
+#include "app/text/operator_words.h"
 #include "core/base/error.h"
+#include "core/base/spelling.h"
 #include "core/document/document_json.h"
+#include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
 #include "core/schema/schema_text.h"
 
 namespace dmlop {
 namespace {
-
-// What a field is, in words.
-std::string KindOf(const Field& field) {
-  const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
-  switch (field.kind) {
-    case FieldKind::kTensor:
-      return fmt::format("{} tensor", direction);
-    case FieldKind::kTensors:
-      return fmt::format("array of {} tensors", direction);
-    case FieldKind::kCount:
-      return "UINT, may be left out";
-    case FieldKind::kUint:
-      return "UINT";
-    case FieldKind::kInt:
-      return "INT";
-    case FieldKind::kFloat:
-      return "FLOAT";
-    case FieldKind::kBool:
-      return "BOOL";
-    case FieldKind::kEnum:
-      return fmt::format("one of {}", fmt::join(field.names.names, ", "));
-    case FieldKind::kDataType:
-      return "data type, may be left out";
-    case FieldKind::kUints:
-      return "array of UINT";
-    case FieldKind::kInts:
-      return "array of INT";
-    case FieldKind::kFloats:
-      return "array of FLOAT";
-    case FieldKind::kScaleBias:
-      return "{\"Scale\": FLOAT, \"Bias\": FLOAT}";
-    case FieldKind::kSize2d:
-      return "{\"Width\": UINT, \"Height\": UINT}";
-    case FieldKind::kScalar:
-      return "number of the data type";
-    case FieldKind::kActivation:
-      return "activation operator without tensors";
-    case FieldKind::kActivations:
-      return "array of activation operators without tensors";
-  }
-  return "";
-}
-
-std::string TypeOf(const Field& field) {
-  return KindOf(field) + (field.optional ? ", may be left out" : "");
-}
-
-// The rows to list: all, or the one in force at `level`.
-std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level) {
-  if (!level) return {table.rows.begin(), table.rows.end()};
-  const SupportRow* row = RowAt(table, *level);
-  return row == nullptr ? std::vector<SupportRow>() : std::vector{*row};
-}
-
-// "ARGMIN, ARGMAX"; empty for the whole operator.
-std::string AppliesTo(const SupportTable& table) {
-  std::vector<std::string_view> names;
-  if (table.of == nullptr) return "";
-  for (uint32_t value = 0; value < table.of->names.names.size(); ++value) {
-    if (table.Holds(value)) names.push_back(table.of->names.names[value]);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string RanksText(const SupportRow::Ranks& ranks) {
-  return ranks.min == ranks.max ? fmt::format("rank {}", ranks.min)
-                                : fmt::format("ranks {} to {}", ranks.min, ranks.max);
-}
-
-// The fields that have the same types and ranks at every level, each kind with its first one.
-struct TensorGroup {
-  std::vector<std::string_view> names;
-  const Field* first;
-};
-std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
-  std::vector<TensorGroup> groups;
-  for (const Field* field : TensorFieldsOf(info)) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& group) {
-      return group.first->type == field->type &&
-             group.first->other_entries == field->other_entries &&
-             group.first->ranks == field->ranks;
-    });
-    if (same != groups.end()) {
-      same->names.push_back(field->name);
-    } else {
-      groups.push_back({{field->name}, field});
-    }
-  }
-  return groups;
-}
 
 // One line for each group that the row says something of.
 std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
@@ -213,6 +127,17 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
 }
 
 // All operators, or those that another library has under a name; of a level, if it is given.
+std::string ManualPageOf(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const OperatorGroup& group : OperatorGroups()) {
+    if (group.name == name) return ManualPage(group);
+    names.push_back(group.name);
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("--manual {}: there is no such group of operators{}",
+                                             name, DidYouMeanOneOf(name, names)));
+}
+
+// All operators, or those that another library has under a name.
 std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
   const auto of_level = [&](std::vector<const OperatorInfo*> listed) {
     std::erase_if(listed, [&](const OperatorInfo* info) {
@@ -235,6 +160,10 @@ std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
 }  // namespace
 
 ExitStatus OpsCommand(const OpsOptions& options) {
+  if (!options.manual.empty()) {
+    PrintResult(ManualPageOf(options.manual));
+    return ExitStatus::kSuccess;
+  }
   const bool json = options.format == TextFormat::kJson;
   if (options.name.empty()) {
     std::string text;

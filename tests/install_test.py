@@ -15,6 +15,8 @@ BUILD = pathlib.Path(os.environ["BUILD"])
 COMPILER = os.environ["CXX_COMPILER"]
 CONSUMER = ROOT / "tests/consumer"
 SUMS = "6 6 9\n"  # of main.cpp
+# Whose pages the program writes.
+GROUPS = ["elements", "indexing", "movement", "norms", "products", "recurrent", "reduction", "windows"]
 
 
 def run(*command, **options):
@@ -58,6 +60,21 @@ PACKAGED = {
     "libdmlop0": ["share/doc/libdmlop0/changelog.gz", "share/doc/libdmlop0/copyright"],
     "libdmlop-dev": ["share/doc/libdmlop-dev/changelog.gz", "share/doc/libdmlop-dev/copyright"],
 }
+def places(library_folder="lib"):
+    """Where each installed file belongs."""
+    pages = [page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS]
+    manual = [f"share/man/man{page[-1]}/{page}.gz" for page in pages]
+    return sorted([
+        "bin/dmlop", f"{library_folder}/dmlop/dmlop-bench.so", "include/dmlop/operator.h",
+        *(f"{library_folder}/{name}" for name in (
+            "libdmlop.so", "libdmlop.so.0", "libdmlop.so.0.1.0", "pkgconfig/dmlop.pc",
+            "cmake/dmlop/dmlop-config.cmake", "cmake/dmlop/dmlop-config-release.cmake",
+            "cmake/dmlop/dmlop-config-version.cmake")),
+        "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
+        "share/zsh/site-functions/_dmlop", "share/zsh/vendor-completions/_dmlop",
+        "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright", "share/lintian/overrides/dmlop",
+        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page}.html" for page in pages),
+        *manual])
 
 
 class InstallTest(unittest.TestCase):
@@ -77,6 +94,9 @@ class InstallTest(unittest.TestCase):
         for page in (ROOT / "man").iterdir():
             with gzip.open(self.prefix / f"share/man/man{page.suffix[1]}/{page.name}.gz") as installed:
                 self.assertEqual(installed.read(), page.read_bytes())
+        for group in GROUPS:
+            with gzip.open(self.prefix / f"share/man/man7/dmlop-{group}.7.gz") as installed:
+                self.assertEqual(installed.read().decode(), run(self.prefix / "bin/dmlop", "ops", "--manual", group))
 
     def test_links_of_the_html_pages_lead_to_pages(self):
         folder = self.prefix / "share/doc/dmlop/html"

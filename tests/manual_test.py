@@ -6,13 +6,14 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
-from program import DMLOP, ROOT, X, ProgramTest, start
+from program import DMLOP, GROUPS, ROOT, X, ProgramTest, manual_of, operators, start
 
 TUTORIAL = ROOT / "man/dmlop-tutorial.7"
 PAGES = sorted((ROOT / "man").glob("*.[157]"))
@@ -78,6 +79,34 @@ def run_shell(script, folder, **options):
 
 
 class PagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.pages = list(PAGES)
+        for group in GROUPS:
+            page = pathlib.Path(cls.folder.name) / f"dmlop-{group}.7"
+            page.write_bytes(manual_of(group))
+            cls.pages.append(page)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_every_operator_is_on_one_page(self):
+        told = [name for group in GROUPS for name in re.findall(r"^\.Ss (.*)$", manual_of(group).decode(), re.M)]
+        self.assertEqual(sorted(told), sorted(operators()))
+
+    def test_pages_of_operators_have_their_fields_and_rules(self):
+        all = operators()
+        for group in GROUPS:
+            for section in manual_of(group).decode().split("\n.Ss ")[1:]:
+                name = section.splitlines()[0]
+                info = all[name]
+                items = re.findall(r"^\.It (?:Ql )?(\S+)$", section, re.M)
+                listed = [field["name"] for field in info["fields"]] + [rule["code"] for rule in info["rules"]]
+                self.assertEqual(items[:len(listed)], listed, name)
+                self.assertEqual(items[len(listed):], [row["since"] for row in info["support"]], name)
+
     def test_every_command_has_a_page(self):
         listed = start(["--help"]).stdout.decode()
         names = re.findall(r"^  (\w+) ", listed[listed.index("Subcommands:"):], re.M)
@@ -86,8 +115,8 @@ class PagesTest(unittest.TestCase):
             self.assertIn(f".Xr dmlop-{name} 1 .", (ROOT / "man/dmlop.1").read_text())
 
     def test_pages_are_well_formed(self):
-        names = {page.name for page in PAGES}
-        for page in PAGES:
+        names = {page.name for page in self.pages} | {"mdoc.7"}
+        for page in self.pages:
             said = subprocess.run(["mandoc", "-T", "lint", page], capture_output=True, text=True).stdout
             for line in said.splitlines():
                 missing = re.search(r"referenced manual not found: Xr (\S+) (\d)", line)
@@ -96,7 +125,7 @@ class PagesTest(unittest.TestCase):
 
     def test_pages_can_be_read_in_a_narrow_terminal(self):
         """Whose lines groff fills for ever where they are shorter than a page's head."""
-        for page in PAGES:
+        for page in self.pages:
             try:
                 shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": "40"}, capture_output=True, timeout=20)
             except FileNotFoundError:
@@ -104,7 +133,7 @@ class PagesTest(unittest.TestCase):
             self.assertEqual(shown.returncode, 0)
 
     def test_pages_fit_a_terminal(self):
-        for page in PAGES:
+        for page in self.pages:
             shown = subprocess.run(["mandoc", "-T", "ascii", page], capture_output=True, text=True).stdout
             lines = re.sub(".\b", "", shown).splitlines()  # bold and underlined characters are typed over others
             self.assertGreater(len(lines), 10)

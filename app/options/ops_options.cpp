@@ -11,13 +11,19 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
   AddExamples(command,
               "  dmlop ops\n"
               "  dmlop ops REDUCE -L 2_1\n"
-              "  dmlop ops --like MatMul\n");
+              "  dmlop ops --like MatMul\n"
+              "  dmlop ops --manual reduction\n");
   command.add_option("operator", options->name, "Describe this operator")->type_name("OPERATOR");
   command
       .add_option("--like", options->like,
                   "List the operators that ONNX, WebNN or PyTorch has under this name")
       ->type_name("NAME")
       ->excludes("operator");
+  command
+      .add_option("--manual", options->manual,
+                  "Print the page of the manual on a group of operators, as mdoc(7)")
+      ->type_name("GROUP")
+      ->excludes("operator", "--like");
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
   return [options] { return OpsCommand(*options); };

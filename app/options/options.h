@@ -122,8 +122,9 @@ struct ExplainOptions {
 };
 
 struct OpsOptions {
-  std::string name;  // empty: list all, or those like `like`
-  std::string like;  // another library's name
+  std::string name;    // empty: list all, or those like `like`
+  std::string like;    // another library's name
+  std::string manual;  // the group of operators whose page is printed; empty: none
   std::optional<FeatureLevel> level;
   TextFormat format = TextFormat::kText;
 };

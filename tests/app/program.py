@@ -64,6 +64,14 @@ def documents_in(text):
     return documents
 
 
+GROUPS = ["elements", "indexing", "movement", "norms", "products", "recurrent", "reduction", "windows"]
+
+
+def manual_of(group):
+    """The page on a group of operators, which the program writes."""
+    return start(["ops", "--manual", group]).stdout
+
+
 def operators():
     """What `dmlop ops` tells of each operator, by its name."""
     return {info["name"]: info for info in json.loads(start(["ops", "--format", "json"]).stdout)}

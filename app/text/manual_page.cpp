@@ -1,0 +1,131 @@
+#include "app/text/manual_page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+
+#include "app/text/operator_words.h"
+#include "core/ops/other_names.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kDate = "November 26, 2026";
+constexpr size_t kColumns = 79;
+
+// Words as lines of text, a new one for each sentence; none of them is taken for a request.
+std::string Filled(std::string_view text) {
+  std::string filled;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    std::string word;
+    for (const char c : text.substr(0, end)) word += c == '\\' ? "\\e" : std::string(1, c);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (column > 0 && column + 1 + word.size() > kColumns) {
+      filled += '\n';
+      column = 0;
+    }
+    if (column > 0) {
+      filled += ' ';
+      ++column;
+    } else if (word.front() == '.' || word.front() == '\'') {
+      word.insert(0, "\\&");
+    }
+    filled += word;
+    column += word.size();
+    if (word.ends_with('.') && !text.empty()) {
+      filled += '\n';
+      column = 0;
+    }
+  }
+  return filled + "\n";
+}
+
+std::string FieldsText(const OperatorInfo& info) {
+  std::string text = ".Pp\nFields:\n.Bl -tag -width DimensionCount -compact\n";
+  for (const Field* field : info.fields) {
+    text += fmt::format(".It Ql {}\n{}", field->name, Filled(TypeOf(*field)));
+  }
+  return text + ".El\n";
+}
+
+std::string RulesText(const OperatorInfo& info) {
+  if (info.rules.empty()) return "";
+  std::string text = ".Pp\nRules:\n.Bl -tag -width RED-10 -compact\n";
+  for (const Rule& rule : info.rules) {
+    text += fmt::format(".It {}\n{}", rule.code, Filled(rule.text));
+  }
+  return text + ".El\n";
+}
+
+std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
+  std::string text;
+  for (const TensorGroup& group : groups) {
+    const DataTypeSet types = row.TypesOf(*group.first);
+    if (types.empty()) continue;
+    const SupportRow::Ranks ranks = row.RanksOf(group.first->ranks);
+    const bool has_own_ranks = ranks.min != row.min_rank || ranks.max != row.max_rank;
+    if (text.empty()) {
+      text = fmt::format("{}: {}", RanksText(ranks), ToString(types));
+    } else {
+      text += fmt::format("; {}{}: {}", fmt::join(group.names, ", "),
+                          has_own_ranks ? ", " + RanksText(ranks) : "", ToString(types));
+    }
+  }
+  return Filled(text);
+}
+
+std::string SupportText(const OperatorInfo& info) {
+  const std::vector<TensorGroup> groups = GroupsOf(info);
+  std::string text;
+  for (const SupportTable& table : info.support) {
+    const std::string form = AppliesTo(table);
+    text += ".Pp\n" +
+            Filled(fmt::format(
+                "Data types{}{}, from each feature level on:", form.empty() ? "" : " for ", form));
+    text += ".Bl -tag -width 6_4 -compact\n";
+    for (const SupportRow& row : table.rows) {
+      text += fmt::format(".It {}\n{}", ToString(row.since), RowText(row, groups));
+    }
+    text += ".El\n";
+  }
+  return text;
+}
+
+std::string OtherNamesText(const OperatorInfo& info) {
+  const OtherNames names = OtherNamesOf(info);
+  std::vector<std::string> libraries;
+  const auto add = [&](std::string_view library, const std::vector<std::string_view>& words) {
+    if (!words.empty()) libraries.push_back(fmt::format("{} {}", library, fmt::join(words, ", ")));
+  };
+  add("ONNX", names.onnx);
+  add("WebNN", names.webnn);
+  add("PyTorch", names.pytorch);
+  if (libraries.empty()) return "";
+  return ".Pp\n" + Filled(fmt::format("Elsewhere: {}.", fmt::join(libraries, "; ")));
+}
+
+}  // namespace
+
+std::string ManualPage(const OperatorGroup& group) {
+  const std::string name = fmt::format("dmlop-{}", group.name);
+  std::string title;
+  for (const char c : name) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string page = fmt::format(
+      ".Dd {}\n.Dt {} 7 PRM\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n.Sh DESCRIPTION\n"
+      "The fields, rules and data types of the operators, as\n.Ql dmlop ops\nprints them.\n"
+      ".Xr dmlop-descriptor 5\nsays how documents are written, and\n.Xr dmlop-numerics 7\n"
+      "how exact results are.\n",
+      kDate, title, name, group.title);
+  for (const OperatorInfo* info : group.operators) {
+    page += fmt::format(".Ss {}\n{}", info->name, Filled(info->summary));
+    page += FieldsText(*info) + RulesText(*info) + SupportText(*info) + OtherNamesText(*info);
+  }
+  return page +
+         ".Sh SEE ALSO\n.Xr dmlop 1 ,\n.Xr dmlop-ops 1 ,\n.Xr dmlop-descriptor 5 ,\n"
+         ".Xr dmlop-numerics 7\n";
+}
+
+}  // namespace dmlop

@@ -1,0 +1,12 @@
+// The page of the manual that tells of a group of operators, in mdoc(7).
+#pragma once
+
+#include <string>
+
+#include "core/ops/groups.h"
+
+namespace dmlop {
+
+std::string ManualPage(const OperatorGroup& group);
+
+}  // namespace dmlop

@@ -1,0 +1,96 @@
+#include "app/text/operator_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+// What a field is, in words.
+std::string KindOf(const Field& field) {
+  const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
+  switch (field.kind) {
+    case FieldKind::kTensor:
+      return fmt::format("{} tensor", direction);
+    case FieldKind::kTensors:
+      return fmt::format("array of {} tensors", direction);
+    case FieldKind::kCount:
+      return "UINT, may be left out";
+    case FieldKind::kUint:
+      return "UINT";
+    case FieldKind::kInt:
+      return "INT";
+    case FieldKind::kFloat:
+      return "FLOAT";
+    case FieldKind::kBool:
+      return "BOOL";
+    case FieldKind::kEnum:
+      return fmt::format("one of {}", fmt::join(field.names.names, ", "));
+    case FieldKind::kDataType:
+      return "data type, may be left out";
+    case FieldKind::kUints:
+      return "array of UINT";
+    case FieldKind::kInts:
+      return "array of INT";
+    case FieldKind::kFloats:
+      return "array of FLOAT";
+    case FieldKind::kScaleBias:
+      return "{\"Scale\": FLOAT, \"Bias\": FLOAT}";
+    case FieldKind::kSize2d:
+      return "{\"Width\": UINT, \"Height\": UINT}";
+    case FieldKind::kScalar:
+      return "number of the data type";
+    case FieldKind::kActivation:
+      return "activation operator without tensors";
+    case FieldKind::kActivations:
+      return "array of activation operators without tensors";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string TypeOf(const Field& field) {
+  return KindOf(field) + (field.optional ? ", may be left out" : "");
+}
+
+std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level) {
+  if (!level) return {table.rows.begin(), table.rows.end()};
+  const SupportRow* row = RowAt(table, *level);
+  return row == nullptr ? std::vector<SupportRow>() : std::vector{*row};
+}
+
+std::string AppliesTo(const SupportTable& table) {
+  std::vector<std::string_view> names;
+  if (table.of == nullptr) return "";
+  for (uint32_t value = 0; value < table.of->names.names.size(); ++value) {
+    if (table.Holds(value)) names.push_back(table.of->names.names[value]);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string RanksText(const SupportRow::Ranks& ranks) {
+  return ranks.min == ranks.max ? fmt::format("rank {}", ranks.min)
+                                : fmt::format("ranks {} to {}", ranks.min, ranks.max);
+}
+
+std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
+  std::vector<TensorGroup> groups;
+  for (const Field* field : TensorFieldsOf(info)) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& group) {
+      return group.first->type == field->type &&
+             group.first->other_entries == field->other_entries &&
+             group.first->ranks == field->ranks;
+    });
+    if (same != groups.end()) {
+      same->names.push_back(field->name);
+    } else {
+      groups.push_back({{field->name}, field});
+    }
+  }
+  return groups;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,31 @@
+// What the table of operators says of one, in words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+// What a field takes: "input tensor, may be left out".
+std::string TypeOf(const Field& field);
+
+// The rows to list: all, or the one in force at `level`.
+std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level);
+
+// "ARGMIN, ARGMAX"; empty for the whole operator.
+std::string AppliesTo(const SupportTable& table);
+
+std::string RanksText(const SupportRow::Ranks& ranks);
+
+// The fields that have the same types and ranks at every level, each kind with its first one.
+struct TensorGroup {
+  std::vector<std::string_view> names;
+  const Field* first;
+};
+std::vector<TensorGroup> GroupsOf(const OperatorInfo& info);
+
+}  // namespace dmlop
