@@ -128,6 +128,20 @@ class ElementExplanation {
     return all;
   }
 
+  // Which has the name of a dispatchable, but is not one operator.
+  void RequireNoGraph(const ModelDocument& model) const {
+    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
+      if (dispatchable.graph() == nullptr || dispatchable.name != options_.dispatchable) continue;
+      std::vector<std::string> names;
+      for (const auto& named : dispatchable.operators()) names.push_back(named.name);
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("{} is a graph; --dispatchable takes one of its operators, {}, and the "
+                      "names of its edges need none",
+                      dispatchable.name, fmt::join(names, ", ")));
+    }
+  }
+
   std::string NameOfOperator(const ModelDocument& model) const {
     std::vector<std::string> names;
     for (const auto& named : OperatorsOf(model)) names.push_back(named.name);
@@ -137,6 +151,7 @@ class ElementExplanation {
     if (names.empty()) {
       throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model without operators");
     }
+    RequireNoGraph(model);
     const std::string meant =
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
                     descriptor_.name, fmt::join(names, ", "));

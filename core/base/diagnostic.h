@@ -39,6 +39,9 @@ class Diagnostics {
   void Append(Diagnostic diagnostic);
   void AppendAll(const Diagnostics& others);
 
+  // Leaves out what `others` do not have in the same words.
+  void KeepOnlyThoseOf(const Diagnostics& others);
+
   // Counts diagnostics that nobody will read.
   void Omit(size_t count) { omitted_ += count; }
 

@@ -79,6 +79,13 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"long", "int64"},
     {"ulong", "uint64"},
     {"bfloat16", ""},
+    {"inputs", "inputtensors"},
+    {"inputs", "inputtensor"},
+    {"outputs", "outputtensors"},
+    {"outputs", "outputtensor"},
+    {"op", "type"},
+    {"operator", "type"},
+    {"op_type", "type"},
     {"axis", "axes"},
     {"axes", "axis"},
 };

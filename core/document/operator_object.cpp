@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "core/base/spelling.h"
@@ -32,6 +33,10 @@ bool IsFileOf(const Diagnostic& fault, std::string_view field) {
          LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
 }
 
+bool IsNear(std::string_view name, std::string_view other) {
+  return !DidYouMean(name, std::array<std::string_view, 1>{other}).empty();
+}
+
 // True for a member that is not known and whose name is nearly that of a missing one.
 bool IsMisspelt(const Diagnostic& fault, std::string_view missing) {
   if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
@@ -41,8 +46,17 @@ bool IsMisspelt(const Diagnostic& fault, std::string_view missing) {
   };
   const auto [object, name] = split(fault.pointer);
   const auto [missing_object, missing_name] = split(missing);
-  return object == missing_object &&
-         !DidYouMean(name, std::array<std::string_view, 1>{missing_name}).empty();
+  if (object == missing_object && IsNear(name, missing_name)) return true;
+  // All fields are missing where the object is that holds them.
+  return LeadsTo(object, missing) && (IsNear(name, "Desc") || IsNear(name, "desc"));
+}
+
+// True for bindings by another name, for what a bound file might tell.
+bool HidesBindings(const Diagnostic& fault, std::string_view of_operator) {
+  const bool is_of_tensor = of_operator.ends_with("/DataType") || of_operator.ends_with("/Sizes") ||
+                            of_operator.find("Tensors") != std::string_view::npos;
+  return is_of_tensor && fault.code == "JSON-3" && fault.pointer.rfind('/') == 0 &&
+         IsNear(std::string_view(fault.pointer).substr(1), "bindings");
 }
 
 // True for a binding of no tensor, whose name is nearly that of the tensor or a part of it.
@@ -51,8 +65,14 @@ bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
   if (fault.code != "JSON-3" || !fault.pointer.starts_with(kBindings)) return false;
   const std::string_view name = std::string_view(fault.pointer).substr(kBindings.size());
   const std::string_view tensor = of_operator.substr(0, of_operator.find('/'));
-  return tensor.find(name) != std::string_view::npos ||
-         !DidYouMean(name, std::array<std::string_view, 1>{tensor}).empty();
+  return tensor.find(name) != std::string_view::npos || IsNear(name, tensor);
+}
+
+// True for a fault beside the operator, which leaves its fields as they are.
+bool IsBeside(const Diagnostic& fault) {
+  constexpr std::string_view kBeside[] = {"/name", "/expect", "/tolerance"};
+  return std::any_of(std::begin(kBeside), std::end(kBeside),
+                     [&](std::string_view key) { return LeadsTo(key, fault.pointer); });
 }
 
 // True for a sweep, whose values stand in place of fields of the operator.
@@ -100,14 +120,18 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
     const bool is_made_up = !slot.desc->data_type && !slot.desc->sizes;
     left_out.push_back(slot.path + (is_made_up ? "" : slot.desc->sizes ? "/DataType" : "/Sizes"));
   }
-  const Diagnostics found = Judge(level, diagnostics.has_errors());
+  const bool may_be_unreadable = std::any_of(
+      diagnostics.list().begin(), diagnostics.list().end(),
+      [](const Diagnostic& d) { return d.severity == Severity::kError && !IsBeside(d); });
+  const Diagnostics found = Judge(level, may_be_unreadable);
   // What is wrong with what was made up from the other fields is their fault.
   const auto is_implied = [&](const Diagnostic& diagnostic) {
-    return std::any_of(left_out.begin(), left_out.end(),
+    return diagnostic.code != "JSON-2" &&
+           std::any_of(left_out.begin(), left_out.end(),
                        [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
   };
-  const bool fields_are_wrong = diagnostics.has_errors() ||
-                                !std::all_of(found.list().begin(), found.list().end(), is_implied);
+  const bool fields_are_wrong =
+      may_be_unreadable || !std::all_of(found.list().begin(), found.list().end(), is_implied);
   // What cannot be read has been reported, and is not missing.
   std::vector<Diagnostic> unreadable = diagnostics.list();
   std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
@@ -121,7 +145,8 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
                  LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
                  IsMisspelt(earlier, diagnostic.pointer) ||
-                 IsMisspeltBinding(earlier, of_operator) || IsSweep(earlier);
+                 IsMisspeltBinding(earlier, of_operator) || HidesBindings(earlier, of_operator) ||
+                 IsSweep(earlier);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
@@ -181,12 +206,7 @@ Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
     return of_op;
   };
   found = judge({1, DataType::kFloat32, false});
-  const Diagnostics other = judge({99'991, DataType::kUint8, true});
-  std::erase_if(found.list(), [&](const Diagnostic& one) {
-    return std::none_of(other.list().begin(), other.list().end(), [&](const Diagnostic& another) {
-      return one.pointer == another.pointer && one.message == another.message;
-    });
-  });
+  found.KeepOnlyThoseOf(judge({99'991, DataType::kUint8, true}));
   return found;
 }
 

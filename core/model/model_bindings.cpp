@@ -113,6 +113,7 @@ class Binder {
       values_.Error(binding.place, "BIND-2", "the offset is beyond any resource");
       return false;
     }
+    const bool is_aligned = CheckAlignment(slot, binding, *offset);
     const std::optional<uint64_t> size = resources_.shape(binding.resource).size;
     if (size && *end > *size) {
       values_.Error(
@@ -121,11 +122,15 @@ class Binder {
                       offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size));
       return false;
     }
+    return is_aligned;
+  }
+
+  bool CheckAlignment(const TensorSlot& slot, const ModelBinding& binding, uint64_t offset) const {
     const uint64_t alignment =
         std::max<uint64_t>(kMinimumAlignment, slot.desc->guaranteed_base_offset_alignment);
-    if (*offset % alignment == 0) return true;
+    if (offset % alignment == 0) return true;
     values_.Error(binding.place, "BIND-3",
-                  fmt::format("byte offset {} is not a multiple of {}", *offset, alignment));
+                  fmt::format("byte offset {} is not a multiple of {}", offset, alignment));
     return false;
   }
 

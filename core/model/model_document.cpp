@@ -51,6 +51,8 @@ class ModelReader {
     const auto resources = Section(root, "resources", JsonKind::kObject);
     const auto dispatchables = Section(root, "dispatchables", JsonKind::kObject);
     const auto commands = Section(root, "commands", JsonKind::kArray);
+    has_resources_ = resources.has_value();
+    has_dispatchables_ = dispatchables.has_value();
     if (resources) ForEachMember(*resources, [&](JsonCursor value) { ReadResource(value); });
     if (dispatchables) {
       ForEachMember(*dispatchables, [&](JsonCursor value) { ReadDispatchable(value); });
@@ -285,11 +287,15 @@ class ModelReader {
     return binding;
   }
 
-  size_t ResourceCalled(JsonCursor name) const { return Called(name, "resource", resource_names_); }
+  size_t ResourceCalled(JsonCursor name) const {
+    return Called(name, "resource", has_resources_, resource_names_);
+  }
 
-  // The number behind a name; kUnreadable for what has been reported.
-  size_t Called(JsonCursor name, std::string_view kind, const NumberOfName& names) const {
-    if (!values_.Expect(name, JsonKind::kString)) return kUnreadable;
+  // The number behind a name; kUnreadable for what has been reported, as the lack of all of its
+  // kind has been.
+  size_t Called(JsonCursor name, std::string_view kind, bool has_any,
+                const NumberOfName& names) const {
+    if (!values_.Expect(name, JsonKind::kString) || !has_any) return kUnreadable;
     const auto found = names.find(name.string());
     if (found != names.end()) return found->second;
     std::vector<std::string_view> candidates;
@@ -329,7 +335,8 @@ class ModelReader {
     CheckKeys(value, kKeys, kIgnoredDispatchKeys);
     const auto name = values_.Require(value, "dispatchable");
     const auto bindings = values_.Require(value, "bindings");
-    const size_t number = name ? Called(*name, "dispatchable", dispatchable_names_) : kUnreadable;
+    const size_t number =
+        name ? Called(*name, "dispatchable", has_dispatchables_, dispatchable_names_) : kUnreadable;
     if (number == kUnreadable || !bindings) return;
     Add(value, DispatchCommand{number, ReadBindings(*bindings, model_.dispatchables_[number])});
   }
@@ -381,6 +388,8 @@ class ModelReader {
   const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;
+  bool has_resources_ = false;
+  bool has_dispatchables_ = false;
   NumberOfName resource_names_;
   NumberOfName dispatchable_names_;
 };

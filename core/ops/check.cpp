@@ -31,7 +31,8 @@ class FieldChecker {
     return is_complete_;
   }
 
-  void RequireComplete(const TensorSlot& slot) {
+  // A type may follow from what is wrong elsewhere.
+  void RequireComplete(const TensorSlot& slot, bool type_follows = false) {
     const bool is_input = slot.role() == TensorRole::kInput;
     const auto require = [&](std::string_view field, bool is_there) {
       if (is_there) return;
@@ -41,7 +42,7 @@ class FieldChecker {
                                      is_input ? ", and no .npy file is bound that would tell it"
                                               : ", and the other fields do not imply it"));
     };
-    require("DataType", slot.desc->data_type.has_value());
+    require("DataType", type_follows || slot.desc->data_type.has_value());
     require("Sizes", slot.desc->sizes.has_value());
   }
 
@@ -243,11 +244,64 @@ void CheckFused(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnos
 }
 
 // What is wrong otherwise has been reported, and nothing can be inferred from it.
+bool HasZero(const TensorDesc& desc) {
+  return std::find(desc.sizes->begin(), desc.sizes->end(), 0u) != desc.sizes->end();
+}
+
+bool HasStridesForSizes(const TensorDesc& desc) {
+  return !desc.strides || desc.strides->size() == desc.rank();
+}
+
+// Strides of another length than the sizes, and sizes of 0, have been reported.
+bool IsToBeMended(const OperatorDesc& op) {
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  return std::any_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
+    return slot.desc->sizes && (HasZero(*slot.desc) || !HasStridesForSizes(*slot.desc));
+  });
+}
+
+OperatorDesc Mended(OperatorDesc op, uint32_t size) {
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    TensorDesc& desc = *slot.desc;
+    if (slot.role() != TensorRole::kInput || !desc.sizes) continue;
+    if (!HasStridesForSizes(desc)) desc.strides.reset();
+    std::replace(desc.sizes->begin(), desc.sizes->end(), 0u, size);
+  }
+  return op;
+}
+
+// Too many dimensions or elements have been reported, and nothing can be inferred from them.
 bool InputsHaveLayouts(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   return std::all_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
     return !slot.desc->sizes || HasLayout(*slot.desc);
   });
+}
+
+void Infer(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  if (!InputsHaveLayouts(op)) return;
+  Inference inference(op, level, diagnostics);
+  op.info().infer(op, inference);
+}
+
+// What the operator itself says. Of mended tensors, what is wrong with one size in place of 0 and
+// with quite another.
+void CheckOperator(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  if (!IsToBeMended(op)) return Infer(op, level, diagnostics);
+  Diagnostics found;
+  Diagnostics of_another;
+  OperatorDesc mended = Mended(op, 1);
+  OperatorDesc another = Mended(op, 997);
+  Infer(mended, level, found);
+  Infer(another, level, of_another);
+  found.KeepOnlyThoseOf(of_another);
+  diagnostics.AppendAll(found);
+}
+
+bool TakesInputs(const OperatorDesc& op) {
+  const std::vector<const Field*> fields = TensorFieldsOf(op.info());
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const Field* field) { return field->role == TensorRole::kInput; });
 }
 
 }  // namespace
@@ -257,16 +311,18 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   FieldChecker fields(op, diagnostics);
   const bool is_complete = fields.Check();
   CheckTensors(op, TensorRole::kInput, diagnostics);
-  if (is_complete && InputsHaveLayouts(op)) {
-    Inference inference(op, level, diagnostics);
-    op.info().infer(op, inference);
-  }
+  if (is_complete) CheckOperator(op, level, diagnostics);
   CheckTypesAgree(op, diagnostics);
   CheckTensors(op, TensorRole::kOutput, diagnostics);
   CheckSupport(op, level, diagnostics);
   if (diagnostics.has_errors()) return;  // what an output lacks follows from them
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) fields.RequireComplete(slot);
   CheckFused(op, level, diagnostics);
+  if (diagnostics.has_errors() && TakesInputs(op)) return;  // an output may lack what follows
+  const bool types_follow = diagnostics.has_errors();
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
+    fields.RequireComplete(slot, types_follow);
+  }
 }
 
 }  // namespace dmlop

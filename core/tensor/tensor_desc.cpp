@@ -52,9 +52,14 @@ class TensorValidator {
     CheckAlignment();
     const bool ranks_agree = CheckRank();
     const bool no_zero = CheckNoZeroSize();
-    if (!ranks_agree || !no_zero || !CheckElementCount()) return;
-    CheckOverlap();
-    CheckTotalSize();
+    if (ranks_agree && no_zero && CheckElementCount()) {
+      CheckOverlap();
+      CheckTotalSize();
+    }
+    const uint64_t total = desc_.total_tensor_size_in_bytes;
+    if (total % 4 != 0) {
+      Error("BUF-10", "TotalTensorSizeInBytes", fmt::format("{} is not a multiple of 4", total));
+    }
   }
 
  private:
@@ -149,9 +154,6 @@ class TensorValidator {
     if (total < needed) {
       Error("BUF-9", "TotalTensorSizeInBytes",
             fmt::format("{} is too small for the tensor; expected at least {}", total, needed));
-    }
-    if (total % 4 != 0) {
-      Error("BUF-10", "TotalTensorSizeInBytes", fmt::format("{} is not a multiple of 4", total));
     }
   }
 

@@ -357,6 +357,9 @@ class ExplainTest(ProgramTest):
         for arguments in (element, [*element, "--dispatchable", "three"]):
             self.assertIn("model.json: is a model; --dispatchable NAME says which of one, two is meant",
                           self.errors_of(*arguments, status=2))
+        graph = ["explain", ROOT / "testdata/models/serialized_graph.json", "OutputTensor[0]", "--dispatchable", "quadratic"]
+        self.assertIn("quadratic is a graph; --dispatchable takes one of its operators, scale, times, plus, and the names of its edges",
+                      self.errors_of(*graph, status=2))
         names = [document["name"] for document in documents_in(self.text_of("validate", "model.json", "--print-complete"))]
         self.assertEqual(names, ["one", "two"])
 

@@ -135,6 +135,15 @@ WIDTHS = [
 """),
 ]
 
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+MISBOUND = {  # an input that is neither aligned nor large enough
+    "resources": {name: {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": count, "value": 0}}
+                  for name, count in (("In", 3), ("Out", 6))},
+    "dispatchables": {"copy": {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": TENSOR, "OutputTensor": TENSOR}},
+    "commands": [{"type": "dispatch", "dispatchable": "copy",
+                  "bindings": {"InputTensor": {"name": "In", "elementOffset": 1}, "OutputTensor": "Out"}}],
+}
+
 
 class ValidateTest(ProgramTest):
     def verdicts(self, *documents, status=0, stdin=b""):
@@ -221,6 +230,41 @@ class ValidateTest(ProgramTest):
             with self.subTest(document):
                 (verdict,) = self.verdicts(json.dumps(document), status=3)
                 self.assertEqual([(d["pointer"], d["code"]) for d in verdict["diagnostics"]], expected)
+
+    def test_a_fault_hides_no_other(self):
+        def reduction(**fields):
+            return {"type": "REDUCE", "Function": "SUM", "Axes": [1, 1],
+                    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]} | fields}
+
+        whole = reduction() | {"Axes": [1]}
+        for document, expected in [
+            (reduction(GuaranteedBaseOffsetAlignment=3), [("/Axes/1", "RED-4"), ("/InputTensor/GuaranteedBaseOffsetAlignment", "BUF-12")]),
+            (reduction(DimensionCount=3), [("/Axes/1", "RED-4"), ("/InputTensor/DimensionCount", "BUF-13")]),
+            (reduction(Strides=[1], TotalTensorSizeInBytes=3),
+             [("/Axes/1", "RED-4"), ("/InputTensor/Strides", "BUF-13"), ("/InputTensor/TotalTensorSizeInBytes", "BUF-10")]),
+            (reduction(Sizes=[2, 0]), [("/Axes/1", "RED-4"), ("/InputTensor/Sizes/1", "BUF-3")]),
+            (whole | {"expect": {"OutputTensor": [1, 2, 3]}, "name": 7}, [("/expect/OutputTensor", "DOC-4"), ("/name", "DOC-1")]),
+            ({"type": "FILL_VALUE_CONSTANT", "Value": 3}, [("/ValueDataType", "JSON-2"), ("/OutputTensor/Sizes", "JSON-2")]),
+            (MISBOUND, [("/commands/0/bindings/InputTensor", "BIND-3"), ("/commands/0/bindings/InputTensor", "BIND-2")]),
+        ]:
+            with self.subTest(document):
+                (verdict,) = self.verdicts(json.dumps(document), status=3)
+                self.assertEqual([(d["pointer"], d["code"]) for d in verdict["diagnostics"]], expected)
+
+    def test_what_follows_from_a_fault_is_not_told(self):
+        tensor = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+        for document, pointer in [
+            ({"type": "REDUCE", "Function": "SUM", "Axes": [0], "binding": {"InputTensor": "x.npy"}}, "/binding"),
+            ({"type": "JOIN", "Axis": 0, "inputs": [tensor]}, "/inputs"),
+            ({"type": "REDUCE", "dsc": {"Function": "SUM", "Axes": [0], "InputTensor": tensor}}, "/dsc"),
+            ({"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"desc": tensor}}, "/InputTensor/desc"),
+            ({"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [0]},
+              "OutputTensor": {"DataType": "FLOAT32", "Sizes": [3]}}, "/InputTensor/Sizes/0"),
+            ({name: value for name, value in MISBOUND.items() if name != "resources"}, "/resources"),
+        ]:
+            with self.subTest(document):
+                (verdict,) = self.verdicts(json.dumps(document), status=3)
+                self.assertEqual([d["pointer"] for d in verdict["diagnostics"]], [pointer])
 
     def test_values_that_share_a_place(self):
         tensor = {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [0, 1]}
