@@ -11,9 +11,9 @@
 // BACKWARD is a forward convolution for each residue of p modulo S: those taps reach it whose k * L
 // has the right residue, and the elements that they read are neighbours.
 #include <algorithm>
-#include <utility>
+#include <span>
+#include <vector>
 
-#include "core/base/checked_math.h"
 #include "core/ops/contraction/convolution_windows.h"
 #include "core/ops/rows.h"
 
@@ -75,50 +75,58 @@ bool RequireChannels(const OperatorDesc& op, Inference& infer) {
                        channels / groups);
 }
 
-// The sizes of the output; empty where a window does not fit.
-std::vector<uint64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
-  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], OutputChannels(op)};
+// The spatial sizes that the windows make, which BACKWARD may be less than 1; empty where a window
+// does not fit.
+std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
+  std::vector<int64_t> sizes;
   bool all_fit = true;
   for (size_t d = 0; d < SpatialRank(op); ++d) {
     const int64_t windows = WindowPositions(op, d);
-    if (IsForward(op)) {
-      all_fit &= infer.Require(windows > 0, "CONV-4", SizeAt(infer.tensor(kFilterTensor), d + 2),
-                               "a window of {} with a dilation of {} does not fit into the padded "
-                               "size {}",
-                               KernelSize(op, d), op[kDilations][d],
-                               op.sizes(kInputTensor)[d + 2] + Padding(op, d));
-    }
-    const int64_t size = windows + op[kOutputPadding][d];
-    all_fit &= infer.Require(IsForward(op) || size > 0, "CONV-4", At(kStartPadding, d),
-                             "the paddings leave {} positions", size);
-    sizes.push_back(static_cast<uint64_t>(std::max<int64_t>(size, 0)));
+    all_fit &= infer.Require(
+        !IsForward(op) || windows > 0, "CONV-4", SizeAt(infer.tensor(kFilterTensor), d + 2),
+        "a window of {} with a dilation of {} does not fit into the padded "
+        "size {}",
+        KernelSize(op, d), op[kDilations][d], op.sizes(kInputTensor)[d + 2] + Padding(op, d));
+    sizes.push_back(windows + op[kOutputPadding][d]);
   }
-  return all_fit ? sizes : std::vector<uint64_t>();
+  return all_fit ? sizes : std::vector<int64_t>();
 }
 
-// BACKWARD, without OutputPadding, several sizes have the same windows forward.
-bool MayBeLarger(const OperatorDesc& op, size_t d) {
-  return !IsForward(op) && op[kOutputPadding][d] == 0;
+// How much larger the output may be: BACKWARD, without OutputPadding, several sizes have the same
+// windows forward.
+int64_t Leeway(const OperatorDesc& op, size_t d) {
+  if (IsForward(op) || op[kOutputPadding][d] != 0) return 0;
+  return int64_t{std::max(op[kStrides][d], op[kDilations][d])} - 1;
 }
 
-void InferOutput(const OperatorDesc& op, std::vector<uint64_t> sizes, Inference& infer) {
-  if (op[kOutputTensor].sizes && op[kOutputTensor].rank() == sizes.size()) {
-    const TensorAt output = infer.tensor(kOutputTensor);
-    for (size_t d = 0; d < SpatialRank(op); ++d) {
-      if (!MayBeLarger(op, d)) continue;
-      const uint64_t least = sizes[d + 2];
-      const uint64_t most = least + std::max(op[kStrides][d], op[kDilations][d]) - 1;
-      const uint64_t stated = output.sizes()[d + 2];
-      if (!infer.Require(least <= stated && stated <= most, "CONV-4", SizeAt(output, d + 2),
-                         "{}; expected {} to {}", stated, least, most)) {
-        return;
-      }
-      sizes[d + 2] = stated;
-    }
+// The size of the output in dimension d, at least `least`; 0 where it is wrong.
+uint64_t InferSize(const OperatorDesc& op, size_t d, int64_t least, bool is_stated,
+                   Inference& infer) {
+  const int64_t most = least + (is_stated ? Leeway(op, d) : 0);
+  if (!infer.Require(most > 0, "CONV-4", At(kStartPadding, d), "the paddings leave {} positions",
+                     most)) {
+    return 0;
   }
-  const bool has_rule_of_size =
-      !op[kOutputTensor].sizes || op[kOutputTensor].rank() != sizes.size() ||
-      (op.sizes(kOutputTensor)[0] == sizes[0] && op.sizes(kOutputTensor)[1] == sizes[1]);
+  if (!is_stated || Leeway(op, d) == 0) return static_cast<uint64_t>(least);
+  const TensorAt output = infer.tensor(kOutputTensor);
+  const int64_t stated = output.sizes()[d + 2];
+  const int64_t first = std::max<int64_t>(least, 1);
+  const bool is_right =
+      infer.Require(first <= stated && stated <= most, "CONV-4", SizeAt(output, d + 2),
+                    "{}; expected {} to {}", stated, first, most);
+  return is_right ? static_cast<uint64_t>(stated) : 0;
+}
+
+void InferOutput(const OperatorDesc& op, std::span<const int64_t> positions, Inference& infer) {
+  const size_t rank = positions.size() + 2;
+  const bool is_stated = op[kOutputTensor].sizes && op[kOutputTensor].rank() == rank;
+  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], OutputChannels(op)};
+  for (size_t d = 0; d < positions.size(); ++d) {
+    sizes.push_back(InferSize(op, d, positions[d], is_stated, infer));
+  }
+  if (std::find(sizes.begin() + 2, sizes.end(), 0u) != sizes.end()) return;
+  const bool has_rule_of_size = !is_stated || (op.sizes(kOutputTensor)[0] == sizes[0] &&
+                                               op.sizes(kOutputTensor)[1] == sizes[1]);
   infer.Output(has_rule_of_size ? "CONV-4" : "CONV-2", kOutputTensor, sizes);
 }
 
@@ -131,8 +139,8 @@ void Infer(const OperatorDesc& op, Inference& infer) {
     bias[1] = static_cast<uint32_t>(OutputChannels(op));
     infer.RequireSizes("CONV-2", infer.tensor(kBiasTensor), bias);
   }
-  const std::vector<uint64_t> sizes = InferPositions(op, infer);
-  if (!sizes.empty()) InferOutput(op, sizes, infer);
+  const std::vector<int64_t> positions = InferPositions(op, infer);
+  if (!positions.empty()) InferOutput(op, positions, infer);
 }
 
 constexpr OperatorInfo kOperators[] = {
