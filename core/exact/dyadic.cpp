@@ -159,6 +159,12 @@ Dyadic::Dyadic(bool negative, uint64_t magnitude)
           Digits{static_cast<uint32_t>(magnitude), static_cast<uint32_t>(magnitude >> kDigitBits)},
           0) {}
 
+Dyadic::Dyadic(Int128 value) {
+  constexpr int kLowBits = 64;
+  *this = Dyadic(static_cast<int64_t>(value >> kLowBits)).TimesPowerOfTwo(kLowBits) +
+          Dyadic(static_cast<uint64_t>(value));
+}
+
 Dyadic::Dyadic(double finite) {
   assert(std::isfinite(finite));
   constexpr int kPrecision = 53;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/int128.h"
 #include "core/exact/exact_sum.h"
 
 namespace dmlop {
@@ -20,6 +21,8 @@ class Dyadic {
   explicit Dyadic(T value)
       : Dyadic(value < 0,
                value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value)) {}
+
+  explicit Dyadic(Int128 value);
 
   int Sign() const;  // -1, 0 or 1
 

@@ -2,40 +2,23 @@
 
 #include <cmath>
 
+#include "core/exact/dyadic.h"
+
 namespace dmlop {
 namespace {
 
-__extension__ using Int128 = __int128;
-
-// An integer times a power of two.
-struct Scaled {
-  int64_t significand;
-  int exponent;
-};
-
-Scaled Split(float finite) {
-  constexpr int kBits = 24;
-  int exponent;
-  const float fraction = std::frexp(finite, &exponent);
-  return {static_cast<int64_t>(std::ldexp(fraction, kBits)), exponent - kBits};
-}
-
-// The sign of sum * scale / (divisor * output_scale) - (2 * below + 1) / 2, which are nearly equal,
-// so that neither side becomes large where the powers are taken to one.
-int CompareWithHalf(int64_t sum, float scale, int64_t divisor, float output_scale, int64_t below) {
-  const Scaled a = Split(scale);
-  const Scaled b = Split(output_scale);
-  Int128 left = Int128{2 * sum} * a.significand;
-  Int128 right = Int128{2 * below + 1} * divisor * b.significand;
-  const int power = a.exponent - b.exponent;
-  (power > 0 ? left : right) *= Int128{1} << std::abs(power);
-  const int sign = left < right ? -1 : left > right ? 1 : 0;
+// The sign of sum * scale / (divisor * output_scale) - (2 * below + 1) / 2.
+int CompareWithHalf(int64_t sum, float scale, Int128 divisor, float output_scale, int64_t below) {
+  const Dyadic left = Dyadic(2 * sum) * Dyadic(static_cast<double>(scale));
+  const Dyadic right =
+      Dyadic(2 * below + 1) * Dyadic(divisor) * Dyadic(static_cast<double>(output_scale));
+  const int sign = (left - right).Sign();
   return output_scale < 0 ? -sign : sign;
 }
 
 }  // namespace
 
-int64_t RoundScaled(int64_t sum, float scale, int64_t divisor, float output_scale) {
+int64_t RoundScaled(int64_t sum, float scale, Int128 divisor, float output_scale) {
   // Off by a few units in the last place.
   const double quotient = static_cast<double>(sum) * static_cast<double>(scale) /
                           (static_cast<double>(divisor) * static_cast<double>(output_scale));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "core/base/int128.h"
 #include "tests/support/random.h"
 
 namespace dmlop {
@@ -23,6 +24,8 @@ const DecimalCase kDecimalCases[] = {
     {Dyadic(-10), "-10"},
     {Dyadic(std::numeric_limits<int64_t>::min()), "-9223372036854775808"},
     {Dyadic(std::numeric_limits<uint64_t>::max()), "18446744073709551615"},
+    {Dyadic((Int128{1} << 96) + 1), "79228162514264337593543950337"},
+    {Dyadic(-(Int128{1} << 96) - 1), "-79228162514264337593543950337"},
     {Dyadic(0.1), "0.1000000000000000055511151231257827021181583404541015625"},
     {Dyadic(-0x1p-20), "-9.5367431640625e-7"},
     {Dyadic(0x1p-16), "0.0000152587890625"},
@@ -41,7 +44,6 @@ TEST(Dyadic, HasEveryDecimal) {
 
 // Integers of 128 bits as the oracle; longer numbers by the laws of arithmetic.
 TEST(Dyadic, CalculatesExactly) {
-  __extension__ using Int128 = __int128;
   const auto of = [](Int128 value) {
     return Dyadic(static_cast<int64_t>(value >> 64)).TimesPowerOfTwo(64) +
            Dyadic(static_cast<uint64_t>(value));

@@ -83,7 +83,7 @@ class AveragesOfBox {
   const QuantizedAverage& call_;
   int64_t first_channel_;
   int64_t taps_;
-  int64_t divisor_;
+  Int128 divisor_;
   const T* from_ = nullptr;
   Dims strides_;  // from window to window
   TapLoops loops_;

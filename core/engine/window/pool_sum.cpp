@@ -6,11 +6,13 @@
 #include <cstring>
 #include <vector>
 
+#include "core/base/int128.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
 #include "core/exact/elementary.h"
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
+#include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/sum_finalizers.h"
 #include "core/kernels/window/pool_sum.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr int64_t kGrainTaps = 1 << 14;
 constexpr int64_t kMostSideBySide = 1024;
+constexpr int64_t kMostElements = int64_t{1} << 32;
 
 bool IsAverage(PoolSum function) {
   return function == PoolSum::kAverage || function == PoolSum::kPaddedAverage ||
@@ -38,14 +41,26 @@ ReduceFunction ReductionOf(PoolSum function) {
 int64_t DivisorOf(const PoolSumCall& call, const PoolBox& box) {
   if (call.function == PoolSum::kShare) return call.divisor;
   return call.function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
+Int128 DivisorOf(PoolSum function, const PoolBox& box) {
+  return function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
 }
 
 // --- one window, exactly -------------------------------------------------------------------------
 
 using Taps = LoopNest<1>;
 
-template <SumMap kMap, typename Finalizer, typename T>
-T ExactSumOf(const T* x, const Taps& taps, int64_t divisor) {
+// By a count that may be more than the elements of a tensor.
+struct Averaged : reduce::LikeSums {
+  template <typename T>
+  static T Of(const ExactSum& sum, Int128 count) {
+    const bool is_small = count <= kMostElements;
+    return is_small ? RoundQuotient<T>(sum, static_cast<uint64_t>(count))
+                    : RoundRatio<T>(Dyadic(sum), Dyadic(count));
+  }
+};
+
+template <SumMap kMap, typename Finalizer, typename T, typename Count>
+T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
   ExactSum sum;
   double special = 0;
   double zero = -0.0;
@@ -101,16 +116,16 @@ T Norm(const T* x, const Taps& taps, uint32_t exponent) {
 
 // Of a window whose first tap is x.
 template <typename T>
-T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, int64_t divisor) {
+T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, Int128 divisor) {
   switch (call.function) {
     case PoolSum::kNorm:
       return Norm(x, taps, call.power);
     case PoolSum::kL1:
-      return ExactSumOf<SumMap::kMagnitude, reduce::Rounded>(x, taps, divisor);
+      return ExactSumOf<SumMap::kMagnitude, reduce::Rounded>(x, taps, int64_t{1});
     case PoolSum::kL2:
-      return ExactSumOf<SumMap::kSquare, reduce::SquareRooted>(x, taps, divisor);
+      return ExactSumOf<SumMap::kSquare, reduce::SquareRooted>(x, taps, int64_t{1});
     default:
-      return ExactSumOf<SumMap::kItself, reduce::Averaged>(x, taps, divisor);
+      return ExactSumOf<SumMap::kItself, Averaged>(x, taps, divisor);
   }
 }
 
@@ -194,7 +209,7 @@ class SumsOfBox {
       T* results = to_step == 1 ? to : results_.data();
       const size_t count = static_cast<size_t>(row.count);
       if (box_.by_vectors_) {
-        kernel_(row, box_.divisor_, results, unresolved_.data());
+        kernel_(row, static_cast<int64_t>(box_.divisor_), results, unresolved_.data());
       } else {
         std::fill_n(unresolved_.begin(), count, uint8_t{1});
       }
@@ -221,7 +236,7 @@ class SumsOfBox {
   PoolSumCall call_;
   ConstTensorView input_;
   PoolWindows windows_;
-  int64_t divisor_;
+  Int128 divisor_;
   Taps taps_;
   bool by_vectors_ = false;
   std::vector<int64_t> offsets_;  // of the taps, if they are summed by vectors

@@ -50,8 +50,8 @@ int64_t PresentTaps(const PoolBox& box) {
   return taps;
 }
 
-int64_t CountedTaps(const PoolBox& box) {
-  int64_t taps = 1;
+Int128 CountedTaps(const PoolBox& box) {
+  Int128 taps = 1;
   for (const PoolSegment& segment : box) taps *= segment.counted;
   return taps;
 }

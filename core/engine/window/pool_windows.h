@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/int128.h"
 #include "core/engine/window/unfold_geometry.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/tensor.h"
@@ -48,7 +49,7 @@ using PoolBox = std::vector<PoolSegment>;
 
 bool HasTaps(const PoolBox& box);
 int64_t PresentTaps(const PoolBox& box);
-int64_t CountedTaps(const PoolBox& box);
+Int128 CountedTaps(const PoolBox& box);  // paddings may make it that large
 
 // All boxes of the part of an output that begins at an index.
 class PoolBoxes {
