@@ -90,6 +90,19 @@ class IndexWarningsTest(ProgramTest):
         self.assertEqual(self.warnings_of(json.dumps(document)),
                          [f"warning: /SequenceLengthsTensor: {message} [REC-9]"])
 
+    def test_lengths_of_the_past(self):
+        tokens = {"DataType": "FLOAT32", "Sizes": [2, 1, 1]}
+        document = {"type": "MULTIHEAD_ATTENTION1", "QueryTensor": tokens, "KeyTensor": tokens, "ValueTensor": tokens,
+                    "PastSequenceLengthsTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "Scale": 1,
+                    "MaskFilterValue": 0, "QueryHeadCount": 1, "KeyValueHeadCount": 1, "MaskType": "NONE"}
+        for lengths, message in (
+                (["nan", 5.5], "2 of 2 lengths are out of range [0, 0] and clamped; the first is NaN at [0]"),
+                ([0, 5.5], "1 of 2 lengths is out of range [0, 0] and clamped; the first is 5.5 at [1]"),
+                ([-0.0, 0], None)):
+            bound = {"QueryTensor": [1, 2], "KeyTensor": [1, 2], "ValueTensor": [3, 4], "PastSequenceLengthsTensor": lengths}
+            expected = [f"warning: /PastSequenceLengthsTensor: {message} [CTR-10]"] if message else []
+            self.assertEqual(self.warnings_of(json.dumps(document | {"bindings": bound})), expected)
+
     def test_a_model_warns_of_each_dispatch(self):
         fields = {name: value for name, value in GATHER.items() if name != "type"}
         model = {

@@ -1,9 +1,14 @@
 // DML_MULTIHEAD_ATTENTION_OPERATOR_DESC and DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.
 #include "core/engine/attention/attention.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
@@ -161,6 +166,22 @@ class Tensors {
   OutputViews outputs_;
 };
 
+// An element for each batch.
+std::vector<double> NumbersOf(const ConstTensorView& lengths, int64_t batches) {
+  std::vector<double> numbers;
+  VisitDataType(TypeList<int32_t, float, Half>(), lengths.type, [&]<typename T>() {
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      const Dims index = IndexOf(lengths.layout.sizes, batch);
+      numbers.push_back(AsDouble(lengths.elements<T>()[OffsetOf(lengths.layout, index)]));
+    }
+  });
+  return numbers;
+}
+
+int64_t MostPast(const Shapes& shapes) {
+  return int64_t{shapes.keys} - shapes.fresh;
+}
+
 int64_t WholeNumber(double value, int64_t most) {
   if (std::isnan(value)) return 0;
   return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(most)));
@@ -253,14 +274,9 @@ class Run {
   void ReadPast() {
     const ConstTensorView lengths = tensors_.input(kPastLengths);
     if (lengths.data == nullptr) return;
-    const int64_t most = int64_t{shapes_.keys} - shapes_.fresh;
-    VisitDataType(TypeList<int32_t, float, Half>(), lengths.type, [&]<typename T>() {
-      for (int64_t batch = 0; batch < shapes_.batches; ++batch) {
-        const Dims index = IndexOf(lengths.layout.sizes, batch);
-        const T length = lengths.elements<T>()[OffsetOf(lengths.layout, index)];
-        call_.past.push_back(WholeNumber(AsDouble(length), most));
-      }
-    });
+    for (const double length : NumbersOf(lengths, shapes_.batches)) {
+      call_.past.push_back(WholeNumber(length, MostPast(shapes_)));
+    }
   }
 
   // All keys or all values: the past ones and the new ones, in the output where they are wanted.
@@ -344,14 +360,38 @@ void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   Run(op, tensors).Do();
 }
 
+void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  const ConstTensorView lengths = Tensors(op, inputs, {}).input(kPastLengths);
+  if (lengths.data == nullptr) return;
+  const Shapes shapes = ShapesOf(op);
+  const int64_t most = MostPast(shapes);
+  const std::vector<double> numbers = NumbersOf(lengths, shapes.batches);
+  const auto is_stray = [&](double number) {
+    return !(number >= 0 && number <= static_cast<double>(most));  // or NaN
+  };
+  const auto count = std::count_if(numbers.begin(), numbers.end(), is_stray);
+  if (count == 0) return;
+  const auto first = std::find_if(numbers.begin(), numbers.end(), is_stray);
+  const std::string value = std::isnan(*first) ? "NaN" : fmt::format("{}", *first);
+  const Dims index = IndexOf(lengths.layout.sizes, first - numbers.begin());
+  diagnostics.Warning(
+      "CTR-10", std::string(kPastLengths.name),
+      fmt::format("{} of {} lengths {} out of range [0, {}] and clamped; the first is {} at [{}]",
+                  count, numbers.size(), count == 1 ? "is" : "are", most, value,
+                  fmt::join(index.begin(), index.end(), ", ")));
+}
+
 int64_t Operations(const OperatorDesc& op) {
   const Shapes shapes = ShapesOf(op);
   return int64_t{shapes.batches} * shapes.query_heads * shapes.queries * shapes.keys *
          (int64_t{shapes.size} + shapes.value_size);
 }
 
-constexpr Custom kFamily = {
-    .run = RunAttention, .sources = Sources, .whole = AllDimensions, .operations = Operations};
+constexpr Custom kFamily = {.run = RunAttention,
+                            .sources = Sources,
+                            .whole = AllDimensions,
+                            .warn = WarnOfPast,
+                            .operations = Operations};
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "MULTIHEAD_ATTENTION",
