@@ -65,6 +65,7 @@ struct EnumNames {
   std::string_view prefix;
   std::span<const std::string_view> names;   // indexed by value
   std::span<const FeatureLevel> since = {};  // of each name; empty: as long as the operator
+  std::string_view since_rule = "FL-1";
 };
 
 // Operators that take a fused activation, as far as they take different ones.
@@ -159,8 +160,8 @@ constexpr FieldOf<uint32_t> Enum(std::string_view name, EnumNames names) {
   return {{.name = name, .kind = FieldKind::kEnum, .names = names}};
 }
 // It is the DataType of tensors.
-constexpr FieldOf<DataType> TypeOf(std::string_view name, TypeVariable type = TypeVariable::kT) {
-  return {{.name = name, .kind = FieldKind::kDataType, .type = type, .limits = {.rule = "ELW-4"}}};
+constexpr FieldOf<DataType> TypeOf(std::string_view name, std::string_view rule = "ELW-4") {
+  return {{.name = name, .kind = FieldKind::kDataType, .limits = {.rule = rule}}};
 }
 constexpr FieldOf<std::vector<uint32_t>> Uints(std::string_view name, Limits limits = {}) {
   return {{.name = name, .kind = FieldKind::kUints, .limits = limits}};

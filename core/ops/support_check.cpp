@@ -94,8 +94,8 @@ class SupportChecker {
     ForEachLateEnumerator(op_, [&](const Field& field, uint32_t value) {
       const FeatureLevel since = field.names.since[value];
       if (since <= level_) return;
-      Report(std::string(field.name), fmt::format("{} is", field.names.names[value]),
-             "it needs " + ToString(since));
+      Report(field.names.since_rule, std::string(field.name),
+             fmt::format("{} is", field.names.names[value]), "it needs " + ToString(since));
     });
   }
 
@@ -109,9 +109,9 @@ class SupportChecker {
     if (rank >= 1 && rank <= kMaxRank && !TakesRank(row, slot)) ReportRank(row, slot);
   }
 
-  void Report(const std::string& pointer, const std::string& subject,
+  void Report(std::string_view code, const std::string& pointer, const std::string& subject,
               const std::string& expected) const {
-    diagnostics_.Error("FL-1", pointer,
+    diagnostics_.Error(code, pointer,
                        fmt::format("{} not supported by {} at feature level {}; {}", subject,
                                    operator_, ToString(level_), expected));
   }
@@ -121,7 +121,7 @@ class SupportChecker {
     const SupportRow* later =
         FirstRow(table_, [&](const SupportRow& r) { return TakesType(r, slot); });
     if (later == nullptr && IsReported(pointer)) return;  // by a rule of the operator
-    Report(pointer, fmt::format("{} is", Name(*slot.desc->data_type)),
+    Report("FL-1", pointer, fmt::format("{} is", Name(*slot.desc->data_type)),
            later != nullptr ? "it needs " + ToString(later->since)
                             : "expected one of " + ToString(row.TypesOf(slot.type)));
   }
@@ -133,7 +133,7 @@ class SupportChecker {
     const std::string taken = ranks.min == ranks.max
                                   ? fmt::format("{}", ranks.min)
                                   : fmt::format("{} to {}", ranks.min, ranks.max);
-    Report(slot.path + "/Sizes", fmt::format("{} dimensions are", slot.desc->rank()),
+    Report("FL-1", slot.path + "/Sizes", fmt::format("{} dimensions are", slot.desc->rank()),
            later != nullptr ? "they need " + ToString(later->since) : "expected " + taken);
   }
 

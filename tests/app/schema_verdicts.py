@@ -102,7 +102,7 @@ BEYOND_A_SCHEMA = [
     ("BUF-8|BUF-9|BUF-11", "", always, "elements and bytes are computed"),
     ("BUF-12", "is less than", always, "compares a number with the width of a type"),
     ("BUF-13", "", has_no_sizes, "Sizes are implied"),
-    ("ID-1|JOIN-[34]|SPLIT-[23]|RED-[123]|UNF-[245]|UNF-10|ELW-[14]|MOV-[14]|SLW-[123]|"
+    ("ID-1|JOIN-[34]|SPLIT-[23]|RED-[123]|UNF-[245]|UNF-10|ELW-[14]|VAL-2|MOV-[14]|SLW-[123]|"
      "CMP-1|QNT-[45]|QLA-[12]|QZ-[134]|VS2D-2|GAT-[1246]|GEL-1|GND-[1-5]|SCE-[12]|SND-[123]|MUP-1|REV-1|"
      "OHT-[124]|TPK-[12]|NZC-1|RNG-1|CUM-1|LRN-1|LRG-1|SLC-[12]|PDG-1|TIL-1|DSP-[12]|DIA-[13]|RSM-1|"
      "RSM-2[01]|FLD-[12]|CTR-4|POOL-[124]|MXP-1|MM[IF]-1|MMF-2|QMM-1|QSH-[12]|CVI-1|QCV-1|RPL-1|"

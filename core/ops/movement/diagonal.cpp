@@ -16,7 +16,7 @@ constexpr auto kFloatValue = field::Float("Value");
 constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
 
 constexpr auto kOptionalInput = field::Optional(kInputTensor);
-constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kValueDataType = field::TypeOf("ValueDataType", "VAL-2");
 constexpr auto kTypedValue = field::ScalarOf("Value");
 constexpr auto kBegin = field::Int("DiagonalFillBegin");
 constexpr auto kEnd = field::Int("DiagonalFillEnd");
@@ -38,7 +38,7 @@ constexpr Rule kMatrix1Rules[] = {
     {"MOV-1", "input and output agree in DataType"},
     {"DIA-1", "the output is at least a matrix"},
     {"DIA-3", "the input has the output's sizes"},
-    {"ELW-4", "ValueDataType is the tensors' DataType"},
+    {"VAL-2", "ValueDataType is the tensors' DataType"},
     {"UNI-1", "Value is a number of that type"},
     {"UNI-2", "a member of the union goes with that type"},
 };

@@ -20,9 +20,9 @@ constexpr FeatureLevel kModeLevels[] = {Level(1, 0), Level(1, 0), Level(1, 0), L
 constexpr Limits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "MOV-4", .per_dimension = true};
 constexpr auto kPaddingMode =
-    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels});
+    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"});
 constexpr auto kFloatValue = field::Float("PaddingValue");
-constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType");
+constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType", "VAL-2");
 constexpr auto kTypedValue = field::ScalarOf("PaddingValue");
 constexpr auto kStartPadding = field::Uints("StartPadding", kPerDimension);
 constexpr auto kEndPadding = field::Uints("EndPadding", kPerDimension);
@@ -46,12 +46,14 @@ constexpr SupportTable kPadding1Support[] = {{kPadding1Rows}};
 constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
 constexpr Rule kCounts = {"MOV-4", "StartPadding and EndPadding have an entry for each dimension"};
 constexpr Rule kSizes = {"PDG-1", "the output's sizes are the input's with both paddings"};
-constexpr Rule kPaddingRules[] = {kAgree, kCounts, kSizes};
+constexpr Rule kModes = {"PDG-5", "SYMMETRIC needs feature level 3_0, WRAP 6_4"};
+constexpr Rule kPaddingRules[] = {kAgree, kCounts, kSizes, kModes};
 constexpr Rule kPadding1Rules[] = {
     kAgree,
     kCounts,
     kSizes,
-    {"ELW-4", "PaddingValueDataType is the tensors' DataType"},
+    kModes,
+    {"VAL-2", "PaddingValueDataType is the tensors' DataType"},
     {"UNI-1", "PaddingValue is a number of that type"},
     {"UNI-2", "a member of the union goes with that type"},
 };

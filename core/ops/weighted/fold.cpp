@@ -23,7 +23,8 @@ constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     {"MOV-1", "input and output agree in DataType"},
-    {"FLD-1", "the output has two dimensions more than WindowSizes"},
+    {"FLD-1",
+     "the output has two dimensions more than WindowSizes, the input 3 or as many as the output"},
     {"FLD-2",
      "the input is {N, C * prod(WindowSizes), BlockCount} for the output's sizes; as many "
      "dimensions "
@@ -45,8 +46,14 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   const auto counts = CountWindows(op, output.sizes(), kInputTensor, infer);
   if (!counts) return;
   const TensorAt input = infer.tensor(kInputTensor);
+  const size_t input_rank = input.sizes().size();
+  if (!infer.Require(input_rank == 3 || input_rank == rank, "FLD-1", SizesOf(input),
+                     "{} dimensions; expected 3 or {}, as many as the output has", input_rank,
+                     rank)) {
+    return;
+  }
   Sizes sizes = {output.sizes()[0], counts->rows, counts->blocks};
-  if (input.sizes().size() == rank) sizes.insert(sizes.begin(), rank - 3, 1);
+  if (input_rank == rank) sizes.insert(sizes.begin(), rank - 3, 1);
   infer.RequireSizes("FLD-2", input, sizes);
 }
 
