@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/utf8.h"
 #include "core/document/operator_document.h"
+#include "core/tensor/element.h"
+#include "core/tensor/half.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -31,6 +34,11 @@ Json NumberJson(double value) {
 
 Json ScalarJson(const Scalar& scalar) {
   Json json;
+  if (scalar.type == DataType::kFloat16) {
+    const Half value = ElementOf<Half>(scalar.bytes);
+    const bool is_nan = std::isnan(ToFloat(value));
+    if (is_nan && value != ToHalf(NAN)) return {{"UInt16", value.bits}};  // "nan" has other bits
+  }
   VisitDataType(AllTypes(), scalar.type, [&]<typename T>() {
     const T value = ElementOf<T>(scalar.bytes);
     if constexpr (std::is_integral_v<T>) {

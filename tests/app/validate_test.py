@@ -452,6 +452,18 @@ class CompleteTest(ProgramTest):
             for count, array in [("AxisCount", "Axes"), ("OutputCount", "OutputTensors")]:
                 self.assertEqual(desc.get(count), len(desc[array]) if array in desc else None)
 
+    def test_a_nan_keeps_its_bits(self):
+        """There is "nan" for the default one alone."""
+        for bits, written in ((0x7E00, "nan"), (0x7D01, {"UInt16": 0x7D01}), (0xFE00, {"UInt16": 0xFE00}), (0xFC00, "-inf")):
+            document = {"name": "f", "type": "FILL_VALUE_CONSTANT", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [1]},
+                        "Value": {"UInt16": bits}}
+            complete = json.loads(self.complete(json.dumps(document)))
+            self.assertEqual(complete["desc"]["Value"], written)
+            self.assertEqual(json.loads(self.complete(json.dumps(complete))), complete)
+            model = json.loads(self.text_of("validate", json.dumps(document), "--to-model"))
+            (fill,) = model["dispatchables"].values()
+            self.assertEqual(fill["desc"]["Value"], written)
+
     def test_a_bound_file_that_is_missing_is_not_a_fault_of_the_document(self):
         self.write("d.json", {**json.loads(SUM), "bindings": {"InputTensor": "none.npy"}})
         self.assertIn("none.npy", self.errors_of("validate", "d.json", status=5))
