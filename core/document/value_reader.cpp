@@ -13,6 +13,7 @@
 
 #include "core/base/spelling.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -77,6 +78,20 @@ std::optional<double> SmallInteger(std::string_view token) {
 bool IsTooLarge(std::string_view token) {
   static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return std::isinf(strtod_l(std::string(token).c_str(), nullptr, c_locale));
+}
+
+// What is wrong with a number that became infinity in a field's type; empty where nothing is.
+std::string TooLarge(JsonCursor value, DataType type, const std::byte* element) {
+  bool is_infinite = false;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    T number;
+    std::memcpy(&number, element, sizeof(T));
+    is_infinite = std::isinf(AsDouble(number));
+  });
+  const bool is_named = value.is_string();  // "inf"
+  if (!is_infinite || is_named) return "";
+  return fmt::format("{} is out of range for {}; infinity is written as 'inf'",
+                     Abridged(value.token()), Name(type));
 }
 
 }  // namespace
@@ -239,14 +254,11 @@ std::optional<float> ValueReader::Float32(JsonCursor value) const {
   float number = 0;
   std::byte* const to = reinterpret_cast<std::byte*>(&number);
   if (!StoreElement<float>(value, DataType::kFloat32, to)) return std::nullopt;
-  const bool is_named = value.is_string();  // "inf"
-  if (dialect_ == Dialect::kDescriptor && std::isinf(number) && !is_named) {
-    Error(value, "DOC-2",
-          fmt::format("{} is out of range for FLOAT32; infinity is written as 'inf'",
-                      Abridged(value.token())));
-    return std::nullopt;
-  }
-  return number;
+  if (dialect_ == Dialect::kModel) return number;
+  const std::string fault = TooLarge(value, DataType::kFloat32, to);
+  if (fault.empty()) return number;
+  Error(value, "DOC-2", fault);
+  return std::nullopt;
 }
 
 bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const {
@@ -260,9 +272,12 @@ std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, boo
   const auto read = [&](JsonCursor number, DataType as) {
     if (wraps && !number.is_string() && number.token().starts_with('-')) as = SignedLike(as);
     Diagnostics faults;
-    ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
+    const bool is_read = ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
     for (const Diagnostic& fault : faults.list()) Error(number, "UNI-1", fault.message);
-    return !faults.has_errors();
+    if (!is_read || dialect_ == Dialect::kModel) return is_read;
+    const std::string fault = TooLarge(number, as, scalar.bytes.data());
+    if (!fault.empty()) Error(number, "UNI-1", fault);
+    return fault.empty();
   };
   if (!value.is_object()) return read(value, type) ? std::optional(scalar) : std::nullopt;
   const auto member = value.first_child();
