@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -211,9 +209,9 @@ void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& aroun
 
 // --- operators -----------------------------------------------------------------------------------
 
-// The fields stand in "Desc", in "desc", or beside the members around them.
-Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const Json& inner,
-                const Json& around) {
+// The fields stand in "Desc", in "desc", or, with others, beside the members around them.
+Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const Json& others,
+                const Json& inner, const Json& around) {
   const auto with_fields_in = [&](const Json& upper, const Json& lower) {
     Json members = around;
     members["Desc"] = upper;
@@ -221,13 +219,15 @@ Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const 
     return members;
   };
   const Json other = dialect.NotCounting();
+  Json beside = with_fields_in(other, other);
+  beside.update(others);
   return {
       {"if", dialect.Present("Desc")},
       {"then", dialect.Object(with_fields_in(inner, other), Json::array())},
       {"else",
        {{"if", dialect.Present("desc")},
         {"then", dialect.Object(with_fields_in(other, inner), Json::array())},
-        {"else", fields.Object(with_fields_in(other, other))}}},
+        {"else", fields.Object(beside)}}},
   };
 }
 
@@ -243,19 +243,25 @@ void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json
   } else {
     AddDescriptorMembers(dialect, tensors, around);
   }
-  Json schema = WithFields(dialect, fields, Ref(inner), around);
+  Json schema = WithFields(dialect, fields, Json::object(), Ref(inner), around);
   const Json rules = BindingRules(tensors);
   if (!dialect.is_model() && !rules.empty()) schema["allOf"] = rules;
   definitions[dialect.Definition(info.name)] = schema;
 }
 
-// An operator as a fused activation has no tensors.
+// An operator as a fused activation has no tensors. Models may have some, which are ignored.
 Json FusedActivation(const SchemaDialect& dialect, const OperatorInfo& info) {
   std::vector<const Field*> numbers;
-  std::copy_if(info.fields.begin(), info.fields.end(), std::back_inserter(numbers),
-               [](const Field* field) { return field->kind != FieldKind::kTensor; });
+  Json left_out = Json::object();
+  for (const Field* field : info.fields) {
+    if (field->kind != FieldKind::kTensor) {
+      numbers.push_back(field);
+    } else if (!dialect.is_model()) {
+      left_out[std::string(field->name)] = dialect.NotCounting();
+    }
+  }
   const FieldSchemas fields(dialect, numbers);
-  return WithFields(dialect, fields, fields.Object(Json::object()),
+  return WithFields(dialect, fields, left_out, fields.Object(left_out),
                     {{"type", true}, {"Type", true}});
 }
 

@@ -81,6 +81,11 @@ def join_and_copy(**bindings):
     return document
 
 
+def fused(**members):
+    return {"type": "ELEMENT_WISE_ADD1", "ATensor": tensor(), "BTensor": tensor(),
+            "FusedActivation": {"type": "ACTIVATION_RELU"} | members}
+
+
 ACCEPTED = {
     "every execution flag in either spelling": model({"executionFlags": [
         "NONE", "DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE"]}),
@@ -100,6 +105,8 @@ ACCEPTED = {
     "both names of a type in a model": model({"Type": "ELEMENT_WISE_IDENTITY", "type": 5}),
     "both names of a desc in a model": model({"desc": 5, "Desc": {
         "InputTensor": tensor(), "OutputTensor": tensor()}}),
+    "no tensors in a fused activation": fused(InputTensor=None, OutputTensor=None),
+    "no tensors in the desc of a fused activation": fused(desc={"InputTensor": None, "OutputTensor": None}),
     "eight dimensions": copy_of(Sizes=[1] * 8, Strides=[1] * 8, DimensionCount=8),
     "no strides": copy_of(Strides=[]),
     "no axes by their count": reduced(AxisCount=0),
