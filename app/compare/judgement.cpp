@@ -18,9 +18,9 @@ Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& doc
   const auto& own = document.tolerance();
   Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
   if (own ? own->webnn : rules.webnn_tolerance) {
-    const Tolerance granted = WebnnTolerance(document.op());
-    tolerance.ulp = std::max(tolerance.ulp, granted.ulp);
-    tolerance.absolute = std::max(tolerance.absolute, granted.absolute);
+    const Tolerance webnn = WebnnTolerance(document.op());
+    tolerance.absolute = std::max(tolerance.absolute, webnn.absolute);
+    tolerance.ulp = std::max(tolerance.ulp, webnn.ulp);
   }
   return tolerance;
 }

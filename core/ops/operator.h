@@ -38,8 +38,6 @@ constexpr uint8_t HostBit(ActivationHost host) {
 }
 inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 
-using HardwareTolerance = Tolerance(const OperatorDesc& op);
-
 // A row of the table of operators.
 struct OperatorInfo {
   std::string_view name;  // without its prefix
@@ -55,9 +53,9 @@ struct OperatorInfo {
   bool in_place = false;         // an output may take the place of an input
   bool implies_outputs = false;  // where none of its optional outputs is there, all are (REC-8)
   Fusable fusable = {};
-  // What the WebNN conformance suite grants every backend for operators on floats (RED-26, ID-8).
+  // What the WebNN conformance suite grants every backend for results from floats (RED-26, ID-8).
   // Null: elements must be equal.
-  HardwareTolerance* hardware_tolerance = nullptr;
+  Tolerance (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
   std::string_view alias = {};  // another name of the same type, which is read and never written
 };
 

@@ -34,6 +34,79 @@ PAIRS = [
 ]
 
 
+def granted(kind, sizes, tolerances, **fields):
+    """An operator on inputs of ones of those sizes, and the tolerances of FLOAT32 and FLOAT16."""
+    return kind, sizes, tolerances if isinstance(tolerances, tuple) else 2 * (tolerances,), fields
+
+
+def unary(kind, tolerances, **fields):
+    return granted(kind, {"InputTensor": [2]}, tolerances, **fields)
+
+
+def window(padding_of_output=False, **fields):
+    arrays = ["Strides", "Dilations", "StartPadding", "EndPadding"] + padding_of_output * ["OutputPadding"]
+    return {name: 2 * [int(name in ("Strides", "Dilations"))] for name in arrays} | fields
+
+
+def without_dilations(fields):
+    return {name: value for name, value in fields.items() if name != "Dilations"}
+
+
+CONVOLUTION = window(True, Mode="CROSS_CORRELATION", GroupCount=2)
+POOLING = window(WindowSize=[2, 3])
+MATRICES = {"ATensor": [2, 5], "BTensor": [5, 3]}
+GEMM = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
+IMAGE = {"InputTensor": [1, 2, 3, 4]}
+MOMENTS = {"NormalizeVariance": True, "Epsilon": 1}
+ABSOLUTE = (2.0 ** -10, 2.0 ** -9)
+
+# What the conformance tests of WebNN grant: units in the last place, or an absolute error.
+GRANTED = [
+    *[unary(f"ELEMENT_WISE_{name}", ABSOLUTE) for name in ("COS", "SIN", "TAN", "ERF", "TANH")],
+    unary("ACTIVATION_TANH", ABSOLUTE),
+    unary("ELEMENT_WISE_LOG", 2.0 ** -10),
+    unary("ELEMENT_WISE_EXP", (32, 1)),
+    unary("ELEMENT_WISE_CONSTANT_POW", (32, 2), Exponent=3),
+    unary("ELEMENT_WISE_SQRT", 1),
+    unary("ELEMENT_WISE_RECIP", 2),
+    unary("ELEMENT_WISE_ABS", 0),
+    unary("ELEMENT_WISE_SINH", 0),  # none is stated
+    unary("ACTIVATION_SIGMOID", (34, 3)),
+    unary("ACTIVATION_SOFTPLUS", 18, Steepness=1),
+    granted("ELEMENT_WISE_ADD1", {"ATensor": [2], "BTensor": [2]}, 1),
+    granted("GEMM", MATRICES, 10, **GEMM),
+    granted("GEMM", {"ATensor": [5, 2], "BTensor": [5, 3]}, 11, **GEMM | {"TransA": "TRANSPOSE", "Alpha": 2, "Beta": 2}),
+    granted("GEMM", MATRICES | {"CTensor": [2, 3]}, 11, **GEMM),
+    granted("GEMM", MATRICES | {"CTensor": [2, 3]}, 13, **GEMM | {"Alpha": 2, "Beta": 2}),
+    granted("CONVOLUTION", {"InputTensor": [1, 4, 5, 5], "FilterTensor": [6, 2, 3, 2]}, 2 * 6 * 2,
+            Direction="FORWARD", **CONVOLUTION),
+    granted("CONVOLUTION", {"InputTensor": [1, 4, 5, 5], "FilterTensor": [4, 3, 3, 2]}, 2 * 6 * 2,
+            Direction="BACKWARD", **CONVOLUTION),
+    granted("AVERAGE_POOLING", IMAGE, 6 + 2, IncludePadding=False, **without_dilations(POOLING)),
+    granted("AVERAGE_POOLING1", IMAGE, 6 + 2, IncludePadding=True, **POOLING),
+    granted("LP_POOLING", IMAGE, 2 * 6 + 1, P=2, **without_dilations(POOLING)),
+    granted("LP_POOLING1", IMAGE, 6, P=1, **POOLING),
+    granted("MAX_POOLING2", IMAGE, 0, **POOLING),
+    unary("ACTIVATION_SOFTMAX", 3 * 2 + 3),
+    granted("ACTIVATION_SOFTMAX1", IMAGE, 3 * 6 + 3, Axes=[1, 2]),
+    granted("BATCH_NORMALIZATION", IMAGE | {name: [1, 2, 1, 1] for name in (
+        "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")}, 6, Spatial=True, Epsilon=0),
+    granted("MEAN_VARIANCE_NORMALIZATION", IMAGE | {"ScaleTensor": [1, 2, 1, 1], "BiasTensor": [1, 2, 1, 1]},
+            (840, 8400), CrossChannel=False, **MOMENTS),
+    granted("MEAN_VARIANCE_NORMALIZATION1", IMAGE | {"BiasTensor": [1, 2, 1, 1]}, (840, 8400), Axes=[3, 2], **MOMENTS),
+    granted("MEAN_VARIANCE_NORMALIZATION1", IMAGE | {"BiasTensor": [1, 2, 1, 1]}, ABSOLUTE, Axes=[1, 2, 3], **MOMENTS),
+    granted("MEAN_VARIANCE_NORMALIZATION2", IMAGE | {"BiasTensor": [1, 2, 1, 1]}, ABSOLUTE, Axes=[2, 3],
+            UseMean=True, UseVariance=True, Epsilon=1),
+    granted("LSTM", {"InputTensor": [1, 1, 1, 1], "WeightTensor": [1, 1, 4, 1], "RecurrenceTensor": [1, 1, 4, 1]}, 1,
+            OutputSingleTensor=[1, 1, 1, 1], ActivationDescs=[{"type": f"ACTIVATION_{name}"} for name in (
+                "SIGMOID", "TANH", "TANH")], Direction="FORWARD", ClipThreshold=0, UseClipThreshold=False,
+            CoupleInputForget=False),
+    granted("GRU", {"InputTensor": [1, 1, 1, 1], "WeightTensor": [1, 1, 3, 1], "RecurrenceTensor": [1, 1, 3, 1]}, 3,
+            OutputSingleTensor=[1, 1, 1, 1], ActivationDescs=[{"type": f"ACTIVATION_{name}"} for name in (
+                "SIGMOID", "TANH")], Direction="FORWARD", LinearBeforeReset=True),
+]
+
+
 class CompareTest(ProgramTest):
     def test_pairs_pass_or_differ(self):
         for name, actual, expected, options, equal in PAIRS:
@@ -139,6 +212,41 @@ class ExpectTest(ProgramTest):
                 with self.subTest(function, steps=steps):
                     self.save(g=(self.load("y").view("i4") + np.int32(steps)).view("f4"))
                     self.run_program("run", document, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=status)
+
+    def test_tolerance_webnn_of_each_operator(self):
+        for kind, sizes, tolerances, fields in GRANTED:
+            for (name, dtype, integer), tolerance in zip((("FLOAT32", "f4", "i4"), ("FLOAT16", "f2", "i2")), tolerances):
+                with self.subTest(kind, type=name, **fields):
+                    self.check_granted(kind, sizes, fields, (name, dtype, integer), tolerance)
+
+    def check_granted(self, kind, sizes, fields, types, tolerance):
+        name, dtype, integer = types
+        output = "OutputSingleTensor" if "OutputSingleTensor" in fields else "OutputTensor"
+        tensors = {tensor: {"DataType": name, "Sizes": of} for tensor, of in sizes.items()}
+        if output in fields:
+            tensors[output] = {"DataType": name, "Sizes": fields[output]}
+        ones = {tensor: np.ones(of).tolist() for tensor, of in sizes.items()}
+        document = json.dumps({"type": kind} | fields | tensors | {"bindings": ones})
+        self.run_program("run", document, "-o", f"{output}=y.npy")
+        y = self.load("y")
+        if isinstance(tolerance, int):
+            pairs = [((y.view(integer) + np.array(steps, integer)).view(dtype), steps <= tolerance)
+                     for steps in (tolerance, tolerance + 1)]
+        else:
+            pairs = [((y.astype("f8") + tolerance * factor).astype(dtype), factor < 1) for factor in (0.99, 1.6)]
+        for golden, passes in pairs:
+            self.save(g=golden)
+            self.run_program("run", document, "-e", f"{output}=g.npy", "--tolerance", "webnn", status=0 if passes else 1)
+
+    def test_tolerance_webnn_of_what_is_quantized(self):
+        """Off by one, and no float."""
+        document = json.dumps({"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1]},
+                               "ScaleTensor": {"DataType": "FLOAT32", "Sizes": [1]},
+                               "OutputTensor": {"DataType": "UINT8", "Sizes": [1]},
+                               "bindings": {"InputTensor": [7], "ScaleTensor": [1]}})
+        for golden, status in ((6, 0), (8, 0), (9, 1)):
+            self.save(g=np.array([golden], "u1"))
+            self.run_program("run", document, "-e", "g.npy", "--tolerance", "webnn", status=status)
 
     def test_tolerance_webnn_of_what_is_exact(self):
         self.save(whole=np.ones((3, 1), "i4"), sum=np.array([[4]], "i4"), index=np.array([[1]], "u4"))

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/ops/contraction/convolution_windows.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/rows.h"
 
 namespace dmlop {
@@ -143,6 +144,14 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   if (!positions.empty()) InferOutput(op, positions, infer);
 }
 
+// The terms of an output are those of the window in all channels of a group.
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  std::vector<uint32_t> terms = op.sizes(kFilterTensor);
+  terms[0] = 1;
+  terms[1] = op.sizes(kInputTensor)[1] / op[kGroupCount];
+  return UlpOfSum(terms, 2, 0);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "CONVOLUTION",
      .summary = "sums of products of a filter with windows, or the transpose of that",
@@ -151,7 +160,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CONV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources, Operations, Products}},
+     .family = Placed{Run, Sources, Operations, Products},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

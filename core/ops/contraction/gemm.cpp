@@ -11,6 +11,7 @@
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
 #include "core/ops/families.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
 
@@ -212,6 +213,13 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   });
 }
 
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  const uint32_t terms[] = {Untransposed(op.sizes(kATensor), op, kTransA).back()};
+  const bool adds = op.Has(kCTensor);
+  const int more = (op[kAlpha] != 1 ? 1 : 0) + (adds ? 1 : 0) + (adds && op[kBeta] != 1 ? 1 : 0);
+  return UlpOfSum(terms, 2, static_cast<uint64_t>(more));
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "GEMM",
      .summary = "product of matrices, with a scaled third one added",
@@ -221,7 +229,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family =
-         Custom{.run = Run, .sources = Sources, .operations = Operations, .products = Products}},
+         Custom{.run = Run, .sources = Sources, .operations = Operations, .products = Products},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

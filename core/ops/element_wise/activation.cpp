@@ -30,8 +30,7 @@ void InferSlope(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo ParameterizedRelu() {
-  OperatorInfo info = webnn::Tolerating(
-      webnn::Ulp<1>,
+  OperatorInfo info = Tolerating<1>(
       Since(kReluSupport, Activation("ACTIVATION_PARAMETERIZED_RELU", "x, and slope * x below 0",
                                      kSlopeFields, {F::kParameterizedRelu})));
   info.infer = InferSlope;
@@ -68,33 +67,30 @@ void SetLinear(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo HardSwish() {
-  OperatorInfo info = webnn::Tolerating(
-      webnn::Ulp<4>,
-      Since(kLateSupport,
-            Activation("ACTIVATION_HARD_SWISH", "x * max(0, min(Alpha * x + Beta, 1))",
-                       kAlphaBetaFields, {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
+  OperatorInfo info = Tolerating<4>(Since(
+      kLateSupport, Activation("ACTIVATION_HARD_SWISH", "x * max(0, min(Alpha * x + Beta, 1))",
+                               kAlphaBetaFields, {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    webnn::Tolerating(webnn::Ulp<2>,
-                      Activation("ACTIVATION_HARD_SIGMOID", "max(0, min(Alpha * x + Beta, 1))",
-                                 kAlphaBetaFields, {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
+    Tolerating<2>(Activation("ACTIVATION_HARD_SIGMOID", "max(0, min(Alpha * x + Beta, 1))",
+                             kAlphaBetaFields, {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
     HardSwish(),
     Activation("ACTIVATION_IDENTITY", "x", kUnaryFields, {F::kCast}),
-    webnn::Tolerating(webnn::Ulp<1>, Activation("ACTIVATION_LEAKY_RELU", "x, and Alpha * x below 0",
-                                                kAlphaFields, {F::kLeakyRelu, SetNumbers<kAlpha>})),
-    webnn::Tolerating(webnn::Ulp<2>, Activation("ACTIVATION_LINEAR", "Alpha * x + Beta",
-                                                kAlphaBetaFields, {F::kCast, SetLinear})),
+    Tolerating<1>(Activation("ACTIVATION_LEAKY_RELU", "x, and Alpha * x below 0", kAlphaFields,
+                             {F::kLeakyRelu, SetNumbers<kAlpha>})),
+    Tolerating<2>(Activation("ACTIVATION_LINEAR", "Alpha * x + Beta", kAlphaBetaFields,
+                             {F::kCast, SetLinear})),
     ParameterizedRelu(),
     Since(kReluSupport, Activation("ACTIVATION_RELU", "max(0, x)", kUnaryFields, {F::kRelu})),
     ReluGrad(),
     Since(kShrinkSupport, Activation("ACTIVATION_SHRINK",
                                      "x - Bias above Threshold, x + Bias below -Threshold, else 0",
                                      kShrinkFields, {F::kShrink, SetNumbers<kBias, kThreshold>})),
-    webnn::Tolerating(webnn::Ulp<3>, Activation("ACTIVATION_SOFTSIGN", "x / (1 + abs x)",
-                                                kUnaryFields, {F::kSoftsign})),
+    Tolerating<3>(
+        Activation("ACTIVATION_SOFTSIGN", "x / (1 + abs x)", kUnaryFields, {F::kSoftsign})),
     Activation("ACTIVATION_THRESHOLDED_RELU", "x above Alpha, else 0", kAlphaFields,
                {F::kThresholdedRelu, SetNumbers<kAlpha>}),
 };

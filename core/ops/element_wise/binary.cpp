@@ -71,20 +71,19 @@ constexpr SupportRow kMaxRows[] = {
 constexpr SupportTable kMaxSupport[] = {{kMaxRows}};
 
 constexpr OperatorInfo Add1() {
-  OperatorInfo info =
-      Binary("ELEMENT_WISE_ADD1", "a + b, and an activation of that", kAdd1Support, {F::kAdd});
+  OperatorInfo info = Tolerating<1>(
+      Binary("ELEMENT_WISE_ADD1", "a + b, and an activation of that", kAdd1Support, {F::kAdd}));
   info.fields = kAdd1Fields;
   info.rules = kAdd1Rules;
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    webnn::Tolerating(webnn::Ulp<1>, Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
     Add1(),
     Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kDifferenceSquareSupport,
            {F::kDifferenceSquare}),
-    webnn::Tolerating(webnn::Ulp<2>,
-                      Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
     Binary("ELEMENT_WISE_MAX", "the larger of a and b", kMaxSupport, {F::kMax}),
     Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kMeanSupport, {F::kMean}),
     Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kMaxSupport, {F::kMin}),
@@ -92,10 +91,8 @@ constexpr OperatorInfo kOperators[] = {
            {F::kModulusFloor}),
     Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C", kModulusSupport,
            {F::kModulusTruncate}),
-    webnn::Tolerating(webnn::Ulp<1>,
-                      Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
-    webnn::Tolerating(webnn::Ulp<1>,
-                      Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
+    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
 };
 
 }  // namespace

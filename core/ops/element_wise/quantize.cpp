@@ -180,7 +180,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kQuantizeRules,
      .infer = InferQuantize,
      .family = ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-     .hardware_tolerance = webnn::Ulp<1>},
+     .hardware_tolerance = Ulp<1>},
     {.name = "ELEMENT_WISE_DEQUANTIZE_LINEAR",
      .summary = "(x - zero point) * scale",
      .fields = kDequantizeFields,

@@ -114,7 +114,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = InferQuantize,
      .family = ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-     .hardware_tolerance = webnn::Ulp<1>},
+     .hardware_tolerance = Ulp<1>},
     {.name = "DEQUANTIZE",
      .summary = "(x - zero point) * scale, by blocks",
      .fields = kDequantizeFields,

@@ -1,9 +1,9 @@
 // What the rows of element-wise operators share: fields, tables of types, rules, checks.
 #pragma once
 
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
-#include "core/ops/webnn_tolerance.h"
 
 namespace dmlop::element_wise {
 

@@ -27,9 +27,9 @@ void InferSoftplus(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo Softplus() {
-  OperatorInfo info = webnn::Tolerating(
-      webnn::Ulp<18>, Activation("ACTIVATION_SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness",
-                                 kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
+  OperatorInfo info =
+      Tolerating<18>(Activation("ACTIVATION_SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness",
+                                kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
   info.rules = kSoftplusRules;
   info.infer = InferSoftplus;
   return info;
@@ -47,9 +47,8 @@ constexpr OperatorInfo kOperators[] = {
     Since(kCeluSupport,
           Activation("ACTIVATION_CELU", "max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))",
                      kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
-    webnn::Tolerating(webnn::Ulp<18>,
-                      Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
-                                 {F::kElu, SetNumbers<kAlpha>})),
+    Tolerating<18>(Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
+                              {F::kElu, SetNumbers<kAlpha>})),
     Since(kGeluSupport, Activation("ACTIVATION_GELU", "x * (1 + erf(x / sqrt(2))) / 2",
                                    kUnaryFields, {F::kGelu})),
     Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha * ln(1 + e^(Beta * x))", kAlphaBetaFields,
@@ -58,12 +57,11 @@ constexpr OperatorInfo kOperators[] = {
                kAlphaGammaFields, {F::kScaledElu, SetNumbers<kAlpha, kGamma>}),
     Activation("ACTIVATION_SCALED_TANH", "Alpha * tanh(Beta * x)", kAlphaBetaFields,
                {F::kScaledTanh, SetNumbers<kAlpha, kBeta>}),
-    webnn::Tolerating(webnn::Ulp<34, 3>, Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)",
-                                                    kUnaryFields, {F::kSigmoid})),
+    Tolerating<34, 3>(
+        Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)", kUnaryFields, {F::kSigmoid})),
     Softplus(),
     Swish(),
-    webnn::Tolerating(webnn::Absolute<-10, -9>,
-                      Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
+    Granting(kThousandth, Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Functions of real numbers: exponential, logarithm, power, circular, hyperbolic, and their
 // inverses.
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/rows.h"
-#include "core/ops/webnn_tolerance.h"
 
 namespace dmlop {
 namespace {
@@ -22,8 +22,6 @@ constexpr SupportTable kLaterFloatSupport[] = {{kLaterFloatRows}};
 
 constexpr Rule kSameRule = {"ELW-1", "all tensors agree in DataType, DimensionCount and Sizes"};
 
-constexpr HardwareTolerance* kAboutTenBits = webnn::Absolute<-10, -9>;
-
 // --- functions of one element --------------------------------------------------------------------
 
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias};
@@ -35,7 +33,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 
 constexpr OperatorInfo Function(std::string_view name, std::string_view summary, F function,
                                 std::span<const SupportTable> support,
-                                HardwareTolerance* tolerance = nullptr) {
+                                Tolerance (*tolerance)(const OperatorDesc& op) = nullptr) {
   return {.name = name,
           .summary = summary,
           .fields = kFields,
@@ -109,23 +107,23 @@ constexpr OperatorInfo kOperators[] = {
     Function("ELEMENT_WISE_ATANH", "the inverse hyperbolic tangent of each element", F::kAtanh,
              kLaterFloatSupport),
     Function("ELEMENT_WISE_COS", "the cosine of each element, an angle in radians", F::kCos,
-             kFloatSupport, kAboutTenBits),
+             kFloatSupport, kThousandth),
     Function("ELEMENT_WISE_COSH", "the hyperbolic cosine of each element", F::kCosh,
              kLaterFloatSupport),
     Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf, kLaterFloatSupport,
-             kAboutTenBits),
+             kThousandth),
     Function("ELEMENT_WISE_EXP", "e to the power of each element", F::kExp, kFloatSupport,
-             webnn::Ulp<32, 1>),
+             Ulp<32, 1>),
     Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog, kFloatSupport,
-             webnn::Absolute<-10>),
+             PowerOfTwo<-10>),
     Function("ELEMENT_WISE_SIN", "the sine of each element, an angle in radians", F::kSin,
-             kFloatSupport, kAboutTenBits),
+             kFloatSupport, kThousandth),
     Function("ELEMENT_WISE_SINH", "the hyperbolic sine of each element", F::kSinh,
              kLaterFloatSupport),
     Function("ELEMENT_WISE_TAN", "the tangent of each element, an angle in radians", F::kTan,
-             kFloatSupport, kAboutTenBits),
+             kFloatSupport, kThousandth),
     Function("ELEMENT_WISE_TANH", "the hyperbolic tangent of each element", F::kTanh,
-             kLaterFloatSupport, kAboutTenBits),
+             kLaterFloatSupport, kThousandth),
     {.name = "ELEMENT_WISE_POW",
      .summary = "each element to the power of an exponent of its own",
      .fields = kPowFields,
@@ -135,7 +133,7 @@ constexpr OperatorInfo kOperators[] = {
      .infer = InferPow,
      .family = ElementWise{F::kPow},
      .in_place = true,
-     .hardware_tolerance = webnn::Ulp<32, 2>},
+     .hardware_tolerance = Ulp<32, 2>},
     {.name = "ELEMENT_WISE_CONSTANT_POW",
      .summary = "each element to the power of Exponent",
      .fields = kConstantPowFields,
@@ -145,7 +143,7 @@ constexpr OperatorInfo kOperators[] = {
      .infer = Infer,
      .family = ElementWise{F::kConstantPow, SetExponent},
      .in_place = true,
-     .hardware_tolerance = webnn::Ulp<32, 2>},
+     .hardware_tolerance = Ulp<32, 2>},
     {.name = "ELEMENT_WISE_ATAN_YX",
      .summary = "the angle of the point (b, a), in (-pi, pi]",
      .fields = kAtanYxFields,

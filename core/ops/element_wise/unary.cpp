@@ -101,13 +101,12 @@ constexpr OperatorInfo kOperators[] = {
     Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kFloatSupport,
            {F::kFloor}),
     Unary("ELEMENT_WISE_NEGATE", "-x", kNegateSupport, {F::kNegate}),
-    webnn::Tolerating(webnn::Ulp<2>,
-                      Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
     Round(),
     Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
           kSignSupport, {F::kSign}),
-    webnn::Tolerating(webnn::Ulp<1>, Scaled("ELEMENT_WISE_SQRT", "the square root of each element",
-                                            kFloatSupport, {F::kSqrt})),
+    Tolerating<1>(
+        Scaled("ELEMENT_WISE_SQRT", "the square root of each element", kFloatSupport, {F::kSqrt})),
 };
 
 }  // namespace

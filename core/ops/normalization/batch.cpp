@@ -3,6 +3,7 @@
 
 #include "core/engine/normalization/normalize.h"
 #include "core/engine/reduce/reduce_run.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
 namespace dmlop {
@@ -133,7 +134,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources}},
+     .family = Custom{Run, Sources},
+     .hardware_tolerance = Ulp<6>},
     {.name = "BATCH_NORMALIZATION_TRAINING",
      .summary = "the same by the mean and the variance of each slice, which are outputs, too",
      .fields = kTrainingFields,

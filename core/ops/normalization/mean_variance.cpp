@@ -1,7 +1,11 @@
 // DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC and
 // DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC: slices are shifted and scaled to a mean of 0 and
 // a variance of 1.
+#include <algorithm>
+#include <numeric>
+
 #include "core/engine/normalization/normalize.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
 namespace dmlop {
@@ -126,6 +130,19 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return sources;
 }
 
+// WebNN normalizes instances, which are the channels of an item, and other slices as layers.
+bool IsOfInstances(const OperatorDesc& op) {
+  std::vector<uint32_t> axes = AxesOf(op);
+  std::sort(axes.begin(), axes.end());
+  std::vector<uint32_t> spatial(std::max<size_t>(op[kInputTensor].rank(), 2) - 2);
+  std::iota(spatial.begin(), spatial.end(), 2u);
+  return !axes.empty() && axes == spatial;
+}
+
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  return IsOfInstances(op) ? Ulp<840, 8400>(op) : kThousandth(op);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "MEAN_VARIANCE_NORMALIZATION",
      .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, of channels or items",
@@ -134,7 +151,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kChannelRules,
      .infer = InferParameters,
-     .family = Custom{Run, Sources, AxesOf}},
+     .family = Custom{Run, Sources, AxesOf},
+     .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION1",
      .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
      .fields = kAxesFields,
@@ -142,7 +160,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxesByLevel,
-     .family = Custom{Run, Sources, AxesOf}},
+     .family = Custom{Run, Sources, AxesOf},
+     .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION2",
      .summary = "the same with the mean or the variance alone, or the root mean square",
      .fields = kMomentsFields,
@@ -150,7 +169,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxes,
-     .family = Custom{Run, Sources, AxesOf}},
+     .family = Custom{Run, Sources, AxesOf},
+     .hardware_tolerance = kThousandth},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
 namespace dmlop {
@@ -53,6 +54,12 @@ std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
 
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {SliceOfInput(op, 0, AxesOf(op))};
+}
+
+Tolerance SoftmaxTolerance(const OperatorDesc& op) {
+  std::vector<uint32_t> counts;
+  for (const uint32_t axis : AxesOf(op)) counts.push_back(op.sizes(kInputTensor)[axis]);
+  return UlpOfSum(counts, 3, 3);
 }
 
 template <SoftmaxFunction kFunction>
@@ -109,10 +116,11 @@ constexpr OperatorInfo kOperators[] = {
                                          "ln(e^x / sum of e^x), the sum along each row"),
     OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1",
                                            "ln(e^x / sum of e^x), the sum along axes"),
-    OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX",
-                                      "e^x / sum of e^x, the sum along each row"),
-    OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1",
-                                        "e^x / sum of e^x, the sum along axes"),
+    Granting(SoftmaxTolerance,
+             OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX",
+                                               "e^x / sum of e^x, the sum along each row")),
+    Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>(
+                                   "ACTIVATION_SOFTMAX1", "e^x / sum of e^x, the sum along axes")),
 };
 
 }  // namespace

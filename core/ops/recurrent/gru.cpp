@@ -1,4 +1,5 @@
 // DML_GRU_OPERATOR_DESC: gated recurrent units, see engine/recurrent/gru_cell.cpp.
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 #include "core/ops/rows.h"
 
@@ -37,7 +38,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Network<kKind, kMakers>(),
-     .implies_outputs = true},
+     .implies_outputs = true,
+     .hardware_tolerance = Ulp<3>},
 };
 
 }  // namespace

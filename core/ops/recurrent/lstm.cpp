@@ -1,4 +1,5 @@
 // DML_LSTM_OPERATOR_DESC: long short-term memory, see engine/recurrent/lstm_cell.cpp.
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 #include "core/ops/rows.h"
 
@@ -50,7 +51,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Network<kKind, kMakers>(),
-     .implies_outputs = true},
+     .implies_outputs = true,
+     .hardware_tolerance = Ulp<1>},
 };
 
 }  // namespace

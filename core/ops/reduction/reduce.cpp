@@ -1,5 +1,6 @@
 // DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which keep size 1;
 // see reduce_function.h.
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/reduction/shared.h"
 
 namespace dmlop {
@@ -86,35 +87,31 @@ ReductionCall Call(const OperatorDesc& op) {
   return {FunctionOf(op), op[kAxes]};
 }
 
-uint64_t UlpOf(const OperatorDesc& op) {
-  uint64_t n = 1;
-  for (const uint32_t axis : op[kAxes]) n *= op.sizes(kInputTensor)[axis];
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  std::vector<uint32_t> counts;
+  for (const uint32_t axis : op[kAxes]) counts.push_back(op.sizes(kInputTensor)[axis]);
   switch (FunctionOf(op)) {
     case ReduceFunction::kArgMax:
     case ReduceFunction::kArgMin:
     case ReduceFunction::kMax:
     case ReduceFunction::kMin:
-      return 0;
+      return {};
     case ReduceFunction::kL1:
     case ReduceFunction::kMultiply:
     case ReduceFunction::kSum:
-      return n;
+      return UlpOfSum(counts, 1, 0);
     case ReduceFunction::kSumSquare:
-      return 2 * n;
+      return UlpOfSum(counts, 2, 0);
     case ReduceFunction::kAverage:
-      return n + 2;
+      return UlpOfSum(counts, 1, 2);
     case ReduceFunction::kL2:
-      return 2 * n + 1;
+      return UlpOfSum(counts, 2, 1);
     case ReduceFunction::kLogSum:
-      return n + 18;
+      return UlpOfSum(counts, 1, 18);
     case ReduceFunction::kLogSumExp:
-      return 2 * n + 18;
+      return UlpOfSum(counts, 2, 18);
   }
-  return 0;
-}
-
-Tolerance ToleranceOf(const OperatorDesc& op) {
-  return {.ulp = UlpOf(op)};
+  return {};
 }
 
 constexpr OperatorInfo kOperators[] = {
@@ -126,7 +123,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Reduction{Call},
-     .hardware_tolerance = ToleranceOf},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // taps of each window, by their number or, with IncludePadding, by that of those in the padding
 // too. What lies beyond the padding does not count.
 #include "core/engine/window/pool_sum.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
 
 namespace dmlop {
@@ -30,6 +31,11 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
+// As of REDUCE over a window.
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  return UlpOfSum(op[kWindowSize], 1, 2);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "AVERAGE_POOLING",
      .summary = "the average of each window",
@@ -38,7 +44,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources}},
+     .family = Placed{Run, Sources},
+     .hardware_tolerance = HardwareTolerance},
     {.name = "AVERAGE_POOLING1",
      .summary = "the average of each window with gaps",
      .fields = kFields1,
@@ -46,7 +53,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources}},
+     .family = Placed{Run, Sources},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

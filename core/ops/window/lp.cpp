@@ -1,6 +1,7 @@
 // DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, the
 // P-th root of the sum of the P-th powers of magnitudes.
 #include "core/engine/window/pool_sum.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
 
 namespace dmlop {
@@ -34,6 +35,12 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
+// As of REDUCE over a window.
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  if (op[kP] > 2) return {};
+  return op[kP] == 1 ? UlpOfSum(op[kWindowSize], 1, 0) : UlpOfSum(op[kWindowSize], 2, 1);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "LP_POOLING",
      .summary = "the norm of each window",
@@ -42,7 +49,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources}},
+     .family = Placed{Run, Sources},
+     .hardware_tolerance = HardwareTolerance},
     {.name = "LP_POOLING1",
      .summary = "the norm of each window with gaps",
      .fields = kFields1,
@@ -50,7 +58,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources}},
+     .family = Placed{Run, Sources},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace
