@@ -38,11 +38,9 @@ ReduceFunction ReductionOf(PoolSum function) {
   return function == PoolSum::kL1 ? ReduceFunction::kL1 : ReduceFunction::kL2;
 }
 
-int64_t DivisorOf(const PoolSumCall& call, const PoolBox& box) {
+Int128 DivisorOf(const PoolSumCall& call, const PoolBox& box) {
   if (call.function == PoolSum::kShare) return call.divisor;
   return call.function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
-Int128 DivisorOf(PoolSum function, const PoolBox& box) {
-  return function == PoolSum::kPaddedAverage ? CountedTaps(box) : PresentTaps(box);
 }
 
 // --- one window, exactly -------------------------------------------------------------------------

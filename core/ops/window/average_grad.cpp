@@ -70,8 +70,6 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
   return source;
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
-  SumTaps(Weights(op, inputs[0]), begin, outputs[0]);
 // Where all windows of an element have one count, it is a sum divided by that; else a sum of parts.
 constexpr int64_t kMostShares = int64_t{1} << 31;  // by which sums are divided at once
 
@@ -81,12 +79,7 @@ class Shares {
       : dims_(DimsOf(op, kOutputGradient)),
         counts_padding_(op[kIncludePadding]),
         gradient_(gradient),
-        source_{gradient, {}, WeightedSource::kRound} {
-    const Layout& layout = gradient.layout;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-      source_.axes.push_back(TapsOf(dims_[d], counts_padding_, layout.sizes[d], layout.strides[d]));
-    }
-  }
+        source_(Weights(op, gradient)) {}
 
   // A part that begins at an index: what is before and behind the elements that have even shares,
   // dimension by dimension, and these.
