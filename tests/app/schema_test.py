@@ -344,7 +344,7 @@ class SchemaTest(unittest.TestCase):
     def test_takes_what_print_complete_and_to_model_print(self):
         firsts = [json.dumps(cases[0]) for cases in cases_by_file().values()]
         for option in ("--print-complete", "--to-model"):
-            done = start(["validate", option, *firsts])
+            done = start(["validate", "-q", option, *firsts])
             self.assertEqual((done.stderr, done.returncode), (b"", 0))
             printed = documents_in(done.stdout.decode())
             self.assertEqual(len(printed), len(firsts))
