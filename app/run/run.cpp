@@ -47,7 +47,7 @@ class OperatorRun {
     if (document.model) {
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }
-    RequireOptionsOfOperator();
+    if (document.op) RequireOptionsOfOperator();
     document_ = std::move(document.op);
     if (!document_ || !Check()) return Refuse();
     CheckOutputs();

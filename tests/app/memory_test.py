@@ -204,7 +204,7 @@ class LargeTest(ProgramTest):
         rows[-1, 77] += 1
         self.save(rows=rows)
         done = self.run_bounded("shared.json", "-i", "rows.npy", "-o", "y.npy", status=4)
-        self.assertIn(b"at element 77 of the buffer", done.stderr)
+        self.assertIn(b"share place 77 of the buffer", done.stderr)
 
 
 def copy_file(source, target):
