@@ -87,10 +87,10 @@ std::string RelationText(const Explanation& explanation) {
     return fmt::format("{}, {} no element\n", operation,
                        explanation.is_output ? "fed by" : "reaches");
   }
-  const std::string_view plural = explanation.count == 1 ? "" : "s";
-  return explanation.is_output
-             ? fmt::format("{}, fed by {} element{}:\n", operation, explanation.count, plural)
-             : fmt::format("{}, reaches {} element{}:\n", operation, explanation.count, plural);
+  return fmt::format("{}, {} {}{} element{}:\n", operation,
+                     explanation.is_output ? "fed by" : "reaches",
+                     ChoosesByValues(explanation.desc.info()) ? "at most " : "", explanation.count,
+                     explanation.count == 1 ? "" : "s");
 }
 
 // --- JSON ----------------------------------------------------------------------------------------
@@ -155,6 +155,7 @@ std::string ExplanationJson(const Explanation& explanation) {
   json["element"] = DescriptionJson(explanation.element);
   json["relation"] = explanation.is_output ? "fedBy" : "reaches";
   json["count"] = explanation.count;
+  if (ChoosesByValues(explanation.desc.info())) json["atMost"] = true;
   json["elements"] = Json::array();
   for (const ExplainedElement& element : explanation.related) {
     json["elements"].push_back(DescriptionJson(element));

@@ -46,9 +46,29 @@ FOLDED = json.dumps({
 BAND = json.dumps({
     "type": "DIAGONAL_MATRIX1", "Value": 9, "DiagonalFillBegin": 0, "DiagonalFillEnd": 1,
     "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]}, "bindings": {"InputTensor": [[1, 2], [3, 4]]}})
+GATHERED = json.dumps({
+    "type": "GATHER", "Axis": 0, "IndexDimensions": 1, "InputTensor": {"DataType": "FLOAT32", "Sizes": [3]},
+    "IndicesTensor": {"DataType": "INT32", "Sizes": [2]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2]},
+    "bindings": {"InputTensor": [5, 6, 7], "IndicesTensor": [2, 0]}})
 
 # By element: what is printed.
 TEXTS = [
+    (GATHERED, "OutputTensor[1]", """\
+OutputTensor[1]: FLOAT32, byte offset 4
+GATHER along axis 0, fed by at most 4 elements:
+  InputTensor[0]    byte offset 0  value 5
+  InputTensor[1]    byte offset 4  value 6
+  InputTensor[2]    byte offset 8  value 7
+  IndicesTensor[1]  byte offset 4  value 0
+result: 5
+"""),
+    (GATHERED, "InputTensor[1]", """\
+InputTensor[1]: FLOAT32, byte offset 4
+GATHER along axis 0, reaches at most 2 elements:
+  OutputTensor[0]  byte offset 0
+  OutputTensor[1]  byte offset 4
+value: 6
+"""),
     (FOLDED, "InputTensor[1]", """\
 InputTensor[1]: FLOAT32, byte offset 4
 PADDING SYMMETRIC, reaches 5 elements:
@@ -179,6 +199,12 @@ JSONS = [
         "element": {"tensor": "OutputTensor", "index": [0, 0, 2], "dataType": "FLOAT32", "byteOffset": 8, "value": 0,
                     "window": {"block": [0, 2], "tap": [0, 0], "channel": 0, "position": [-1, 2], "padding": True}},
         "relation": "fedBy", "count": 0, "elements": []}),
+    (GATHERED, "InputTensor[1]", {
+        "operator": "GATHER",
+        "element": {"tensor": "InputTensor", "index": [1], "dataType": "FLOAT32", "byteOffset": 4, "value": 6},
+        "relation": "reaches", "count": 2, "atMost": True,
+        "elements": [{"tensor": "OutputTensor", "index": [i], "dataType": "FLOAT32", "byteOffset": 4 * i}
+                     for i in range(2)]}),
     (SPLIT_6X2, "InputTensor[0,0,2,1]", {
         "operator": "SPLIT",
         "element": {"tensor": "InputTensor", "index": [0, 0, 2, 1], "dataType": "FLOAT32", "byteOffset": 20,
