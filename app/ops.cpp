@@ -126,7 +126,6 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   return json;
 }
 
-// All operators, or those that another library has under a name; of a level, if it is given.
 std::string ManualPageOf(std::string_view name) {
   std::vector<std::string_view> names;
   for (const OperatorGroup& group : OperatorGroups()) {
@@ -137,7 +136,7 @@ std::string ManualPageOf(std::string_view name) {
                                              name, DidYouMeanOneOf(name, names)));
 }
 
-// All operators, or those that another library has under a name.
+// All operators, or those that another library has under a name; of a level, if it is given.
 std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
   const auto of_level = [&](std::vector<const OperatorInfo*> listed) {
     std::erase_if(listed, [&](const OperatorInfo* info) {

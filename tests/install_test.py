@@ -37,14 +37,14 @@ def cached(name):
 LIBRARIES = cached("CMAKE_INSTALL_LIBDIR")  # below the prefix
 
 # Where each installed file belongs, by Debian package.
-PAGES = sorted((ROOT / "man").iterdir())
+PAGES = sorted([page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS])
 PLACES = {
     "dmlop": [
         "bin/dmlop", f"{LIBRARIES}/dmlop/dmlop-bench.so",
         "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
         "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright",
-        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page.name}.html" for page in PAGES),
-        *(f"share/man/man{page.suffix[1]}/{page.name}.gz" for page in PAGES)],
+        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page}.html" for page in PAGES),
+        *(f"share/man/man{page[-1]}/{page}.gz" for page in PAGES)],
     "libdmlop0": [f"{LIBRARIES}/libdmlop.so.0", f"{LIBRARIES}/libdmlop.so.0.1.0"],
     "libdmlop-dev": [
         "include/dmlop/operator.h",
@@ -60,21 +60,6 @@ PACKAGED = {
     "libdmlop0": ["share/doc/libdmlop0/changelog.gz", "share/doc/libdmlop0/copyright"],
     "libdmlop-dev": ["share/doc/libdmlop-dev/changelog.gz", "share/doc/libdmlop-dev/copyright"],
 }
-def places(library_folder="lib"):
-    """Where each installed file belongs."""
-    pages = [page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS]
-    manual = [f"share/man/man{page[-1]}/{page}.gz" for page in pages]
-    return sorted([
-        "bin/dmlop", f"{library_folder}/dmlop/dmlop-bench.so", "include/dmlop/operator.h",
-        *(f"{library_folder}/{name}" for name in (
-            "libdmlop.so", "libdmlop.so.0", "libdmlop.so.0.1.0", "pkgconfig/dmlop.pc",
-            "cmake/dmlop/dmlop-config.cmake", "cmake/dmlop/dmlop-config-release.cmake",
-            "cmake/dmlop/dmlop-config-version.cmake")),
-        "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
-        "share/zsh/site-functions/_dmlop", "share/zsh/vendor-completions/_dmlop",
-        "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright", "share/lintian/overrides/dmlop",
-        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page}.html" for page in pages),
-        *manual])
 
 
 class InstallTest(unittest.TestCase):

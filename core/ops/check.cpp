@@ -315,8 +315,6 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   CheckTypesAgree(op, diagnostics);
   CheckTensors(op, TensorRole::kOutput, diagnostics);
   CheckSupport(op, level, diagnostics);
-  if (diagnostics.has_errors()) return;  // what an output lacks follows from them
-  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) fields.RequireComplete(slot);
   CheckFused(op, level, diagnostics);
   if (diagnostics.has_errors() && TakesInputs(op)) return;  // an output may lack what follows
   const bool types_follow = diagnostics.has_errors();

@@ -265,7 +265,7 @@ class RawTest(ProgramTest):
             self.assert_same(self.load("b"), np.ascontiguousarray(expected))
         for array in (X, X[:2], X[:, :1]):
             self.save(a=array)
-            self.assertRegex(self.errors_of("run", document, "-i", "a.npy", status=4), "a.npy: (has the shape|elements that the desc's strides)")
+            self.assertRegex(self.errors_of("run", document, "-i", "a.npy", status=4), "a.npy: (has the shape|by the Strides of the tensor, some)")
 
     def test_overlapping_elements_of_an_npy_must_agree(self):
         document = self.document([3, 2], [1, 1])

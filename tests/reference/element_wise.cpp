@@ -92,6 +92,7 @@ uint64_t InSequence(const ElementParameters& parameters, const StoredElement& pl
   const double p = parameters.numbers[0];
   const double q = parameters.numbers[1];
   const double k = FloatOf(place);
+  if (k == 0) return Rounded(Exact(p), p, type);  // FIL-3: Start itself
   return Rounded(Exact(p) + Exact(k) * Exact(q), p + k * q, type);
 }
 

@@ -154,7 +154,6 @@ Expectation Sequence(const OperatorDesc& desc, std::span<const ConstTensorView>,
       place = {DataType::kFloat64, std::bit_cast<uint64_t>(static_cast<double>(k))};
     }
   });
-  if (k == 0) call.parameters.numbers[1] = 0;  // FIL-3: Start itself
   return {ElementOf(call, {&place, 1}, type)};
 }
 
