@@ -8,18 +8,11 @@
 
 #include "core/base/diagnostic.h"
 #include "core/base/error.h"
+#include "core/document/file_argument.h"
 #include "core/document/operator_document.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {
-
-// "[NAME=]FILE" taken apart; NAME is a path such as "InputTensors/0", or empty.
-struct FileArgument {
-  std::string name;
-  std::string path;
-
-  static FileArgument Parse(const std::string& text);
-};
 
 class OperatorCase {
  public:
