@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/spelling.h"
+#include "core/io/file.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {
@@ -37,9 +38,14 @@ std::string UnknownOption(const std::vector<std::string>& not_taken, const CLI::
 }
 
 std::string ExtraArgument(const std::string& argument, const CLI::App& command) {
-  const bool binds = command.get_option_no_throw("-i") != nullptr;
-  return fmt::format("'{}' is one argument too many{}", argument,
-                     binds && HasTensorExtension(argument) ? "; -i binds an input to a file" : "");
+  std::string hint;
+  if (command.get_option_no_throw("-i") != nullptr) {
+    if (HasTensorExtension(argument)) hint = "; -i binds an input to a file";
+    if (HasExtension(argument, ".json")) {
+      hint = "; the descriptor is the first argument, and -i binds an input to a file";
+    }
+  }
+  return fmt::format("'{}' is one argument too many{}", argument, hint);
 }
 
 // "--threads: 1 required N missing", or "--threads: At Most 1 required but received 2"
