@@ -10,6 +10,7 @@
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
+#include "core/io/output_tensor.h"
 #include "core/model/model_run.h"
 #include "core/model/model_text.h"
 #include "tests/fuzz/check.h"

@@ -1,5 +1,8 @@
 #include "core/kernels/weighted/weighted_row.h"
 
+// Highway's assertions call its library, which nothing else needs.
+#define HWY_IS_DEBUG_BUILD 0
+
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/weighted/weighted_row.cpp"
