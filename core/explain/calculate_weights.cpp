@@ -31,7 +31,8 @@ std::optional<WeightedTerms> TermsAt(const WeightedSource& source, const Dims& i
   WeightedTerms all;
   for (size_t d = 0; d < index.size(); ++d) {
     const AxisTaps taps = source.axes[d](index[d]);
-    if (all.terms.size() * taps.offsets.size() > kMostTerms) return std::nullopt;
+    const bool are_few = all.terms.size() * taps.offsets.size() <= kMostTerms;
+    if (!are_few || !taps.is_exact) return std::nullopt;
     std::vector<WeightedTerm> products;
     for (const WeightedTerm& term : all.terms) {
       for (size_t i = 0; i < taps.offsets.size(); ++i) {
@@ -58,7 +59,7 @@ class WeightExplanation {
   Calculation For(bool wraps, T result) {
     for (const WeightedTerm& term : terms_.terms) Add(term, ValueAt<T>(term.element));
     calculation_.quantity = "sum of products";
-    if (const Dyadic& whole = terms_.whole; whole.bit_length() > 1) {
+    if (const Dyadic& whole = terms_.whole; whole.bit_length() > 1 && special_ == 0) {
       calculation_.then = "divided by " + whole.ToDecimal();
       calculation_.value = sum_.Truncated() / whole.Truncated();
     }

@@ -131,7 +131,9 @@ class Block {
   // By the taps that an element has.
   int64_t Grain() const {
     double taps = 8;
-    for (const TapTable& table : tables_) taps *= static_cast<double>(table.range.most_taps);
+    for (const TapTable& table : tables_) {
+      taps *= static_cast<double>(std::max<int64_t>(table.range.most_taps, 1));
+    }
     return static_cast<int64_t>(static_cast<double>(kParallelElements) /
                                 (taps * static_cast<double>(tables_.back().size()))) +
            1;

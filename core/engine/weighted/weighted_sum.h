@@ -15,6 +15,7 @@ struct AxisTaps {
   std::vector<int64_t> offsets;  // in elements of the source
   std::vector<Dyadic> parts;     // of each, not 0; its weight is part / whole
   Dyadic whole;                  // positive
+  bool is_exact = true;          // else parts are off by less than 2^-127 of their own
 };
 
 // The taps at an index of a dimension of the output.

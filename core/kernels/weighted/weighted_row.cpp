@@ -101,6 +101,7 @@ template <typename T>
 HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
   const double most = static_cast<double>(seen.Most());
   if (!std::isfinite(most)) return INFINITY;
+  if (most == 0) return 0;
   if (most <= static_cast<double>(seen.LeastPower()) * row.exact_range) return 0;
   return most * row.most_sum * row.relative_error + kTiny;
 }

@@ -42,7 +42,7 @@ AxisTaps TapsWithCounts(const std::vector<int64_t>& offsets, const std::vector<i
     if (common) common = CheckedMul(*common, factor / std::gcd(*common, factor));
   }
   const Dyadic whole = common ? Dyadic(*common) : Dyadic(1).TimesPowerOfTwo(160);
-  AxisTaps taps{offsets, {}, whole};
+  AxisTaps taps{offsets, {}, whole, common.has_value()};
   for (const int64_t count : counts) taps.parts.push_back(FloorQuotient(whole, Dyadic(count)));
   return taps;
 }
@@ -71,7 +71,10 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
 }
 
 // Where all windows of an element have one count, it is a sum divided by that; else a sum of parts.
-constexpr int64_t kMostShares = int64_t{1} << 31;  // by which sums are divided at once
+// Sums of parts are quicker where windows are large, or where strides leave few neighbours.
+constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostResidues = 64;
+constexpr int64_t kMostShares = int64_t{1} << 20;  // by which sums are divided at once
 
 class Shares {
  public:
@@ -84,6 +87,7 @@ class Shares {
   // A part that begins at an index: what is before and behind the elements that have even shares,
   // dimension by dimension, and these.
   void Run(Dims begin, TensorView part) const {
+    if (!AreSmall()) return SumTaps(source_, begin, part);
     int64_t divisor = 1;
     for (size_t d = 2; d < dims_.size(); ++d) {
       const int64_t size = part.layout.sizes[d];
@@ -106,6 +110,18 @@ class Shares {
     Range positions;
     int64_t divisor;
   };
+
+  bool AreSmall() const {
+    int64_t taps = 1;
+    int64_t residues = 1;
+    for (const PoolDim& dim : dims_) {
+      const int64_t overlap = CeilDiv(dim.window, dim.stride);
+      if (overlap > kMostTaps / taps || dim.stride > kMostResidues / residues) return false;
+      taps *= overlap;
+      residues *= dim.stride;
+    }
+    return true;
+  }
 
   int64_t CountOf(size_t d, int64_t window) const {
     return counts_padding_ ? dims_[d].CountedTaps(window) : dims_[d].PresentTaps(window).count();
