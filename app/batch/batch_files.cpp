@@ -55,7 +55,7 @@ std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine
       continue;
     }
     size_t i = 0;
-    for (auto one = tensor->first_child(); one; one = one->next()) {
+    for (auto one = tensor->first_child(); one && tensor->is_array(); one = one->next()) {
       AddBinding(*one, fmt::format("{}[{}]", name, i++), is_output, manifest, line.number, found);
     }
   }

@@ -148,6 +148,7 @@ class Sweep {
            begin = text.find('{', begin + 1)) {
         const size_t end = text.find('}', begin);
         if (end == std::string::npos) return;
+        begin = text.rfind('{', end);
         const std::string part = text.substr(begin + 1, end - begin - 1);
         if (std::find(known.begin(), known.end(), part) != known.end()) continue;
         Fail(fmt::format("'{{{}}}' in '{}' is not replaced{}", part, text,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -40,8 +41,20 @@ struct FilePair {
   ExitStatus status = ExitStatus::kSuccess;
 };
 
+// What cannot be read, with the reason.
+using Unreadable = std::map<std::string, Error>;
+
+void AddArrays(const std::string& archive, const std::string& name, std::set<std::string>& names,
+               Unreadable& unreadable) {
+  try {
+    for (const std::string& array : ArraysOf(archive)) names.insert(name + ":" + array);
+  } catch (const Error& error) {
+    unreadable.emplace(name, error);
+  }
+}
+
 // The tensor files below a folder, and the arrays of archives.
-std::set<std::string> FilesBelow(const std::string& folder) {
+std::set<std::string> FilesBelow(const std::string& folder, Unreadable& unreadable) {
   std::set<std::string> names;
   try {
     for (const auto& entry : fs::recursive_directory_iterator(
@@ -50,8 +63,7 @@ std::set<std::string> FilesBelow(const std::string& folder) {
       const std::string name = entry.path().lexically_relative(folder).string();
       if (entry.is_directory()) continue;
       if (HasTensorExtension(path)) names.insert(name);
-      if (!IsNpz(path)) continue;
-      for (const std::string& array : ArraysOf(path)) names.insert(name + ":" + array);
+      if (IsNpz(path)) AddArrays(path, name, names, unreadable);
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorKind::kFileSystem,
@@ -98,12 +110,17 @@ class FolderComparison {
 
  private:
   void FindPairs() {
-    const std::set<std::string> actual = FilesBelow(options_.actual);
-    const std::set<std::string> expected = FilesBelow(options_.expected);
+    Unreadable unreadable;
+    const std::set<std::string> actual = FilesBelow(options_.actual, unreadable);
+    const std::set<std::string> expected = FilesBelow(options_.expected, unreadable);
+    for (const auto& [name, error] : unreadable) {
+      pairs_.push_back({name, {}, error.what(), StatusOf(error.kind())});
+    }
     std::set<std::string> all = actual;
     all.insert(expected.begin(), expected.end());
     const std::set<std::string> stems = StemsOf(all);
     for (const std::string& name : all) {
+      if (unreadable.contains(FileOf(name))) continue;
       if (FormatOf(name) == FileFormat::kRaw && !options_.raw.type) {
         ++undescribed_;
         continue;

@@ -19,13 +19,13 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
                   "List the operators that ONNX, WebNN or PyTorch has under this name")
       ->type_name("NAME")
       ->excludes("operator");
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddFormat(command, options->format);
   command
       .add_option("--manual", options->manual,
                   "Print the page of the manual on a group of operators, as mdoc(7)")
       ->type_name("GROUP")
-      ->excludes("operator", "--like");
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
-  AddFormat(command, options->format);
+      ->excludes("operator", "--like", "-L", "--format");
   return [options] { return OpsCommand(*options); };
 }
 

@@ -30,6 +30,20 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
+// The arguments of all commands that stand before the command.
+size_t CountBeforeCommand(std::span<const std::string> arguments) {
+  constexpr std::array<std::string_view, 4> kFlags = {"-q", "--quiet", "-v", "--verbose"};
+  size_t count = 0;
+  while (count < arguments.size()) {
+    const std::string& argument = arguments[count];
+    const bool is_flag = std::find(kFlags.begin(), kFlags.end(), argument) != kFlags.end();
+    const bool is_color = argument == "--color";  // and its value is the next one
+    if (!is_flag && !is_color && !argument.starts_with("--color=")) break;
+    count += is_color ? 2 : 1;
+  }
+  return std::min(count, arguments.size());
+}
+
 // Declares the options. Parsing fills the structs; the chosen command then runs.
 class CommandLine {
  public:
@@ -100,6 +114,9 @@ class CommandLine {
   // The library would only say that a command is required.
   static void CheckCommandName(const std::string& first) {
     if (first == "-h" || first == "--help" || first == "--version") return;
+    if (CountBeforeCommand({&first, 1}) > 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("a command is required behind '{}'", first));
+    }
     if (first.starts_with('-')) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("there is no option '{}' before the command", first));
@@ -132,20 +149,6 @@ class CommandLine {
   CommonOptions common_;
   Command command_;
 };
-
-// The arguments of all commands that stand before the command.
-size_t CountBeforeCommand(std::span<const std::string> arguments) {
-  constexpr std::array<std::string_view, 4> kFlags = {"-q", "--quiet", "-v", "--verbose"};
-  size_t count = 0;
-  while (count < arguments.size()) {
-    const std::string& argument = arguments[count];
-    const bool is_flag = std::find(kFlags.begin(), kFlags.end(), argument) != kFlags.end();
-    const bool is_color = argument == "--color";  // and its value is the next one
-    if (!is_flag && !is_color && !argument.starts_with("--color=")) break;
-    count += is_color ? 2 : 1;
-  }
-  return std::min(count, arguments.size());
-}
 
 // The arguments as this program takes them, where they are in the ways of others: "help COMMAND",
 // "version", and options of all commands before the command.

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/engine/copy/tiled_loop.h"
+#include "core/io/spool.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -84,6 +84,7 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
   for (const Kept& kept : all_) {
     const std::string name = fmt::format("tensor '{}'", kept.name);
     for (const std::string& path : kept.paths) {
+      OutputFormatOf(path);
       roles.WritesTensor(path, name);
       output.AddTensor(path, name);
     }
@@ -100,7 +101,9 @@ void KeptTensors::Keep(const Step& step) {
 void KeptTensors::Write(const ConstTensorView& view, const std::string& path) {
   folders_.MakeFor(path);
   const TensorDesc desc = PackedDesc(view);
-  OutputTensor file = OutputTensor::ToFile(path, desc, StagingFor(std::array{&desc}));
+  in_memory_ += SizeInBytes(desc);
+  const Staging staging = in_memory_ < kLargeFile ? Staging::kInMemory : Staging::kOnDisk;
+  OutputTensor file = OutputTensor::ToFile(path, desc, staging);
   std::optional<UnpackedNibbles> unpacked;
   if (HasNibbles(view.type)) unpacked.emplace(view);
   CopyView(unpacked ? AsConst(unpacked->view()) : view, file.view());

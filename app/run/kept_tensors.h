@@ -1,6 +1,7 @@
 // The tensors between the operators of a model, as files: run --keep and --keep-all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class KeptTensors {
   NewFolders& folders_;
   std::vector<Kept> all_;  // in the order in which they are filled
   size_t next_ = 0;
+  uint64_t in_memory_ = 0;  // bytes, as long as they are few
   std::vector<OutputTensor> files_;
 };
 

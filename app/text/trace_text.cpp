@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/files/output.h"
+#include "core/explain/data_flow.h"
 
 namespace dmlop {
 namespace {
@@ -27,7 +28,7 @@ std::string ModelTraceText(const ModelTraceReport& report) {
     if (!traced.inputs.empty()) {
       text += " of " + Printable(fmt::format("{}", fmt::join(traced.inputs, ", ")));
     }
-    text += '\n';
+    text += ChoosesByValues(traced.op->info()) ? ", which uses at most what is listed\n" : "\n";
     for (const TracedList& list : traced.outputs) text += ListText(list.elements, list.count);
   }
   for (const TracedOrigin& origin : report.origins) {
@@ -47,10 +48,12 @@ std::string ModelTraceJson(const ModelTraceReport& report) {
     for (const TracedList& list : traced.outputs) {
       if (list.count > 0) outputs.push_back(ListJson(list));
     }
-    json["operators"].push_back({{"name", traced.name},
-                                 {"operator", traced.op->name()},
-                                 {"inputs", traced.inputs},
-                                 {"outputs", outputs}});
+    Json step = {{"name", traced.name},
+                 {"operator", traced.op->name()},
+                 {"inputs", traced.inputs},
+                 {"outputs", outputs}};
+    if (ChoosesByValues(traced.op->info())) step["atMost"] = true;
+    json["operators"].push_back(std::move(step));
   }
   for (const TracedOrigin& origin : report.origins) {
     Json list = ListJson(origin.list);

@@ -110,6 +110,13 @@ class Comparer {
     alignas(64) std::array<T, kBlock> elements;
   };
 
+  // Of elements that may lie anywhere, as those of archives do.
+  static T At(const T* from) {
+    T element;
+    std::memcpy(&element, from, sizeof(T));
+    return element;
+  }
+
   static bool IsAligned(const T* elements) {
     return reinterpret_cast<uintptr_t>(elements) % sizeof(T) == 0;
   }
@@ -204,8 +211,8 @@ class Comparer {
   void CompareElements(const T* actual, const T* expected, int64_t index, const Offsets& stride,
                        int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      const T a = actual[i * stride[kActual]];
-      const T e = expected[i * stride[kExpected]];
+      const T a = At(actual + i * stride[kActual]);
+      const T e = At(expected + i * stride[kExpected]);
       if (ElementBits(a) == ElementBits(e)) {
         ++result_.ulp_histogram[0];
       } else {

@@ -107,8 +107,9 @@ std::optional<ValueRange> RangeOf(const std::vector<ValueCell>& cells) {
 
 double ValueRange::Position(double value) const {
   if (min == max) return 0.5;
-  // Halves, because the difference of two doubles can overflow.
-  return std::clamp((value / 2 - min / 2) / (max / 2 - min / 2), 0.0, 1.0);
+  // The difference of two doubles can overflow, and halves of the least ones are 0.
+  const double scale = std::isfinite(max - min) ? 1 : 0.5;
+  return std::clamp((value * scale - min * scale) / (max * scale - min * scale), 0.0, 1.0);
 }
 
 ValueMap ComputeValueMap(const ConstTensorView& view, const MapLimits& limits) {

@@ -39,8 +39,14 @@ bool HasEndRecord(std::span<const std::byte> bytes) {
   constexpr size_t kLongestComment = 65535;
   const std::string_view end =
       TextOf(bytes.last(std::min(bytes.size(), kRecord + kLongestComment)));
-  const size_t at = end.rfind("PK\5\6");
-  return at != std::string_view::npos && end.size() - at >= kRecord;
+  for (size_t at = end.rfind("PK\5\6"); at != std::string_view::npos;
+       at = at == 0 ? std::string_view::npos : end.rfind("PK\5\6", at - 1)) {
+    if (end.size() - at < kRecord) continue;
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(end[at + i]); };
+    const size_t comment = byte(kRecord - 2) + size_t{256} * byte(kRecord - 1);
+    if (at + kRecord + comment == end.size()) return true;
+  }
+  return false;
 }
 
 // An archive with one of its members.
@@ -168,7 +174,9 @@ NpyBytes OpenNpzArray(const NpzArray& array) {
 std::vector<std::string> ArraysOf(const std::string& archive) {
   std::vector<std::string> names;
   Archive(archive).ForEach([&](std::string name) {
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    constexpr std::string_view kArray = ".npy";
+    if (!name.ends_with(kArray) || name == kArray) return;
+    name.resize(name.size() - kArray.size());
     names.push_back(std::move(name));
   });
   return names;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/checked_math.h"
 #include "core/base/memory.h"
 #include "core/graph/graph_run.h"
@@ -26,8 +28,11 @@ void CheckMemory(const ModelDocument& model, const ModelResources& resources,
   }
   for (size_t d = 0; d < model.dispatchables().size(); ++d) {
     const ModelDispatchable& dispatchable = model.dispatchables()[d];
-    if (const Graph* graph = dispatchable.graph())
-      take(PlanGraph(*graph, SingleNodes(*graph)).size, dispatchable.place);
+    if (const Graph* graph = dispatchable.graph()) {
+      const auto size = std::max(PlanGraph(*graph, SingleNodes(*graph)).size,
+                                 PlanGraph(*graph, ChainsOf(*graph)).size);
+      take(size, dispatchable.place);
+    }
     const std::vector<TensorSlot> slots = dispatchable.slots();
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!bound.initialization[d][i]) continue;

@@ -243,7 +243,6 @@ void CheckFused(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnos
   }
 }
 
-// What is wrong otherwise has been reported, and nothing can be inferred from it.
 bool HasZero(const TensorDesc& desc) {
   return std::find(desc.sizes->begin(), desc.sizes->end(), 0u) != desc.sizes->end();
 }

@@ -353,6 +353,16 @@ class FoldersTest(ProgramTest):
                          {"all.npz:a": 9, "LOUD.NPY": 9})
         self.assertIn("8 files in", self.errors_of("compare", "gpu", "golden", status=1))
 
+    def test_a_broken_archive_hides_no_other_file(self):
+        for folder in ("gpu", "golden"):
+            np.savez(self.folder / folder / "all.npz", a=X)
+        archive = self.folder / "gpu/all.npz"
+        archive.write_bytes(archive.read_bytes()[:-30])
+        files = self.compared(status=4)
+        self.assertIn("is cut off", files["all.npz"]["error"])
+        self.assertNotIn("all.npz:a", files)
+        self.assertEqual(files["deep/far.npy"]["maxUlpError"], 5)
+
     def test_the_command_for_more_has_the_options_that_were_given(self):
         for folder, array in (("a b", X + 9), ("c", X)):
             (self.folder / folder).mkdir()

@@ -26,6 +26,7 @@ class CommandLineTest(ProgramTest):
             ([*RUN, "--ouput=o.npy"], "there is no option '--ouput' (did you mean '--output'?)"),
             (["run", "--frobnicate"], "there is no option '--frobnicate'\n"),
             (["compare", "x.npy", "x.npy", "--mpa"], "there is no option '--mpa' (did you mean '--map'?)"),
+            (["--color", "never"], "a command is required behind '--color'\n"),
             (["run", "x.npy", "sum.json"],
              "'sum.json' is one argument too many; the descriptor is the first argument, and -i binds an input to a file\n"),
             (["run", "sum.json", "x.npy"], "'x.npy' is one argument too many; -i binds an input to a file\n"),
