@@ -25,7 +25,8 @@ class Parser {
       if (!number) return std::nullopt;
       name.number = *number;
     }
-    return ParsePlace(std::move(name), name.number ? 1 : 2);
+    const size_t max_groups = name.number ? 1 : 2;
+    return ParsePlace(std::move(name), max_groups);
   }
 
   // The name may have any characters: what is behind it begins with the last bracket, or with an @.
