@@ -90,7 +90,7 @@ class ElementExplanation {
     if (!inputs) return StatusOf(diagnostics_);
     const auto name = ParseModelElementName(options_.element, element_faults_);
     const auto report =
-        ModelTrace(model, *std::move(inputs), options_.full).Explain(*name, element_faults_);
+        ModelTrace(model, std::move(*inputs), options_.full).Explain(*name, element_faults_);
     if (!report) return RefuseElement();
     PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
                                                      : ModelTraceText(*report));

@@ -57,7 +57,7 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
   return names;
 }
 
-ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs inputs, bool full)
+ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full)
     : model_(model),
       resources_((inputs.resources.Fill(), std::move(inputs.resources))),
       run_(model, resources_, std::move(inputs.bound)),

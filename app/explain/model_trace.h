@@ -20,7 +20,7 @@ std::vector<std::string> TracedNames(const ModelDocument& model);
 class ModelTrace {
  public:
   // Of bound inputs, which are filled here.
-  ModelTrace(const ModelDocument& model, ModelInputs inputs, bool full);
+  ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full);
 
   // Of a tensor as it is filled last, or of a resource behind all commands; one of them has that
   // name. Nothing where it has no such element, which is reported.

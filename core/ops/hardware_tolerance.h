@@ -36,7 +36,7 @@ constexpr OperatorInfo Granting(Tolerance (*tolerance)(const OperatorDesc& op), 
 }
 
 template <uint64_t kFloat32, uint64_t kFloat16 = kFloat32>
-constexpr OperatorInfo Tolerating(OperatorInfo info) {
+constexpr OperatorInfo Tolerating(const OperatorInfo& info) {
   return Granting(Ulp<kFloat32, kFloat16>, info);
 }
 
