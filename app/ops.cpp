@@ -22,17 +22,9 @@ namespace {
 // One line for each group that the row says something of.
 std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
   std::string text;
-  for (const TensorGroup& group : groups) {
-    const DataTypeSet types = row.TypesOf(*group.first);
-    if (types.empty()) continue;
-    const SupportRow::Ranks ranks = row.RanksOf(group.first->ranks);
-    if (text.empty()) {
-      text = fmt::format("  {}  {}: {}\n", ToString(row.since), RanksText(ranks), ToString(types));
-      continue;
-    }
-    const bool has_own_ranks = ranks.min != row.min_rank || ranks.max != row.max_rank;
-    text += fmt::format("       {}{}: {}\n", fmt::join(group.names, ", "),
-                        has_own_ranks ? ", " + RanksText(ranks) : "", ToString(types));
+  for (const std::string& words : RowWords(row, groups)) {
+    text += text.empty() ? fmt::format("  {}  {}\n", ToString(row.since), words)
+                         : fmt::format("       {}\n", words);
   }
   return text;
 }

@@ -60,23 +60,6 @@ std::string RulesText(const OperatorInfo& info) {
   return text + ".El\n";
 }
 
-std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
-  std::string text;
-  for (const TensorGroup& group : groups) {
-    const DataTypeSet types = row.TypesOf(*group.first);
-    if (types.empty()) continue;
-    const SupportRow::Ranks ranks = row.RanksOf(group.first->ranks);
-    const bool has_own_ranks = ranks.min != row.min_rank || ranks.max != row.max_rank;
-    if (text.empty()) {
-      text = fmt::format("{}: {}", RanksText(ranks), ToString(types));
-    } else {
-      text += fmt::format("; {}{}: {}", fmt::join(group.names, ", "),
-                          has_own_ranks ? ", " + RanksText(ranks) : "", ToString(types));
-    }
-  }
-  return Filled(text);
-}
-
 std::string SupportText(const OperatorInfo& info) {
   const std::vector<TensorGroup> groups = GroupsOf(info);
   std::string text;
@@ -87,7 +70,8 @@ std::string SupportText(const OperatorInfo& info) {
                 "Data types{}{}, from each feature level on:", form.empty() ? "" : " for ", form));
     text += ".Bl -tag -width 6_4 -compact\n";
     for (const SupportRow& row : table.rows) {
-      text += fmt::format(".It {}\n{}", ToString(row.since), RowText(row, groups));
+      text += fmt::format(".It {}\n{}", ToString(row.since),
+                          Filled(fmt::format("{}", fmt::join(RowWords(row, groups), "; "))));
     }
     text += ".El\n";
   }

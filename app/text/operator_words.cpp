@@ -93,4 +93,21 @@ std::vector<TensorGroup> GroupsOf(const OperatorInfo& info) {
   return groups;
 }
 
+std::vector<std::string> RowWords(const SupportRow& row, const std::vector<TensorGroup>& groups) {
+  std::vector<std::string> words;
+  for (const TensorGroup& group : groups) {
+    const DataTypeSet types = row.TypesOf(*group.first);
+    if (types.empty()) continue;
+    const SupportRow::Ranks ranks = row.RanksOf(group.first->ranks);
+    if (words.empty()) {
+      words.push_back(fmt::format("{}: {}", RanksText(ranks), ToString(types)));
+      continue;
+    }
+    const bool has_own_ranks = ranks.min != row.min_rank || ranks.max != row.max_rank;
+    words.push_back(fmt::format("{}{}: {}", fmt::join(group.names, ", "),
+                                has_own_ranks ? ", " + RanksText(ranks) : "", ToString(types)));
+  }
+  return words;
+}
+
 }  // namespace dmlop

@@ -28,4 +28,8 @@ struct TensorGroup {
 };
 std::vector<TensorGroup> GroupsOf(const OperatorInfo& info);
 
+// What a row says of each group that it says something of: "ranks 1 to 8: FLOAT32" of the first,
+// and "BiasTensor, rank 4: FLOAT32" of the others.
+std::vector<std::string> RowWords(const SupportRow& row, const std::vector<TensorGroup>& groups);
+
 }  // namespace dmlop
