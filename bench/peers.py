@@ -70,7 +70,7 @@ def scale_bias(type):
         if library is np:
             two, ten = out.dtype.type(2), out.dtype.type(10)
             return lambda: np.add(np.multiply(x, two, out=out), ten, out=out)
-        bias = torch.tensor(10, dtype=TORCH_TYPES[type])
+        bias = torch.tensor(10, dtype=out.dtype)
         return lambda: torch.add(bias, x, alpha=2, out=out)
 
     return Row(f"ScaleBias {type}", "copy", 0.75,
