@@ -1,9 +1,10 @@
 // Every FLOAT32 element of functions of one element, and every pair of FLOAT16 elements of POW and
 // ATAN_YX, on every instruction set of the machine:
 //
-//   dmlop_exhaustive [--best N] [FUNCTION...]
+//   dmlop_exhaustive [--best N] [--same] [FUNCTION...]
 //
 // `--best` leaves out all but the N best instruction sets, of which the portable one takes longest.
+// `--same` only compares instruction sets, where the first has been compared before.
 // Results of the first instruction set are compared with the C library's in binary64, and with MPFR
 // where those are near a rounding boundary or differ; results of the others with the first, by
 // digests of blocks. A line for each function and instruction set; status 1 if any result is wrong.
@@ -85,24 +86,26 @@ uint64_t DigestOf(const std::vector<float>& values) {
   return sum;
 }
 
-// A block's results by the current instruction set are compared, and their digest kept, or compared
-// with the one that is kept.
-void CheckBlock(const NamedFunction& function, size_t block, bool is_first, uint64_t& digest,
+// What to do with the results of an instruction set.
+enum class Check { kKeepDigests, kKeepAndCompare, kCompareDigests };
+
+void CheckBlock(const NamedFunction& function, size_t block, Check check, uint64_t& digest,
                 Buffers& buffers, Counts& counts) {
   for (size_t i = 0; i < kBlockSize; ++i) {
     buffers.x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlockSize + i));
   }
   Compute(function.function, buffers);
-  if (is_first) {
-    digest = DigestOf(buffers.y);
-    CompareWithWide(function, buffers, counts);
-  } else if (digest != DigestOf(buffers.y)) {
+  if (check == Check::kCompareDigests) {
+    if (digest == DigestOf(buffers.y)) return;
     CompareWithWide(function, buffers, counts);
     if (counts.errors == 0) ReportError(function, buffers.x[0], buffers.y[0], counts);
+    return;
   }
+  digest = DigestOf(buffers.y);
+  if (check == Check::kKeepAndCompare) CompareWithWide(function, buffers, counts);
 }
 
-uint64_t CheckAll(const NamedFunction& function, std::string_view isa, bool is_first,
+uint64_t CheckAll(const NamedFunction& function, std::string_view isa, Check check,
                   std::vector<uint64_t>& digests) {
   const auto start = std::chrono::steady_clock::now();
   Counts counts;
@@ -110,7 +113,7 @@ uint64_t CheckAll(const NamedFunction& function, std::string_view isa, bool is_f
   const auto work = [&] {
     Buffers buffers;
     for (size_t block = next++; block < kBlockCount; block = next++) {
-      CheckBlock(function, block, is_first, digests[block], buffers, counts);
+      CheckBlock(function, block, check, digests[block], buffers, counts);
     }
   };
   std::vector<std::thread> threads;
@@ -126,14 +129,14 @@ uint64_t CheckAll(const NamedFunction& function, std::string_view isa, bool is_f
   return counts.errors;
 }
 
-uint64_t CheckFunction(const NamedFunction& function, const std::vector<std::string_view>& isas) {
+uint64_t CheckFunction(const NamedFunction& function, const std::vector<std::string_view>& isas,
+                       Check check) {
   std::vector<uint64_t> digests(kBlockCount);
   uint64_t errors = 0;
-  bool is_first = true;
   for (const std::string_view isa : isas) {
     SelectIsa(isa);
-    errors += CheckAll(function, isa, is_first, digests);
-    is_first = false;
+    errors += CheckAll(function, isa, check, digests);
+    check = Check::kCompareDigests;
   }
   return errors;
 }
@@ -157,11 +160,14 @@ uint64_t CheckPairsOn(const NamedFunction& function, const std::vector<std::stri
 int main(int argc, char** argv) {
   std::vector<std::string_view> names(argv + 1, argv + argc);
   std::vector<std::string_view> isas = dmlop::SupportedIsas();
-  if (names.size() >= 2 && names[0] == "--best") {
-    const size_t best = static_cast<size_t>(std::max(1, std::atoi(argv[2])));
-    isas.resize(std::min(isas.size(), best));
-    names.erase(names.begin(), names.begin() + 2);
+  const auto best = std::find(names.begin(), names.end(), "--best");
+  if (names.end() - best >= 2) {
+    const int count = std::atoi(best[1].data());
+    isas.resize(std::min(isas.size(), static_cast<size_t>(std::max(1, count))));
+    names.erase(best, best + 2);
   }
+  dmlop::Check check = dmlop::Check::kKeepAndCompare;
+  if (std::erase(names, "--same") > 0) check = dmlop::Check::kKeepDigests;
   uint64_t errors = 0;
   size_t found = 0;
   const auto is_asked_for = [&](const dmlop::NamedFunction& function) {
@@ -171,7 +177,7 @@ int main(int argc, char** argv) {
     return asked;
   };
   for (const dmlop::NamedFunction& function : dmlop::kUnaryFunctions) {
-    if (is_asked_for(function)) errors += dmlop::CheckFunction(function, isas);
+    if (is_asked_for(function)) errors += dmlop::CheckFunction(function, isas, check);
   }
   for (const dmlop::NamedFunction& function : dmlop::kPairFunctions) {
     if (is_asked_for(function)) errors += dmlop::CheckPairsOn(function, isas);
