@@ -12,8 +12,6 @@ import tempfile
 import time
 import unittest
 
-import numpy as np
-
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
 from program import DMLOP, ROOT, X, ProgramTest

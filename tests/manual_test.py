@@ -1,6 +1,5 @@
 """The manual: well-formed, true to --help and to the completions, and every example runs."""
 
-import json
 import os
 import pathlib
 import re
@@ -8,8 +7,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-
-import numpy as np
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))

@@ -181,11 +181,11 @@ class ModelFilesTest(ProgramTest):
             (source("cut.npy"), 4, "cut.npy: "),
             (source("missing.npy"), 5, "missing.npy: cannot be opened: No such file or directory"),
             (source(".", "INT8"), 5, ".: cannot be read: Is a directory")]
-        for resource, status, message in unreadable:
+        for unread, status, message in unreadable:
             with self.subTest(message):
-                model = copy_model({"x": resource}, PRINT_X)
+                model = copy_model({"x": unread}, PRINT_X)
                 self.write("model.json", model)
-                column = json.dumps(model).index('"' + resource["initialValues"]["sourcePath"]) + 1
+                column = json.dumps(model).index('"' + unread["initialValues"]["sourcePath"]) + 1
                 place = f"model.json:1:{column}: error: /resources/x/initialValues/sourcePath: {message}"
                 for command in (["run"], ["validate"], ["validate", "--print-complete"]):
                     errors = self.errors_of(*command, "model.json", status=status)
@@ -193,7 +193,7 @@ class ModelFilesTest(ProgramTest):
                     self.assertEqual(len(errors.splitlines()), 3, errors)
                     self.assertIn("[RES-6]", errors.splitlines()[0])
                     line, caret = errors.splitlines()[1:]
-                    self.assertTrue(line[caret.index("^"):].startswith('"' + resource["initialValues"]["sourcePath"]))
+                    self.assertTrue(line[caret.index("^"):].startswith('"' + unread["initialValues"]["sourcePath"]))
                 done = self.run_program("validate", "model.json", "--format", "json", status=status)
                 (fault,) = json.loads(done.stdout)["diagnostics"]
                 self.assertEqual((fault["code"], fault["column"]), ("RES-6", column))
