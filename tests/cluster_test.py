@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
 from program import DMLOP, ROOT, X, ProgramTest
 
 CASES = 60
+MATRIX = ROOT / "testdata/matrix.jsonl"
 SLURM = ["munged", "slurmctld", "slurmd", "sbatch", "scontrol"]
 SEARCH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
@@ -31,22 +32,28 @@ def recipe(tool):
 class ClusterTest(ProgramTest):
     def setUp(self):
         super().setUp()
+        (self.folder / "bin").mkdir()
+        os.symlink(DMLOP, self.folder / "bin/dmlop")
         self.save(x=X)
+
+    def write_cases(self):
+        """Some of them fail."""
         functions = ["SUM", "MAX", "L2", "ARGMIN"]
         cases = [{"type": "REDUCE", "desc": {"Function": functions[i % 4], "Axes": [0]},
                   "bindings": {"InputTensor": "x.npy" if i % 13 else "none.npy", "OutputTensor": f"y{i}.npy"}}
                  for i in range(CASES)]
         self.write("cases.jsonl", "".join(json.dumps(case) + "\n" for case in cases))
-        self.run_program("batch", "cases.jsonl", "-k", "--no-times", "--report", "whole.jsonl", status=5)
-        self.outputs = {name: (self.folder / name).read_bytes() for name in self.files() if name.startswith("y")}
+        self.run_as_one_process(status=5)
+
+    def run_as_one_process(self, status=0):
+        self.run_program("batch", "cases.jsonl", "-k", "--no-times", "--report", "whole.jsonl", status=status)
+        self.outputs = {path: path.read_bytes() for path in self.folder.rglob("*.npy") if path.name != "x.npy"}
         self.assertGreater(len(self.outputs), CASES // 2)
-        for name in self.outputs:
-            (self.folder / name).unlink()
+        for path in self.outputs:
+            path.unlink()
 
     def follow(self, script, **environment):
         """Runs a recipe; shards with failed cases end with their status, which ends no recipe."""
-        (self.folder / "bin").mkdir()
-        os.symlink(DMLOP, self.folder / "bin/dmlop")
         return subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env=os.environ | environment | {"PATH": f"{self.folder}/bin:{SEARCH}", "HOME": str(self.folder)})
 
@@ -55,13 +62,15 @@ class ClusterTest(ProgramTest):
         self.assertTrue((self.folder / "report.jsonl").exists(), said)
         reports = [(self.folder / name).read_text() for name in ("report.jsonl", "whole.jsonl")]
         self.assertTrue(reports[0] == reports[1], f"{said}{reports[0][:500]}")
-        for name, content in self.outputs.items():
-            self.assertEqual((self.folder / name).read_bytes(), content, name)
+        for path, content in self.outputs.items():
+            self.assertEqual(path.read_bytes(), content, path)
+            path.unlink()
 
     def test_gnu_parallel(self):
         which = shutil.which("parallel", path=SEARCH)
         if which is None or b"GNU" not in subprocess.run([which, "--version"], capture_output=True).stdout:
             self.skipTest("GNU parallel is not installed")
+        self.write_cases()
         self.assert_as_one_process(self.follow(recipe("parallel")))
         self.assertEqual(len(list(self.folder.glob("part-*.jsonl"))), 2)
 
@@ -72,9 +81,12 @@ class ClusterTest(ProgramTest):
         if os.geteuid() != 0:
             self.skipTest("the daemons of Slurm need root")
         with OneNode() as cluster:
-            done = self.follow(recipe("sbatch"), **cluster.environment)
-            self.assert_as_one_process(done)
-        self.assertEqual(len(list(self.folder.glob("part-*.jsonl"))), 4)
+            self.write_cases()
+            self.assert_as_one_process(self.follow(recipe("sbatch"), **cluster.environment))
+            self.assertEqual(len(list(self.folder.glob("part-*.jsonl"))), 4)
+            self.write("cases.jsonl", self.run_program("batch", "--expand", MATRIX).stdout)
+            self.run_as_one_process()
+            self.assert_as_one_process(self.follow(recipe("sbatch"), **cluster.environment))
 
 
 def free_port():
