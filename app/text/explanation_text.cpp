@@ -89,7 +89,7 @@ std::string RelationText(const Explanation& explanation) {
   }
   return fmt::format("{}, {} {}{} element{}:\n", operation,
                      explanation.is_output ? "fed by" : "reaches",
-                     ChoosesByValues(explanation.desc.info()) ? "at most " : "", explanation.count,
+                     explanation.desc.info().values_choose ? "at most " : "", explanation.count,
                      explanation.count == 1 ? "" : "s");
 }
 
@@ -155,7 +155,7 @@ std::string ExplanationJson(const Explanation& explanation) {
   json["element"] = DescriptionJson(explanation.element);
   json["relation"] = explanation.is_output ? "fedBy" : "reaches";
   json["count"] = explanation.count;
-  if (ChoosesByValues(explanation.desc.info())) json["atMost"] = true;
+  if (explanation.desc.info().values_choose) json["atMost"] = true;
   json["elements"] = Json::array();
   for (const ExplainedElement& element : explanation.related) {
     json["elements"].push_back(DescriptionJson(element));

@@ -28,7 +28,7 @@ std::string ModelTraceText(const ModelTraceReport& report) {
     if (!traced.inputs.empty()) {
       text += " of " + Printable(fmt::format("{}", fmt::join(traced.inputs, ", ")));
     }
-    text += ChoosesByValues(traced.op->info()) ? ", which uses at most what is listed\n" : "\n";
+    text += traced.op->info().values_choose ? ", which uses at most what is listed\n" : "\n";
     for (const TracedList& list : traced.outputs) text += ListText(list.elements, list.count);
   }
   for (const TracedOrigin& origin : report.origins) {
@@ -52,7 +52,7 @@ std::string ModelTraceJson(const ModelTraceReport& report) {
                  {"operator", traced.op->name()},
                  {"inputs", traced.inputs},
                  {"outputs", outputs}};
-    if (ChoosesByValues(traced.op->info())) step["atMost"] = true;
+    if (traced.op->info().values_choose) step["atMost"] = true;
     json["operators"].push_back(std::move(step));
   }
   for (const TracedOrigin& origin : report.origins) {

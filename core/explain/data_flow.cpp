@@ -54,14 +54,6 @@ class TargetFinder {
 
 }  // namespace
 
-// Such values are those that may be out of range.
-bool ChoosesByValues(const OperatorInfo& info) {
-  const auto* custom = std::get_if<Custom>(&info.family);
-  const auto* placed = std::get_if<Placed>(&info.family);
-  return (custom != nullptr && custom->warn != nullptr) ||
-         (placed != nullptr && placed->warn != nullptr);
-}
-
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output) {
   const Region element{output.tensor, output.index, Dims::Filled(output.index.size(), 1)};
   std::vector<Region> sources;

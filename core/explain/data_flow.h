@@ -16,10 +16,6 @@ struct Element {
   friend bool operator==(const Element&, const Element&) = default;
 };
 
-// Whether values, such as indices and lengths, choose among the elements that may feed others.
-// These are then more than do.
-bool ChoosesByValues(const OperatorInfo& info);
-
 // The parts of the inputs that feed an output element: none where it is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 

@@ -50,6 +50,7 @@ struct OperatorInfo {
   // every field is there and keeps to its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer);
   Family family;
+  bool values_choose = false;    // which of the sources count, as indices and lengths say
   bool in_place = false;         // an output may take the place of an input
   bool implies_outputs = false;  // where none of its optional outputs is there, all are (REC-8)
   Fusable fusable = {};

@@ -50,9 +50,29 @@ GATHERED = json.dumps({
     "type": "GATHER", "Axis": 0, "IndexDimensions": 1, "InputTensor": {"DataType": "FLOAT32", "Sizes": [3]},
     "IndicesTensor": {"DataType": "INT32", "Sizes": [2]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2]},
     "bindings": {"InputTensor": [5, 6, 7], "IndicesTensor": [2, 0]}})
+CHOSEN = json.dumps({
+    "type": "ELEMENT_WISE_IF", "ConditionTensor": {"DataType": "UINT8", "Sizes": [2]},
+    "ATensor": {"DataType": "FLOAT32", "Sizes": [2]}, "BTensor": {"DataType": "FLOAT32", "Sizes": [2]}})
+ONE_HOT = json.dumps({
+    "type": "ONE_HOT", "Axis": 1, "IndicesTensor": {"DataType": "UINT32", "Sizes": [2, 1]},
+    "ValuesTensor": {"DataType": "INT8", "Sizes": [1, 2]}, "OutputTensor": {"DataType": "INT8", "Sizes": [2, 3]}})
 
 # By element: what is printed.
 TEXTS = [
+    (CHOSEN, "OutputTensor[1]", """\
+OutputTensor[1]: FLOAT32, byte offset 4
+ELEMENT_WISE_IF, fed by at most 3 elements:
+  ConditionTensor[1]  byte offset 1
+  ATensor[1]          byte offset 4
+  BTensor[1]          byte offset 4
+"""),
+    (ONE_HOT, "OutputTensor[1,2]", """\
+OutputTensor[1, 2]: INT8, byte offset 5
+ONE_HOT along axis 1, fed by at most 3 elements:
+  IndicesTensor[1, 0]  byte offset 4
+  ValuesTensor[0, 0]   byte offset 0
+  ValuesTensor[0, 1]   byte offset 1
+"""),
     (GATHERED, "OutputTensor[1]", """\
 OutputTensor[1]: FLOAT32, byte offset 4
 GATHER along axis 0, fed by at most 4 elements:

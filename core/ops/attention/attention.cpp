@@ -103,7 +103,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MHA-3",
      .rules = kRules,
      .infer = Infer,
-     .family = kFamily},
+     .family = kFamily,
+     .values_choose = true},
     {.name = "MULTIHEAD_ATTENTION1",
      .summary = "MULTIHEAD_ATTENTION with groups of queries and lengths of the past",
      .fields = kFields1,
@@ -111,7 +112,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MHA-3",
      .rules = kRules1,
      .infer = Infer,
-     .family = kFamily},
+     .family = kFamily,
+     .values_choose = true},
 };
 
 }  // namespace

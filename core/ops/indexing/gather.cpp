@@ -128,7 +128,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kGatherRules,
      .infer = InferGather,
-     .family = GatherBy<GatherLinks>()},
+     .family = GatherBy<GatherLinks>(),
+     .values_choose = true},
     {.name = "GATHER_ELEMENTS",
      .summary = "elements along an axis, each chosen by an index of its own",
      .fields = kElementsFields,
@@ -136,7 +137,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kElementsRules,
      .infer = InferElements,
-     .family = GatherBy<ElementLinks>()},
+     .family = GatherBy<ElementLinks>(),
+     .values_choose = true},
 };
 
 }  // namespace

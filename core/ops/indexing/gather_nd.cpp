@@ -44,7 +44,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = GatherBy<TupleLinks>()},
+     .family = GatherBy<TupleLinks>(),
+     .values_choose = true},
     {.name = "GATHER_ND1",
      .summary = "slices of each batch, chosen by tuples of indices",
      .fields = kBatchFields,
@@ -52,7 +53,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = GatherBy<TupleLinks>()},
+     .family = GatherBy<TupleLinks>(),
+     .values_choose = true},
 };
 
 }  // namespace

@@ -107,6 +107,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kScatterRules,
      .infer = InferScatter,
      .family = ScatterBy<ElementLinks>(),
+     .values_choose = true,
      .alias = "SCATTER_ELEMENTS"},
     {.name = "SCATTER_ND",
      .summary = "the input with slices replaced where tuples of indices say",
@@ -115,7 +116,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kTupleRules,
      .infer = InferTuples,
-     .family = ScatterBy<TupleLinks>()},
+     .family = ScatterBy<TupleLinks>(),
+     .values_choose = true},
     {.name = "MAX_UNPOOLING",
      .summary = "zeros with the input's elements where indices say, counted through the output",
      .fields = kUnpoolingFields,
@@ -123,7 +125,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kUnpoolingRules,
      .infer = InferUnpooling,
-     .family = Custom{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling}},
+     .family = Custom{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling},
+     .values_choose = true},
 };
 
 }  // namespace

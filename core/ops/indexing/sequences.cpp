@@ -111,7 +111,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "OHT-4",
      .rules = kOneHotRules,
      .infer = InferOneHot,
-     .family = Custom{OneHot, OneHotSources, TheAxis}},
+     .family = Custom{OneHot, OneHotSources, TheAxis},
+     .values_choose = true},
     {.name = "REVERSE_SUBSEQUENCES",
      .summary = "the first elements along an axis reversed, as many as lengths say",
      .fields = kReverseFields,
@@ -119,7 +120,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kReverseRules,
      .infer = InferReverse,
-     .family = Custom{Reverse, ReverseSources, TheAxis}},
+     .family = Custom{Reverse, ReverseSources, TheAxis},
+     .values_choose = true},
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Network<kKind, kMakers>(),
+     .values_choose = true,
      .implies_outputs = true,
      .hardware_tolerance = Ulp<3>},
 };

@@ -51,6 +51,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Network<kKind, kMakers>(),
+     .values_choose = true,
      .implies_outputs = true,
      .hardware_tolerance = Ulp<1>},
 };

@@ -36,6 +36,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kRules,
      .infer = Infer,
      .family = Network<kKind, kMakers>(),
+     .values_choose = true,
      .implies_outputs = true},
 };
 

@@ -76,7 +76,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .values_choose = true},
     {.name = "ROI_ALIGN1",
      .summary = "ROI_ALIGN with pixel offsets and aligned corners",
      .fields = kFields1,
@@ -84,7 +85,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .values_choose = true},
 };
 
 }  // namespace

@@ -115,7 +115,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AllDimensions, .warn = Warn}},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AllDimensions, .warn = Warn},
+     .values_choose = true},
 };
 
 }  // namespace

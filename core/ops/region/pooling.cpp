@@ -62,7 +62,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RPL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn}},
+     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .values_choose = true},
 };
 
 }  // namespace

@@ -60,7 +60,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MPG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources}},
+     .family = Placed{Run, Sources},
+     .values_choose = true},
 };
 
 }  // namespace
