@@ -1,5 +1,5 @@
-// Every FLOAT32 element of functions of one element, and every pair of FLOAT16 elements of POW and
-// ATAN_YX, on every instruction set of the machine:
+// Every FLOAT32 element of functions of one element and of activations, and every pair of FLOAT16
+// elements of POW and ATAN_YX, on every instruction set of the machine:
 //
 //   dmlop_exhaustive [--best N] [--same] [FUNCTION...]
 //
@@ -42,11 +42,12 @@ struct Buffers {
   std::vector<double> wide = std::vector<double>(kBlockSize);
 };
 
-void Compute(ElementWiseFunction function, Buffers& buffers) {
+void Compute(const CheckedFunction& function, Buffers& buffers) {
+  const auto [first, second] = function.parameters;
   const Layout layout{{int64_t{kBlockSize}}, {1}};
   const ConstTensorView input{reinterpret_cast<const std::byte*>(buffers.x.data()),
                               DataType::kFloat32, layout};
-  ComputeElements({.function = function}, {&input, 1},
+  ComputeElements({function.function, {{first, second}}}, {&input, 1},
                   {reinterpret_cast<std::byte*>(buffers.y.data()), DataType::kFloat32, layout});
 }
 
@@ -57,14 +58,14 @@ void ReportError(const NamedFunction& function, float x, float y, Counts& counts
   }
 }
 
-void CompareWithMpfr(const NamedFunction& function, float x, float y, Counts& counts) {
+void CompareWithMpfr(const CheckedFunction& function, float x, float y, Counts& counts) {
   ++counts.by_mpfr;
-  const float expected = ExpectedResult<float>(function.function, ToDouble(x));
+  const float expected = ExpectedResult<float>(function.function, ToDouble(x), function.parameters);
   if (BitsOf(expected) != BitsOf(y)) ReportError(function, x, y, counts);
 }
 
-void CompareWithWide(const NamedFunction& function, Buffers& buffers, Counts& counts) {
-  WideFunction(function.function, kBlockSize, buffers.wide.data(), buffers.x.data());
+void CompareWithWide(const CheckedFunction& function, Buffers& buffers, Counts& counts) {
+  WideFunction(function, kBlockSize, buffers.wide.data(), buffers.x.data());
   constexpr size_t kPart = 128;
   for (size_t part = 0; part < kBlockSize; part += kPart) {
     if (AllAgree(kPart, &buffers.y[part], &buffers.wide[part])) continue;
@@ -89,12 +90,12 @@ uint64_t DigestOf(const std::vector<float>& values) {
 // What to do with the results of an instruction set.
 enum class Check { kKeepDigests, kKeepAndCompare, kCompareDigests };
 
-void CheckBlock(const NamedFunction& function, size_t block, Check check, uint64_t& digest,
+void CheckBlock(const CheckedFunction& function, size_t block, Check check, uint64_t& digest,
                 Buffers& buffers, Counts& counts) {
   for (size_t i = 0; i < kBlockSize; ++i) {
     buffers.x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlockSize + i));
   }
-  Compute(function.function, buffers);
+  Compute(function, buffers);
   if (check == Check::kCompareDigests) {
     if (digest == DigestOf(buffers.y)) return;
     CompareWithWide(function, buffers, counts);
@@ -105,7 +106,7 @@ void CheckBlock(const NamedFunction& function, size_t block, Check check, uint64
   if (check == Check::kKeepAndCompare) CompareWithWide(function, buffers, counts);
 }
 
-uint64_t CheckAll(const NamedFunction& function, std::string_view isa, Check check,
+uint64_t CheckAll(const CheckedFunction& function, std::string_view isa, Check check,
                   std::vector<uint64_t>& digests) {
   const auto start = std::chrono::steady_clock::now();
   Counts counts;
@@ -129,7 +130,7 @@ uint64_t CheckAll(const NamedFunction& function, std::string_view isa, Check che
   return counts.errors;
 }
 
-uint64_t CheckFunction(const NamedFunction& function, const std::vector<std::string_view>& isas,
+uint64_t CheckFunction(const CheckedFunction& function, const std::vector<std::string_view>& isas,
                        Check check) {
   std::vector<uint64_t> digests(kBlockCount);
   uint64_t errors = 0;
@@ -177,6 +178,9 @@ int main(int argc, char** argv) {
     return asked;
   };
   for (const dmlop::NamedFunction& function : dmlop::kUnaryFunctions) {
+    if (is_asked_for(function)) errors += dmlop::CheckFunction({function}, isas, check);
+  }
+  for (const dmlop::CheckedFunction& function : dmlop::kActivations) {
     if (is_asked_for(function)) errors += dmlop::CheckFunction(function, isas, check);
   }
   for (const dmlop::NamedFunction& function : dmlop::kPairFunctions) {

@@ -13,7 +13,9 @@
 #define DMLOP_DECLARE(function) extern "C" double function(double) noexcept DMLOP_VECTOR_FORM;
 
 DMLOP_DECLARE(exp)
+DMLOP_DECLARE(expm1)
 DMLOP_DECLARE(log)
+DMLOP_DECLARE(log1p)
 DMLOP_DECLARE(sin)
 DMLOP_DECLARE(cos)
 DMLOP_DECLARE(tan)
@@ -60,11 +62,12 @@ bool AllAgree(size_t count, const float* results, const double* wide) {
   return differ == 0;
 }
 
-void WideFunction(ElementWiseFunction function, size_t count, double* y, const float* x) {
+void WideFunction(const CheckedFunction& function, size_t count, double* y, const float* x) {
 #define DMLOP_CASE(name, expression) \
   case ElementWiseFunction::name:    \
-    return ForEach(count, y, x, [](double v) { return expression; });
-  switch (function) {
+    return ForEach(count, y, x, [a, b](double v) { return expression; });
+  const auto [a, b] = function.parameters;
+  switch (function.function) {
     DMLOP_CASE(kExp, exp(v))
     DMLOP_CASE(kLog, log(v))
     DMLOP_CASE(kSin, sin(v))
@@ -82,6 +85,10 @@ void WideFunction(ElementWiseFunction function, size_t count, double* y, const f
     DMLOP_CASE(kErf, erf(v))
     DMLOP_CASE(kSigmoid, 1 / (1 + exp(-v)))
     DMLOP_CASE(kGelu, 0.5 * v * erfc(v * -0x1.6a09e667f3bcdp-1))
+    DMLOP_CASE(kElu, v >= 0 ? v : a * expm1(v))
+    DMLOP_CASE(kScaledElu, b * (v > 0 ? v : a * expm1(v)))
+    DMLOP_CASE(kSoftplus, (log1p(exp(-(v < 0 ? -v : v) * a)) + (v < 0 ? 0 : v * a)) / a)
+    DMLOP_CASE(kSwish, v / (1 + exp(-v * a)))
     default:
       return;
   }

@@ -4,15 +4,27 @@
 
 #include <cstddef>
 
-#include "core/exact/functions.h"
+#include "tests/exact/real_function.h"
 
 namespace dmlop {
+
+// A function whose every FLOAT32 element is checked.
+struct CheckedFunction : NamedFunction {
+  Parameters parameters = {};
+};
+
+// With the parameters that ONNX takes where none are given.
+inline constexpr CheckedFunction kActivations[] = {
+    {{"ELU", ElementWiseFunction::kElu}, {1}},
+    {{"SCALED_ELU", ElementWiseFunction::kScaledElu}, {0x1.ac5d26p+0, 0x1.0cfabep+0}},
+    {{"SOFTPLUS", ElementWiseFunction::kSoftplus}, {1}},
+    {{"SWISH", ElementWiseFunction::kSwish}, {1}},
+};
 
 // Each result is expected within this part of itself from the real one.
 inline constexpr double kWideError = 0x1p-44;
 
-// Of functions without parameters.
-void WideFunction(ElementWiseFunction function, size_t count, double* y, const float* x);
+void WideFunction(const CheckedFunction& function, size_t count, double* y, const float* x);
 
 // Of functions of two elements, the first of which is always `x`.
 void WideFunctionOfPairs(ElementWiseFunction function, size_t count, double* y, double x,
