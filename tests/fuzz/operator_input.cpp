@@ -19,6 +19,9 @@ class DescBreaker {
       value = FieldValue();
     } else if (field.kind == FieldKind::kEnum) {  // which are read by their names
       value = static_cast<uint32_t>(from_.Index(field.names.names.size()));
+    } else if (field.kind == FieldKind::kActivation &&
+               !std::holds_alternative<std::monostate>(value)) {
+      BreakValue(std::get<std::vector<OperatorDesc>>(value).front());  // there is always one
     } else {
       std::visit([this](auto& held) { BreakValue(held); }, value);
     }
