@@ -18,7 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How a row is read: as `streams` side by side, each with prefetches `ahead_bytes` ahead, if any.
+// How a row is read: as `streams` side by side, each with prefetches `ahead_bytes` ahead; as one
+// without any where that is 0.
 struct RowReading {
   int64_t streams;
   int64_t ahead_bytes;
@@ -38,13 +39,12 @@ struct RowReading {
   }
 };
 
-// Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
-// elements that were, all but the last few. What a stream prefetches near its end is where the next
-// row has its stream, if rows follow each other.
+// Calls body(x) for the blocks of a few streams by turns. What a stream prefetches near its end is
+// where the next row has its stream, if rows follow each other.
 template <typename T, typename Body>
-HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
+HWY_INLINE int64_t ForEachBlockOfStreams(const T* x, int64_t count, int64_t block,
+                                         const RowReading& reading, Body&& body) {
   constexpr int64_t kSize = static_cast<int64_t>(sizeof(T));
-  const RowReading reading = RowReading::For(count * kSize);
   const int64_t streams = reading.streams;
   const int64_t length = count / (streams * block) * block;
   const int64_t ahead = reading.ahead_bytes / kSize;
@@ -52,13 +52,22 @@ HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&&
     const int64_t later = i + ahead < length ? ahead : ahead + count - length;
     for (int64_t s = 0; s < streams; ++s) {
       const T* from = x + s * length + i;
-      if (ahead > 0) {
-        for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(from + later + k);
-      }
+      for (int64_t k = 0; k < block; k += kLineBytes / kSize) hwy::Prefetch(from + later + k);
       body(from);
     }
   }
   return streams * length;
+}
+
+// Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
+// elements that were, all but the last few.
+template <typename T, typename Body>
+HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
+  const RowReading reading = RowReading::For(count * static_cast<int64_t>(sizeof(T)));
+  if (reading.ahead_bytes > 0) return ForEachBlockOfStreams(x, count, block, reading, body);
+  const int64_t length = count / block * block;
+  for (const T* from = x; from < x + length; from += block) body(from);
+  return length;
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
