@@ -62,23 +62,29 @@ class WholeNextRows {
         columns_(columns),
         rows_(rows.Next().count) {}
 
-  // While a line of each row is worked on.
-  HWY_INLINE void Prefetch() {
-    for (int64_t i = 0; i < kFewRows && rows_ > 0; ++i) {
-      PrefetchLine(at_);
-      at_ += kLine<T>;
-      if (at_ < end_) continue;
-      at_ = end_ + gap_;
-      end_ = at_ + columns_;
-      --rows_;
+  // As many elements as rows have in `width` columns. Such prefetches are spread over the work, as
+  // what is read waits for many that come at once.
+  HWY_INLINE void Prefetch(int64_t width) {
+    for (elements_ += width * kFewRows; elements_ >= kLine<T>; elements_ -= kLine<T>) {
+      if (rows_ > 0) PrefetchNextLine();
     }
   }
 
  private:
+  HWY_INLINE void PrefetchNextLine() {
+    PrefetchLine(at_);
+    at_ += kLine<T>;
+    if (at_ < end_) return;
+    at_ = end_ + gap_;
+    end_ = at_ + columns_;
+    --rows_;
+  }
+
   const T* at_;
   const T* end_;
   int64_t gap_, columns_;
   int64_t rows_;
+  int64_t elements_ = 0;  // to be prefetched
 };
 
 // Prefetches a line of each row a little before it is read; where rows end, of the next ones.
@@ -88,20 +94,25 @@ class LinesAhead {
   HWY_INLINE LinesAhead(const FewRows<T>& rows, int64_t columns)
       : rows_(rows), columns_(columns), at_(HWY_MIN(kAhead, columns)) {}
 
-  // While a line of each row is worked on.
-  HWY_INLINE void Prefetch() {
+  // While `width` columns are worked on.
+  HWY_INLINE void Prefetch(int64_t width) {
+    for (worked_on_ += width; worked_on_ >= kLine<T>; worked_on_ -= kLine<T>) PrefetchOfEachRow();
+  }
+
+ private:
+  static constexpr int64_t kAhead = 8 * kLine<T>;
+
+  HWY_INLINE void PrefetchOfEachRow() {
     const bool are_next = at_ >= columns_;
     const FewRows<T> rows = are_next ? rows_.Next().From(at_ - columns_) : rows_.From(at_);
     for (int64_t row = 0; row < rows.count; ++row) hwy::Prefetch(rows.first + row * rows.stride);
     at_ += kLine<T>;
   }
 
- private:
-  static constexpr int64_t kAhead = 8 * kLine<T>;
-
   FewRows<T> rows_;
   int64_t columns_;
   int64_t at_;
+  int64_t worked_on_ = 0;  // columns, since the last prefetch
 };
 
 // Prefetches rows that come next while some are worked on, in the way that the processor likes.
@@ -115,10 +126,8 @@ class NextRows {
 
   // While `width` columns are worked on.
   HWY_INLINE void Prefetch(int64_t width) {
-    for (columns_ += width; columns_ >= kLine<T>; columns_ -= kLine<T>) {
-      if (way_ == Prefetches::kLines) lines_.Prefetch();
-      if (way_ == Prefetches::kNextRows) whole_.Prefetch();
-    }
+    if (way_ == Prefetches::kLines) lines_.Prefetch(width);
+    if (way_ == Prefetches::kNextRows) whole_.Prefetch(width);
   }
 
  private:
@@ -134,7 +143,6 @@ class NextRows {
   Prefetches way_;
   LinesAhead<T> lines_;
   WholeNextRows<T> whole_;
-  int64_t columns_ = 0;  // since the last prefetch
 };
 
 }  // namespace dmlop::HWY_NAMESPACE
