@@ -69,7 +69,13 @@ std::vector<T> InterestingValues() {
     for (const double x : {-0.0, 0.0, 1.0, -1.0, 0x1p-24, -0x1p-24, kInfinity, -kInfinity, kNan}) {
       values.push_back(FromDouble<T>(x));
     }
-    values.push_back(std::bit_cast<T>(KeyOf<T>{-1}));  // another NaN
+    // The NaNs of either sign that are next to infinity, and farthest from it.
+    using Bits = KeyOf<T>;
+    for (const Bits sign : {Bits{0}, std::numeric_limits<Bits>::min()}) {
+      for (const Bits nan : {Bits{KeyOfType<T>::kInfinity + 1}, std::numeric_limits<Bits>::max()}) {
+        values.push_back(std::bit_cast<T>(static_cast<Bits>(sign | nan)));
+      }
+    }
     return values;
   }
 }
@@ -98,25 +104,22 @@ class Checks {
 
   void Row(int64_t count) {
     const std::vector<T> values = RandomValues<T>(engine_, count);
-    ExpectBest(values, value_.best_of_row(Data(values), count, kFlipped), true);
-    const Key best = index_.best_of_row(Data(values), count, kFlipped);
-    ExpectBest(values, best, false);
-    const int64_t first = BestOf(values, kWanted, false);
-    if (first < 0) return;
-    EXPECT_EQ(index_.first_in_row(Data(values), count, kFlipped, best), first);
+    ExpectBest(values, value_.best_of_row(Data(values), count, kFlipped));
+    ExpectFirst(values, index_.best_of_row(Data(values), count, kFlipped));
   }
 
   void Rows(int64_t rows, int64_t count) {
     const int64_t pitch = count + UniformInt(engine_, 0, 3);
     const std::vector<T> values = RandomValues<T>(engine_, (rows - 1) * pitch + count);
-    std::vector<Key> best(static_cast<size_t>(rows), Order::kLeast), index_best = best;
+    std::vector<Key> best(static_cast<size_t>(rows), Order::kLeast);
+    std::vector<Key> index_best(best.size(), IndexOrder::kLeast);
     value_.best_of_rows(Data(values), count, pitch, rows, kFlipped, best.data());
     index_.best_of_rows(Data(values), count, pitch, rows, kFlipped, index_best.data());
     for (int64_t row = 0; row < rows; ++row) {
       const auto first = values.begin() + row * pitch;
       const std::vector<T> elements(first, first + count);
-      ExpectBest(elements, best[static_cast<size_t>(row)], true);
-      ExpectBest(elements, index_best[static_cast<size_t>(row)], false);
+      ExpectBest(elements, best[static_cast<size_t>(row)]);
+      ExpectFirst(elements, index_best[static_cast<size_t>(row)]);
     }
   }
 
@@ -124,7 +127,8 @@ class Checks {
     const int64_t stride = columns + UniformInt(engine_, 0, 3);
     const std::vector<T> values = RandomValues<T>(engine_, rows * stride);
     const size_t count = static_cast<size_t>(columns);
-    std::vector<Key> best(count, Order::kLeast), index_best = best, index(count);
+    std::vector<Key> best(count, Order::kLeast);
+    std::vector<Key> index_best(count, IndexOrder::kLeast), index(count);
     value_.best_of_columns(Data(values), rows, stride, columns, kFlipped, best.data());
     index_.index_of_columns(Data(values), rows, stride, columns, 0, kFlipped, index_best.data(),
                             index.data());
@@ -133,8 +137,8 @@ class Checks {
       for (size_t i = c; i < values.size(); i += static_cast<size_t>(stride)) {
         column.push_back(values[i]);
       }
-      ExpectBest(column, best[c], true);
-      ExpectBest(column, index_best[c], false);
+      ExpectBest(column, best[c]);
+      ExpectFirst(column, index_best[c]);
       EXPECT_EQ(static_cast<int64_t>(index[c]), ExpectedIndex(column)) << "column " << c;
     }
   }
@@ -142,6 +146,7 @@ class Checks {
  private:
   using Element = Ordered<T>;
   using Order = KeyOrder<Element>;
+  using IndexOrder = KeyOrder<Element, kKeysForIndex<Element>>;
   using Key = typename Order::Key;
 
   static constexpr Key kFlipped = FlippedBits<T>(kWanted);
@@ -155,11 +160,11 @@ class Checks {
     const int64_t best = BestOf(values, kWanted, false);
     if (best < 0) return 0;
     const auto element = std::bit_cast<Element>(values[static_cast<size_t>(best)]);
-    return Order::ToIndexKey(element, kFlipped) == Order::kLeast ? 0 : best;
+    return IndexOrder::ToKey(element, kFlipped) == IndexOrder::kLeast ? 0 : best;
   }
 
-  static void ExpectBest(const std::vector<T>& values, Key key, bool zeros_differ) {
-    const int64_t best = BestOf(values, kWanted, zeros_differ);
+  static void ExpectBest(const std::vector<T>& values, Key key) {
+    const int64_t best = BestOf(values, kWanted, true);
     if (best < 0) {
       EXPECT_EQ(key, Order::kLeast) << "for " << values.size() << " values";
       return;
@@ -167,8 +172,19 @@ class Checks {
     const T expected = values[static_cast<size_t>(best)];
     const T actual = std::bit_cast<T>(Order::FromKey(key, kFlipped));
     EXPECT_FALSE(IsNan(actual));
-    EXPECT_FALSE(IsLess(actual, expected, zeros_differ) || IsLess(expected, actual, zeros_differ))
+    EXPECT_FALSE(IsLess(actual, expected, true) || IsLess(expected, actual, true))
         << static_cast<int64_t>(key) << " for " << values.size() << " values";
+  }
+
+  // The first that has an index key is the first best one.
+  void ExpectFirst(const std::vector<T>& values, Key key) const {
+    const int64_t count = std::ssize(values);
+    const int64_t first = BestOf(values, kWanted, false);
+    if (first < 0) {
+      EXPECT_EQ(key, IndexOrder::kLeast) << "for " << count << " values";
+      return;
+    }
+    EXPECT_EQ(index_.first_in_row(Data(values), count, kFlipped, key), first);
   }
 
   Engine& engine_;

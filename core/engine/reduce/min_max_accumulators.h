@@ -150,7 +150,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   }
 
  private:
-  using Order = KeyOrder<T>;
+  using Order = KeyOrder<T, kKeysForIndex<T>>;
   using Key = typename Order::Key;
 
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
@@ -171,7 +171,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
 
   int64_t LastInRow(const ElementRun<T>& row, Key key) const {
     int64_t place = row.count - 1;
-    while (Order::ToIndexKey(row.first[place], flipped_) != key) --place;
+    while (Order::ToKey(row.first[place], flipped_) != key) --place;
     return place;
   }
 

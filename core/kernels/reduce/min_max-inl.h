@@ -120,14 +120,6 @@ void BestOfRows(const typename K::Element* x, int64_t count, int64_t pitch, int6
 
 constexpr int64_t kVectorsAtATime = 4;
 
-// Called for each row r of a few while some columns are worked on. Prefetches are spread over the
-// rows, as what is read waits for many that come at once.
-template <typename T>
-HWY_INLINE void PrefetchBetweenRows(NextRows<T>& next, int64_t r, int64_t columns) {
-  constexpr int64_t kRows = kFewRows / kVectorsAtATime;
-  if (r % kRows == 0) next.Prefetch(columns / kVectorsAtATime);
-}
-
 // Takes keys as a copy, so that they stay in registers while rows change what memory holds.
 template <int64_t kVectors, class K, typename T>
 HWY_INLINE void BestOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
@@ -137,7 +129,7 @@ HWY_INLINE void BestOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRow
   typename K::V best[kVectors];
   for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(d, best_keys + c + v * lanes);
   for (int64_t r = 0; r < rows.count; ++r) {
-    PrefetchBetweenRows(next, r, kVectors * lanes);
+    next.Prefetch(kVectors * lanes / kFewRows);
     const T* x = rows.first + r * rows.stride + c;
     for (int64_t v = 0; v < kVectors; ++v) best[v] = hn::Max(best[v], keys.Load(x + v * lanes));
   }
@@ -156,7 +148,7 @@ HWY_INLINE void IndexOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRo
     best_row[v] = hn::LoadU(d, rows_of_keys + c + v * lanes);
   }
   for (int64_t r = 0; r < rows.count; ++r) {
-    PrefetchBetweenRows(next, r, kVectors * lanes);
+    next.Prefetch(kVectors * lanes / kFewRows);
     const T* x = rows.first + r * rows.stride + c;
     const typename K::V row = hn::Set(d, static_cast<typename K::Key>(rows.number + r));
     for (int64_t v = 0; v < kVectors; ++v) {
@@ -220,10 +212,6 @@ void IndexOfColumns(const typename K::Element* x, int64_t rows, int64_t row_stri
         });
   });
 }
-
-// Integers have no two keys for one number.
-template <typename T>
-constexpr KeysFor kKeysForIndex = std::is_integral_v<T> ? KeysFor::kValue : KeysFor::kIndex;
 
 template <typename T>
 MinMaxKernels<T> MakeKernels() {

@@ -3,8 +3,10 @@
 // Elements are compared as keys: signed integers, the largest of which is wanted, in an order in
 // which -0 comes before +0. For the smallest element, and for unsigned integers, some bits of each
 // element are flipped first. NaN has the least key, that of no number, so that it is skipped.
+// Vectors may have lesser ones for it, which come to the same where the least is what they raise.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -48,39 +50,66 @@ constexpr KeyOf<T> FlippedBits(MinMax wanted) {
   return static_cast<Key>(std::is_unsigned_v<T> ? inverts ^ kSign : inverts);
 }
 
-// Keys of T, a type that kernels take.
+// What keys are for: among values -0 comes before +0, for indices they are equal.
+enum class KeysFor { kValue, kIndex };
+
+// Integers have no two keys for one number.
 template <typename T>
+constexpr KeysFor kKeysForIndex = std::is_integral_v<T> ? KeysFor::kValue : KeysFor::kIndex;
+
+// Keys of T, a type that kernels take. Those of floats are their bits, where the magnitudes of
+// negative numbers count down, plus a number that makes the NaNs beyond infinity wrap around: so
+// they come before all numbers, as those beyond -infinity do.
+template <typename T, KeysFor kFor = KeysFor::kValue>
 struct KeyOrder {
   using Key = KeyOf<T>;
 
-  static constexpr Key kLeast = std::numeric_limits<Key>::min();
   static constexpr Key kMagnitude = std::numeric_limits<Key>::max();  // the bits of a float's
-  static constexpr Key kNegativeZero = -1;
+
+  // What is added to a float's key.
+  static constexpr Key Shift() {
+    if constexpr (std::is_integral_v<T>) return 0;
+    if constexpr (!std::is_integral_v<T>) {
+      return static_cast<Key>(kMagnitude - KeyOfType<T>::kInfinity);
+    }
+  }
+
+  static constexpr Key Least() {
+    if constexpr (std::is_integral_v<T>) return std::numeric_limits<Key>::min();
+    if constexpr (!std::is_integral_v<T>) {
+      // The one before that of -infinity.
+      const Key last = kFor == KeysFor::kIndex ? -1 : -2;
+      return static_cast<Key>(last - KeyOfType<T>::kInfinity + Shift());
+    }
+  }
+  static constexpr Key kLeast = Least();
 
   static Key ToKey(T x, Key flipped) {
     const Key bits = static_cast<Key>(std::bit_cast<Key>(x) ^ flipped);
     if constexpr (std::is_integral_v<T>) {
       return bits;
     } else {
-      return (bits & kMagnitude) > KeyOfType<T>::kInfinity ? kLeast : InOrder(bits);
+      const Key up = kFor == KeysFor::kIndex && bits < 0 ? 1 : 0;
+      return std::max(Sum(InOrder(bits), static_cast<Key>(up + Shift())), kLeast);
     }
   }
 
-  // The element with that key, which is not that of NaN.
+  // The element with that value's key, which is not that of NaN.
   static T FromKey(Key key, Key flipped) {
-    if constexpr (!std::is_integral_v<T>) key = InOrder(key);
+    static_assert(kFor == KeysFor::kValue);
+    if constexpr (!std::is_integral_v<T>) key = InOrder(static_cast<Key>(key - Shift()));
     return std::bit_cast<T>(static_cast<Key>(key ^ flipped));
   }
 
-  // For indices -0 and +0 are equal.
-  static Key ToIndexKey(T x, Key flipped) {
-    const Key key = ToKey(x, flipped);
-    return !std::is_integral_v<T> && key == kNegativeZero ? Key{0} : key;
-  }
-
  private:
-  // The magnitude of a negative number counts down. Its own inverse.
+  // Its own inverse.
   static Key InOrder(Key bits) { return static_cast<Key>(bits ^ (bits < 0 ? kMagnitude : Key{0})); }
+
+  // Wraps around.
+  static Key Sum(Key a, Key b) {
+    using Bits = std::make_unsigned_t<Key>;
+    return static_cast<Key>(static_cast<Bits>(a) + static_cast<Bits>(b));
+  }
 };
 
 template <typename T>

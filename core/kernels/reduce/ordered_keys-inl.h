@@ -16,13 +16,11 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-enum class KeysFor { kValue, kIndex };
-
 template <typename T, KeysFor kFor, class Tag = hn::ScalableTag<KeyOf<T>>>
 class Keys {
  public:
   using Element = T;
-  using Order = KeyOrder<T>;
+  using Order = KeyOrder<T, kFor>;
   using Key = typename Order::Key;
   using D = Tag;
   using V = hn::Vec<D>;
@@ -37,7 +35,7 @@ class Keys {
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
   static HWY_INLINE V Least() { return hn::Set(D(), Order::kLeast); }
 
-  // KeyOrder::ToKey, or ToIndexKey, of a vector of elements.
+  // KeyOrder::ToKey of a vector of elements, but for NaN, which has the least key or a lesser one.
   HWY_INLINE V Load(const T* x) const {
     return OfElements(hn::LoadU(D(), reinterpret_cast<const Key*>(x)));
   }
@@ -48,19 +46,14 @@ class Keys {
     if constexpr (std::is_integral_v<T>) {
       return bits;
     } else {
-      const V magnitude_bits = hn::Set(d, Order::kMagnitude);
-      const V magnitude = hn::And(bits, magnitude_bits);
-      V key = hn::Xor(bits, hn::And(hn::BroadcastSignBit(bits), magnitude_bits));
-      if constexpr (kFor == KeysFor::kIndex) {
-        key = hn::IfThenZeroElse(hn::Eq(key, hn::Set(d, Order::kNegativeZero)), key);
-      }
-      return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, KeyOfType<T>::kInfinity)), Least(), key);
+      const V sign = hn::BroadcastSignBit(bits);
+      V key = hn::Xor(bits, hn::And(sign, hn::Set(d, Order::kMagnitude)));
+      if constexpr (kFor == KeysFor::kIndex) key = hn::Sub(key, sign);
+      return hn::Add(key, hn::Set(d, Order::Shift()));
     }
   }
 
-  HWY_INLINE Key OfElement(T x) const {
-    return kFor == KeysFor::kIndex ? Order::ToIndexKey(x, flipped_) : Order::ToKey(x, flipped_);
-  }
+  HWY_INLINE Key OfElement(T x) const { return Order::ToKey(x, flipped_); }
 
 #if HWY_TARGET == HWY_SCALAR
   static HWY_INLINE Key BestLane(V keys) {
