@@ -67,12 +67,13 @@ Expectation ActivatedSlice(const OperatorDesc& activation, const TensorDesc& out
 
 Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index) {
-  for (const auto oracles :
-       {ActivationOracles(), AttentionOracles(), ContractionOracles(), ElementWiseOracles(),
-        IndexingOracles(), IntegerProductOracles(), LocalResponseOracles(), MovementOracles(),
-        NormalizationOracles(), OrderingOracles(), QuantizeOracles(), RecurrentOracles(),
-        ReductionOracles(), RegionOracles(), ResampleOracles(), SoftmaxOracles(), TrainingOracles(),
-        TranscendentalOracles(), WindowOracles()}) {
+  for (const auto oracles : {ActivationOracles(),     AttentionOracles(), ContractionOracles(),
+                             ElementWiseOracles(),    IndexingOracles(),  IntegerProductOracles(),
+                             LocalResponseOracles(),  MovementOracles(),  NormalizationOracles(),
+                             OrderingOracles(),       QuantizeOracles(),  RecurrentOracles(),
+                             ReductionOracles(),      RegionOracles(),    RegionPoolingOracles(),
+                             ResampleOracles(),       SoftmaxOracles(),   TrainingOracles(),
+                             TranscendentalOracles(), WindowOracles()}) {
     for (const NamedOracle& one : oracles) {
       if (one.name != desc.name()) continue;
       const OperatorDesc* activation = FusedActivationOf(desc);

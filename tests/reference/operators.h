@@ -43,6 +43,7 @@ std::span<const NamedOracle> QuantizeOracles();
 std::span<const NamedOracle> RecurrentOracles();
 std::span<const NamedOracle> ReductionOracles();
 std::span<const NamedOracle> RegionOracles();
+std::span<const NamedOracle> RegionPoolingOracles();
 std::span<const NamedOracle> ResampleOracles();
 std::span<const NamedOracle> SoftmaxOracles();
 std::span<const NamedOracle> TrainingOracles();

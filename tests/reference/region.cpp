@@ -1,8 +1,7 @@
-// ROI_POOLING, ROI_ALIGN and its gradient: every element and every sample in turn. Coordinates are
-// those of the page in FLOAT64, everything else is exact.
+// ROI_ALIGN and its gradient: every sample in turn. Coordinates are those of the page in FLOAT64,
+// everything else is exact.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -10,82 +9,13 @@
 #include "tests/reference/element.h"
 #include "tests/reference/exact.h"
 #include "tests/reference/operators.h"
+#include "tests/reference/region.h"
 #include "tests/support/desc.h"
 
 namespace dmlop::reference {
 namespace {
 
 using Sizes = std::vector<uint32_t>;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double ElementAt(const ConstTensorView& view, const Dims& index) {
-  return Quantity({view.type, BitsAt(view, index)});
-}
-
-// An index behind leading 1s.
-double LastAt(const ConstTensorView& view, std::initializer_list<int64_t> last) {
-  Dims index = Dims::Filled(view.layout.rank() - last.size(), 0);
-  for (const int64_t i : last) index.push_back(i);
-  return ElementAt(view, index);
-}
-
-bool Exceeds(double a, double b) {
-  return a > b || (a == b && !std::signbit(a) && std::signbit(b));
-}
-
-// MXP-3.
-double Maximum(const std::vector<double>& values) {
-  double greatest = kNan;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    if (std::isnan(greatest) || Exceeds(value, greatest)) greatest = value;
-  }
-  return greatest;
-}
-
-// --- ROI_POOLING ---------------------------------------------------------------------------------
-
-int64_t Limited(double value, double least, double most) {
-  if (std::isnan(value)) return 0;
-  return static_cast<int64_t>(std::min(std::max(value, least), most));
-}
-
-// RPL-2, RPL-4.
-int64_t Corner(double corner, double scale) {
-  return Limited(std::round(corner * scale), INT32_MIN, INT32_MAX);
-}
-
-std::vector<int64_t> BinOf(int64_t first, int64_t last, int64_t i, int64_t bins, int64_t size) {
-  const Integer length = std::max<int64_t>(last - first + 1, 1);
-  const Integer begin = i * length / bins + first;
-  const Integer end = ((i + 1) * length + bins - 1) / bins + first;
-  std::vector<int64_t> bin;
-  for (int64_t at = 0; at < size; ++at) {
-    if (begin <= at && at < end) bin.push_back(at);
-  }
-  return bin;
-}
-
-Expectation Pooling(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
-                    const Dims& index) {
-  const ConstTensorView& input = inputs[0];
-  const double scale = Get<float>(desc, "SpatialScale");
-  const Size2d& pooled = Get<Size2d>(desc, "PooledSize");
-  const auto corner = [&](int64_t k) { return Corner(LastAt(inputs[1], {index[0], k}), scale); };
-  const double last_batch = static_cast<double>(input.layout.sizes[0] - 1);
-  const int64_t batch = Limited(std::trunc(LastAt(inputs[1], {index[0], 0})), 0, last_batch);
-  std::vector<double> values;
-  for (const int64_t y :
-       BinOf(corner(2), corner(4), index[2], pooled.height, input.layout.sizes[2])) {
-    for (const int64_t x :
-         BinOf(corner(1), corner(3), index[3], pooled.width, input.layout.sizes[3])) {
-      values.push_back(ElementAt(input, {batch, index[1], y, x}));
-    }
-  }
-  const double result = values.empty() ? 0.0 : Maximum(values);
-  return {Rounded(Exact(std::isfinite(result) ? result : 0), result, input.type)};
-}
 
 // --- samples -------------------------------------------------------------------------------------
 
@@ -444,7 +374,6 @@ Expectation AlignGradient(const OperatorDesc& desc, std::span<const ConstTensorV
 }
 
 constexpr NamedOracle kOracles[] = {
-    {"ROI_POOLING", Pooling},
     {"ROI_ALIGN", Align},
     {"ROI_ALIGN1", Align},
     {"ROI_ALIGN_GRAD", AlignGradient},
