@@ -10,13 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <span>
 
-#include "core/base/integer_division.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/requantize.h"
+#include "core/ops/contraction/integer_convolution.h"
 #include "core/ops/contraction/parameters.h"
 #include "core/ops/rows.h"
 #include "core/tensor/visit_data_type.h"
@@ -25,37 +24,7 @@ namespace dmlop {
 namespace {
 
 using namespace contraction;
-
-constexpr auto kQuantized = TypeVariable::kIndex;
-constexpr auto kSide = RankGroup::kSide;
-
-constexpr auto kFilter = field::Input("FilterTensor", TypeVariable::kU);
-constexpr auto kInputZeroPoint =
-    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide));
-constexpr auto kFilterZeroPoint =
-    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide));
-constexpr auto kInputScale = field::Input("InputScaleTensor", TypeVariable::kV, kSide);
-constexpr auto kFilterScale =
-    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther);
-constexpr auto kOutputScale = field::Input("OutputScaleTensor", TypeVariable::kV, kSide);
-constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
-constexpr auto kBias = field::Optional(field::Input("BiasTensor", TypeVariable::kW));
-constexpr auto kSums = field::Output("OutputTensor", TypeVariable::kV);
-constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
-
-constexpr Limits Spatial(uint32_t min) {
-  return {.min = min,
-          .rule = min > 0 ? "CTR-5" : "",
-          .min_count = 1,
-          .max_count = 2,
-          .count_rule = "CTR-4"};
-}
-constexpr auto kStrides = field::Uints("Strides", Spatial(1));
-constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
-constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
-constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
-constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
+using namespace integer_convolution;
 
 constexpr Rule kCounts = {"CTR-4", "the four arrays have an entry for each spatial dimension"};
 constexpr Rule kNoZeros = {"CTR-5", "Strides, Dilations and GroupCount are not 0"};
@@ -135,15 +104,6 @@ int64_t Operations(const OperatorDesc& op) {
 
 // --- sums ----------------------------------------------------------------------------------------
 
-std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
-  std::vector<IntegerWindowAxis> axes;
-  for (size_t d = 0; d < op[kStrides].size(); ++d) {
-    axes.push_back(
-        {op.sizes(kFilter)[d + 2], op[kStrides][d], op[kDilations][d], op[kStartPadding][d]});
-  }
-  return axes;
-}
-
 // A filter as rows of a matrix; it is copied where its strides do not tell one stride for all taps.
 class FilterMatrix {
  public:
@@ -222,74 +182,6 @@ SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Functio
       Advance(places, place);
     }
   };
-}
-
-// --- sources -------------------------------------------------------------------------------------
-
-// The taps of a window, and where a part of the output has the elements under one of them.
-class TapSources {
- public:
-  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
-    const Sizes& input = op.sizes(kInputTensor);
-    const Sizes& filter = op.sizes(kFilter);
-    for (size_t d = 2; d < input.size(); ++d) sizes_.push_back(input[d]);
-    for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
-    group_rows_ = filter[0] / op[kGroupCount];
-    group_channels_ = filter[1];
-    filter_ = *InputNumber(op, kFilter);
-  }
-
-  int64_t count() const { return Product(windows_); }
-
-  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
-    const int64_t first = output.begin[1] / group_rows_;
-    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
-    Region region{0,
-                  {output.begin[0], first * group_channels_},
-                  {output.sizes[0], (last - first + 1) * group_channels_}};
-    const Dims tap = IndexOf(windows_, number);
-    for (size_t d = 0; d < axes_.size(); ++d) {
-      const IntegerWindowAxis& axis = axes_[d];
-      const int64_t shift = tap[d] * axis.dilation - axis.padding;
-      const int64_t end = output.begin[d + 2] + output.sizes[d + 2];
-      const int64_t from = std::max(output.begin[d + 2], CeilDiv(-shift, axis.stride));
-      const int64_t to = std::min(end - 1, FloorDiv(sizes_[d] - 1 - shift, axis.stride));
-      if (to < from) return std::nullopt;
-      region.begin.push_back(from * axis.stride + shift);
-      region.sizes.push_back((to - from) * axis.stride + 1);
-    }
-    return region;
-  }
-
-  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
-    if (!InputUnder(number, output)) return std::nullopt;
-    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
-    for (const int64_t tap : IndexOf(windows_, number)) {
-      region.begin.push_back(tap);
-      region.sizes.push_back(1);
-    }
-    return region;
-  }
-
- private:
-  std::vector<IntegerWindowAxis> axes_;
-  Dims sizes_, windows_;
-  int64_t group_rows_, group_channels_;
-  size_t filter_;
-};
-
-// Two maps for each tap, of which there may be very many.
-std::vector<SourceMap> WindowSources(const OperatorDesc& op) {
-  const auto taps = std::make_shared<const TapSources>(op);
-  std::vector<SourceMap> maps;
-  for (int64_t i = 0; i < taps->count(); ++i) {
-    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
-    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
-  }
-  for (const Field* field : {&kInputZeroPoint, &kFilterZeroPoint}) {
-    AddParameter(op, *field, 1, maps);
-  }
-  return maps;
 }
 
 // --- CONVOLUTION_INTEGER -------------------------------------------------------------------------

@@ -1,0 +1,56 @@
+// The fields of CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION: see integer_convolution.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/matrix/integer_windows.h"
+#include "core/ops/families.h"
+#include "core/ops/inference.h"
+
+namespace dmlop::integer_convolution {
+
+inline constexpr auto kQuantized = TypeVariable::kIndex;
+inline constexpr auto kSide = RankGroup::kSide;
+
+inline constexpr auto kFilter = field::Input("FilterTensor", TypeVariable::kU);
+inline constexpr auto kInputZeroPoint =
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide));
+inline constexpr auto kFilterZeroPoint =
+    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide));
+inline constexpr auto kInputScale = field::Input("InputScaleTensor", TypeVariable::kV, kSide);
+inline constexpr auto kFilterScale =
+    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther);
+inline constexpr auto kOutputScale = field::Input("OutputScaleTensor", TypeVariable::kV, kSide);
+inline constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
+inline constexpr auto kBias = field::Optional(field::Input("BiasTensor", TypeVariable::kW));
+inline constexpr auto kSums = field::Output("OutputTensor", TypeVariable::kV);
+inline constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
+
+constexpr Limits Spatial(uint32_t min) {
+  return {.min = min,
+          .rule = min > 0 ? "CTR-5" : "",
+          .min_count = 1,
+          .max_count = 2,
+          .count_rule = "CTR-4"};
+}
+inline constexpr auto kStrides = field::Uints("Strides", Spatial(1));
+inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
+inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
+inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
+inline constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
+
+inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
+  std::vector<IntegerWindowAxis> axes;
+  for (size_t d = 0; d < op[kStrides].size(); ++d) {
+    axes.push_back(
+        {op.sizes(kFilter)[d + 2], op[kStrides][d], op[kDilations][d], op[kStartPadding][d]});
+  }
+  return axes;
+}
+
+// What a part of the sums is computed from: two maps for each tap, of which there may be very many.
+std::vector<SourceMap> WindowSources(const OperatorDesc& op);
+
+}  // namespace dmlop::integer_convolution

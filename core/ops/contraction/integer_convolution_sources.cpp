@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "core/base/integer_division.h"
+#include "core/ops/contraction/integer_convolution.h"
+#include "core/ops/contraction/parameters.h"
+
+namespace dmlop::integer_convolution {
+namespace {
+
+using namespace contraction;
+
+// The taps of a window, and where a part of the output has the elements under one of them.
+class TapSources {
+ public:
+  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
+    const Sizes& input = op.sizes(kInputTensor);
+    const Sizes& filter = op.sizes(kFilter);
+    for (size_t d = 2; d < input.size(); ++d) sizes_.push_back(input[d]);
+    for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
+    group_rows_ = filter[0] / op[kGroupCount];
+    group_channels_ = filter[1];
+    filter_ = *InputNumber(op, kFilter);
+  }
+
+  int64_t count() const { return Product(windows_); }
+
+  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
+    const int64_t first = output.begin[1] / group_rows_;
+    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
+    Region region{0,
+                  {output.begin[0], first * group_channels_},
+                  {output.sizes[0], (last - first + 1) * group_channels_}};
+    const Dims tap = IndexOf(windows_, number);
+    for (size_t d = 0; d < axes_.size(); ++d) {
+      const IntegerWindowAxis& axis = axes_[d];
+      const int64_t shift = tap[d] * axis.dilation - axis.padding;
+      const int64_t end = output.begin[d + 2] + output.sizes[d + 2];
+      const int64_t from = std::max(output.begin[d + 2], CeilDiv(-shift, axis.stride));
+      const int64_t to = std::min(end - 1, FloorDiv(sizes_[d] - 1 - shift, axis.stride));
+      if (to < from) return std::nullopt;
+      region.begin.push_back(from * axis.stride + shift);
+      region.sizes.push_back((to - from) * axis.stride + 1);
+    }
+    return region;
+  }
+
+  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
+    if (!InputUnder(number, output)) return std::nullopt;
+    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
+    for (const int64_t tap : IndexOf(windows_, number)) {
+      region.begin.push_back(tap);
+      region.sizes.push_back(1);
+    }
+    return region;
+  }
+
+ private:
+  std::vector<IntegerWindowAxis> axes_;
+  Dims sizes_, windows_;
+  int64_t group_rows_, group_channels_;
+  size_t filter_;
+};
+
+}  // namespace
+
+std::vector<SourceMap> WindowSources(const OperatorDesc& op) {
+  const auto taps = std::make_shared<const TapSources>(op);
+  std::vector<SourceMap> maps;
+  for (int64_t i = 0; i < taps->count(); ++i) {
+    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
+    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
+  }
+  for (const Field* field : {&kInputZeroPoint, &kFilterZeroPoint}) {
+    AddParameter(op, *field, 1, maps);
+  }
+  return maps;
+}
+
+}  // namespace dmlop::integer_convolution
