@@ -1,0 +1,134 @@
+// The members of objects, and tensors, which are objects.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/spelling.h"
+#include "core/document/value_reader.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kTensorKeys[] = {"Type",
+                                            "Desc",
+                                            "DataType",
+                                            "Flags",
+                                            "DimensionCount",
+                                            "Sizes",
+                                            "Strides",
+                                            "TotalTensorSizeInBytes",
+                                            "GuaranteedBaseOffsetAlignment"};
+constexpr auto kTensorLevelKeys = std::span(kTensorKeys).first<2>();
+constexpr auto kTensorFieldKeys = std::span(kTensorKeys).subspan<2>();
+
+}  // namespace
+
+void ValueReader::ReportKey(JsonCursor member, std::string_view code, std::string message) const {
+  const std::string pointer = PointerTo(member);
+  if (dialect_ == Dialect::kModel) {
+    diagnostics_.Warning(code, pointer, std::move(message), member.key_offset());
+  } else {
+    diagnostics_.Error(code, pointer, std::move(message), member.key_offset());
+  }
+}
+
+void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
+  const std::string_view consequence = dialect_ == Dialect::kModel ? "; it is ignored" : "";
+  const auto suggestion = [&](std::string_view key) {
+    if (diagnostics_.full()) return std::string();
+    return dialect_ == Dialect::kModel ? DidYouMean(key, known) : DidYouMeanOneOf(key, known);
+  };
+  std::vector<std::string_view> seen;
+  for (auto member = object.first_child(); member; member = member->next()) {
+    const std::string& key = member->key();
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      ReportKey(*member, "JSON-3",
+                fmt::format("'{}' is not a known field{}{}", key, suggestion(key), consequence));
+    } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      ReportKey(*member, "JSON-5", fmt::format("'{}' is given twice{}", key, consequence));
+    } else {
+      seen.push_back(key);
+    }
+  }
+}
+
+std::optional<JsonCursor> ValueReader::Find(JsonCursor object, std::string_view name) const {
+  const std::optional<JsonCursor> member = object.Find(name);
+  if (!member || !member->is_null()) return member;
+  if (dialect_ == Dialect::kModel) {
+    Error(*member, "JSON-4", "null; leave the field out instead");
+  }
+  return std::nullopt;
+}
+
+std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_view name) const {
+  const std::optional<JsonCursor> member = Find(object, name);
+  const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // a null
+  if (!member && !is_reported) {
+    Missing(object, name);
+  }
+  return member;
+}
+
+void ValueReader::Missing(JsonCursor object, std::string_view name, std::string_view hint) const {
+  diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), name),
+                     fmt::format("'{}' is missing{}", name, hint), object.offset());
+}
+
+std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string_view upper,
+                                                  std::string_view lower) const {
+  const auto first = Find(object, upper);
+  const auto second = Find(object, lower);
+  if (first && second) {
+    ReportKey(*second, "JSON-5", fmt::format("'{}' and '{}' are both given", upper, lower));
+  }
+  return first ? first : second;
+}
+
+TensorDesc ValueReader::Tensor(JsonCursor value) const {
+  TensorDesc desc;
+  if (!Expect(value, JsonKind::kObject)) return desc;
+  const JsonCursor fields = TensorFields(value);
+  if (!Expect(fields, JsonKind::kObject)) return desc;
+  Find(value, "Desc");  // null is reported
+  if (fields.offset() == value.offset()) {
+    CheckKeys(value, kTensorKeys);
+  } else {
+    CheckKeys(value, kTensorLevelKeys);
+    CheckKeys(fields, kTensorFieldKeys);
+  }
+
+  if (const auto type = Find(value, "Type")) Enum(*type, kTensorTypePrefix, kTensorTypes);
+  if (const auto type = FindField(fields, "DataType")) {
+    const auto index = Enum(*type, kDataTypePrefix, DataTypeNames());
+    if (index) desc.data_type = static_cast<DataType>(*index);
+  }
+  if (const auto sizes = FindField(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
+  if (const auto count = Find(fields, "DimensionCount")) {
+    desc.dimension_count = Uint32(*count);
+  }
+  if (const auto strides = Find(fields, "Strides")) {
+    desc.strides = Uint32Array(*strides);
+    if (desc.strides && desc.strides->empty()) desc.strides.reset();  // as DxDispatch reads it
+  }
+  if (const auto flags = Find(fields, "Flags")) {
+    const auto flag_names = flags->is_array() ? flags->children() : std::vector{*flags};
+    for (const JsonCursor flag : flag_names) {
+      desc.owned_by_dml |= Enum(flag, kTensorFlagPrefix, kTensorFlags, "BUF-15") == 1u;
+    }
+  }
+  if (const auto total = Find(fields, "TotalTensorSizeInBytes")) {
+    desc.total_tensor_size_in_bytes = Uint64(*total).value_or(0);
+  }
+  if (const auto alignment = Find(fields, "GuaranteedBaseOffsetAlignment")) {
+    desc.guaranteed_base_offset_alignment = Uint32(*alignment).value_or(0);
+  }
+  return desc;
+}
+
+JsonCursor TensorFields(JsonCursor tensor) {
+  const auto fields = tensor.Find("Desc");
+  return fields && !fields->is_null() ? *fields : tensor;
+}
+
+}  // namespace dmlop
