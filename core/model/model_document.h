@@ -87,6 +87,9 @@ struct ModelDispatchable {
   // What it is bound by, in this order. This must outlive them.
   std::vector<TensorSlot> slots() const;
 
+  // The fields of the operator that are tensors, or the inputs and outputs of the graph.
+  std::vector<std::string_view> bind_points() const;
+
   // Its operator under its own name, or those of the graph under the names of their nodes.
   struct NamedOperator {
     std::string name;

@@ -1,0 +1,393 @@
+// Reads a ModelDocument.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "core/base/spelling.h"
+#include "core/graph/graph_reader.h"
+#include "core/model/model_document.h"
+#include "core/ops/other_names.h"
+
+namespace dmlop {
+namespace {
+
+using NumberOfName = std::map<std::string, size_t, std::less<>>;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// What a dispatchable is instead of an operator of ours; empty where it is one.
+std::string WhatElse(std::string_view type) {
+  const std::string lower = Lower(type);
+  if (lower == "hlsl") return "an HLSL shader";
+  if (lower == "onnx") return "an ONNX model";
+  return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
+}
+
+}  // namespace
+
+class ModelReader {
+ public:
+  ModelReader(ModelDocument& model, FeatureLevel level, const ModelDocument::OpenFile& open,
+              Diagnostics& diagnostics)
+      : model_(model),
+        level_(level),
+        open_(open),
+        diagnostics_(diagnostics),
+        values_(diagnostics, Dialect::kModel) {}
+
+  void Read(JsonCursor root) {
+    constexpr std::array<std::string_view, 4> kKeys = {"resources", "dispatchables", "commands",
+                                                       "$schema"};
+    values_.CheckKeys(root, kKeys);
+    const auto resources = Section(root, "resources", JsonKind::kObject);
+    const auto dispatchables = Section(root, "dispatchables", JsonKind::kObject);
+    const auto commands = Section(root, "commands", JsonKind::kArray);
+    has_resources_ = resources.has_value();
+    has_dispatchables_ = dispatchables.has_value();
+    if (resources) ForEachMember(*resources, [&](JsonCursor value) { ReadResource(value); });
+    if (dispatchables) {
+      ForEachMember(*dispatchables, [&](JsonCursor value) { ReadDispatchable(value); });
+    }
+    if (!commands) return;
+    for (auto child = commands->first_child(); child; child = child->next()) ReadCommand(*child);
+  }
+
+ private:
+  std::optional<JsonCursor> Section(JsonCursor root, std::string_view name, JsonKind kind) const {
+    const auto section = values_.Require(root, name);
+    return section && values_.Expect(*section, kind) ? section : std::nullopt;
+  }
+
+  // A later member shadows an earlier one of its name.
+  template <typename Body>
+  void ForEachMember(JsonCursor object, Body&& body) const {
+    std::map<std::string_view, JsonCursor> seen;
+    for (auto member = object.first_child(); member; member = member->next()) {
+      if (!seen.emplace(member->key(), *member).second) {
+        values_.Warning(*member, "JSON-5",
+                        fmt::format("'{}' is given twice; the later one counts", member->key()));
+      }
+      body(*member);
+    }
+  }
+
+  // --- resources ---------------------------------------------------------------------------------
+
+  void ReadResource(JsonCursor value) {
+    constexpr std::array<std::string_view, 4> kKeys = {"initialValues", "initialValuesDataType",
+                                                       "sizeInBytes", "initialValuesOffsetInBytes"};
+    resource_names_[value.key()] = kUnreadable;
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    CheckKeys(value, kKeys, kIgnoredResourceKeys);
+    auto initial_values = ReadInitialValues(value, values_);
+    const auto size = OptionalUint64(value, "sizeInBytes");
+    const uint64_t offset = OptionalUint64(value, "initialValuesOffsetInBytes").value_or(0);
+    if (offset != 0) {
+      values_.Warning(*value.Find("initialValuesOffsetInBytes"), "JSON-3",
+                      "the values are written at byte 0 all the same");
+    }
+    if (!initial_values) return;
+    resource_names_[value.key()] = model_.resources_.size();
+    model_.resources_.push_back({value.key(), value, *std::move(initial_values), size, offset});
+  }
+
+  std::optional<uint64_t> OptionalUint64(JsonCursor object, std::string_view name) const {
+    const auto member = values_.Find(object, name);
+    return member ? values_.Uint64(*member) : std::nullopt;
+  }
+
+  // Warns of members that are ignored, and of those that are not known.
+  void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
+                 std::span<const std::string_view> ignored) const {
+    for (const std::string_view name : ignored) {
+      if (const auto member = values_.Find(object, name)) {
+        values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
+      }
+    }
+    std::vector<std::string_view> all(known.begin(), known.end());
+    all.insert(all.end(), ignored.begin(), ignored.end());
+    values_.CheckKeys(object, all);
+  }
+
+  // --- dispatchables -----------------------------------------------------------------------------
+
+  void ReadDispatchable(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kOtherKeys = {"bindings", "dmlCompileType",
+                                                            "executionFlags"};
+    dispatchable_names_[value.key()] = kUnreadable;
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    if (IsGraph(value)) return ReadGraphOf(value);
+    if (!IsOurs(value)) return;
+    Diagnostics of_operator;
+    OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
+    if (object.has_operator()) object.Check(level_, of_operator);
+    diagnostics_.AppendAll(of_operator);
+    if (!object.has_operator()) return;
+    ReadCompileType(value);
+    ReadExecutionFlags(value);
+    std::optional<ModelBindings> initialization;
+    ModelDispatchable dispatchable{value.key(), value, std::move(object),
+                                   !of_operator.has_errors()};
+    if (const auto bindings = values_.Find(value, "bindings")) {
+      dispatchable.initialization = ReadBindings(*bindings, dispatchable);
+    }
+    AddDispatchable(std::move(dispatchable));
+  }
+
+  void AddDispatchable(ModelDispatchable dispatchable) {
+    dispatchable_names_[dispatchable.name] = model_.dispatchables_.size();
+    model_.dispatchables_.push_back(std::move(dispatchable));
+  }
+
+  static bool IsGraph(JsonCursor value) {
+    const auto type = value.Find("type");
+    return type && type->is_string() && Lower(type->string()) == Lower(kGraphType);
+  }
+
+  void ReadGraphOf(JsonCursor value) {
+    constexpr std::array<std::string_view, 2> kKeys = {"type", "sourcePath"};
+    constexpr std::array<std::string_view, 3> kIgnored = {"bindings", "executionFlags",
+                                                          "dmlCompileType"};
+    CheckKeys(value, kKeys, kIgnored);
+    const auto path = values_.Require(value, "sourcePath");
+    const auto name = path ? values_.FileName(*path) : std::nullopt;
+    if (!name) return;
+    ModelDispatchable dispatchable{value.key(), value, {}, true};
+    auto graph = GraphIn(*name, *path, dispatchable.files);
+    if (!graph) return;
+    dispatchable.what = std::move(graph);
+    AddDispatchable(std::move(dispatchable));
+  }
+
+  bool Open(const std::string& source_path, JsonCursor place, std::vector<ModelFile>& files) const {
+    const std::optional<ModelFile> file = open_(source_path, place);
+    if (file) files.push_back(*file);
+    return file.has_value();
+  }
+
+  // A constant that the graph only names lies beside it.
+  std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
+                                       std::vector<ModelFile>& files) {
+    try {
+      if (!Open(name, place, files)) return nullptr;
+      const std::string path = files.front().path;
+      const std::string folder = std::filesystem::path(name).parent_path().string();
+      const auto constant = [&](const std::string& constant_name) {
+        const std::filesystem::path beside =
+            std::filesystem::path(folder) / (constant_name + ".bin");
+        if (Open(beside.string(), place, files)) return files.back().file.bytes();
+        throw Error(ErrorKind::kFileSystem, beside.string() + ": may not be opened");
+      };
+      return ReadGraph({files.front().file.bytes(), constant, level_},
+                       [&](std::string_view code, const std::string& message) {
+                         values_.Error(place, code, fmt::format("{}: {}", path, message));
+                       });
+    } catch (const Error& error) {
+      values_.FileError(place, error.kind(), "RES-6", error.what());
+      return nullptr;
+    }
+  }
+
+  bool IsOurs(JsonCursor value) const {
+    const auto upper = value.Find("Type");
+    const auto type = upper ? upper : value.Find("type");
+    if (!type || !type->is_string()) return true;  // OperatorObject says what is wrong
+    const std::string what = WhatElse(type->string());
+    if (what.empty()) return true;
+    values_.Error(*type, "DISP-1",
+                  fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
+                              DidYouMeanOperator(type->string())));
+    return false;
+  }
+
+  void ReadCompileType(JsonCursor value) const {
+    const auto type = values_.Find(value, "dmlCompileType");
+    if (type) values_.Enum(*type, "", kDmlCompileTypes);
+  }
+
+  void ReadExecutionFlags(JsonCursor value) const {
+    const auto flags = values_.Find(value, "executionFlags");
+    if (!flags) return;
+    for (const JsonCursor flag : flags->is_array() ? flags->children() : std::vector{*flags}) {
+      values_.Enum(flag, kExecutionFlagPrefix, kExecutionFlags);
+    }
+  }
+
+  // --- bindings ----------------------------------------------------------------------------------
+
+  ModelBindings ReadBindings(JsonCursor value, const ModelDispatchable& dispatchable) const {
+    ModelBindings bindings{value, {}};
+    if (!values_.Expect(value, JsonKind::kObject)) return bindings;
+    const std::vector<std::string_view> known = dispatchable.bind_points();
+    for (auto member = value.first_child(); member; member = member->next()) {
+      const std::string& field = member->key();
+      if (std::find(known.begin(), known.end(), field) == known.end()) {
+        values_.Warning(*member, "MB-3",
+                        fmt::format("{} has no bind point '{}'{}; it is ignored",
+                                    dispatchable.type(), field, DidYouMean(field, known)));
+      } else if (bindings.by_field.contains(field)) {
+        values_.Warning(*member, "JSON-5",
+                        fmt::format("'{}' is given twice; it is ignored", field));
+      } else {
+        bindings.by_field[field] = ReadBindPoint(*member);
+      }
+    }
+    return bindings;
+  }
+
+  std::vector<ModelBinding> ReadBindPoint(JsonCursor value) const {
+    std::vector<ModelBinding> all;
+    for (const JsonCursor entry : value.is_array() ? value.children() : std::vector{value}) {
+      all.push_back(ReadBinding(entry));
+    }
+    return all;
+  }
+
+  ModelBinding ReadBinding(JsonCursor value) const {
+    constexpr std::array<std::string_view, 3> kKeys = {"name", "elementOffset",
+                                                       "elementSizeInBytes"};
+    ModelBinding binding{kUnreadable, value};
+    if (value.is_string()) {
+      binding.resource = ResourceCalled(value);
+      return binding;
+    }
+    if (!value.is_object()) {
+      values_.Error(
+          value, "DOC-1",
+          fmt::format("expected the name of a resource, or an object with 'name', found {}",
+                      Describe(value.kind())));
+      return binding;
+    }
+    CheckKeys(value, kKeys, kIgnoredBindingKeys);
+    if (const auto name = values_.Require(value, "name")) binding.resource = ResourceCalled(*name);
+    binding.element_offset = OptionalUint64(value, "elementOffset").value_or(0);
+    binding.element_size = OptionalUint64(value, "elementSizeInBytes").value_or(0);
+    return binding;
+  }
+
+  size_t ResourceCalled(JsonCursor name) const {
+    return Called(name, "resource", has_resources_, resource_names_);
+  }
+
+  // The number behind a name; kUnreadable for what has been reported, as the lack of all of its
+  // kind has been.
+  size_t Called(JsonCursor name, std::string_view kind, bool has_any,
+                const NumberOfName& names) const {
+    if (!values_.Expect(name, JsonKind::kString) || !has_any) return kUnreadable;
+    const auto found = names.find(name.string());
+    if (found != names.end()) return found->second;
+    std::vector<std::string_view> candidates;
+    for (const auto& [candidate, number] : names) {
+      if (diagnostics_.full() || candidates.size() == kMaxCandidates) break;
+      candidates.push_back(candidate);
+    }
+    values_.Error(name, "JSON-6",
+                  fmt::format("there is no {} '{}'{}", kind, name.string(),
+                              DidYouMeanOneOf(name.string(), candidates)));
+    return kUnreadable;
+  }
+
+  // --- commands ----------------------------------------------------------------------------------
+
+  void ReadCommand(JsonCursor value) {
+    if (!values_.Expect(value, JsonKind::kObject)) return;
+    const auto type = values_.Require(value, "type");
+    if (!type || !values_.Expect(*type, JsonKind::kString)) return;
+    const std::string name = Lower(type->string());
+    if (name == "dispatch") return ReadDispatch(value);
+    if (name == "print") return ReadPrint(value);
+    if (name == "writefile") return ReadWriteFile(value);
+    for (const std::string_view ignored : kIgnoredCommands) {
+      if (name != Lower(ignored)) continue;
+      return values_.Warning(
+          *type, "JSON-3", fmt::format("'{}' is ignored: there is no such memory", type->string()));
+    }
+    constexpr std::array<std::string_view, 3> kTypes = {"dispatch", "print", "writeFile"};
+    values_.Error(*type, "JSON-3",
+                  fmt::format("'{}' is not a known command; expected one of {}{}", type->string(),
+                              fmt::join(kTypes, ", "), DidYouMean(type->string(), kTypes)));
+  }
+
+  void ReadDispatch(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kKeys = {"type", "dispatchable", "bindings"};
+    CheckKeys(value, kKeys, kIgnoredDispatchKeys);
+    const auto name = values_.Require(value, "dispatchable");
+    const auto bindings = values_.Require(value, "bindings");
+    const size_t number =
+        name ? Called(*name, "dispatchable", has_dispatchables_, dispatchable_names_) : kUnreadable;
+    if (number == kUnreadable || !bindings) return;
+    Add(value, DispatchCommand{number, ReadBindings(*bindings, model_.dispatchables_[number])});
+  }
+
+  void ReadPrint(JsonCursor value) {
+    constexpr std::array<std::string_view, 3> kKeys = {"type", "resource", "verbose"};
+    values_.CheckKeys(value, kKeys);
+    const auto verbose = values_.Find(value, "verbose");
+    const bool is_verbose = verbose && values_.Boolean(*verbose).value_or(false);
+    if (const auto resource = ReadTarget(value)) Add(value, PrintCommand{*resource, is_verbose});
+  }
+
+  void ReadWriteFile(JsonCursor value) {
+    constexpr std::array<std::string_view, 4> kKeys = {"type", "resource", "targetPath",
+                                                       "dimensions"};
+    values_.CheckKeys(value, kKeys);
+    const auto path_value = values_.Require(value, "targetPath");
+    const auto path = path_value ? values_.FileName(*path_value) : std::nullopt;
+    const bool is_image = path && IsImage(*path);
+    if (is_image)
+      values_.Error(
+          *path_value, "CMD-1",
+          fmt::format("'{}' would be an image; expected a .npy file, or another name for raw bytes",
+                      *path));
+    const auto dimensions_value = values_.Find(value, "dimensions");
+    const auto dimensions =
+        dimensions_value ? values_.Uint32Array(*dimensions_value) : std::vector<uint32_t>();
+    const auto resource = ReadTarget(value);
+    if (path && !is_image && dimensions && resource)
+      Add(value, WriteFileCommand{*resource, *path, *dimensions});
+  }
+
+  std::optional<size_t> ReadTarget(JsonCursor value) const {
+    const auto name = values_.Require(value, "resource");
+    if (!name) return std::nullopt;
+    const size_t resource = ResourceCalled(*name);
+    return resource == kUnreadable ? std::nullopt : std::optional(resource);
+  }
+
+  template <typename Command>
+  void Add(JsonCursor place, Command command) {
+    model_.commands_.push_back({place, std::move(command)});
+  }
+
+  static constexpr size_t kUnreadable = ModelDocument::kUnreadable;
+
+  ModelDocument& model_;
+  FeatureLevel level_;
+  const ModelDocument::OpenFile& open_;
+  Diagnostics& diagnostics_;
+  ValueReader values_;
+  bool has_resources_ = false;
+  bool has_dispatchables_ = false;
+  NumberOfName resource_names_;
+  NumberOfName dispatchable_names_;
+};
+
+ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
+                             Diagnostics& diagnostics)
+    : json_(std::move(json)) {
+  if (const auto trailing = json_.trailing_offset()) {
+    diagnostics.Warning("JSON-1", "", "text after the document is ignored", trailing);
+  }
+  ModelReader(*this, level, open, diagnostics).Read(json_.root());
+}
+
+}  // namespace dmlop
