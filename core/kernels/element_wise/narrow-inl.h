@@ -18,25 +18,17 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-// To odd, so that FLOAT16 can be rounded once more; see odd-inl.h.
+// To odd, so that FLOAT16 can be rounded once more; see odd-inl.h. Cut off, and the last bit set
+// where something was. What is less than the least normal FLOAT32 has only to keep its sign.
 struct DoublesToOddFloats {
   template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
+  HWY_INLINE hn::Vec<D> operator()(D, V x) const {
     const hn::Rebind<double, D> dd;
-    const hn::RebindToSigned<D> di;
-    const auto rounded = ToFloats(dd, x);
-    const V back = hn::PromoteTo(dd, rounded);
-    const auto bits = hn::BitCast(di, rounded);
-    // What rounding added, in the direction away from zero. FLOAT32 has room for its sign.
-    const V difference = hn::Sub(hn::Abs(x), hn::Abs(back));
-    const auto sign = ToFloats(
-        dd, hn::CopySign(hn::IfThenElseZero(hn::Ne(difference, hn::Zero(dd)), hn::Set(dd, 1.0)),
-                         difference));
-    const auto is_even = hn::Eq(hn::And(bits, hn::Set(di, 1)), hn::Zero(di));
-    const auto step = hn::IfThenElseZero(is_even, hn::ConvertTo(di, sign));
-    const auto odd = hn::BitCast(d, hn::Add(bits, step));
-    // The difference of infinities is NaN, whose sign differs from machine to machine.
-    return hn::IfThenElse(hn::IsFinite(rounded), odd, rounded);
+    const hn::RebindToUnsigned<decltype(dd)> du;
+    const auto rest = hn::Set(du, 0x1FFFFFFF);
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::Or(bits, hn::Add(hn::And(bits, rest), rest));
+    return ToFloats(dd, hn::BitCast(dd, hn::AndNot(rest, odd)));
   }
 };
 
