@@ -20,7 +20,7 @@ double WorstError(ElementWiseFunction function, const std::vector<double>& x,
                   const std::vector<Real>& expected) {
   std::vector<double> y(x.size());
   const auto* from = reinterpret_cast<const std::byte*>(x.data());
-  RowFor(function, DataType::kFloat32)
+  RowFor(function, DataType::kFloat32, DataType::kFloat32)
       .compute({}, static_cast<int64_t>(x.size()), reinterpret_cast<std::byte*>(y.data()), &from);
   double worst = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -48,7 +48,7 @@ TEST(Transcendental, ApproximationsKeepAQuarterOfTheirBounds) {
     for (const std::string_view isa : SupportedIsas()) {
       SelectIsa(isa);
       const double worst = WorstError(function, x, expected);
-      EXPECT_LT(worst, RowFor(function, DataType::kFloat32).relative_error / 4)
+      EXPECT_LT(worst, RowFor(function, DataType::kFloat32, DataType::kFloat32).relative_error / 4)
           << name << " " << isa;
     }
   }

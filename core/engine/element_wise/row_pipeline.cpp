@@ -82,7 +82,7 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
   assert(input_count_ <= kMaxElementInputs);
   int64_t widest = output_width_;
   const bool computes = call.function != ElementWiseFunction::kCast;
-  if (computes) row_ = &RowFor(call.function, inputs[0].type);
+  if (computes) row_ = &RowFor(call.function, inputs[0].type, output_type);
   for (size_t k = 0; k < input_count_; ++k) {
     RowSteps& steps = before_[k];
     const DataType stored = inputs[k].type;

@@ -149,29 +149,39 @@ struct QuantizedFloatOf {
 // rounding before mattered.
 struct QuantizedOf {
   template <class D, class V>
-  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x, V scale,
-                          V zero_point) const {
-    return Quantize(d, parameters, hn::Div(x, scale), zero_point);
+  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V scale,
+                             V zero_point) const {
+    const V result = Quantize(d, parameters, hn::Div(x, scale), zero_point);
+    return hn::DemoteTo(hn::Rebind<int32_t, D>(), result);
   }
 };
 
-// Of integers so short that difference and product are exact, or the product is rounded only once:
-// 8 bits in FLOAT32, whose difference and a FLOAT16 have 20 bits, or 16 bits in FLOAT64.
-struct ShortDequantizedOf {
+// Of integers and scales so short that difference and product are exact, or the product is rounded
+// only once: 8 bits in FLOAT32, whose difference and a FLOAT16 have 20 bits; in FLOAT64 16 bits, or
+// 32 bits, whose difference and a FLOAT16 have 44.
+struct ExactlyDequantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x, V scale, V zero_point) const {
     return hn::Mul(hn::Sub(x, zero_point), scale);
   }
 };
 
-// The difference has up to 33 bits, the product 57.
+// The difference has up to 33 bits, the product with a FLOAT32 57: more than FLOAT64 has, which
+// matters only where it is rounded to what lies in the middle of two FLOAT32.
 struct DequantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V x, V scale, V zero_point) const {
     const V difference = hn::Sub(x, zero_point);
+    const V product = hn::Mul(difference, scale);
+    const hn::RebindToUnsigned<D> du;
+    const auto rest = hn::And(hn::BitCast(du, product), hn::Set(du, 0x1FFFFFFF));
+    const auto is_middle = hn::RebindMask(d, hn::Eq(rest, hn::Set(du, 0x10000000)));
+    // The middles of subnormal numbers have other bits.
+    const auto may_be_subnormal = hn::Lt(hn::Abs(scale), hn::Set(d, 0x1p-126));
+    if (HWY_LIKELY(hn::AllFalse(d, hn::Or(is_middle, may_be_subnormal)))) return product;
     const Sum<V> parts = Halves<26>(d, difference);
     const V exact = ToOdd(d, ExactSumOf(hn::Mul(parts.head, scale), hn::Mul(parts.tail, scale)));
-    return UnlessSpecial(d, exact, hn::Mul(difference, scale));
+    return UnlessSpecial(d, exact, product);
   }
 };
 
@@ -222,11 +232,20 @@ constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
   return row;
 }
 
-// As stored, to be computed with as T.
-template <typename Stored, typename T>
-constexpr ElementWiseRow ShortDequantized() {
-  return RowOf<ShortDequantizedOf, T, Stored, T, Stored>(kDequantize, {kDataTypeOf<Stored>},
-                                                         kDataTypeOf<T>);
+// From `Real` to Q.
+template <class F, typename T, typename Real, typename Scale, typename Q>
+constexpr ElementWiseRow Quantized() {
+  ElementWiseRow row = RowOf<F, T, Q, Real, Scale, Q>(kQuantize);
+  row.outputs = {kDataTypeOf<Q>};
+  return row;
+}
+
+// From Q to `Real`.
+template <class F, typename T, typename Q, typename Real>
+constexpr ElementWiseRow Dequantized() {
+  ElementWiseRow row = RowOf<F, T, Real, Q, Real, Q>(kDequantize);
+  row.outputs = {kDataTypeOf<Real>};
+  return row;
 }
 
 std::span<const ElementWiseRow> AffineTable() {
@@ -243,13 +262,24 @@ std::span<const ElementWiseRow> AffineTable() {
       Wide<HardSigmoidOf, 1>(kHardSigmoid),
       Wide<HardSwishOf, 1>(kHardSwish),
       Approximate<SoftsignOf, 1>(kSoftsign),
-      Row<QuantizedFloatOf, float, 3>(kQuantize, kFloats, kInt32),
-      Wide<QuantizedOf, 3>(kQuantize, {kInt32}),
-      ShortDequantized<int8_t, float>(),
-      ShortDequantized<uint8_t, float>(),
-      ShortDequantized<int16_t, double>(),
-      ShortDequantized<uint16_t, double>(),
-      Wide<DequantizedOf, 3>(kDequantize, {kInt32, kUint32}),
+      Quantized<QuantizedFloatOf, float, float, float, int8_t>(),
+      Quantized<QuantizedFloatOf, float, float, float, uint8_t>(),
+      Quantized<QuantizedFloatOf, float, Half, Half, int8_t>(),
+      Quantized<QuantizedFloatOf, float, Half, Half, uint8_t>(),
+      Quantized<QuantizedOf, double, int32_t, float, int8_t>(),
+      Quantized<QuantizedOf, double, int32_t, float, uint8_t>(),
+      Dequantized<ExactlyDequantizedOf, float, int8_t, float>(),
+      Dequantized<ExactlyDequantizedOf, float, uint8_t, float>(),
+      Dequantized<ExactlyDequantizedOf, float, int8_t, Half>(),
+      Dequantized<ExactlyDequantizedOf, float, uint8_t, Half>(),
+      Dequantized<ExactlyDequantizedOf, double, int16_t, float>(),
+      Dequantized<ExactlyDequantizedOf, double, uint16_t, float>(),
+      Dequantized<ExactlyDequantizedOf, double, int16_t, Half>(),
+      Dequantized<ExactlyDequantizedOf, double, uint16_t, Half>(),
+      Dequantized<DequantizedOf, double, int32_t, float>(),
+      Dequantized<DequantizedOf, double, uint32_t, float>(),
+      Dequantized<ExactlyDequantizedOf, double, int32_t, Half>(),
+      Dequantized<ExactlyDequantizedOf, double, uint32_t, Half>(),
       Wide<QuantizedSumOf, 2>(kQuantizedLinearAdd, {kInt8, kUint8}),
       Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
   };

@@ -112,15 +112,6 @@ struct SmallToFloats {
   }
 };
 
-struct Unsigned32ToDoubles {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const hn::Rebind<int32_t, D> d32;
-    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // by 2^31
-    return hn::Add(hn::PromoteTo(d, less), hn::Set(d, 0x1p31));
-  }
-};
-
 // The two halves of 64-bit integers, exact in FLOAT64: each as the low bits of a number whose last
 // place is that of the half.
 template <bool kSigned, class D>

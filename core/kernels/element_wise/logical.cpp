@@ -113,13 +113,6 @@ struct RightShiftOf {
   }
 };
 
-template <class F, typename T>
-constexpr ElementWiseRow Comparison(ElementWiseFunction function,
-                                    DataTypeSet types = {kDataTypeOf<T>}) {
-  return Row<F, T, 2>(function, types, kDataTypeOf<hwy::MakeUnsigned<T>>);
-}
-
-constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
 constexpr DataTypeSet k8 = {kInt8, kUint8};
 constexpr DataTypeSet k16 = {kInt16, kUint16};
 constexpr DataTypeSet k32 = {kInt32, kUint32};
@@ -130,22 +123,24 @@ constexpr DataTypeSet kBits64 = k64 | DataTypeSet{kFloat64};
 
 std::span<const ElementWiseRow> LogicalTable() {
   static constexpr ElementWiseRow kRows[] = {
-#define DMLOP_COMPARISON(F, function)                                       \
-  Comparison<F, float>(function, kFloats), Comparison<F, int8_t>(function), \
-      Comparison<F, uint8_t>(function), Comparison<F, int16_t>(function),   \
-      Comparison<F, uint16_t>(function), Comparison<F, int32_t>(function),  \
-      Comparison<F, uint32_t>(function), Comparison<F, int64_t>(function),  \
-      Comparison<F, uint64_t>(function)
-      Comparison<WhetherEqual, float>(kEquals, kFloats),
-      Comparison<WhetherEqual, uint8_t>(kEquals, k8),
-      Comparison<WhetherEqual, uint16_t>(kEquals, k16),
-      Comparison<WhetherEqual, uint32_t>(kEquals, k32),
-      Comparison<WhetherEqual, uint64_t>(kEquals, k64),
+#define DMLOP_FLOATS(F, function) \
+  TruthRow<F, float, 2>(function), TruthRow<F, float, 2, Half>(function)
+#define DMLOP_COMPARISON(F, function)                                                             \
+  DMLOP_FLOATS(F, function), TruthRow<F, int8_t, 2>(function), TruthRow<F, uint8_t, 2>(function), \
+      TruthRow<F, int16_t, 2>(function), TruthRow<F, uint16_t, 2>(function),                      \
+      TruthRow<F, int32_t, 2>(function), TruthRow<F, uint32_t, 2>(function),                      \
+      TruthRow<F, int64_t, 2>(function), TruthRow<F, uint64_t, 2>(function)
+      DMLOP_FLOATS(WhetherEqual, kEquals),
+      TruthRow<WhetherEqual, uint8_t, 2>(kEquals, k8),
+      TruthRow<WhetherEqual, uint16_t, 2>(kEquals, k16),
+      TruthRow<WhetherEqual, uint32_t, 2>(kEquals, k32),
+      TruthRow<WhetherEqual, uint64_t, 2>(kEquals, k64),
       DMLOP_COMPARISON(WhetherGreater, kGreaterThan),
       DMLOP_COMPARISON(WhetherLess, kLessThan),
       DMLOP_COMPARISON(WhetherGreaterOrEqual, kGreaterThanOrEqual),
       DMLOP_COMPARISON(WhetherLessOrEqual, kLessThanOrEqual),
 #undef DMLOP_COMPARISON
+#undef DMLOP_FLOATS
       Row<Logical<AndOf>, uint8_t, 2>(kLogicalAnd),
       Row<Logical<AndOf>, uint32_t, 2>(kLogicalAnd),
       Row<Logical<OrOf>, uint8_t, 2>(kLogicalOr),

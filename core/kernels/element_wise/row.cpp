@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <type_traits>
+#include <vector>
 
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/isa.h"
@@ -21,29 +22,28 @@ constexpr RowTable* kTables[] = {ArithmeticRows,  AffineRows,    UnaryRows,
                                  AngleRows,       CircularRows,  ErrorFunctionRows,
                                  ExponentialRows, LogarithmRows, IntegerPowerRows};
 
-constexpr size_t kTypeCount = static_cast<size_t>(DataType::kInt4) + 1;
-
-// Where the row of each function and type is, for an instruction set.
+// The rows of each function, for an instruction set.
 class RowIndex {
  public:
   RowIndex() {
     for (RowTable* const table : kTables) {
       for (const ElementWiseRow& row : table()) {
-        for (size_t type = 0; type < kTypeCount; ++type) {
-          if (row.types.Contains(static_cast<DataType>(type))) {
-            rows_[static_cast<size_t>(row.function)][type] = &row;
-          }
-        }
+        rows_[static_cast<size_t>(row.function)].push_back(&row);
       }
     }
   }
 
-  const ElementWiseRow* Find(ElementWiseFunction function, DataType type) const {
-    return rows_[static_cast<size_t>(function)][static_cast<size_t>(type)];
+  const ElementWiseRow* Find(ElementWiseFunction function, DataType type, DataType output) const {
+    for (const ElementWiseRow* const row : rows_[static_cast<size_t>(function)]) {
+      if (row->types.Contains(type) && (row->outputs.empty() || row->outputs.Contains(output))) {
+        return row;
+      }
+    }
+    return nullptr;
   }
 
  private:
-  const ElementWiseRow* rows_[static_cast<size_t>(ElementWiseFunction::kCount)][kTypeCount] = {};
+  std::vector<const ElementWiseRow*> rows_[static_cast<size_t>(ElementWiseFunction::kCount)];
 };
 
 const RowIndex& CurrentIndex() {
@@ -98,14 +98,10 @@ ElementParameters IntegerBounds(int64_t min, int64_t max) {
   return bounds;
 }
 
-const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type) {
-  const ElementWiseRow* row = CurrentIndex().Find(function, type);
+const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type, DataType output) {
+  const ElementWiseRow* row = CurrentIndex().Find(function, type, output);
   assert(row != nullptr);
   return *row;
-}
-
-bool HasRow(ElementWiseFunction function, DataType type) {
-  return CurrentIndex().Find(function, type) != nullptr;
 }
 
 }  // namespace dmlop

@@ -52,12 +52,12 @@ struct ElementWiseRow {
   // A bound, for functions that are approximated in FLOAT64. 0: what is rounded at most once more,
   // to the type of the output, is the right result.
   double relative_error = 0.0;
+  // The types of the output as it is stored, where rows are told apart by them.
+  DataTypeSet outputs = {};
 };
 
-// The row of `function` for a first input of `type`, which it must support; not of kCast.
-const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type);
-
-// Whether there is one.
-bool HasRow(ElementWiseFunction function, DataType type);
+// The row of `function`, which is not kCast, from a first input of `type` to `output`. There must
+// be one.
+const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type, DataType output);
 
 }  // namespace dmlop

@@ -7,7 +7,6 @@
 #define DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <limits>
@@ -15,9 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/kernels/element_wise/halves-inl.h"
 #include "core/kernels/element_wise/row.h"
-#include "core/kernels/simd/widen-inl.h"
+#include "core/kernels/element_wise/stored-inl.h"
 #include "core/tensor/visit_data_type.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,86 +24,39 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Stores a vector, past the caches if that is asked for; any NaN becomes the default one.
-template <bool kStreams = false, class V>
-HWY_INLINE void StoreElements(V v, std::byte* to) {
-  const hn::DFromV<V> d;
-  using T = hn::TFromD<decltype(d)>;
-  if constexpr (std::is_floating_point_v<T>) {
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const auto nan = hn::BitCast(d, hn::ShiftLeft < sizeof(T) == 4
-                                        ? 22
-                                        : 51 > (hn::Set(du, sizeof(T) == 4 ? 0x1FF : 0xFFF)));
-    v = hn::IfThenElse(hn::IsNaN(v), nan, v);
-  }
-  if constexpr (kStreams) {
-    hn::Stream(v, d, reinterpret_cast<T*>(to));
-  } else {
-    hn::StoreU(v, d, reinterpret_cast<T*>(to));
-  }
-}
-
-// Elements as they are stored: of T, narrower unsigned integers, or, where T is a float, integers
-// of at most 16 bits.
-template <typename Stored, class D>
-HWY_INLINE hn::Vec<D> LoadStored(D d, const std::byte* from) {
-  using T = hn::TFromD<D>;
-  const auto elements = hn::LoadU(hn::Rebind<Stored, D>(), reinterpret_cast<const Stored*>(from));
-  if constexpr (std::is_same_v<Stored, T>) {
-    return elements;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return hn::ConvertTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), elements));
-  } else if constexpr (std::is_same_v<T, double>) {
-    return hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), elements));
-  } else if constexpr (sizeof(T) == 8) {
-    return hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<uint32_t, D>(), elements));
-  } else {
-    return hn::PromoteTo(d, elements);
-  }
+// `yes` where the mask is set, `no` elsewhere, bit by bit: under a mask of AVX-512 the load of an
+// operand would wait for it.
+template <class M, class V>
+HWY_INLINE V Either(M mask, V yes, V no) {
+  return hn::IfVecThenElse(hn::VecFromMask(hn::DFromV<V>(), mask), yes, no);
 }
 
 // A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes, as
-// wide. `Stored` are the types of the inputs as they are stored.
-template <class F, typename T, bool kStreams, typename... Stored, size_t... kInput>
+// wide. `Stored` are the types of the inputs as they are stored, `Out` that of the output.
+template <class F, typename T, bool kStreams, typename Out, typename... Stored, size_t... kInput>
 HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementParameters& parameters,
                                int64_t count, std::byte* to, const std::byte* const* from) {
   const hn::ScalableTag<T> d;
   const ElementParameters own = parameters;  // which nothing that is stored can change
   const std::byte* const own_from[] = {from[kInput]...};
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    StoreElements<kStreams>(
+    const auto y =
         F()(d, own,
-            LoadStored<Stored>(d, own_from[kInput] + i * static_cast<int64_t>(sizeof(Stored)))...),
-        to + i * static_cast<int64_t>(sizeof(T)));
+            LoadStored<Stored>(d, own_from[kInput] + i * static_cast<int64_t>(sizeof(Stored)))...);
+    std::byte* const target = to + i * static_cast<int64_t>(sizeof(Out));
+    if constexpr (sizeof(Out) == sizeof(T)) {
+      StoreElements<kStreams>(y, target);
+    } else {
+      StoreNarrow<Out>(y, target);
+    }
   }
 }
 
-template <class F, typename T, bool kStreams, typename... Stored>
+template <class F, typename T, bool kStreams, typename Out, typename... Stored>
 HWY_ATTR void ComputeStored(const ElementParameters& parameters, int64_t count, std::byte* to,
                             const std::byte* const* from) {
-  ComputeVectors<F, T, kStreams, Stored...>(std::index_sequence_for<Stored...>(), parameters, count,
-                                            to, from);
-}
-
-// A function of FLOAT32 that is computed with FLOAT16, without a buffer between.
-template <class F, size_t... kInput>
-HWY_INLINE void ComputeHalves(std::index_sequence<kInput...>, const ElementParameters& parameters,
-                              int64_t count, std::byte* to, const std::byte* const* from) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<uint16_t, decltype(d)> d_half;
-  const ElementParameters own = parameters;
-  const Half* const own_from[] = {reinterpret_cast<const Half*>(from[kInput])...};
-  uint16_t* const results = reinterpret_cast<uint16_t*>(to);
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const auto y = F()(d, own, LoadFloats(d, own_from[kInput] + i)...);
-    hn::StoreU(FloatsToHalves()(d_half, y), d_half, results + i);
-  }
-}
-
-template <class F, size_t kInputs>
-HWY_ATTR void ComputeHalfRow(const ElementParameters& parameters, int64_t count, std::byte* to,
-                             const std::byte* const* from) {
-  ComputeHalves<F>(std::make_index_sequence<kInputs>(), parameters, count, to, from);
+  ComputeVectors<F, T, kStreams, Out, Stored...>(std::index_sequence_for<Stored...>(), parameters,
+                                                 count, to, from);
 }
 
 // A function of elements for which there are no vectors: F()(elements of T...) of the same type.
@@ -121,30 +72,42 @@ HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::by
   }
 }
 
-// A row that computes with T and takes `Stored`; results are bits or numbers of type `out`. Those
-// of FLOAT64 are always converted.
-template <class F, typename T, typename... Stored>
-constexpr ElementWiseRow RowOf(ElementWiseFunction function, DataTypeSet types, DataType out) {
-  ElementWiseRow row{
-      function, types, {kDataTypeOf<Stored>...}, out, ComputeStored<F, T, false, Stored...>};
-  if constexpr (!std::is_same_v<T, double>) row.stream = ComputeStored<F, T, true, Stored...>;
+// A row that computes with T, takes `Stored`, and gives `Out`. Its `types` are that of the first
+// input unless they are given. Results that are narrower than T are too short to be streamed one
+// vector after the other, and those of FLOAT64 are always converted.
+template <class F, typename T, typename Out, typename... Stored>
+constexpr ElementWiseRow RowOf(ElementWiseFunction function, DataTypeSet types = {}) {
+  ElementWiseRow row{function,
+                     types,
+                     {kDataTypeOf<Stored>...},
+                     kDataTypeOf<Out>,
+                     ComputeStored<F, T, false, Out, Stored...>};
+  if (types.empty()) row.types = {row.in[0]};
+  if constexpr (sizeof(Out) == sizeof(T) && !std::is_same_v<T, double>) {
+    row.stream = ComputeStored<F, T, true, Out, Stored...>;
+  }
   return row;
 }
 
-// A row that computes with T and takes and returns T; `types` are T where they are not given.
-template <class F, typename T, size_t kInputs>
-constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {kDataTypeOf<T>},
-                             DataType out = kDataTypeOf<T>) {
-  if constexpr (kInputs == 1) return RowOf<F, T, T>(function, types, out);
-  if constexpr (kInputs == 2) return RowOf<F, T, T, T>(function, types, out);
-  if constexpr (kInputs == 3) return RowOf<F, T, T, T, T>(function, types, out);
+// The same for inputs that are stored alike.
+template <class F, typename T, size_t kInputs, typename Out = T, typename Stored = T>
+constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {}) {
+  if constexpr (kInputs == 1) return RowOf<F, T, Out, Stored>(function, types);
+  if constexpr (kInputs == 2) return RowOf<F, T, Out, Stored, Stored>(function, types);
+  if constexpr (kInputs == 3) return RowOf<F, T, Out, Stored, Stored, Stored>(function, types);
 }
 
-// For functions that commute with rounding, or are computed before anything else is.
+// Of FLOAT16, computed with FLOAT32: for functions that commute with rounding, or are computed
+// before anything else is.
 template <class F, size_t kInputs>
 constexpr ElementWiseRow HalfRow(ElementWiseFunction function) {
-  constexpr DataType kHalf = DataType::kFloat16;
-  return {function, {kHalf}, {kHalf, kHalf}, kHalf, ComputeHalfRow<F, kInputs>};
+  return Row<F, float, kInputs, Half, Half>(function);
+}
+
+// A row that gives truth values, as UINT8.
+template <class F, typename T, size_t kInputs, typename Stored = T>
+constexpr ElementWiseRow TruthRow(ElementWiseFunction function, DataTypeSet types = {}) {
+  return Row<F, T, kInputs, uint8_t, Stored>(function, types);
 }
 
 // A function of floats that is approximated in FLOAT64, within F::kRelativeError of the real result

@@ -23,7 +23,7 @@ using enum ElementWiseFunction;
 struct SelectedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b, V condition) const {
-    return hn::IfThenElse(hn::Eq(condition, hn::Zero(d)), b, a);
+    return Either(hn::Eq(condition, hn::Zero(d)), b, a);
   }
 };
 
@@ -66,9 +66,9 @@ struct GradientInsideBounds {
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V gradient) const {
     const auto below = hn::And(IsAtLeast(Bound(d, parameters, 0), x), Excludes(d, parameters, 0));
     const auto above = hn::And(IsAtLeast(x, Bound(d, parameters, 1)), Excludes(d, parameters, 1));
-    const auto outside = hn::Or(below, above);
     const hn::RebindToUnsigned<D> du;
-    return hn::IfThenZeroElse(hn::RebindMask(du, outside), hn::BitCast(du, gradient));
+    const auto outside = hn::RebindMask(du, hn::Or(below, above));
+    return Either(outside, hn::Zero(du), hn::BitCast(du, gradient));
   }
 };
 
@@ -76,8 +76,8 @@ struct GradientOfPositive {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters&, V x, V gradient) const {
     const hn::RebindToUnsigned<D> du;
-    return hn::IfThenElseZero(hn::RebindMask(du, hn::Gt(x, hn::Zero(d))),
-                              hn::BitCast(du, gradient));
+    const auto is_positive = hn::RebindMask(du, hn::Gt(x, hn::Zero(d)));
+    return Either(is_positive, hn::BitCast(du, gradient), hn::Zero(du));
   }
 };
 
@@ -88,15 +88,15 @@ template <class F, typename T>
 constexpr ElementWiseRow Gradient(ElementWiseFunction function,
                                   DataTypeSet types = {kDataTypeOf<T>}) {
   constexpr DataType kBits = kDataTypeOf<hwy::MakeUnsigned<T> >;
-  ElementWiseRow row = Row<F, T, 2>(function, types, kBits);
-  row.in[1] = kBits;
+  ElementWiseRow row = Row<F, T, 2>(function, types);
+  row.in[1] = row.out = kBits;
   return row;
 }
 
 // Of elements as wide as T.
 template <typename T>
 constexpr ElementWiseRow Selection(DataTypeSet types) {
-  return RowOf<SelectedOf, T, T, T, uint8_t>(kIf, types, kDataTypeOf<T>);
+  return RowOf<SelectedOf, T, T, T, T, uint8_t>(kIf, types);
 }
 
 template <class F>

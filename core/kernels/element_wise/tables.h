@@ -1,4 +1,4 @@
-// The tables of rows; see row.h. A function's rows stand together in one of them.
+// The tables of rows; see row.h.
 #pragma once
 
 #include <span>

@@ -154,11 +154,6 @@ constexpr ElementWiseRow Commuting(ElementWiseRow row) {
   return row;
 }
 
-template <class F>
-constexpr ElementWiseRow Predicate(ElementWiseFunction function) {
-  return Row<F, float, 1>(function, kFloats, kUint32);
-}
-
 std::span<const ElementWiseRow> UnaryTable() {
   static constexpr ElementWiseRow kRows[] = {
       Row<MagnitudeOf, float, 1>(kAbs),
@@ -182,10 +177,14 @@ std::span<const ElementWiseRow> UnaryTable() {
       Row<NearestOf, float, 1>(kRoundHalvesToEven, kFloats),
       Row<TruncationOf, float, 1>(kRoundTowardZero, kFloats),
       Row<NearestAwayOf, float, 1>(kRoundHalvesAway, kFloats),
-      Predicate<WhetherNan>(kIsNan),
-      Predicate<WhetherInfinity>(kIsInfinity),
-      Predicate<WhetherPositiveInfinity>(kIsPositiveInfinity),
-      Predicate<WhetherNegativeInfinity>(kIsNegativeInfinity),
+      TruthRow<WhetherNan, float, 1>(kIsNan),
+      TruthRow<WhetherNan, float, 1, Half>(kIsNan),
+      TruthRow<WhetherInfinity, float, 1>(kIsInfinity),
+      TruthRow<WhetherInfinity, float, 1, Half>(kIsInfinity),
+      TruthRow<WhetherPositiveInfinity, float, 1>(kIsPositiveInfinity),
+      TruthRow<WhetherPositiveInfinity, float, 1, Half>(kIsPositiveInfinity),
+      TruthRow<WhetherNegativeInfinity, float, 1>(kIsNegativeInfinity),
+      TruthRow<WhetherNegativeInfinity, float, 1, Half>(kIsNegativeInfinity),
       Row<RootOf, float, 1>(kSqrt),
       Row<RootOf, double, 1>(kSqrt, {kFloat16}),
       Row<ReciprocalOf, float, 1>(kRecip),
