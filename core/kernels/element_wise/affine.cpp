@@ -124,35 +124,28 @@ struct SoftsignOf {
 };
 
 // Rounds a quotient to FLOAT32 and to an integer, adds the zero point, and clamps to the range of
-// numbers 0 and 1.
+// numbers 0 and 1. The result is in the low bits.
 template <class D, class V>
-HWY_INLINE V Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
+HWY_INLINE auto Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
   if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
     quotient = hn::PromoteTo(d, ToFloats(d, quotient));
   }
-  const V integer = hn::Round(hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient));
-  const V result = hn::Add(integer, zero_point);
-  return hn::Min(hn::Max(result, Number(d, parameters, 0)), Number(d, parameters, 1));
+  const V number = hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient);
+  const V min = hn::Sub(Number(d, parameters, 0), zero_point);
+  const V max = hn::Sub(Number(d, parameters, 1), zero_point);
+  // The sum with a large number has no place for fractions.
+  const V shifter = hn::Set(d, std::is_same_v<hn::TFromD<D>, double> ? 0x1.8p52 : 0x1.8p23f);
+  const V rounded = hn::Add(hn::Min(hn::Max(number, min), max), shifter);
+  return hn::BitCast(hn::RebindToUnsigned<D>(), hn::Add(rounded, zero_point));
 }
 
-// In FLOAT32. Only sums outside of the range are inexact.
-struct QuantizedFloatOf {
-  template <class D, class V>
-  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V scale,
-                             V zero_point) const {
-    const V result = Quantize(d, parameters, hn::Div(x, scale), zero_point);
-    return hn::ConvertTo(hn::RebindToSigned<D>(), result);
-  }
-};
-
-// In FLOAT64. The quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the
+// In FLOAT64, the quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the
 // rounding before mattered.
 struct QuantizedOf {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V scale,
                              V zero_point) const {
-    const V result = Quantize(d, parameters, hn::Div(x, scale), zero_point);
-    return hn::DemoteTo(hn::Rebind<int32_t, D>(), result);
+    return Quantize(d, parameters, hn::Div(x, scale), zero_point);
   }
 };
 
@@ -198,7 +191,7 @@ HWY_INLINE V OddQuotient(D d, Sum<V> dividend, V divisor) {
 
 struct QuantizedSumOf {
   template <class D, class V>
-  HWY_INLINE V operator()(D d, const ElementParameters& parameters, V a, V b) const {
+  HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V a, V b) const {
     const V a_value = hn::Mul(hn::Sub(a, Number(d, parameters, 3)), Number(d, parameters, 2));
     const V b_value = hn::Mul(hn::Sub(b, Number(d, parameters, 5)), Number(d, parameters, 4));
     const V quotient = OddQuotient(d, ExactSumOf(a_value, b_value), Number(d, parameters, 6));
@@ -262,10 +255,10 @@ std::span<const ElementWiseRow> AffineTable() {
       Wide<HardSigmoidOf, 1>(kHardSigmoid),
       Wide<HardSwishOf, 1>(kHardSwish),
       Approximate<SoftsignOf, 1>(kSoftsign),
-      Quantized<QuantizedFloatOf, float, float, float, int8_t>(),
-      Quantized<QuantizedFloatOf, float, float, float, uint8_t>(),
-      Quantized<QuantizedFloatOf, float, Half, Half, int8_t>(),
-      Quantized<QuantizedFloatOf, float, Half, Half, uint8_t>(),
+      Quantized<QuantizedOf, float, float, float, int8_t>(),
+      Quantized<QuantizedOf, float, float, float, uint8_t>(),
+      Quantized<QuantizedOf, float, Half, Half, int8_t>(),
+      Quantized<QuantizedOf, float, Half, Half, uint8_t>(),
       Quantized<QuantizedOf, double, int32_t, float, int8_t>(),
       Quantized<QuantizedOf, double, int32_t, float, uint8_t>(),
       Dequantized<ExactlyDequantizedOf, float, int8_t, float>(),
@@ -280,7 +273,7 @@ std::span<const ElementWiseRow> AffineTable() {
       Dequantized<DequantizedOf, double, uint32_t, float>(),
       Dequantized<ExactlyDequantizedOf, double, int32_t, Half>(),
       Dequantized<ExactlyDequantizedOf, double, uint32_t, Half>(),
-      Wide<QuantizedSumOf, 2>(kQuantizedLinearAdd, {kInt8, kUint8}),
+      Row<QuantizedSumOf, double, 2, uint8_t>(kQuantizedLinearAdd, {kInt8, kUint8}),
       Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
   };
   return kRows;
