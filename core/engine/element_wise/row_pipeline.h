@@ -8,6 +8,7 @@
 
 #include "core/engine/element_wise/loop.h"
 #include "core/kernels/copy/stream.h"
+#include "core/kernels/element_wise/approximations.h"
 #include "core/kernels/element_wise/convert.h"
 
 namespace dmlop {

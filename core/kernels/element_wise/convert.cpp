@@ -1,305 +1,16 @@
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/element_wise/convert.cpp"
-#include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
-#include <hwy/highway.h>
-
-#include <cmath>
-#include <limits>
-
 #include "core/kernels/element_wise/convert.h"
-#include "core/kernels/element_wise/halves-inl.h"
-#include "core/kernels/element_wise/narrow-inl.h"
-#include "core/kernels/element_wise/odd-inl.h"
-#include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/reduce/round_results-inl.h"
-#include "core/kernels/simd/dispatch.h"
 
-// In the order of ConversionTable.
-#ifndef DMLOP_KERNELS_ELEMENT_WISE_CONVERT_STEPS_
-#define DMLOP_KERNELS_ELEMENT_WISE_CONVERT_STEPS_
-namespace dmlop {
-namespace {
-enum class Step : size_t {
-  kWiden8To16,
-  kWiden8To32,
-  kWiden16To32,
-  kWiden32To64,
-  kWidenSigned8To16,
-  kWidenSigned8To32,
-  kWidenSigned16To32,
-  kWidenSigned32To64,
-  kNarrow16To8,
-  kNarrow32To8,
-  kNarrow32To16,
-  kNarrow64To32,
-  kClampToInt8,  // from INT32, as the next ones
-  kClampToUint8,
-  kClampToInt16,
-  kClampToUint16,
-  kSmallToFloat32,  // exact up to 24 bits
-  kInt32ToFloat64,
-  kUint32ToFloat64,
-  kInt64ToFloat64,
-  kUint64ToFloat64,
-  kInt64ToOddFloat64,
-  kUint64ToOddFloat64,
-  kHalfToFloat32,
-  kFloat32ToFloat64,
-  kFloat32ToHalf,
-  kFloat64ToFloat32,
-  kFloat64ToOddFloat32,
-  kFloat32ToInt32,
-  kFloat64ToInt32,
-  kFloat64ToUint32,
-  kFloat64ToInt64,
-  kFloat64ToUint64,
-};
-}  // namespace
-}  // namespace dmlop
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace dmlop::HWY_NAMESPACE {
-namespace {
-
-using enum DataType;
-
-// F()(tag of the result, vector), with as many lanes as a vector of the wider type has.
-template <class F, typename From, typename To>
-HWY_ATTR void ConvertRow(const ElementParameters&, int64_t count, std::byte* to,
-                         const std::byte* const* from) {
-  using Wider = std::conditional_t<(sizeof(From) > sizeof(To)), From, To>;
-  const hn::ScalableTag<Wider> d;
-  const hn::Rebind<From, decltype(d)> d_from;
-  const hn::Rebind<To, decltype(d)> d_to;
-  const From* elements = reinterpret_cast<const From*>(from[0]);
-  To* results = reinterpret_cast<To*>(to);
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    StoreElements(F()(d_to, hn::LoadU(d_from, elements + i)),
-                  reinterpret_cast<std::byte*>(results + i));
-  }
-}
-
-struct Promotion {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    return hn::PromoteTo(d, x);
-  }
-};
-
-struct Truncation {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    return hn::TruncateTo(d, x);
-  }
-};
-
-struct Clamping {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    // On the way to 8 bits, Highway takes what has no place in 16 signed ones for negative.
-    constexpr int32_t kMax = std::numeric_limits<hn::TFromD<D> >::max();
-    return hn::DemoteTo(d, hn::Min(x, hn::Set(hn::DFromV<V>(), kMax)));
-  }
-};
-
-struct SmallToFloats {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    return hn::ConvertTo(d, x);
-  }
-};
-
-// The two halves of 64-bit integers, exact in FLOAT64: each as the low bits of a number whose last
-// place is that of the half.
-template <bool kSigned, class D>
-HWY_INLINE Sum<hn::Vec<D> > HalvesOf(D d, hn::Vec<hn::RebindToUnsigned<D> > x) {
-  const hn::RebindToUnsigned<D> du;
-  const auto low = hn::Or(hn::And(x, hn::Set(du, 0xFFFFFFFF)), hn::Set(du, 0x4330ull << 48));
-  const auto flipped = hn::Xor(hn::ShiftRight<32>(x), hn::Set(du, kSigned ? 1u << 31 : 0));
-  const auto high = hn::Or(flipped, hn::Set(du, 0x4530ull << 48));
-  return {hn::Sub(hn::BitCast(d, high), hn::Set(d, kSigned ? 0x1.000008p84 : 0x1p84)),
-          hn::Sub(hn::BitCast(d, low), hn::Set(d, 0x1p52))};
-}
-
-template <bool kSigned>
-struct Integers64ToDoubles {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const auto halves = HalvesOf<kSigned>(d, x);
-    return hn::Add(halves.head, halves.tail);
-  }
-};
-
-template <bool kSigned>
-struct Integers64ToOddDoubles {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const auto halves = HalvesOf<kSigned>(d, x);
-    return ToOdd(d, ExactSumOf(halves.head, halves.tail));
-  }
-};
-
-struct DoublesToFloats {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D, V x) const {
-    return ToFloats(hn::Rebind<double, D>(), x);
-  }
-};
-
-// FLOAT16 are moved as their bits.
-HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte* to,
-                             const std::byte* const* from) {
-  const hn::ScalableTag<float> d;
-  const Half* halves = reinterpret_cast<const Half*>(from[0]);
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    StoreElements(LoadFloats(d, halves + i), to + i * 4);
-  }
-}
-
-// Truncated. Highway's portable forms take fractions just above -2^31 for less.
-template <class D, class V>
-HWY_INLINE hn::Vec<D> DoublesInsideInt32(D d, V x) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  return hn::DemoteTo(d, hn::Trunc(x));
-#else
-  return hn::DemoteTo(d, x);
-#endif
-}
-
-// From floats as wide or wider.
-struct ClampedIntegers {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const hn::DFromV<V> df;
-    const V number = hn::IfThenElseZero(hn::Eq(x, x), x);
-    const V inside = hn::Max(number, hn::Set(df, -0x1p31f));
-    if constexpr (sizeof(hn::TFromD<decltype(df)>) == 8) {
-      return DoublesInsideInt32(d, hn::Min(inside, hn::Set(df, 2147483647.0)));
-    } else {
-      const auto is_large = hn::Ge(inside, hn::Set(df, 0x1p31f));
-      const auto integer = hn::ConvertTo(d, hn::IfThenZeroElse(is_large, inside));
-      return hn::IfThenElse(hn::RebindMask(d, is_large), hn::Set(d, INT32_MAX), integer);
-    }
-  }
-};
-
-struct ClampedUnsigned32 {
-  template <class D, class V>
-  HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    const hn::Rebind<double, D> dd;
-    const hn::Rebind<int32_t, D> d32;
-    const V number = hn::IfThenElseZero(hn::Eq(x, x), x);
-    const V inside = hn::Min(hn::Max(number, hn::Zero(dd)), hn::Set(dd, 4294967295.0));
-    const auto less = DoublesInsideInt32(d32, hn::Sub(hn::Trunc(inside), hn::Set(dd, 0x1p31)));
-    return hn::BitCast(d, hn::Xor(less, hn::Set(d32, INT32_MIN)));
-  }
-};
-
-template <typename T>
-HWY_ATTR void DoubleToInteger64Row(const ElementParameters&, int64_t count, std::byte* to,
-                                   const std::byte* const* from) {
-  using Limits = std::numeric_limits<T>;
-  constexpr double kAbove = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
-  const double* x = reinterpret_cast<const double*>(from[0]);
-  T* results = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < count; ++i) {
-    const double y = x[i];
-    if (y >= kAbove) {
-      results[i] = Limits::max();
-    } else if (y > static_cast<double>(Limits::min())) {
-      results[i] = static_cast<T>(y);
-    } else {
-      results[i] = y == y ? Limits::min() : T{0};
-    }
-  }
-}
-
-RowFunction* const* ConversionTable() {
-  static constexpr RowFunction* kSteps[] = {
-      ConvertRow<Promotion, uint8_t, uint16_t>,
-      ConvertRow<Promotion, uint8_t, uint32_t>,
-      ConvertRow<Promotion, uint16_t, uint32_t>,
-      ConvertRow<Promotion, uint32_t, uint64_t>,
-      ConvertRow<Promotion, int8_t, int16_t>,
-      ConvertRow<Promotion, int8_t, int32_t>,
-      ConvertRow<Promotion, int16_t, int32_t>,
-      ConvertRow<Promotion, int32_t, int64_t>,
-      ConvertRow<Truncation, uint16_t, uint8_t>,
-      ConvertRow<Truncation, uint32_t, uint8_t>,
-      ConvertRow<Truncation, uint32_t, uint16_t>,
-      ConvertRow<Truncation, uint64_t, uint32_t>,
-      ConvertRow<Clamping, int32_t, int8_t>,
-      ConvertRow<Clamping, int32_t, uint8_t>,
-      ConvertRow<Clamping, int32_t, int16_t>,
-      ConvertRow<Clamping, int32_t, uint16_t>,
-      ConvertRow<SmallToFloats, int32_t, float>,
-      ConvertRow<Promotion, int32_t, double>,
-      ConvertRow<Unsigned32ToDoubles, uint32_t, double>,
-      ConvertRow<Integers64ToDoubles<true>, uint64_t, double>,
-      ConvertRow<Integers64ToDoubles<false>, uint64_t, double>,
-      ConvertRow<Integers64ToOddDoubles<true>, uint64_t, double>,
-      ConvertRow<Integers64ToOddDoubles<false>, uint64_t, double>,
-      HalfToFloatRow,
-      ConvertRow<Promotion, float, double>,
-      ConvertRow<FloatsToHalves, float, uint16_t>,
-      ConvertRow<DoublesToFloats, double, float>,
-      ConvertRow<DoublesToOddFloats, double, float>,
-      ConvertRow<ClampedIntegers, float, int32_t>,
-      ConvertRow<ClampedIntegers, double, int32_t>,
-      ConvertRow<ClampedUnsigned32, double, uint32_t>,
-      DoubleToInteger64Row<int64_t>,
-      DoubleToInteger64Row<uint64_t>,
-  };
-  return kSteps;
-}
-
-// The result is the one that both ends of where it may be are rounded to.
-template <typename T>
-HWY_ATTR int64_t RoundRow(double relative_error, int64_t count, std::byte* to,
-                          const std::byte* from, int32_t* unresolved) {
-  const Wide d;
-  const double* x = reinterpret_cast<const double*>(from);
-  const WideVec below = hn::Set(d, 1.0 - relative_error);
-  const WideVec above = hn::Set(d, 1.0 + relative_error);
-  int64_t unresolved_count = 0;
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const WideVec y = hn::LoadU(d, x + i);
-    const auto result = RoundedTo(T(), hn::Mul(y, below));
-    const auto other = RoundedTo(T(), hn::Mul(y, above));
-    const hn::DFromV<decltype(result)> bits;
-    hn::StoreU(result, bits, reinterpret_cast<hn::TFromD<decltype(bits)>*>(to) + i);
-    if (HWY_LIKELY(hn::AllTrue(bits, hn::Eq(result, other)))) continue;
-    HWY_ALIGN hn::TFromD<decltype(bits)> ends[2][hn::MaxLanes(Wide())];
-    hn::StoreU(result, bits, ends[0]);
-    hn::StoreU(other, bits, ends[1]);
-    for (size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-      if (ends[0][lane] == ends[1][lane]) continue;
-      unresolved[unresolved_count++] = static_cast<int32_t>(i + static_cast<int64_t>(lane));
-    }
-  }
-  return unresolved_count;
-}
-
-}  // namespace
-}  // namespace dmlop::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
+#include "core/kernels/element_wise/conversion_rows.h"
 
 namespace dmlop {
 namespace {
 
 using enum DataType;
+using Row = ConversionRow;
 
 class Route {
  public:
-  void Go(Step step, DataType type) {
-    static constexpr IsaForms<RowFunction* const*()> kTables = DMLOP_ISA_FORMS(ConversionTable);
-    conversion_.Add({Choose(kTables)()[static_cast<size_t>(step)], type});
-  }
+  void Go(Row row, DataType type) { conversion_.Add({ConversionRowFor(row), type}); }
 
   // Between integers.
   void ToWidth(DataType from, DataType to) {
@@ -307,15 +18,15 @@ class Route {
     if (width == BitWidth(to)) return;
     if (width > BitWidth(to)) return Narrow(width, to);
     const bool is_signed = IsSigned(from);
-    if (width == 32) return Go(is_signed ? Step::kWidenSigned32To64 : Step::kWiden32To64, to);
+    if (width == 32) return Go(is_signed ? Row::kWidenSigned32To64 : Row::kWiden32To64, to);
     if (width == 8 && BitWidth(to) == 16) {
-      return Go(is_signed ? Step::kWidenSigned8To16 : Step::kWiden8To16, to);
+      return Go(is_signed ? Row::kWidenSigned8To16 : Row::kWiden8To16, to);
     }
     const DataType wide = is_signed ? kInt32 : kUint32;
     if (width == 8) {
-      Go(is_signed ? Step::kWidenSigned8To32 : Step::kWiden8To32, wide);
+      Go(is_signed ? Row::kWidenSigned8To32 : Row::kWiden8To32, wide);
     } else {
-      Go(is_signed ? Step::kWidenSigned16To32 : Step::kWiden16To32, wide);
+      Go(is_signed ? Row::kWidenSigned16To32 : Row::kWiden16To32, wide);
     }
     ToWidth(wide, to);
   }
@@ -324,15 +35,15 @@ class Route {
   void ToFloat(DataType from, DataType to) {
     if (BitWidth(from) < 32) {
       ToWidth(from, kInt32);
-      Go(Step::kSmallToFloat32, kFloat32);
+      Go(Row::kSmallToFloat32, kFloat32);
       return BetweenFloats(kFloat32, to);
     }
     if (BitWidth(from) == 32) {
-      Go(from == kInt32 ? Step::kInt32ToFloat64 : Step::kUint32ToFloat64, kFloat64);
+      Go(from == kInt32 ? Row::kInt32ToFloat64 : Row::kUint32ToFloat64, kFloat64);
     } else if (to == kFloat64) {
-      Go(from == kInt64 ? Step::kInt64ToFloat64 : Step::kUint64ToFloat64, kFloat64);
+      Go(from == kInt64 ? Row::kInt64ToFloat64 : Row::kUint64ToFloat64, kFloat64);
     } else {
-      Go(from == kInt64 ? Step::kInt64ToOddFloat64 : Step::kUint64ToOddFloat64, kFloat64);
+      Go(from == kInt64 ? Row::kInt64ToOddFloat64 : Row::kUint64ToOddFloat64, kFloat64);
     }
     BetweenFloats(kFloat64, to);
   }
@@ -340,34 +51,34 @@ class Route {
   void BetweenFloats(DataType from, DataType to) {
     if (from == to) return;
     if (from == kFloat16) {
-      Go(Step::kHalfToFloat32, kFloat32);
+      Go(Row::kHalfToFloat32, kFloat32);
       return BetweenFloats(kFloat32, to);
     }
     if (from == kFloat32) {
-      return Go(to == kFloat64 ? Step::kFloat32ToFloat64 : Step::kFloat32ToHalf, to);
+      return Go(to == kFloat64 ? Row::kFloat32ToFloat64 : Row::kFloat32ToHalf, to);
     }
-    if (to == kFloat32) return Go(Step::kFloat64ToFloat32, to);
-    Go(Step::kFloat64ToOddFloat32, kFloat32);
-    Go(Step::kFloat32ToHalf, to);
+    if (to == kFloat32) return Go(Row::kFloat64ToFloat32, to);
+    Go(Row::kFloat64ToOddFloat32, kFloat32);
+    Go(Row::kFloat32ToHalf, to);
   }
 
   // From a float to an integer.
   void ToInteger(DataType from, DataType to) {
-    if (from == kFloat16) Go(Step::kHalfToFloat32, from = kFloat32);
+    if (from == kFloat16) Go(Row::kHalfToFloat32, from = kFloat32);
     const bool fits_int32 = to == kInt32 || BitWidth(to) < 32;
     if (from == kFloat32 && fits_int32) {
-      Go(Step::kFloat32ToInt32, kInt32);
+      Go(Row::kFloat32ToInt32, kInt32);
     } else {
       BetweenFloats(from, kFloat64);
-      if (to == kUint32) return Go(Step::kFloat64ToUint32, to);
-      if (to == kInt64) return Go(Step::kFloat64ToInt64, to);
-      if (to == kUint64) return Go(Step::kFloat64ToUint64, to);
-      Go(Step::kFloat64ToInt32, kInt32);
+      if (to == kUint32) return Go(Row::kFloat64ToUint32, to);
+      if (to == kInt64) return Go(Row::kFloat64ToInt64, to);
+      if (to == kUint64) return Go(Row::kFloat64ToUint64, to);
+      Go(Row::kFloat64ToInt32, kInt32);
     }
-    if (to == kInt8) Go(Step::kClampToInt8, to);
-    if (to == kUint8) Go(Step::kClampToUint8, to);
-    if (to == kInt16) Go(Step::kClampToInt16, to);
-    if (to == kUint16) Go(Step::kClampToUint16, to);
+    if (to == kInt8) Go(Row::kClampToInt8, to);
+    if (to == kUint8) Go(Row::kClampToUint8, to);
+    if (to == kInt16) Go(Row::kClampToInt16, to);
+    if (to == kUint16) Go(Row::kClampToUint16, to);
   }
 
   const Conversion& conversion() const { return conversion_; }
@@ -375,12 +86,12 @@ class Route {
  private:
   void Narrow(unsigned width, DataType to) {
     if (width == 64) {
-      Go(Step::kNarrow64To32, BitWidth(to) == 32 ? to : kUint32);
+      Go(Row::kNarrow64To32, BitWidth(to) == 32 ? to : kUint32);
       if (BitWidth(to) < 32) Narrow(32, to);
     } else if (width == 32) {
-      Go(BitWidth(to) == 8 ? Step::kNarrow32To8 : Step::kNarrow32To16, to);
+      Go(BitWidth(to) == 8 ? Row::kNarrow32To8 : Row::kNarrow32To16, to);
     } else {
-      Go(Step::kNarrow16To8, to);
+      Go(Row::kNarrow16To8, to);
     }
   }
 
@@ -400,12 +111,4 @@ Conversion ConversionFor(DataType from, DataType to) {
   return route.conversion();
 }
 
-RoundFunction* RoundFunctionFor(DataType type) {
-  static constexpr IsaForms<RoundFunction> kFloat32Rows = DMLOP_ISA_FORMS(RoundRow<float>);
-  static constexpr IsaForms<RoundFunction> kFloat16Rows = DMLOP_ISA_FORMS(RoundRow<Half>);
-  return Choose(type == kFloat32 ? kFloat32Rows : kFloat16Rows);
-}
-
 }  // namespace dmlop
-
-#endif  // HWY_ONCE

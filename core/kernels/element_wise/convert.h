@@ -28,10 +28,4 @@ class Conversion {
 // No steps where the bits stay the same.
 Conversion ConversionFor(DataType from, DataType to);
 
-// Rounds FLOAT64 results within a relative error to FLOAT32 or FLOAT16, `count` a multiple of
-// kRowBlock. Returns how many of them could be rounded otherwise, and which in `unresolved`.
-using RoundFunction = int64_t(double relative_error, int64_t count, std::byte* to,
-                              const std::byte* from, int32_t* unresolved);
-RoundFunction* RoundFunctionFor(DataType type);
-
 }  // namespace dmlop
