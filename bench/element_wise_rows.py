@@ -14,8 +14,9 @@ FORMS = {"row": [0, 1], "column": [1, 0], "scalar": [0, 0]}  # strides of all in
 
 def row(name, target, type, peers, inputs=("InputTensor",), types=(), out="FLOAT32", form=None,
         sizes=(1 << 13, 1 << 13), **fields):
-    """256 MiB of FLOAT32 unless `sizes` says otherwise. `peers` are a function of NumPy and one of
-    PyTorch, called with the inputs and `out`; None where the library has none."""
+    """256 MiB of FLOAT32 unless `sizes` says otherwise; the limit goes with what is moved. `peers`
+    are a function of NumPy and one of PyTorch, called with the inputs and `out`; None where the
+    library has none."""
     types = types or [out] * len(inputs)
     forms = [None, *[form] * (len(inputs) - 1)]
     descs = {field: tensor(of_type, sizes, FORMS.get(of_form))
@@ -33,7 +34,7 @@ def row(name, target, type, peers, inputs=("InputTensor",), types=(), out="FLOAT
         result = empty(library, out, sizes)
         return lambda: peer(*operands, out=result)
 
-    return Row(name + (f", {form}" if form else ""), "copy", target,
+    return Row(name + (f", {form}" if form else ""), None, target,
                operator(type, **descs, OutputTensor=tensor(out, sizes), **fields), call_of)
 
 
@@ -79,11 +80,12 @@ QUANTIZE = (lambda x, scale, zero, out: np.copyto(
                 torch.clamp(torch.round(x / scale) + zero, 0, 255)))
 
 
-def quantized(name, target, peers, type, out, form):
-    """Between integers of 8 bits and FLOAT32."""
-    return row(f"{name}_LINEAR UINT8", target, f"ELEMENT_WISE_{name}_LINEAR", peers,
+def quantized(name, target, peers, integer, float, form):
+    """Between integers and floats."""
+    type, out = (float, integer) if name == "QUANTIZE" else (integer, float)
+    return row(f"{name}_LINEAR {type} to {out}", target, f"ELEMENT_WISE_{name}_LINEAR", peers,
                inputs=("InputTensor", "ScaleTensor", "ZeroPointTensor"),
-               types=(type, "FLOAT32", "UINT8"), out=out, form=form)
+               types=(type, float, integer), out=out, form=form)
 
 
 ADD = (np.add, torch.add)
@@ -109,7 +111,10 @@ ELEMENT_WISE_ROWS = [
     quantized("DEQUANTIZE", 0.8, DEQUANTIZE, "UINT8", "FLOAT32", "scalar"),
     quantized("DEQUANTIZE", 0.7, DEQUANTIZE, "UINT8", "FLOAT32", "row"),
     quantized("DEQUANTIZE", 0.7, DEQUANTIZE, "UINT8", "FLOAT32", "column"),
-    quantized("QUANTIZE", 0.7, QUANTIZE, "FLOAT32", "UINT8", "scalar"),
+    quantized("DEQUANTIZE", None, DEQUANTIZE, "UINT8", "FLOAT16", "scalar"),
+    quantized("DEQUANTIZE", None, DEQUANTIZE, "INT32", "FLOAT32", "row"),
+    quantized("QUANTIZE", 0.7, QUANTIZE, "UINT8", "FLOAT32", "scalar"),
+    quantized("QUANTIZE", None, QUANTIZE, "UINT8", "FLOAT16", "scalar"),
     *[simple("ADD", 0.7, ADD, inputs=A_B, form=form) for form in FORMS],
     simple("ADD", 0.7, ADD, inputs=A_B, out="INT8", sizes=(1 << 14, 1 << 14)),
     simple("ADD", 0.7, ADD, inputs=A_B, out="FLOAT16", sizes=(1 << 14, 1 << 13)),

@@ -52,8 +52,9 @@ class Workload {
   // The elements of an input, samples at first.
   std::byte* input(size_t number) { return input_elements_[number]; }
 
-  // That the operator must move.
-  int64_t bytes() const { return TrafficOf(desc_, inputs_, outputs_).total_bytes(); }
+  // What the operator must move.
+  Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
+  int64_t bytes() const { return traffic().total_bytes(); }
 
  private:
   OperatorDesc desc_;

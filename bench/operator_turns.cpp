@@ -1,12 +1,13 @@
 // An operator, and what memory allows, by turns with other programs:
 //
-//   operator_turns DESCRIPTOR LIMIT
+//   operator_turns DESCRIPTOR [LIMIT]
 //
 // DESCRIPTOR is the JSON text of an operator, perhaps with values bound to inputs; others have
-// samples. LIMIT is one of copy, read and write. First prints one line for each workload, its name
-// and the bytes that a call moves: the operator, and each way to reach the limit. Then each line of
-// standard input is the number of a workload, whose turn it is; the answer is the median of the
-// seconds that its calls took. peers.py gives the turns.
+// samples. LIMIT is one of copy, read and write; left out, the one that goes with what the operator
+// moves. First prints one line for each workload, its name and the bytes that a call moves: the
+// operator, and each way to reach the limit. Then each line of standard input is the number of a
+// workload, whose turn it is; the answer is the median of the seconds that its calls took. peers.py
+// gives the turns.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -75,8 +76,10 @@ std::function<double()> Introduce(const char* name, std::shared_ptr<W> workload)
 }
 
 int Main(const std::string& descriptor, std::string_view limit) {
+  const std::shared_ptr<Workload> workload = ReadOperator(descriptor);
+  if (limit.empty()) limit = Name(LimitOf(workload->traffic()));
   std::vector<std::function<double()>> turns;
-  turns.push_back(Introduce("Operator", ReadOperator(descriptor)));
+  turns.push_back(Introduce("Operator", workload));
   for (const LimitWay& way : kLimitWays) {
     if (Name(way.limit) == limit) {
       turns.push_back(Introduce(way.name, std::make_shared<LimitWorkload>(way)));
@@ -93,7 +96,7 @@ int Main(const std::string& descriptor, std::string_view limit) {
 }  // namespace dmlop
 
 int main(int argc, char** argv) {
-  if (argc == 3) return dmlop::Main(argv[1], argv[2]);
-  std::fprintf(stderr, "usage: operator_turns DESCRIPTOR LIMIT\n");
+  if (argc == 2 || argc == 3) return dmlop::Main(argv[1], argc == 3 ? argv[2] : "");
+  std::fprintf(stderr, "usage: operator_turns DESCRIPTOR [LIMIT]\n");
   return 2;
 }

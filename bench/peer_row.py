@@ -11,6 +11,7 @@ TORCH_TYPES = {"FLOAT32": torch.float32, "FLOAT16": torch.float16, "FLOAT64": to
 class Row:
     """A row of the table: a descriptor and what the peers do for it.
 
+    Where `limit` is None, it is the one that goes with what the operator moves.
     `peers` is called with the array library, `numpy` or `torch`, and returns the function to time,
     or None where the peer has no such operator.
     """

@@ -322,7 +322,8 @@ class Program:
     """dmlop's side of a row: `turns` are its operator and the ways to reach the limit."""
 
     def __init__(self, program, row):
-        self._process = subprocess.Popen([program, json.dumps(row.descriptor), row.limit],
+        limit = [row.limit] if row.limit else []
+        self._process = subprocess.Popen([program, json.dumps(row.descriptor), *limit],
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         names = iter(lambda: self._process.stdout.readline().strip(), "")
         self.bytes = [int(line.split()[1]) for line in names]
