@@ -115,6 +115,21 @@ std::vector<uint64_t> StrataOf(Engine& engine, DataType type) {
 // Elements at the same place of each input.
 using Columns = std::vector<std::vector<uint64_t>>;
 
+// Calls push(integer, FLOAT32) with products of up to 56 bits that are a middle between two
+// FLOAT32, or so near to one that FLOAT64 is rounded there.
+template <typename Push>
+void PushMiddles(Engine& engine, Push&& push) {
+  for (int i = 0; i < 2000; ++i) {
+    const unsigned width = i % 2 == 0 ? 31 : 32;
+    const uint64_t modulus = uint64_t{1} << width;
+    const uint64_t odd = 0x800001 | engine() % 0x800000;
+    uint64_t inverse = odd;  // modulo 8, then twice as many bits each time
+    for (int step = 0; step < 4; ++step) inverse *= 2 - odd * inverse;
+    const uint64_t rest = modulus / 2 + static_cast<uint64_t>(UniformInt(engine, -3, 3));
+    push(rest * inverse % modulus, std::bit_cast<uint32_t>(static_cast<float>(odd)));
+  }
+}
+
 Columns ColumnsFor(Engine& engine, const Types& types) {
   Columns columns(types.size());
   if (types.size() == 1) {
@@ -139,6 +154,9 @@ Columns ColumnsFor(Engine& engine, const Types& types) {
     // Neighbours in magnitude, and divisors that are small.
     if (types[0] == types[1]) push(a, a ^ (RandomBits(engine, types[0]) >> BitWidth(types[0]) / 3));
     push(a, RandomBits(engine, types[1]) >> UniformInt(engine, 0, int(BitWidth(types[1])) - 1));
+  }
+  if (BitWidth(types[0]) == 32 && !IsFloat(types[0]) && types[1] == kFloat32) {
+    PushMiddles(engine, push);
   }
   for (size_t k = 2; k < types.size(); ++k) {
     for (size_t i = 0; i < columns[0].size(); ++i) {
