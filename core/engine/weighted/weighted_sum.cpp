@@ -9,9 +9,11 @@
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/copy/shuffle_plan.h"
 #include "core/engine/weighted/element_sum.h"
 #include "core/engine/weighted/kernel_taps.h"
 #include "core/engine/weighted/taps.h"
+#include "core/kernels/copy/shuffle.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -19,34 +21,40 @@ namespace {
 
 constexpr int64_t kBlockTaps = 1 << 13;  // about as many of a dimension are known at a time
 
-// A row of the output: all but the last of the dimensions have one index.
-struct Row {
-  Dims begin;              // the index of the first element
-  std::vector<Tap> outer;  // products of the taps of the other dimensions
-  double whole;            // and of their wholes
-};
-
-Dims IndexAt(const Row& row, int64_t column) {
-  Dims index = row.begin;
-  index.back() += column;
-  return index;
-}
+// All but the last of the dimensions have one index in a row of the output. Its work begins with
+// that one, counted from where the block begins.
 
 // Bits that are copied from the only tap.
 template <typename Bits>
 class CopiedRow {
  public:
-  CopiedRow(const WeightedSource& source, std::span<const TapTable> tables)
-      : from_(source.from.elements<Bits>()), inner_(tables.back()) {}
+  CopiedRow(const WeightedSource& source, const Dims&, std::span<const TapTable> tables)
+      : from_(source.from.elements<Bits>()), tables_(tables) {
+    constexpr int64_t kWidth = sizeof(Bits);
+    const std::span<const Tap> taps = tables.back().taps;
+    std::vector<std::optional<Origin>> origins;
+    for (const Tap& tap : taps) origins.push_back(Origin{0, tap.offset * kWidth});
+    program_ = PlanShuffle(origins, kWidth, 0, {0});
+    if (program_ && program_->terms.size() > taps.size() / 2) program_.reset();
+  }
 
-  void Run(const Row& row, int64_t stride, Bits* to) {
-    const Bits* const from = from_ + row.outer.front().offset;
-    for (int64_t i = 0; i < inner_.size(); ++i) to[i * stride] = from[inner_.At(i).front().offset];
+  void Run(const Dims& place, int64_t stride, Bits* to) const {
+    const Bits* from = from_;
+    for (size_t d = 0; d < place.size(); ++d) from += tables_[d].At(place[d]).front().offset;
+    if (program_ && stride == 1) {
+      const std::byte* const bytes = reinterpret_cast<const std::byte*>(from);
+      return shuffle_(*program_, 1, reinterpret_cast<std::byte*>(to), &bytes);
+    }
+    const std::span<const Tap> taps = tables_.back().taps;
+    for (size_t i = 0; i < taps.size(); ++i)
+      to[static_cast<int64_t>(i) * stride] = from[taps[i].offset];
   }
 
  private:
   const Bits* from_;
-  const TapTable& inner_;
+  std::span<const TapTable> tables_;
+  std::optional<ShuffleProgram> program_;  // of a row, unless its taps are too far apart
+  ShuffleFunction shuffle_ = ShuffleForIsa();
 };
 
 template <typename T>
@@ -55,51 +63,95 @@ constexpr bool kHasKernel = !std::is_integral_v<T> || sizeof(T) == 1;
 template <typename T>
 class SummedRow {
  public:
-  SummedRow(const WeightedSource& source, std::span<const TapTable> tables)
-      : source_(source), element_(source), inner_(tables.back()) {
+  SummedRow(const WeightedSource& source, const Dims& begin, std::span<const TapTable> tables)
+      : source_(source), begin_(begin), element_(source), tables_(tables) {
     if constexpr (kHasKernel<T>) {
       if (source.rule == WeightedSource::kRound) kernel_taps_ = KernelTaps::Of(tables);
     }
   }
 
-  void Run(const Row& row, int64_t stride, T* to) {
+  void Run(const Dims& place, int64_t stride, T* to) {
     if constexpr (kHasKernel<T>) {
-      if (kernel_taps_ && !row.outer.empty()) return RunKernel(row, stride, to);
+      if (kernel_taps_) {
+        MultiplyParts(place);
+        if (!outer_.empty()) return RunKernel(place, stride, to);
+      }
     }
-    for (int64_t i = 0; i < inner_.size(); ++i) to[i * stride] = At(row, i);
+    const std::vector<Tap> outer = Products(place);
+    for (int64_t i = 0; i < count(); ++i) to[i * stride] = At(place, outer, i);
   }
 
  private:
-  T At(const Row& row, int64_t column) const {
-    return element_.Sum(row.outer, inner_.At(column), [&] { return IndexAt(row, column); });
+  int64_t count() const { return tables_.back().size(); }
+
+  // The products of the taps of all dimensions but the last.
+  std::vector<Tap> Products(const Dims& place) const {
+    std::vector<Tap> all = {{0, 1, {1, 0}, true}};
+    for (size_t d = 0; d < place.size(); ++d) {
+      std::vector<Tap> products;
+      for (const Tap& one : all) {
+        for (const Tap& other : tables_[d].At(place[d])) products.push_back(Both(one, other));
+      }
+      all = std::move(products);
+    }
+    return all;
   }
 
-  void RunKernel(const Row& row, int64_t stride, T* to) {
-    outer_.clear();
-    for (const Tap& tap : row.outer) outer_.push_back({tap.offset, tap.part});
-    unresolved_.resize(static_cast<size_t>(inner_.size()));
+  // The same, as the kernel takes them.
+  void MultiplyParts(const Dims& place) {
+    outer_.assign(1, {0, 1});
+    whole_ = 1;
+    for (size_t d = 0; d < place.size(); ++d) {
+      whole_ *= tables_[d].wholes[static_cast<size_t>(place[d])];
+      products_.clear();
+      for (const WeightedTap& one : outer_) {
+        for (const Tap& other : tables_[d].At(place[d])) {
+          products_.push_back({one.offset + other.offset, one.part * other.part});
+        }
+      }
+      std::swap(outer_, products_);
+    }
+  }
+
+  T At(const Dims& place, std::span<const Tap> outer, int64_t column) const {
+    return element_.Sum(outer, tables_.back().At(column), [&] {
+      Dims index = begin_;
+      for (size_t d = 0; d < place.size(); ++d) index[d] += place[d];
+      index.back() += column;
+      return index;
+    });
+  }
+
+  void RunKernel(const Dims& place, int64_t stride, T* to) {
+    unresolved_.resize(static_cast<size_t>(count()));
     T* const results = stride == 1 ? to : Scratch();
-    const WeightedRow<T> call = kernel_taps_->Row(source_.from.elements<T>(), outer_, row.whole);
+    const WeightedRow<T> call = kernel_taps_->Row(source_.from.elements<T>(), outer_, whole_);
     const bool has_unresolved = WeightedRowKernelFor<T>()(call, results, unresolved_.data());
     if (stride != 1) {
-      for (int64_t i = 0; i < inner_.size(); ++i) to[i * stride] = results[i];
+      for (int64_t i = 0; i < count(); ++i) to[i * stride] = results[i];
     }
     if (!has_unresolved) return;
-    for (int64_t i = 0; i < inner_.size(); ++i) {
-      if (std::exchange(unresolved_[static_cast<size_t>(i)], 0) != 0) to[i * stride] = At(row, i);
+    const std::vector<Tap> outer = Products(place);
+    for (int64_t i = 0; i < count(); ++i) {
+      if (std::exchange(unresolved_[static_cast<size_t>(i)], 0) != 0) {
+        to[i * stride] = At(place, outer, i);
+      }
     }
   }
 
   T* Scratch() {
-    results_.resize(static_cast<size_t>(inner_.size()));
+    results_.resize(static_cast<size_t>(count()));
     return results_.data();
   }
 
   const WeightedSource& source_;
+  const Dims& begin_;  // of the block
   ElementSum<T> element_;
-  const TapTable& inner_;
+  std::span<const TapTable> tables_;
   std::optional<KernelTaps> kernel_taps_;
   std::vector<WeightedTap> outer_;
+  std::vector<WeightedTap> products_;
+  double whole_;  // of the outer taps
   std::vector<T> results_;
   std::vector<uint8_t> unresolved_;
 };
@@ -119,11 +171,16 @@ class Block {
   // RowWork computes rows of T.
   template <typename T, typename RowWork>
   void Run() const {
-    const RowWork first_work(source_, tables_);
+    const RowWork first_work(source_, begin_, tables_);
     ParallelFor(rows_.element_count(), Grain(), part_.element_bytes(),
                 [&](int64_t first, int64_t last) {
                   RowWork work = first_work;
-                  for (int64_t row = first; row < last; ++row) RunRow<T>(row, work);
+                  Dims place = IndexOf(rows_.sizes, first);
+                  for (int64_t row = first; row < last; ++row) {
+                    work.Run(place, part_.layout.strides.back(),
+                             part_.elements<T>() + OffsetOf(rows_, place));
+                    Advance(rows_.sizes, place);
+                  }
                 });
   }
 
@@ -137,22 +194,6 @@ class Block {
     return static_cast<int64_t>(static_cast<double>(kParallelElements) /
                                 (taps * static_cast<double>(tables_.back().size()))) +
            1;
-  }
-
-  template <typename T, typename RowWork>
-  void RunRow(int64_t number, RowWork& work) const {
-    const Dims place = IndexOf(rows_.sizes, number);
-    Row row{begin_, {{0, 1, {1, 0}, true}}, 1};
-    for (size_t d = 0; d < place.size(); ++d) {
-      row.begin[d] += place[d];
-      row.whole *= tables_[d].wholes[static_cast<size_t>(place[d])];
-      std::vector<Tap> products;
-      for (const Tap& one : row.outer) {
-        for (const Tap& other : tables_[d].At(place[d])) products.push_back(Both(one, other));
-      }
-      row.outer = std::move(products);
-    }
-    work.Run(row, part_.layout.strides.back(), part_.elements<T>() + OffsetOf(rows_, place));
   }
 
   const WeightedSource& source_;

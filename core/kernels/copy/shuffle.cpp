@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/kernels/simd/dispatch.h"
 
@@ -27,6 +28,20 @@ struct Blocks {
 
 #if HWY_TARGET == HWY_SCALAR
 
+void PackTable(const std::byte* from, const ShuffleTerm& term, std::byte* to) {
+  for (size_t i = 0; i < kShuffleBytes; ++i) {
+    if (term.table[i] != ShuffleTerm::kNone) to[i] = from[term.table[i]];
+  }
+}
+
+void PackVector(const ShuffleTerm* terms, size_t count, const std::byte* const* from,
+                std::byte* to) {
+  std::fill_n(to, kShuffleBytes, std::byte{0});
+  for (const ShuffleTerm& term : std::span(terms, count)) {
+    PackTable(from[term.source] + term.from, term, to);
+  }
+}
+
 template <size_t kTerms, bool kOnto>
 void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
   for (int64_t block = 0; block < blocks.count; ++block) {
@@ -34,16 +49,25 @@ void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
     if (!kOnto) std::fill_n(to, kShuffleBytes, std::byte{0});
     for (size_t t = 0; t < kTerms; ++t) {
       const size_t source = terms[t].source;
-      const std::byte* from =
-          blocks.from[source] + block * blocks.from_steps[source] + terms[t].from;
-      for (size_t i = 0; i < kShuffleBytes; ++i) {
-        if (terms[t].table[i] != ShuffleTerm::kNone) to[i] = from[terms[t].table[i]];
-      }
+      PackTable(blocks.from[source] + block * blocks.from_steps[source] + terms[t].from, terms[t],
+                to);
     }
   }
 }
 
 #else
+
+void PackVector(const ShuffleTerm* terms, size_t count, const std::byte* const* from,
+                std::byte* to) {
+  const hn::Full128<uint8_t> d;
+  auto bytes = hn::Zero(d);
+  for (const ShuffleTerm& term : std::span(terms, count)) {
+    const uint8_t* const x = reinterpret_cast<const uint8_t*>(from[term.source] + term.from);
+    const auto table = hn::Load(d, term.table.data());
+    bytes = hn::Or(bytes, hn::TableLookupBytesOr0(hn::LoadU(d, x), table));
+  }
+  hn::StoreU(bytes, d, reinterpret_cast<uint8_t*>(to));
+}
 
 // The same terms for all blocks, so that their tables stay in registers. kOnto adds them to what
 // other terms have packed.
@@ -91,8 +115,18 @@ void PackTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
   }
 }
 
+// A block by itself, whose tables are read as they are needed.
+void ShuffleOnce(const ShuffleProgram& program, std::byte* to, const std::byte* const* from) {
+  const ShuffleTerm* terms = program.terms.data();
+  for (const ShuffleVector& vector : program.vectors) {
+    PackVector(terms, vector.term_count, from, to + vector.to);
+    terms += vector.term_count;
+  }
+}
+
 void Shuffle(const ShuffleProgram& program, int64_t blocks, std::byte* to,
              const std::byte* const* from) {
+  if (blocks == 1) return ShuffleOnce(program, to, from);
   constexpr size_t kMaxTerms = 4;  // for which there are registers
   const ShuffleTerm* terms = program.terms.data();
   for (const ShuffleVector& vector : program.vectors) {
