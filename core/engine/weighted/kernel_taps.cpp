@@ -77,7 +77,7 @@ void KernelTaps::FillRange(std::span<const TapTable> tables) {
     whole_bits += table.range.whole_bits;
     most_sum_ *= table.range.most_sum;
     are_exact &= table.range.part_bits <= 53;
-    has_exact_quotients_ &= table.range.whole_bits == 1;
+    divides_ |= table.range.whole_bits > 1;
   }
   if (!are_exact || exponent < -500 || whole_bits > 28 || most_sum_ == 0) return;
   exact_range_ = std::ldexp(1 - 0x1p-40, static_cast<int>(30 + exponent)) / most_sum_;

@@ -34,7 +34,7 @@ class KernelTaps {
             .most_sum = most_sum_,
             .exact_range = exact_range_,
             .relative_error = RelativeError(std::ssize(outer)),
-            .has_exact_quotients = has_exact_quotients_};
+            .divides = divides_};
   }
 
  private:
@@ -57,7 +57,7 @@ class KernelTaps {
   std::vector<double> wholes_;
   double most_sum_ = 1;
   double exact_range_ = 0;
-  bool has_exact_quotients_ = true;
+  bool divides_ = false;
 };
 
 }  // namespace dmlop

@@ -20,6 +20,14 @@ Tap TapOf(const AxisTaps& taps, size_t i, const DoubleDouble& whole) {
   return {taps.offsets[i], part.head, weight, error.Sign() == 0};
 }
 
+// The same weights as parts of 1, where the whole is a power of two: nothing is divided then.
+AxisTaps Simplified(AxisTaps taps) {
+  if (taps.whole.bit_length() != 1) return taps;
+  for (Dyadic& part : taps.parts) part = part.TimesPowerOfTwo(-taps.whole.exponent());
+  taps.whole = Dyadic(1);
+  return taps;
+}
+
 // Five dimensions at most have weights that are not 1.
 bool IsOrdinary(const DoubleDouble& x) {
   return x.head >= 0x1p-150 && x.head <= 0x1p150;
@@ -46,7 +54,7 @@ TapTable TableOf(const TapFunction& axis, int64_t begin, int64_t end) {
   TapTable table;
   table.begins.push_back(0);
   for (int64_t index = begin; index < end; ++index) {
-    const AxisTaps taps = axis(index);
+    const AxisTaps taps = Simplified(axis(index));
     const DoubleDouble whole = ToDoubleDouble(taps.whole);
     for (size_t i = 0; i < taps.parts.size(); ++i) table.taps.push_back(TapOf(taps, i, whole));
     table.begins.push_back(table.taps.size());

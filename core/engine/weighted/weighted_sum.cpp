@@ -38,16 +38,23 @@ class CopiedRow {
     if (program_ && program_->terms.size() > taps.size() / 2) program_.reset();
   }
 
-  void Run(const Dims& place, int64_t stride, Bits* to) const {
+  void Run(const Dims& place, int64_t stride, Bits* to) {
     const Bits* from = from_;
     for (size_t d = 0; d < place.size(); ++d) from += tables_[d].At(place[d]).front().offset;
-    if (program_ && stride == 1) {
-      const std::byte* const bytes = reinterpret_cast<const std::byte*>(from);
-      return shuffle_(*program_, 1, reinterpret_cast<std::byte*>(to), &bytes);
-    }
     const std::span<const Tap> taps = tables_.back().taps;
-    for (size_t i = 0; i < taps.size(); ++i)
-      to[static_cast<int64_t>(i) * stride] = from[taps[i].offset];
+    if (!program_ || stride != 1) {
+      for (const Tap& tap : taps) {
+        *to = from[tap.offset];
+        to += stride;
+      }
+    } else if (from == last_from_) {
+      std::copy_n(last_to_, taps.size(), to);
+    } else {
+      const std::byte* const bytes = reinterpret_cast<const std::byte*>(from);
+      shuffle_(*program_, 1, reinterpret_cast<std::byte*>(to), &bytes);
+      last_from_ = from;
+      last_to_ = to;
+    }
   }
 
  private:
@@ -55,6 +62,8 @@ class CopiedRow {
   std::span<const TapTable> tables_;
   std::optional<ShuffleProgram> program_;  // of a row, unless its taps are too far apart
   ShuffleFunction shuffle_ = ShuffleForIsa();
+  const Bits* last_from_ = nullptr;  // of a row that is in the cache
+  const Bits* last_to_ = nullptr;
 };
 
 template <typename T>

@@ -69,14 +69,13 @@ struct RoundedVector {
 template <typename T, class D>
 HWY_INLINE RoundedVector<D> RoundVector(D d, const SumAndError<D>& end) {
   const auto zero = hn::Zero(d);
-  const auto value = RoundTo<T>(d, end.sum);
   // A value that is not finite is none that rounding could change.
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
   const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
   const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
   // Zeros are not told apart here: where anything is unresolved about them, so is their sign.
-  const auto is_same = hn::AndNot(hn::Eq(value, zero), hn::Eq(above, below));
-  return {value, hn::Or(hn::Eq(off, zero), is_same)};
+  const auto is_same = hn::AndNot(hn::Eq(below, zero), hn::Eq(above, below));
+  return {below, hn::Or(hn::Eq(off, zero), is_same)};
 }
 
 // Finalizes as many groups as D has lanes.

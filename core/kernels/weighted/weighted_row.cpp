@@ -106,13 +106,15 @@ HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
   return most * row.most_sum * row.relative_error + kTiny;
 }
 
-// A sum divided by its whole. No error: the quotient rounds as the exact one does.
-template <class D>
-HWY_INLINE SumAndError<D> Quotient(D d, hn::Vec<D> sum, double error, hn::Vec<D> whole) {
+// Sums divided by their wholes. No error: the quotient rounds as the exact one does.
+template <class D, typename T>
+HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
+                                    int64_t first) {
+  if (!row.divides) return {sum, hn::Set(d, error)};
+  const auto whole = hn::Mul(hn::LoadU(d, row.wholes + first), hn::Set(d, row.whole));
   const auto value = hn::Div(sum, whole);
-  const auto room =
-      hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), hn::Div(hn::Set(d, error), whole));
-  if (error != 0) return {value, room};
+  const auto room = hn::Mul(hn::Abs(value), hn::Set(d, 0x1p-50));
+  if (error != 0) return {value, hn::Add(room, hn::Div(hn::Set(d, error), whole))};
   // A quotient that is halfway between two results has few bits: what leads back is exact then.
   return {value, hn::IfThenZeroElse(hn::Eq(hn::Mul(value, whole), sum), room)};
 }
@@ -149,16 +151,24 @@ HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
   }
 }
 
-// The columns at as many places as D has lanes.
+// The columns at as many places as D has lanes; places that rise are mostly near each other.
 template <class D>
 HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* places, bool rise) {
   const hn::Rebind<int64_t, D> wide_places;
   const auto place = hn::PromoteTo(wide_places, hn::LoadU(hn::Rebind<int32_t, D>(), places));
   if constexpr (hn::MaxLanes(D()) > 1) {
     const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-    if (rise && places[lanes - 1] - places[0] < lanes) {
-      const auto index = hn::Sub(place, hn::Set(wide_places, int64_t{places[0]}));
-      return hn::TableLookupLanes(hn::LoadU(d, columns + places[0]), hn::IndicesFromVec(d, index));
+    const int32_t reach = places[lanes - 1] - places[0];
+    if (rise && reach < 2 * lanes) {
+      const double* const first = columns + places[0];
+      const auto lane = hn::Sub(place, hn::Set(wide_places, int64_t{places[0]}));
+      const auto index =
+          hn::IndicesFromVec(d, hn::And(lane, hn::Set(wide_places, int64_t{lanes - 1})));
+      const auto near = hn::TableLookupLanes(hn::LoadU(d, first), index);
+      if (reach < lanes) return near;
+      const auto far = hn::TableLookupLanes(hn::LoadU(d, first + lanes), index);
+      const auto is_near = hn::Lt(lane, hn::Set(wide_places, int64_t{lanes}));
+      return hn::IfThenElse(hn::RebindMask(d, is_near), near, far);
     }
   }
   return hn::GatherIndex(d, columns, place);
@@ -184,14 +194,13 @@ bool SumRow(const WeightedRow<T>& row, T* results, uint8_t* unresolved) {
     std::fill_n(unresolved, row.count, uint8_t{1});
     return true;
   }
-  const bool is_exact = error == 0 && row.has_exact_quotients;
+  const bool is_exact = error == 0 && !row.divides;
   bool are_certain = true;
   ForEachWindowVector(Wide(), row.count, [&](auto d, int64_t first) HWY_ATTR {
     const auto sum = SumOfColumns(d, row, first);
-    const auto whole = hn::Mul(hn::LoadU(d, row.wholes + first), hn::Set(d, row.whole));
-    if (is_exact) return StoreExact(d, hn::Div(sum, whole), results + first);
+    if (is_exact) return StoreExact(d, sum, results + first);
     are_certain &=
-        RoundAndStore(d, Quotient(d, sum, error, whole), results + first, unresolved + first);
+        RoundAndStore(d, Quotients(d, row, sum, error, first), results + first, unresolved + first);
   });
   return !are_certain;
 }

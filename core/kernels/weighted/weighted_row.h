@@ -40,8 +40,8 @@ struct WeightedRow {
   // Sums are exact where the largest |x| is at most this times the power of two below the smallest
   // one; and so are the products of wholes.
   double exact_range;
-  double relative_error;     // of sums that are not exact, and of what they are divided by
-  bool has_exact_quotients;  // wholes are powers of two
+  double relative_error;  // of sums that are not exact, and of what they are divided by
+  bool divides;           // wholes are not all 1
 };
 
 // Stores each result, rounded or, for integers, truncated, or sets its `unresolved` to 1, which is
