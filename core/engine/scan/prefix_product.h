@@ -1,14 +1,13 @@
-// The product of the elements so far.
+// The products of the elements so far.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
-#include <limits>
+#include <cstdint>
+#include <vector>
 
-#include "core/exact/double_double.h"
-#include "core/exact/rounding.h"
-#include "core/tensor/element.h"
+#include "core/engine/reduce/product_accumulators.h"
+#include "core/kernels/scan/prefix_product.h"
+#include "core/tensor/half.h"
 
 namespace dmlop {
 
@@ -25,45 +24,40 @@ class PrefixProduct {
   T product_ = 1;
 };
 
-// A magnitude in [1, 2) as two binary64 numbers, an exponent, a sign, and what zeros, infinities
-// and NaN make of it.
+// Of sequences side by side, a tile of elements at a time. Each lane of it has a sequence, or none.
 template <typename T>
-class PrefixFloatProduct {
+class PrefixFloatProducts {
  public:
-  void Add(T element) {
-    const double x = AsDouble(element);
-    if (std::signbit(x)) sign_ = -sign_;
-    if (x == 0 || !std::isfinite(x)) {
-      special_ *= std::fabs(x);
-      return;
-    }
-    int exponent = 0;
-    const double significand = std::frexp(std::fabs(x), &exponent);
-    magnitude_ = magnitude_ * significand;
-    int shift = 0;
-    std::frexp(magnitude_.head, &shift);
-    magnitude_ = Scale(magnitude_, std::ldexp(1.0, 1 - shift));
-    exponent_ += exponent + shift - 1;
+  PrefixFloatProducts(int64_t sequences, int64_t rows)
+      : lanes_((sequences + kLanes - 1) / kLanes * kLanes),
+        tile_(static_cast<size_t>(rows * lanes_)),
+        states_(lanes_) {
+    states_.Start(lanes_);
   }
 
-  T Value() const {
-    if (special_ != 1) return RoundOnce<T>(sign_ * special_, 0.0);
-    // Beyond any float, so that the result is infinite or 0.
-    constexpr int64_t kFar = 400;
-    const int exponent = static_cast<int>(std::clamp(exponent_, -kFar, kFar));
-    const DoubleDouble product = Scale(magnitude_, std::ldexp(sign_, exponent));
-    return RoundOnce<T>(product.head, product.tail);
+  int64_t lanes() const { return lanes_; }
+  T* tile() { return tile_.data(); }
+
+  // Puts products in place of the elements of the tile's first rows.
+  void Multiply(int64_t rows, bool is_exclusive) {
+    multiply_(tile(), rows, lanes_, is_exclusive, states_.At(0));
   }
 
  private:
-  DoubleDouble magnitude_ = {1.0, 0.0};
-  int64_t exponent_ = 0;
-  double sign_ = 1.0;
-  double special_ = 1.0;  // once it has met one: 0, infinity or NaN
+  static constexpr int64_t kLanes = ApproximateProducts::kLanes;
+
+  PrefixProductKernel<T>* multiply_ = PrefixProductKernelFor<T>();
+  int64_t lanes_;
+  std::vector<T> tile_;
+  ProductStates states_;
 };
 template <>
-class PrefixProduct<float> : public PrefixFloatProduct<float> {};
+class PrefixProduct<float> : public PrefixFloatProducts<float> {
+  using PrefixFloatProducts::PrefixFloatProducts;
+};
 template <>
-class PrefixProduct<Half> : public PrefixFloatProduct<Half> {};
+class PrefixProduct<Half> : public PrefixFloatProducts<Half> {
+  using PrefixFloatProducts::PrefixFloatProducts;
+};
 
 }  // namespace dmlop

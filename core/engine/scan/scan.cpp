@@ -13,6 +13,7 @@
 #include "core/engine/scan/prefix_product.h"
 #include "core/engine/scan/prefix_sum.h"
 #include "core/exact/error_free.h"
+#include "core/kernels/copy/copy.h"
 #include "core/tensor/element.h"
 #include "core/tensor/half.h"
 #include "core/tensor/loop_nest.h"
@@ -66,6 +67,7 @@ class Scan {
   using Places = std::array<std::array<int64_t, 2>, kMostSequences>;
   using States = std::vector<State<T>>;
 
+  static constexpr bool kHasTile = requires(State<T> state) { state.tile(); };
   static constexpr bool kMerges = requires(State<T> state) { state.Merge(state); };
   static constexpr bool kIsFloatSum = requires(State<T> state) { state.Head(); };
 
@@ -75,12 +77,54 @@ class Scan {
     for (int64_t s = 0; s < count; ++s, walk.Next()) {
       places[static_cast<size_t>(s)] = walk.offsets();
     }
-    const States none(static_cast<size_t>(count));
-    if (parts == 1) {
-      States states = none;
-      return RunRows<true>(places, 0, length_, states);
+    if constexpr (kHasTile) {
+      RunTiles(places, count);
+    } else {
+      const States none(static_cast<size_t>(count));
+      if (parts == 1) {
+        States states = none;
+        return RunRows<true>(places, 0, length_, states);
+      }
+      if constexpr (kMerges) RunParts(places, none, parts);
     }
-    if constexpr (kMerges) RunParts(places, none, parts);
+  }
+
+  void RunTiles(const Places& places, int64_t count) const {
+    State<T> state(count, kTileRows);
+    const int64_t lanes = state.lanes();
+    for (int64_t k = 0; k < length_; k += kTileRows) {
+      const int64_t rows = std::min(kTileRows, length_ - k);
+      ForEachEven<1>(places, count, [&](int64_t s, int64_t sequences, int64_t step) {
+        Move({rows, sequences, lanes, 1, step_[1], step}, state.tile() + s,
+             from_ + places[static_cast<size_t>(s)][1] + k * step_[1]);
+      });
+      state.Multiply(rows, is_exclusive_);
+      ForEachEven<0>(places, count, [&](int64_t s, int64_t sequences, int64_t step) {
+        const CopyTile along = {sequences, rows, step, step_[0], 1, lanes};
+        const CopyTile across = {rows, sequences, step_[0], step, lanes, 1};
+        Move(step_[0] == 1 ? along : across, to_ + places[static_cast<size_t>(s)][0] + k * step_[0],
+             state.tile() + s);
+      });
+    }
+  }
+
+  // Calls visit(first, count, step) for sequences whose places in an operand are even steps apart.
+  template <size_t kOperand, typename Visit>
+  static void ForEachEven(const Places& places, int64_t count, Visit&& visit) {
+    const auto step_to = [&](int64_t s) {
+      return places[static_cast<size_t>(s)][kOperand] -
+             places[static_cast<size_t>(s - 1)][kOperand];
+    };
+    for (int64_t first = 0; first < count;) {
+      int64_t next = first + 1;
+      while (next < count && step_to(next) == step_to(first + 1)) ++next;
+      visit(first, next - first, next - first > 1 ? step_to(next - 1) : 0);
+      first = next;
+    }
+  }
+
+  void Move(const CopyTile& tile, T* to, const T* from) const {
+    move_(tile, reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from));
   }
 
   // Each part goes on from what those before it have come to.
@@ -202,6 +246,7 @@ class Scan {
   int64_t length_;
   std::array<int64_t, 2> step_;
   LoopNest<2> sequences_;
+  CopyTileFunction move_ = CopyTileFor(sizeof(T));
 };
 
 template <template <typename> typename State>

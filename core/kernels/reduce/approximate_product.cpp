@@ -11,15 +11,13 @@
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/columns-inl.h"
+#include "core/kernels/reduce/product_parts-inl.h"
 #include "core/kernels/reduce/row_streams-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
-
-using WideBits = hn::RebindToUnsigned<Wide>;
-using WideBitsVec = hn::Vec<WideBits>;
 
 // Elements whose product is exact in binary64: 2 * 24 or 4 * 11 bits.
 template <typename T>
@@ -79,48 +77,18 @@ struct Products {
   HWY_INLINE void MultiplyBy(WideVec factor) {
     const WideVec product = hn::Mul(head, factor);
     if constexpr (kTracked) {
-      const WideVec error = Error(factor, product);
+      const WideVec error = ProductError(head, factor, product);
       tail = hn::Add(hn::Mul(tail, factor), error);  // not fused: the same bits everywhere
       errors = hn::Or(errors, error);
     }
     head = product;
   }
 
-  // head * factor - product, exactly.
-  HWY_INLINE WideVec Error(WideVec factor, WideVec product) const {
-#if HWY_NATIVE_FMA
-    return hn::MulSub(head, factor, product);
-#else
-    // Dekker's: both cut into halves of 26 bits, whose products are exact.
-    const WideVec head_high = UpperBits(head);
-    const WideVec head_low = hn::Sub(head, head_high);
-    const WideVec factor_high = UpperBits(factor);
-    const WideVec factor_low = hn::Sub(factor, factor_high);
-    WideVec error = hn::Sub(hn::Mul(head_high, factor_high), product);
-    error = hn::Add(error, hn::Mul(head_high, factor_low));
-    error = hn::Add(error, hn::Mul(head_low, factor_high));
-    return hn::Add(error, hn::Mul(head_low, factor_low));
-#endif
-  }
-
-  // Rounded to the upper 26 bits.
-  static HWY_INLINE WideVec UpperBits(WideVec x) {
-    const WideBits bits;
-    const WideBitsVec half = hn::Add(hn::BitCast(bits, x), hn::Set(bits, uint64_t{1} << 26));
-    return hn::BitCast(Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), half));
-  }
-
-  // As MultiplyGroup does: brings the head's magnitude back to [1, 16): takes out 2^(f - 1023),
-  // where f is its exponent field without the last two bits. That and its inverse are normal
-  // numbers whatever the head is.
+  // As MultiplyGroup does.
   HWY_INLINE void Normalize() {
-    const WideBits bits;
-    const WideBitsVec field =
-        hn::And(hn::BitCast(bits, head), hn::Set(bits, uint64_t{0x7FC} << 52));
-    const WideVec scale = hn::BitCast(Wide(), hn::Sub(hn::Set(bits, uint64_t{2046} << 52), field));
+    const WideVec scale = TakeOutPower(head, exponent);
     head = hn::Mul(head, scale);
     if constexpr (kTracked) tail = hn::Mul(tail, scale);
-    exponent = hn::Add(exponent, hn::Sub(hn::ShiftRight<52>(field), hn::Set(bits, 1023)));
   }
 
   // The tail, which is not 0 if anything was rounded.

@@ -87,6 +87,16 @@ HWY_INLINE void StoreResults(D d, hn::Vec<D> x, Half* to) {
 #endif
 }
 
+// Stores numbers, each rounded to T.
+template <class D, typename T>
+HWY_INLINE void StoreRoundedOnce(D d, hn::Vec<D> x, T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    StoreResults(d, x, to);  // which rounds
+  } else {
+    StoreResults(d, RoundTo<T>(d, x), to);
+  }
+}
+
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -122,7 +122,7 @@ HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> s
 template <class D, typename T>
 HWY_INLINE void StoreExact(D d, hn::Vec<D> value, T* results) {
   if constexpr (!std::is_integral_v<T>) {
-    StoreResults(d, RoundTo<T>(d, value), results);
+    StoreRoundedOnce(d, value, results);
   } else {
     HWY_ALIGN double lanes[hn::MaxLanes(D())];
     hn::Store(hn::Trunc(value), d, lanes);

@@ -1,0 +1,138 @@
+#include "core/kernels/scan/prefix_product.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/scan/prefix_product.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+#include "core/kernels/element_wise/odd-inl.h"
+#include "core/kernels/reduce/product_parts-inl.h"
+#include "core/kernels/reduce/round_results-inl.h"
+#include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows that heads of magnitude in [1, 16) are multiplied by, and stay between 2^-384 and 2^260.
+template <typename T>
+constexpr int64_t kRowsPerStep = std::is_same_v<T, Half> ? 16 : 2;
+
+// With such a head, no product of this exponent is any float but 0 or infinity; and it stays in the
+// range of binary64.
+constexpr int64_t kFarExponent = 600;
+
+// The products of a vector of sequences. Zeros, infinities and NaN run through the heads as IEEE
+// 754 multiplies them.
+struct Prefixes {
+  WideVec head;
+  WideVec tail;
+  WideBitsVec exponent;
+  WideVec power;  // of two, with the exponent or a far one
+
+  HWY_INLINE void MultiplyBy(WideVec factor) {
+    const WideVec product = hn::Mul(head, factor);
+    const WideVec error = ProductError(head, factor, product);
+    const WideVec rest = hn::Add(hn::Mul(tail, factor), error);  // not fused: the same bits
+    // Heads that are special have NaN or 0 here, and stay as they are.
+    const auto has_rest = hn::Gt(hn::Abs(rest), hn::Zero(Wide()));
+    head = hn::IfThenElse(has_rest, hn::Add(product, rest), product);
+    tail = hn::IfThenElseZero(has_rest, hn::Sub(rest, hn::Sub(head, product)));
+  }
+
+  HWY_INLINE void Normalize() {
+    const WideVec scale = TakeOutPower(head, exponent);
+    head = hn::Mul(head, scale);
+    tail = hn::Mul(tail, scale);
+    SetPower();
+  }
+
+  HWY_INLINE void SetPower() {
+    const hn::RebindToSigned<Wide> integers;
+    const auto near = hn::Min(hn::BitCast(integers, exponent), hn::Set(integers, kFarExponent));
+    const auto field =
+        hn::Add(hn::Max(near, hn::Set(integers, -kFarExponent)), hn::Set(integers, int64_t{1023}));
+    power = hn::BitCast(Wide(), hn::ShiftLeft<52>(field));
+  }
+
+  template <typename T>
+  HWY_INLINE void Write(T* x) const {
+    const Sum<WideVec> scaled{hn::Mul(head, power), hn::Mul(tail, power)};
+    StoreRoundedOnce(Wide(), ToOdd(Wide(), scaled), x);
+  }
+};
+
+HWY_INLINE Prefixes LoadPrefixes(const ApproximateProducts& p) {
+  Prefixes prefixes{hn::LoadU(Wide(), p.head), hn::LoadU(Wide(), p.tail),
+                    hn::LoadU(WideBits(), reinterpret_cast<const uint64_t*>(p.exponent)),
+                    hn::Zero(Wide())};
+  prefixes.SetPower();
+  return prefixes;
+}
+
+HWY_INLINE void StorePrefixes(const Prefixes& prefixes, const ApproximateProducts& p) {
+  hn::StoreU(prefixes.head, Wide(), p.head);
+  hn::StoreU(prefixes.tail, Wide(), p.tail);
+  hn::StoreU(prefixes.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
+}
+
+// Two vectors of sequences, because a step waits for the one before it.
+template <typename T>
+HWY_INLINE void MultiplyGroup(T* x, int64_t rows, int64_t columns, bool is_exclusive,
+                              const ApproximateProducts& products) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  Prefixes low = LoadPrefixes(products);
+  Prefixes high = LoadPrefixes(products.From(lanes));
+  const auto write = [&] HWY_ATTR {
+    low.Write(x);
+    high.Write(x + lanes);
+  };
+  for (int64_t row = 1; row <= rows; ++row, x += columns) {
+    const WideVec low_factor = LoadWide(x);
+    const WideVec high_factor = LoadWide(x + lanes);
+    if (is_exclusive) write();
+    low.MultiplyBy(low_factor);
+    high.MultiplyBy(high_factor);
+    if (!is_exclusive) write();
+    if (row % kRowsPerStep<T> != 0 && row != rows) continue;
+    low.Normalize();
+    high.Normalize();
+  }
+  StorePrefixes(low, products);
+  StorePrefixes(high, products.From(lanes));
+}
+
+template <typename T>
+void MultiplyPrefixes(T* x, int64_t rows, int64_t columns, bool is_exclusive,
+                      const ApproximateProducts& products) {
+  const int64_t group = 2 * static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t c = 0; c < columns; c += group) {
+    MultiplyGroup(x + c, rows, columns, is_exclusive, products.From(c));
+  }
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+PrefixProductKernel<T>* PrefixProductKernelFor() {
+  static constexpr IsaForms<PrefixProductKernel<T>> kForms = DMLOP_ISA_FORMS(MultiplyPrefixes<T>);
+  return Choose(kForms);
+}
+
+template PrefixProductKernel<float>* PrefixProductKernelFor();
+template PrefixProductKernel<Half>* PrefixProductKernelFor();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE
