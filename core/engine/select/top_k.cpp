@@ -101,18 +101,21 @@ class Selection {
     return {KeyOf(sequence[place * step_[0]], falling_), static_cast<uint32_t>(place)};
   }
 
-  // A heap of the best so far has the worst of them in front.
+  // A heap of the best so far has the worst of them in front. What is as good comes behind it.
   void SelectFew(const T* sequence, int64_t begin, int64_t end, Candidates& first) const {
     first.clear();
-    for (int64_t place = begin; place < end; ++place) {
+    int64_t place = begin;
+    for (; place < std::min(end, begin + count_); ++place) {
+      first.push_back(CandidateAt(sequence, place));
+    }
+    std::make_heap(first.begin(), first.end());
+    for (Key worst = first.front().key; place < end; ++place) {
       const Candidate<Key> one = CandidateAt(sequence, place);
-      if (std::ssize(first) == count_) {
-        if (one > first.front()) continue;
-        std::pop_heap(first.begin(), first.end());
-        first.pop_back();
-      }
-      first.push_back(one);
+      if (one.key >= worst) continue;
+      std::pop_heap(first.begin(), first.end());
+      first.back() = one;
       std::push_heap(first.begin(), first.end());
+      worst = first.front().key;
     }
     std::sort_heap(first.begin(), first.end());
   }
