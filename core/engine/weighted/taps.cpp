@@ -20,12 +20,20 @@ Tap TapOf(const AxisTaps& taps, size_t i, const DoubleDouble& whole) {
   return {taps.offsets[i], part.head, weight, error.Sign() == 0};
 }
 
-// The same weights as parts of 1, where the whole is a power of two: nothing is divided then.
-AxisTaps Simplified(AxisTaps taps) {
-  if (taps.whole.bit_length() != 1) return taps;
-  for (Dyadic& part : taps.parts) part = part.TimesPowerOfTwo(-taps.whole.exponent());
-  taps.whole = Dyadic(1);
-  return taps;
+// The taps of [begin, end). Where all wholes are powers of two, parts are of 1: nothing is to be
+// divided then.
+std::vector<AxisTaps> TapsOf(const TapFunction& axis, int64_t begin, int64_t end) {
+  std::vector<AxisTaps> all;
+  for (int64_t index = begin; index < end; ++index) all.push_back(axis(index));
+  if (std::any_of(all.begin(), all.end(),
+                  [](const AxisTaps& taps) { return taps.whole.bit_length() != 1; })) {
+    return all;
+  }
+  for (AxisTaps& taps : all) {
+    for (Dyadic& part : taps.parts) part = part.TimesPowerOfTwo(-taps.whole.exponent());
+    taps.whole = Dyadic(1);
+  }
+  return all;
 }
 
 // Five dimensions at most have weights that are not 1.
@@ -53,13 +61,12 @@ void Include(const AxisTaps& taps, const DoubleDouble& whole, std::span<const Ta
 TapTable TableOf(const TapFunction& axis, int64_t begin, int64_t end) {
   TapTable table;
   table.begins.push_back(0);
-  for (int64_t index = begin; index < end; ++index) {
-    const AxisTaps taps = Simplified(axis(index));
+  for (const AxisTaps& taps : TapsOf(axis, begin, end)) {
     const DoubleDouble whole = ToDoubleDouble(taps.whole);
     for (size_t i = 0; i < taps.parts.size(); ++i) table.taps.push_back(TapOf(taps, i, whole));
     table.begins.push_back(table.taps.size());
     table.wholes.push_back(whole.head);
-    Include(taps, whole, table.At(index - begin), table.range);
+    Include(taps, whole, table.At(table.size() - 1), table.range);
   }
   return table;
 }
