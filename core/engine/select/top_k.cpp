@@ -1,12 +1,17 @@
 #include "core/engine/select/top_k.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/parallel.h"
 #include "core/engine/select/key_sort.h"
+#include "core/kernels/reduce/min_max.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -16,27 +21,16 @@ namespace {
 
 constexpr int64_t kRangeElements = 1 << 12;
 constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
+constexpr int64_t kColumns = 64;            // or a multiple of it, which fills vectors
+constexpr int64_t kLeastRows = 4;           // fewer are looked at as quickly themselves
 constexpr int64_t kLeastSorted = 256;       // what shorter ones gain does not pay for digits
-
-// Rises with the number. NaN, which no other type than floats of up to 32 bits has, comes last.
-template <typename T>
-WideUnsigned<T> KeyOf(T x, bool falling) {
-  using Key = WideUnsigned<T>;
-  if constexpr (!std::is_integral_v<T>) {
-    if (std::isnan(AsDouble(x))) return std::numeric_limits<Key>::max();
-  }
-  const auto ordinal = Ordinal(x);
-  Key key = static_cast<Key>(ordinal);
-  if constexpr (std::is_signed_v<decltype(ordinal)>) key ^= Key{1} << (8 * sizeof(Key) - 1);
-  return falling ? ~key : key;
-}
 
 template <typename T, typename Place>
 class Selection {
  public:
   Selection(size_t axis, bool falling, const ConstTensorView& input, const TensorView& values,
             const TensorView& places)
-      : falling_(falling),
+      : flipped_(FlippedBits<T>(falling ? MinMax::kMax : MinMax::kMin)),
         input_(input.elements<T>()),
         values_(values.elements<T>()),
         places_(places.elements<Place>()),
@@ -68,7 +62,9 @@ class Selection {
   }
 
  private:
-  using Key = WideUnsigned<T>;
+  using Order = KeyOrder<Ordered<T>>;
+  using BestKey = typename Order::Key;
+  using Key = std::make_unsigned_t<BestKey>;
   using Candidates = std::vector<Candidate<Key>>;
 
   void Select(const T* sequence, int64_t parts, KeySort<Key>& sort, Candidates& first) const {
@@ -98,26 +94,62 @@ class Selection {
   }
 
   Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
-    return {KeyOf(sequence[place * step_[0]], falling_), static_cast<uint32_t>(place)};
+    const auto x = std::bit_cast<Ordered<T>>(sequence[place * step_[0]]);
+    return {InOrder(Order::ToIndexKey(x, flipped_)), static_cast<uint32_t>(place)};
   }
 
-  // A heap of the best so far has the worst of them in front. What is as good comes behind it.
+  // The best key comes first, then those of other numbers, then that of NaN.
+  static Key InOrder(BestKey key) {
+    return static_cast<Key>(std::numeric_limits<BestKey>::max()) - static_cast<Key>(key);
+  }
+
   void SelectFew(const T* sequence, int64_t begin, int64_t end, Candidates& first) const {
     first.clear();
-    int64_t place = begin;
-    for (; place < std::min(end, begin + count_); ++place) {
-      first.push_back(CandidateAt(sequence, place));
+    const int64_t columns = ColumnsOf(end - begin);
+    const int64_t rest = begin + (end - begin) / columns * columns;
+    if (step_[0] == 1 && rest - begin >= kLeastRows * columns) {
+      OfferColumns(sequence, begin, rest, columns, first);
+      begin = rest;
     }
-    std::make_heap(first.begin(), first.end());
-    for (Key worst = first.front().key; place < end; ++place) {
-      const Candidate<Key> one = CandidateAt(sequence, place);
-      if (one.key >= worst) continue;
-      std::pop_heap(first.begin(), first.end());
-      first.back() = one;
-      std::push_heap(first.begin(), first.end());
-      worst = first.front().key;
-    }
+    Offer(sequence, begin, end, 1, first);
     std::sort_heap(first.begin(), first.end());
+  }
+
+  // So many that it takes as long to choose columns as to look at the elements of those chosen.
+  int64_t ColumnsOf(int64_t length) const {
+    const double columns = std::sqrt(static_cast<double>(length) * static_cast<double>(count_));
+    return std::max(kColumns, static_cast<int64_t>(columns) / kColumns * kColumns);
+  }
+
+  // Elements in rows of `columns`: the first of all are in the columns whose best ones are.
+  void OfferColumns(const T* sequence, int64_t begin, int64_t end, int64_t columns,
+                    Candidates& first) const {
+    std::vector<BestKey> best(static_cast<size_t>(columns), Order::kLeast);
+    best_of_columns_(reinterpret_cast<const Ordered<T>*>(sequence + begin), (end - begin) / columns,
+                     columns, columns, flipped_, best.data());
+    if constexpr (!std::is_integral_v<T>) {
+      std::replace(best.begin(), best.end(), Order::kNegativeZero, BestKey{0});
+    }
+    std::vector<BestKey> sorted = best;
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
+    std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
+    for (int64_t c = 0; c < columns; ++c) {
+      if (best[static_cast<size_t>(c)] >= *last) Offer(sequence, begin + c, end, columns, first);
+    }
+  }
+
+  // A heap of the best so far has the worst of them in front.
+  void Offer(const T* sequence, int64_t begin, int64_t end, int64_t step, Candidates& first) const {
+    for (int64_t place = begin; place < end; place += step) {
+      const Candidate<Key> one = CandidateAt(sequence, place);
+      if (std::ssize(first) == count_) {
+        if (one.key > first.front().key || one > first.front()) continue;
+        std::pop_heap(first.begin(), first.end());
+        first.pop_back();
+      }
+      first.push_back(one);
+      std::push_heap(first.begin(), first.end());
+    }
   }
 
   void Write(const Walk<3>& at, const Candidates& first) const {
@@ -129,7 +161,7 @@ class Selection {
     }
   }
 
-  bool falling_;
+  BestKey flipped_;
   const T* input_;
   T* values_;
   Place* places_;
@@ -137,6 +169,8 @@ class Selection {
   int64_t count_;
   std::array<int64_t, 3> step_;
   LoopNest<3> sequences_;
+  decltype(MinMaxKernels<Ordered<T>>::best_of_columns) best_of_columns_ =
+      MinMaxKernelsFor<Ordered<T>>().best_of_columns;
 };
 
 }  // namespace
