@@ -122,6 +122,42 @@ TEST_F(LongSequences, RunningSumsOfSpecialNumbers) {
   ExpectOutputs(MakeCall(desc, {input}, {TestTensor(input.type(), input.layout())}), {expected});
 }
 
+// Powers of two, whose products are known: far beyond any float on the way, and 0 in the end.
+TEST_F(LongSequences, RunningProducts) {
+  constexpr int64_t kLength = 1003;
+  constexpr int64_t kSequences = 37;
+  Engine engine = CaseEngine(2);
+  for (const bool is_exclusive : {false, true}) {
+    for (const uint32_t axis : {0u, 1u}) {
+      const Layout layout =
+          PackedLayout(axis == 1 ? Dims{kSequences, kLength} : Dims{kLength, kSequences});
+      TestTensor input(DataType::kFloat32, layout);
+      TestTensor expected(DataType::kFloat32, layout);
+      for (int64_t s = 0; s < kSequences; ++s) {
+        int exponent = 0;
+        float sign = 1;
+        for (int64_t k = 0; k < kLength; ++k) {
+          const int64_t i = axis == 1 ? s * kLength + k : k * kSequences + s;
+          const int step = UniformInt(engine, -149, 127) / (k / 100 % 2 == 0 ? 1 : 40);
+          float x = std::ldexp(UniformInt(engine, 0, 1) == 0 ? 1.0f : -1.0f, step);
+          if (k > 900 + s) x *= 0;
+          const float before = std::ldexp(sign, exponent);
+          exponent = std::clamp(exponent + step, -100000, 100000);
+          sign = x == 0 ? std::copysign(0.0f, sign) : sign;
+          sign = std::signbit(x) ? -sign : sign;
+          ElementsOf<float>(input)[i] = x;
+          ElementsOf<float>(expected)[i] = is_exclusive ? before : std::ldexp(sign, exponent);
+        }
+      }
+      OperatorDesc desc = OperatorNamed("CUMULATIVE_PRODUCT");
+      Set(desc, "Axis", axis);
+      Set(desc, "AxisDirection", 0u);
+      Set(desc, "HasExclusiveProduct", is_exclusive);
+      ExpectOutputs(MakeCall(desc, {input}, {TestTensor(input.type(), layout)}), {expected});
+    }
+  }
+}
+
 TEST_F(LongSequences, TheFirstInOrder) {
   constexpr int64_t kLength = 200003;
   Engine engine = CaseEngine(0);
@@ -142,6 +178,19 @@ TEST_F(LongSequences, TheFirstInOrder) {
       ExpectFirst(DataType::kInt64, falling, count, integers, [](int64_t) { return false; });
       ExpectFirst(DataType::kFloat16, falling, count, halves, [](Half) { return false; });
     }
+  }
+}
+
+// Zeros of both signs are equal, and so is NaN wherever numbers are too few.
+TEST_F(LongSequences, TheFirstOfManyEquals) {
+  std::vector<float> zeros(5000, -1.0f);
+  std::vector<float> nans(5000, NAN);
+  for (size_t i = 0; i < zeros.size(); i += 7) zeros[i] = i % 3 == 0 ? 0.0f : -0.0f;
+  for (size_t i = 4000; i < nans.size(); i += 300) nans[i] = -INFINITY;
+  const auto is_nan = [](float x) { return std::isnan(x); };
+  for (const bool falling : {true, false}) {
+    ExpectFirst(DataType::kFloat32, falling, 10, zeros, is_nan);
+    ExpectFirst(DataType::kFloat32, falling, 10, nans, is_nan);
   }
 }
 

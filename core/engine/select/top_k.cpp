@@ -121,7 +121,9 @@ class Selection {
     return std::max(kColumns, static_cast<int64_t>(columns) / kColumns * kColumns);
   }
 
-  // Elements in rows of `columns`: the first of all are in the columns whose best ones are.
+  // Elements in rows of `columns`: the first of all are in the columns whose best ones are. No more
+  // are asked for than there are columns: length * count is less than 4 * columns^2, and the length
+  // at least kLeastRows * columns.
   void OfferColumns(const T* sequence, int64_t begin, int64_t end, int64_t columns,
                     Candidates& first) const {
     std::vector<BestKey> best(static_cast<size_t>(columns), Order::kLeast);
