@@ -12,11 +12,11 @@ bool SignMagnitude::IsZero() const {
 
 void ExactSum::Merge(const ExactSum& other) {
   ExactSum addend = other;
-  if (uint64_t{pending_} + addend.pending_ >= kMaxPending) {
+  if (pending_ + addend.pending_ >= kMaxPending) {
     Normalize();
     addend.Normalize();
   }
-  for (size_t i = 0; i < limbs_.size(); ++i) limbs_[i] += addend.limbs_[i];
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i] += addend.parts_[i];
   pending_ += addend.pending_;
 }
 
@@ -30,26 +30,28 @@ SignMagnitude ExactSum::ToSignMagnitude() const {
   ExactSum sum = *this;
   sum.Normalize();
   SignMagnitude value;
-  value.negative = sum.limbs_.back() < 0;
+  value.negative = sum.parts_.back() < 0;
   if (value.negative) {
-    for (int64_t& limb : sum.limbs_) limb = -limb;
+    for (Int128& part : sum.parts_) part = -part;
     sum.Normalize();
   }
-  for (size_t i = 0; i < sum.limbs_.size(); ++i) {
-    assert(sum.limbs_[i] <= int64_t{kPayloadMask});
-    value.digits[i] = static_cast<uint32_t>(sum.limbs_[i]);
+  for (size_t i = 0; i < sum.parts_.size(); ++i) {
+    const uint64_t payload = static_cast<uint64_t>(sum.parts_[i]);
+    assert(sum.parts_[i] == Int128{payload});
+    value.digits[2 * i] = static_cast<uint32_t>(payload);
+    value.digits[2 * i + 1] = static_cast<uint32_t>(payload >> 32);
   }
   return value;
 }
 
 void ExactSum::Normalize() {
-  int64_t carry = 0;
-  for (size_t i = 0; i + 1 < limbs_.size(); ++i) {
-    const int64_t limb = limbs_[i] + carry;
-    limbs_[i] = limb & int64_t{kPayloadMask};
-    carry = limb >> 32;
+  Int128 carry = 0;
+  for (size_t i = 0; i + 1 < parts_.size(); ++i) {
+    const Int128 part = parts_[i] + carry;
+    parts_[i] = static_cast<uint64_t>(part);
+    carry = part >> kPartBits;
   }
-  limbs_.back() += carry;
+  parts_.back() += carry;
   pending_ = 1;
 }
 

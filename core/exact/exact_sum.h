@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
+
+#include "core/base/int128.h"
 
 namespace dmlop {
 
@@ -19,17 +22,35 @@ struct SignMagnitude {
   bool IsZero() const;
 };
 
-// A fixed-point number with 32 payload bits in each 64-bit limb; the other half of a limb collects
-// carries, so an addition touches three limbs whatever the sum was before.
+// Terms as an ExactSum adds them: (2^64 * high + low) * 2^(64 * part + kLowExponent). Where `low`
+// and `high` are 0, `part` may be any part.
+struct SplitTerms {
+  static constexpr int64_t kMostCount = 256;
+
+  alignas(64) std::array<uint64_t, kMostCount> low;
+  alignas(64) std::array<int64_t, kMostCount> high;
+  alignas(64) std::array<uint64_t, kMostCount> part;
+};
+
+// A fixed-point number with 64 payload bits in each part of 128 bits; the rest of a part collects
+// carries, so an addition touches one part whatever the sum was before.
 //
 // Holds up to 2^33 terms, each a multiple of 2^-298 (the square of the least FLOAT32 subnormal)
 // and below 2^257 in magnitude, or fewer and larger ones up to 2^273. Infinities and NaN are the
 // caller's business.
 class ExactSum {
  public:
+  static constexpr int kMantissaBits = 52;
+  // Of the least terms: those with the last bit at the end of the first part.
+  static constexpr int kLowestBiasedExponent = 1023 + kMantissaBits + SignMagnitude::kLowExponent;
+  static constexpr int kPartBits = 64;
+
   // Adds `value`, finite and below 2^273. A value below 2^-298 is dropped: only exponentials are
   // ever that small, and they stand beside a term of 1.
   void Add(double value);
+
+  // Adds the first `count` terms, each as large as `Add` allows.
+  void Add(const SplitTerms& terms, int64_t count);
 
   void Merge(const ExactSum& other);
 
@@ -39,18 +60,17 @@ class ExactSum {
   SignMagnitude ToSignMagnitude() const;
 
  private:
-  static constexpr int kLimbCount = SignMagnitude::kDigitCount;
-  static constexpr int kMantissaBits = 52;
-  static constexpr int kLowestBiasedExponent = 1023 + kMantissaBits + SignMagnitude::kLowExponent;
+  static constexpr int kPartCount = SignMagnitude::kDigitCount * 32 / kPartBits;
   static constexpr int kHighestBiasedExponent = 1023 + 272;
-  static constexpr uint32_t kMaxPending = (uint32_t{1} << 31) - 1;
-  static constexpr uint64_t kPayloadMask = 0xFFFFFFFFu;
+  static constexpr int kTermBits = kMantissaBits + kPartBits;
+  static constexpr uint32_t kMaxPending = (uint32_t{1} << (127 - kTermBits)) - 1;
+  static_assert(SplitTerms::kMostCount < kMaxPending);
 
-  // Moves carries up. Afterwards every limb but the last, which has the sign, is in [0, 2^32).
+  // Moves carries up. Afterwards every part but the last, which has the sign, is in [0, 2^64).
   void Normalize();
 
-  std::array<int64_t, kLimbCount> limbs_{};
-  uint32_t pending_ = 0;  // each limb's magnitude is at most pending_ * 2^32
+  std::array<Int128, kPartCount> parts_{};
+  uint32_t pending_ = 0;  // each part's magnitude is at most pending_ * 2^kTermBits
 };
 
 inline void ExactSum::Add(double value) {
@@ -61,18 +81,20 @@ inline void ExactSum::Add(double value) {
 
   const uint64_t hidden_bit = uint64_t{1} << kMantissaBits;
   const uint64_t significand = (bits & (hidden_bit - 1)) | hidden_bit;
-  const unsigned position = static_cast<unsigned>(biased_exponent - kLowestBiasedExponent);
-  const unsigned shift = position % 32;
-  const uint64_t low = significand << shift;
-  const uint64_t high = (significand >> 32) >> (32 - shift);  // the bits shifted out of `low`
-
   // (x ^ sign) - sign negates x where the sign is -1.
   const int64_t sign = static_cast<int64_t>(bits) >> 63;
-  int64_t* const limb = &limbs_[position / 32];
-  limb[0] += (static_cast<int64_t>(low & kPayloadMask) ^ sign) - sign;
-  limb[1] += (static_cast<int64_t>(low >> 32) ^ sign) - sign;
-  limb[2] += (static_cast<int64_t>(high) ^ sign) - sign;
+  const Int128 term = (static_cast<int64_t>(significand) ^ sign) - sign;
+  const unsigned position = static_cast<unsigned>(biased_exponent - kLowestBiasedExponent);
+  parts_[position / kPartBits] += term << (position % kPartBits);
   if (++pending_ == kMaxPending) Normalize();
+}
+
+inline void ExactSum::Add(const SplitTerms& terms, int64_t count) {
+  if (pending_ + static_cast<uint32_t>(count) >= kMaxPending) Normalize();
+  pending_ += static_cast<uint32_t>(count);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    parts_[terms.part[i]] += (Int128{terms.high[i]} << kPartBits) + terms.low[i];
+  }
 }
 
 }  // namespace dmlop

@@ -81,8 +81,8 @@ TEST(ExactSum, HoldsTheMostTermsOfTheLargestMagnitude) {
   }
 }
 
-// Every limb meets its largest payload 2^33 times, and carries are moved on the way.
-TEST(ExactSum, CarriesSurviveMoreTermsThanALimbCanCollect) {
+// Every part meets its largest payload 2^33 times, and carries are moved on the way.
+TEST(ExactSum, CarriesSurviveMoreTermsThanAPartCanCollect) {
   const double all_ones = 0x1.fffffffffffffp+0;
   for (int exponent = -298; exponent <= 256; ++exponent) {
     const double term = std::ldexp(all_ones, exponent);
@@ -93,17 +93,18 @@ TEST(ExactSum, CarriesSurviveMoreTermsThanALimbCanCollect) {
 
 // Add itself must move the carries when the doubled sum leaves it one term short of the limit.
 TEST(ExactSum, AddMovesCarriesAtTheLimit) {
-  const double term = 0x1.fffffffffffffp+16;  // fills a limb with ones
-  ExactSum sum;
-  for (int bit = 0; bit < 31; ++bit) {
-    sum.Merge(sum);
-    if (bit < 30) sum.Add(term);
+  for (const double term : {0x1.fffffffffffffp+21, -0x1.fffffffffffffp+21}) {  // highest in a part
+    ExactSum sum;
+    for (int bit = 0; bit < 11; ++bit) {
+      sum.Merge(sum);
+      if (bit < 10) sum.Add(term);
+    }
+    // 2^11 - 2 terms so far.
+    for (int i = 0; i < 6; ++i) sum.Add(term);
+    Real expected(term);
+    mpfr_mul_d(expected.get(), expected.get(), 0x1p11 + 4, MPFR_RNDN);
+    EXPECT_EQ(RoundSum<double>(sum), RoundReal<double>(expected));
   }
-  // 2^31 - 2 terms so far.
-  for (int i = 0; i < 6; ++i) sum.Add(term);
-  Real expected(term);
-  mpfr_mul_d(expected.get(), expected.get(), 0x1p31 + 4, MPFR_RNDN);
-  EXPECT_EQ(RoundSum<double>(sum), RoundReal<double>(expected));
 }
 
 TEST(SumOfParts, IsWithinItsBound) {

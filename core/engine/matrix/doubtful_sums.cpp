@@ -45,7 +45,7 @@ class Formula {
     if (const std::optional<T> result = Quick(sum)) return *result;
     const PreciseSum fine_sum = SumBy(FineDotFunctionNow());
     if (const std::optional<T> result = Quick(fine_sum)) return *result;
-    return Exact(fine_sum);
+    return Exact();
   }
 
  private:
@@ -69,7 +69,7 @@ class Formula {
 
   ExactSum SumOfProducts() const {
     ExactSum sum;
-    for (size_t k = 0; k < factors_.a.size(); ++k) sum.Add(factors_.a[k] * factors_.b[k]);
+    ExactDotFunctionNow()(factors_.count(), factors_.a.data(), factors_.b.data(), sum);
     return sum;
   }
 
@@ -106,9 +106,15 @@ class Formula {
     return is_clear ? std::optional<T>(result) : std::nullopt;
   }
 
-  T Exact(const PreciseSum& sum) const {
-    const Dyadic product = Dyadic(SumOfProducts()) * Dyadic(factor_);
-    if (product.Sign() == 0 && AddendsAreZeros()) return WithNumbers(ExactSign(sum));
+  T Exact() const {
+    ExactSum exact = SumOfProducts();
+    const bool is_zero = exact.Sign() == 0 || factor_ == 0;
+    if (is_zero && AddendsAreZeros()) return WithNumbers(exact.Sign());
+    if (factor_ == 1) {
+      for (const double addend : addends_) exact.Add(addend);
+      return RoundSum<T>(exact);
+    }
+    const Dyadic product = Dyadic(exact) * Dyadic(factor_);
     Dyadic total = product;
     for (const double addend : addends_) total = total + Dyadic(addend);
     return RoundRatio<T>(total, Dyadic(1));

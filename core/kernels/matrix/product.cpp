@@ -225,6 +225,49 @@ PreciseSum FineDot(int64_t count, const double* a, const double* b) {
   return Dot<true>(count, a, b);
 }
 
+// The next terms of an ExactSum, a vector of numbers that are 0 or not less than it holds.
+HWY_INLINE void Split(DoubleVec term, size_t at, SplitTerms& to) {
+  const Doubles d;
+  const hn::RebindToSigned<Doubles> integers;
+  const hn::RebindToUnsigned<Doubles> naturals;
+  constexpr int64_t kHiddenBit = int64_t{1} << ExactSum::kMantissaBits;
+  const auto bits = hn::BitCast(integers, term);
+  const auto is_term = hn::RebindMask(integers, hn::Ne(term, hn::Zero(d)));
+  const auto exponent =
+      hn::ShiftRight<ExactSum::kMantissaBits>(hn::BitCast(integers, hn::Abs(term)));
+  const auto position = hn::IfThenElseZero(
+      is_term, hn::Sub(exponent, hn::Set(integers, ExactSum::kLowestBiasedExponent)));
+  const auto significand = hn::IfThenElseZero(
+      is_term,
+      hn::Or(hn::And(bits, hn::Set(integers, kHiddenBit - 1)), hn::Set(integers, kHiddenBit)));
+  const auto sign = hn::BroadcastSignBit(bits);
+  const auto number = hn::Sub(hn::Xor(significand, sign), sign);
+  const auto last = hn::Set(integers, ExactSum::kPartBits - 1);
+  const auto shift = hn::And(position, last);
+  const auto low = hn::Shl(number, shift);
+  const auto high = hn::Shr(hn::ShiftRight<1>(number), hn::Xor(shift, last));
+  hn::Store(hn::BitCast(naturals, low), naturals, to.low.data() + at);
+  hn::Store(high, integers, to.high.data() + at);
+  hn::Store(hn::BitCast(naturals, hn::ShiftRight<6>(position)), naturals, to.part.data() + at);
+}
+
+void ExactDot(int64_t count, const double* a, const double* b, ExactSum& sum) {
+  const Doubles d;
+  const int64_t lanes = static_cast<int64_t>(kLanes);
+  SplitTerms terms;
+  int64_t i = 0;
+  while (i + lanes <= count) {
+    const int64_t few = std::min(SplitTerms::kMostCount, count - i) / lanes * lanes;
+    for (int64_t k = 0; k < few; k += lanes) {
+      Split(hn::Mul(hn::LoadU(d, a + i + k), hn::LoadU(d, b + i + k)), static_cast<size_t>(k),
+            terms);
+    }
+    sum.Add(terms, few);
+    i += few;
+  }
+  for (; i < count; ++i) sum.Add(a[i] * b[i]);
+}
+
 ProductKernels Kernels() {
   return {kRowWidth,      kColumnVectors * static_cast<int64_t>(kLanes),
           Multiply<true>, Multiply<false>,
@@ -249,6 +292,11 @@ PreciseDotFunction* PreciseDotFunctionNow() {
 
 PreciseDotFunction* FineDotFunctionNow() {
   static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(FineDot);
+  return Choose(kForms);
+}
+
+ExactDotFunction* ExactDotFunctionNow() {
+  static constexpr IsaForms<ExactDotFunction> kForms = DMLOP_ISA_FORMS(ExactDot);
   return Choose(kForms);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/exact/exact_sum.h"
+
 namespace dmlop {
 
 // Products of this many elements are summed in one chain, and then the sums of such chains: the
@@ -45,5 +47,9 @@ PreciseDotFunction* PreciseDotFunctionNow();
 
 // The same in more time, which loses nothing where all bits of the products are within about 100.
 PreciseDotFunction* FineDotFunctionNow();
+
+// Adds the products a[i] * b[i], finite and exact.
+using ExactDotFunction = void(int64_t count, const double* a, const double* b, ExactSum& sum);
+ExactDotFunction* ExactDotFunctionNow();
 
 }  // namespace dmlop
