@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 #include "core/explain/data_flow.h"
 #include "core/explain/place_set.h"
@@ -86,6 +87,42 @@ TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLen
   return elements;
 }
 
+// The regions that a map led to: the last one, and of all of them as many as are worth their
+// memory.
+class RegionsMet {
+ public:
+  // Whether the region may be one that was not met before.
+  bool MayBeNew(const Region& region) {
+    if (last_ && AreEqual()(*last_, region)) return false;
+    last_ = region;
+    return met_.size() < kMost ? met_.insert(region).second : !met_.contains(region);
+  }
+
+ private:
+  static constexpr size_t kMost = 1 << 14;
+
+  struct Hash {
+    size_t operator()(const Region& region) const {
+      uint64_t hash = 0;
+      for (const Dims* dims : {&region.begin, &region.sizes}) {
+        for (const int64_t number : *dims) {
+          hash = (hash ^ static_cast<uint64_t>(number)) * 0x9E3779B97F4A7C15;
+          hash ^= hash >> 32;
+        }
+      }
+      return static_cast<size_t>(hash);
+    }
+  };
+  struct AreEqual {
+    bool operator()(const Region& a, const Region& b) const {
+      return a.begin == b.begin && a.sizes == b.sizes;  // of one map, so of one tensor
+    }
+  };
+
+  std::optional<Region> last_;
+  std::unordered_set<Region, Hash, AreEqual> met_;
+};
+
 class Tracer {
  public:
   Tracer(std::span<const TraceStep> steps, ListLength length) : steps_(steps), length_(length) {}
@@ -111,16 +148,14 @@ class Tracer {
     std::vector<bool> is_read(step.inputs.size());
     const std::vector<SourceMap> sources = SourcesOf(*step.op);
     for (size_t i = 0; i < step.outputs.size(); ++i) {
-      std::vector<std::optional<Region>> last(sources.size());
+      std::vector<RegionsMet> met(sources.size());
       const auto follow = [&](const Dims& index) {
         const Region place{i, index, Dims::Filled(index.size(), 1)};
         for (size_t s = 0; s < sources.size(); ++s) {
-          auto region = sources[s](place);
-          const bool is_new = region && !(last[s] && AreEqual(*region, *last[s]));
-          if (!is_new) continue;
+          const std::optional<Region> region = sources[s](place);
+          if (!region || !met[s].MayBeNew(*region)) continue;
           AddPlaces(step.inputs[region->tensor], *region, read);
           is_read[region->tensor] = true;
-          last[s] = std::move(region);
         }
       };
       traced.outputs.push_back(Take(step.outputs[i], needed_, length_, filled, follow));
@@ -132,10 +167,6 @@ class Tracer {
       if (is_read[i]) traced.inputs.push_back(i);
     }
     trace_.steps.push_back(std::move(traced));
-  }
-
-  static bool AreEqual(const Region& a, const Region& b) {
-    return a.begin == b.begin && a.sizes == b.sizes;  // of one map, so of one tensor
   }
 
   // What of the view no step filled and no view before had.
