@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,75 @@ bool HasEndRecord(std::span<const std::byte> bytes) {
   return false;
 }
 
+struct Member {
+  unz_file_info64 info;
+  std::string name;
+};
+
+// The current one.
+Member MemberOf(unzFile archive, const std::string& path) {
+  constexpr size_t kLongestName = 4096;
+  std::string name(kLongestName, '\0');
+  unz_file_info64 info{};
+  const int error =
+      unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(), nullptr, 0, nullptr, 0);
+  if (error != UNZ_OK) FailTensorFile(path, "is a damaged archive");
+  name.resize(std::min<size_t>(info.size_filename, name.size()));
+  return {info, std::move(name)};
+}
+
+// Where members of an archive are, as far as it was searched. The library itself goes through the
+// members to find one, so that each of thousands would take as long as thousands do.
+class Directory {
+ public:
+  // Makes the first member of that name the current one. False where there is none.
+  bool Find(unzFile archive, const std::string& path, const std::string& member) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto known = places_.find(member); known != places_.end()) {
+      return unzGoToFilePos64(archive, &known->second) == UNZ_OK;
+    }
+    while (Advance(archive)) {
+      const std::string name = MemberOf(archive, path).name;
+      unzGetFilePos64(archive, &last_);
+      places_.try_emplace(name, last_);
+      if (name == member) return true;
+    }
+    return false;
+  }
+
+ private:
+  // To the member behind the last one.
+  bool Advance(unzFile archive) const {
+    if (places_.empty()) return unzGoToFirstFile(archive) == UNZ_OK;
+    return unzGoToFilePos64(archive, &last_) == UNZ_OK && unzGoToNextFile(archive) == UNZ_OK;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, unz64_file_pos> places_;
+  unz64_file_pos last_{};
+};
+
+// What changes where a file does.
+std::string VersionOf(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  const auto time = std::filesystem::last_write_time(path, error).time_since_epoch();
+  return fmt::format("{} {} {}", IdentityOf(path), size, time.count());
+}
+
+// That of an archive as it is now.
+std::shared_ptr<Directory> DirectoryOf(const std::string& path) {
+  constexpr size_t kMostArchives = 16;
+  static std::mutex mutex;
+  static std::unordered_map<std::string, std::shared_ptr<Directory>> directories;
+  const std::string version = VersionOf(path);
+  const std::scoped_lock lock(mutex);
+  if (directories.size() >= kMostArchives && !directories.contains(version)) directories.clear();
+  std::shared_ptr<Directory>& directory = directories[version];
+  if (!directory) directory = std::make_shared<Directory>();
+  return directory;
+}
+
 // An archive with one of its members.
 class Archive {
  public:
@@ -65,6 +136,9 @@ class Archive {
 
   // False where the archive has no such member.
   bool Find(const std::string& member) {
+    if (!DirectoryOf(path_)->Find(file_.get(), path_, member)) return false;
+    if (MemberOf(file_.get(), path_).name == member) return true;
+    // The file was changed meanwhile.
     return unzLocateFile(file_.get(), member.c_str(), kCaseMatters) == UNZ_OK;
   }
 
@@ -73,12 +147,12 @@ class Archive {
   void ForEach(Visit&& visit) {
     for (int found = unzGoToFirstFile(file_.get()); found == UNZ_OK;
          found = unzGoToNextFile(file_.get())) {
-      visit(Info().second);
+      visit(MemberOf(file_.get(), path_).name);
     }
   }
 
   NpyBytes Read(const std::string& name) {
-    const unz_file_info64 info = Info().first;
+    const unz_file_info64 info = MemberOf(file_.get(), path_).info;
     if ((info.flag & kEncrypted) != 0) FailTensorFile(name, "is encrypted");
     if (unzOpenCurrentFile(file_.get()) != UNZ_OK) {
       FailTensorFile(name, "is damaged, or not packed by deflate");
@@ -92,17 +166,6 @@ class Archive {
   struct Close {
     void operator()(void* file) const { unzClose(file); }
   };
-
-  std::pair<unz_file_info64, std::string> Info() const {
-    constexpr size_t kLongestName = 4096;
-    std::string name(kLongestName, '\0');
-    unz_file_info64 info{};
-    const int error = unzGetCurrentFileInfo64(file_.get(), &info, name.data(), name.size(), nullptr,
-                                              0, nullptr, 0);
-    if (error != UNZ_OK) FailTensorFile(path_, "is a damaged archive");
-    name.resize(std::min<size_t>(info.size_filename, name.size()));
-    return {info, name};
-  }
 
   NpyBytes Map(const unz_file_info64& info, const std::string& name) const {
     const auto file = std::make_shared<const InputFile>(InputFile::Open(path_));

@@ -353,6 +353,16 @@ class FoldersTest(ProgramTest):
                          {"all.npz:a": 9, "LOUD.NPY": 9})
         self.assertIn("8 files in", self.errors_of("compare", "gpu", "golden", status=1))
 
+    def test_arrays_of_an_archive_are_found_by_name_in_any_order(self):
+        numbers = range(300)
+        for folder, order, seven in (("gpu", numbers, 0), ("golden", numbers[::-1], 7)):
+            np.savez(self.folder / folder / "many.npz",
+                     **{f"a{i}": np.full(2, seven if i == 7 else i, np.float32) for i in order})
+        files = self.compared()
+        counts = {name: file["differenceCount"] for name, file in files.items() if name.startswith("many.npz:")}
+        self.assertEqual(len(counts), 300)
+        self.assertEqual({name for name, count in counts.items() if count > 0}, {"many.npz:a7"})
+
     def test_a_broken_archive_hides_no_other_file(self):
         for folder in ("gpu", "golden"):
             np.savez(self.folder / folder / "all.npz", a=X)
