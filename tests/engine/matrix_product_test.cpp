@@ -212,6 +212,41 @@ TEST_P(MatrixProductOnIsa, CancellingSums) {
   }
 }
 
+// 1 + 2^-24, beside which numbers of all exponents cancel.
+TEST_P(MatrixProductOnIsa, TiesAmongNumbersOfAllExponents) {
+  Engine engine = TestEngine();
+  const auto draw = [&] {
+    return std::ldexp(1 + UniformInt(engine, 0, (1 << 23) - 1) * 0x1p-23,
+                      UniformInt(engine, -149, 60));
+  };
+  for (const int64_t pairs : {3, 31, 300}) {
+    const int64_t length = 2 * pairs + 2;
+    Problem<float> problem{Empty<float>(engine, 7, length), Empty<float>(engine, length, 26)};
+    for (int64_t r = 0; r < 7; ++r) {
+      problem.a.at(r, pairs) = 1;
+      problem.a.at(r, pairs + 1) = r == 0 ? 0x1p-60f : 0x1p-24f;
+    }
+    for (int64_t c = 0; c < 26; ++c) {
+      problem.b.at(pairs, c) = c % 2 == 0 ? 1 : -1;
+      problem.b.at(pairs + 1, c) = problem.b.at(pairs, c);
+    }
+    for (int64_t k = 0; k < pairs; ++k) {
+      for (int64_t r = 0; r < 7; ++r) {
+        problem.a.at(r, k) = problem.a.at(r, length - 1 - k) = static_cast<float>(draw());
+      }
+      for (int64_t c = 0; c < 26; ++c) {
+        problem.b.at(k, c) = static_cast<float>(draw());
+        problem.b.at(length - 1 - k, c) = -problem.b.at(k, c);
+      }
+    }
+    CheckProduct<float>(engine, problem);
+    problem.addends.push_back(Filled<float>(engine, 7, 26, draw));
+    CheckProduct<float>(engine, problem);
+    problem.factor = 0.1f;
+    CheckProduct<float>(engine, problem);
+  }
+}
+
 TEST_P(MatrixProductOnIsa, LongSums) {
   Engine engine = TestEngine();
   for (const int64_t length : {4096, 16384}) {

@@ -43,8 +43,9 @@ class Formula {
                                         [](double addend) { return std::isfinite(addend); });
     if (!are_finite) return WithNumbers(sum.head);
     if (const std::optional<T> result = Quick(sum)) return *result;
-    const PreciseSum fine_sum = SumBy(FineDotFunctionNow());
-    if (const std::optional<T> result = Quick(fine_sum)) return *result;
+    if (FineMayDo(sum)) {
+      if (const std::optional<T> result = Quick(SumBy(FineDotFunctionNow()))) return *result;
+    }
     return Exact();
   }
 
@@ -106,15 +107,20 @@ class Formula {
     return is_clear ? std::optional<T>(result) : std::nullopt;
   }
 
+  // Not where another 53 bits would leave too few of the result, too.
+  bool FineMayDo(const PreciseSum& sum) const {
+    const double lost = sum.bound / static_cast<double>(factors_.count());
+    return sum.head == 0 || lost < std::fabs(sum.head) * 0x1p-20;
+  }
+
   T Exact() const {
     ExactSum exact = SumOfProducts();
-    const bool is_zero = exact.Sign() == 0 || factor_ == 0;
-    if (is_zero && AddendsAreZeros()) return WithNumbers(exact.Sign());
     if (factor_ == 1) {
       for (const double addend : addends_) exact.Add(addend);
       return RoundSum<T>(exact);
     }
     const Dyadic product = Dyadic(exact) * Dyadic(factor_);
+    if (product.Sign() == 0 && AddendsAreZeros()) return WithNumbers(exact.Sign());
     Dyadic total = product;
     for (const double addend : addends_) total = total + Dyadic(addend);
     return RoundRatio<T>(total, Dyadic(1));
