@@ -42,10 +42,9 @@ class Formula {
     const bool are_finite = std::all_of(addends_.begin(), addends_.end(),
                                         [](double addend) { return std::isfinite(addend); });
     if (!are_finite) return WithNumbers(sum.head);
+    if (IsLost(sum)) return Exact();
     if (const std::optional<T> result = Quick(sum)) return *result;
-    if (FineMayDo(sum)) {
-      if (const std::optional<T> result = Quick(SumBy(FineDotFunctionNow()))) return *result;
-    }
+    if (const std::optional<T> result = Quick(SumBy(FineDotFunctionNow()))) return *result;
     return Exact();
   }
 
@@ -107,10 +106,10 @@ class Formula {
     return is_clear ? std::optional<T>(result) : std::nullopt;
   }
 
-  // Not where another 53 bits would leave too few of the result, too.
-  bool FineMayDo(const PreciseSum& sum) const {
-    const double lost = sum.bound / static_cast<double>(factors_.count());
-    return sum.head == 0 || lost < std::fabs(sum.head) * 0x1p-20;
+  // Whether another 53 bits would leave too few of the result, too.
+  bool IsLost(const PreciseSum& sum) const {
+    return sum.head != 0 &&
+           sum.bound > std::fabs(sum.head) * 0x1p-20 * static_cast<double>(factors_.count());
   }
 
   T Exact() const {
