@@ -30,6 +30,7 @@ from movement_rows import MOVEMENT_ROWS
 from normalization_rows import NORMALIZATION_ROWS
 from peer_row import Row, array, copy_into, empty, operator, tensor
 from product_rows import PRODUCT_ROWS
+from window_rows import WINDOW_ROWS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SECONDS_PER_TURN = 0.02
@@ -301,6 +302,7 @@ ROWS = [
     *NORMALIZATION_ROWS,
     *PRODUCT_ROWS,
     *MOVEMENT_ROWS,
+    *WINDOW_ROWS,
 ]
 
 
