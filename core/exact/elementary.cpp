@@ -57,9 +57,7 @@ double LogDeficit(double f) {
   return s * (f - s2 * series);
 }
 
-}  // namespace
-
-double Exp(double x) {
+inline double ExpOf(double x) {
   assert(x <= 709.0);
   if (x < kExpUnderflow) return 0.0;
   const double shifted = x * kLog2E + kIntegerShift;
@@ -75,7 +73,7 @@ double Exp(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(mantissa) + scale);
 }
 
-double Log(double x) {
+inline double LogOf(double x) {
   assert(x > 0.0 && std::isfinite(x));
   int64_t exponent = 0;
   if (x < std::numeric_limits<double>::min()) {
@@ -91,6 +89,25 @@ double Log(double x) {
 
   const double k = static_cast<double>(exponent);
   return k * kLn2High - ((LogDeficit(f) - k * kLn2Low) - f);
+}
+
+}  // namespace
+
+double Exp(double x) {
+  return ExpOf(x);
+}
+
+double Log(double x) {
+  return LogOf(x);
+}
+
+// Numbers do not wait for each other.
+void Exp(std::span<double> x) {
+  for (double& number : x) number = ExpOf(number);
+}
+
+void Log(std::span<double> x) {
+  for (double& number : x) number = LogOf(number);
 }
 
 double Log1p(double x) {

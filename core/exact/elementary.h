@@ -2,6 +2,8 @@
 // the C library picks its code by the CPU.
 #pragma once
 
+#include <span>
+
 #include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 
@@ -12,6 +14,10 @@ double Exp(double x);
 
 // ln(x) within 1 ULP for finite x > 0.
 double Log(double x);
+
+// The same of each number, with the same bits and in less time than one after the other.
+void Exp(std::span<double> x);
+void Log(std::span<double> x);
 
 // ln(1 + x) within 1.25 ULP for |x| <= 0.5.
 double Log1p(double x);

@@ -16,6 +16,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kTableElements = 1 << 15;
+constexpr double kMostOfExp = 700;
 
 using Table = std::vector<double>;
 
@@ -38,11 +39,22 @@ double Power(double base, double exponent) {
   if (magnitude == 0 || std::isinf(magnitude) || std::isinf(exponent)) {
     power = (magnitude > 1) == (exponent > 0) ? kInfinity : 0;
   } else {
-    constexpr double kMostOfExp = 700;
     power = Exp(std::clamp(exponent * Log(magnitude), -kMostOfExp, kMostOfExp));
   }
   const bool is_odd = IsInteger(exponent) && !IsInteger(exponent / 2);
   return std::signbit(base) && is_odd ? -power : power;
+}
+
+void RaiseAll(Table& bases, double exponent) {
+  const bool are_ordinary = std::all_of(
+      bases.begin(), bases.end(), [](double base) { return base > 0 && std::isfinite(base); });
+  if (!are_ordinary || !std::isfinite(exponent)) {
+    for (double& base : bases) base = Power(base, exponent);
+    return;
+  }
+  Log(bases);
+  for (double& log : bases) log = std::clamp(exponent * log, -kMostOfExp, kMostOfExp);
+  Exp(bases);
 }
 
 // A table of rows along the first axis of the regions, and a part of what is in each.
@@ -154,8 +166,9 @@ void NormalizeLocalResponse(const LocalResponse& response, const ConstTensorView
                             const TensorView& output) {
   ForEachSlab(response, input, [&](const auto& slab) {
     Table x = slab.Read(input);
-    const Table divisors = DivisorsOf(response, slab, x);
-    for (size_t i = 0; i < x.size(); ++i) x[i] /= Power(divisors[i], response.beta);
+    Table powers = DivisorsOf(response, slab, x);
+    RaiseAll(powers, response.beta);
+    for (size_t i = 0; i < x.size(); ++i) x[i] /= powers[i];
     slab.Write(x, output);
   });
 }
@@ -167,11 +180,13 @@ void LocalResponseGradient(const LocalResponse& response, const ConstTensorView&
   ForEachSlab(response, input, [&](const auto& slab) {
     const Table x = slab.Read(input);
     Table result = slab.Read(gradient);
-    const Table divisors = DivisorsOf(response, slab, x);
-    Table terms(x.size());
+    Table terms = DivisorsOf(response, slab, x);
+    Table powers = terms;
+    RaiseAll(terms, -beta - 1);
+    RaiseAll(powers, -beta);
     for (size_t i = 0; i < x.size(); ++i) {
-      terms[i] = result[i] * x[i] * Power(divisors[i], -beta - 1);
-      result[i] *= Power(divisors[i], -beta);
+      terms[i] = result[i] * x[i] * terms[i];
+      result[i] *= powers[i];
     }
     const Table sums = slab.SumRegions(terms, response.Reach().Mirrored());
     for (size_t i = 0; i < x.size(); ++i) result[i] -= factor * x[i] * sums[i];
