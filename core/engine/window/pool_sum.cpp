@@ -9,8 +9,7 @@
 #include "core/base/int128.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
-#include "core/exact/elementary.h"
-#include "core/exact/error_free.h"
+#include "core/engine/window/pool_norm.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
@@ -80,44 +79,10 @@ T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
   return Finalizer::template Of<T>(sum, divisor);
 }
 
-double Power(double base, uint32_t exponent) {
-  double power = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 != 0) power *= base;
-    base *= base;
-  }
-  return power;
-}
-
-// What the powers of quotients are off the root makes small again, so that binary64 is enough.
-template <typename T>
-T Norm(const T* x, const Taps& taps, uint32_t exponent) {
-  double most = 0;
-  double special = 0;
-  Walk<1> walk(taps, 0);
-  for (int64_t i = 0; i < Product(taps.sizes); ++i, walk.Next()) {
-    const double magnitude = std::fabs(AsDouble(x[walk.offset(0)]));
-    if (std::isfinite(magnitude)) most = std::max(most, magnitude);
-    if (!std::isfinite(magnitude)) special += magnitude;
-  }
-  if (special != 0) return RoundOnce<T>(special, 0);
-  if (most == 0) return T{};
-  HeadTail sum{0, 0};
-  Walk<1> again(taps, 0);
-  for (int64_t i = 0; i < Product(taps.sizes); ++i, again.Next()) {
-    const double magnitude = std::fabs(AsDouble(x[again.offset(0)]));
-    const HeadTail next = TwoSum(sum.head, Power(magnitude / most, exponent));
-    sum = {next.head, sum.tail + next.tail};
-  }
-  return RoundOnce<T>(most * Exp(Log(sum.head + sum.tail) / exponent), 0);
-}
-
 // Of a window whose first tap is x.
 template <typename T>
 T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, Int128 divisor) {
   switch (call.function) {
-    case PoolSum::kNorm:
-      return Norm(x, taps, call.power);
     case PoolSum::kL1:
       return ExactSumOf<SumMap::kMagnitude, reduce::Rounded>(x, taps, int64_t{1});
     case PoolSum::kL2:
@@ -206,7 +171,9 @@ class SumsOfBox {
     void RunSome(const PoolRow<T>& row, T* to, int64_t to_step) {
       T* results = to_step == 1 ? to : results_.data();
       const size_t count = static_cast<size_t>(row.count);
-      if (box_.by_vectors_) {
+      if (box_.call_.function == PoolSum::kNorm) {
+        NormsOf(row.x, row.step, row.count, box_.taps_, box_.call_.power, results);
+      } else if (box_.by_vectors_) {
         kernel_(row, static_cast<int64_t>(box_.divisor_), results, unresolved_.data());
       } else {
         std::fill_n(unresolved_.begin(), count, uint8_t{1});

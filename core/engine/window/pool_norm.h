@@ -1,0 +1,15 @@
+// Norms of windows, the roots of sums of powers.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor/loop_nest.h"
+
+namespace dmlop {
+
+// Of `count` windows, whose first taps are x[i * step]: results[i]. T is float or Half.
+template <typename T>
+void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
+             T* results);
+
+}  // namespace dmlop
