@@ -49,10 +49,8 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* x) {
   return hn::LoadU(d, x);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* x) {
-  const hn::Rebind<hwy::float16_t, D> halves;
-  const hn::Vec<D> wide =
-      hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(x)));
+HWY_INLINE hn::Vec<D> FloatsOf(D d, hn::Vec<hn::Rebind<hwy::float16_t, D>> halves) {
+  const hn::Vec<D> wide = hn::PromoteTo(d, halves);
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   // In software, Highway takes infinities and NaN for numbers from 2^16 on.
   const hn::Vec<D> infinity = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7F800000u));
@@ -61,6 +59,11 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* x) {
 #else
   return wide;
 #endif
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* x) {
+  const hn::Rebind<hwy::float16_t, D> halves;
+  return FloatsOf(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(x)));
 }
 
 template <typename T>

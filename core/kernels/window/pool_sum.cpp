@@ -21,8 +21,14 @@ HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const float* x, int64_t step) {
 }
 template <int64_t kStep, class D>
 HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const Half* x, int64_t step) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
   if constexpr (kStep == 1) return LoadFloats(d, x);
-  HWY_ALIGN Half lanes[hn::MaxLanes(D())];
+  if constexpr (kStep == 2 && kLanes >= 4) {
+    const hn::Rebind<uint16_t, D> bits;
+    const auto loaded = LoadStepped<2>(bits, reinterpret_cast<const uint16_t*>(x), step);
+    return FloatsOf(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), loaded));
+  }
+  HWY_ALIGN Half lanes[kLanes];
   for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = x[static_cast<int64_t>(i) * step];
   return LoadFloats(d, lanes);
 }
