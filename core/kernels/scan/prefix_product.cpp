@@ -89,7 +89,7 @@ HWY_INLINE void MultiplyGroup(T* x, int64_t rows, int64_t columns, bool is_exclu
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   Prefixes low = LoadPrefixes(products);
   Prefixes high = LoadPrefixes(products.From(lanes));
-  const auto write = [&] HWY_ATTR {
+  const auto write = [&]() HWY_ATTR {
     low.Write(x);
     high.Write(x + lanes);
   };
