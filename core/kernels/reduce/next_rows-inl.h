@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "core/kernels/simd/isa.h"
 #include "core/kernels/simd/prefetch.h"
@@ -50,87 +51,51 @@ struct FewRows {
   }
 };
 
-// Prefetches all of the next rows, one line after another. Memory so sees one stream, and the rows
-// that are read side by side are in the second-level cache.
-template <typename T>
-class WholeNextRows {
- public:
-  HWY_INLINE WholeNextRows(const FewRows<T>& rows, int64_t columns)
-      : at_(rows.Next().first),
-        end_(at_ + columns),
-        gap_(rows.stride - columns),
-        columns_(columns),
-        rows_(rows.Next().count) {}
-
-  // As many elements as rows have in `width` columns. Such prefetches are spread over the work, as
-  // what is read waits for many that come at once.
-  HWY_INLINE void Prefetch(int64_t width) {
-    for (elements_ += width * kFewRows; elements_ >= kLine<T>; elements_ -= kLine<T>) {
-      if (rows_ > 0) PrefetchNextLine();
-    }
-  }
-
- private:
-  HWY_INLINE void PrefetchNextLine() {
-    PrefetchLine(at_);
-    at_ += kLine<T>;
-    if (at_ < end_) return;
-    at_ = end_ + gap_;
-    end_ = at_ + columns_;
-    --rows_;
-  }
-
-  const T* at_;
-  const T* end_;
-  int64_t gap_, columns_;
-  int64_t rows_;
-  int64_t elements_ = 0;  // to be prefetched
-};
-
-// Prefetches a line of each row a little before it is read; where rows end, of the next ones.
-template <typename T>
-class LinesAhead {
- public:
-  HWY_INLINE LinesAhead(const FewRows<T>& rows, int64_t columns)
-      : rows_(rows), columns_(columns), at_(HWY_MIN(kAhead, columns)) {}
-
-  // While `width` columns are worked on.
-  HWY_INLINE void Prefetch(int64_t width) {
-    for (worked_on_ += width; worked_on_ >= kLine<T>; worked_on_ -= kLine<T>) PrefetchOfEachRow();
-  }
-
- private:
-  static constexpr int64_t kAhead = 8 * kLine<T>;
-
-  HWY_INLINE void PrefetchOfEachRow() {
-    const bool are_next = at_ >= columns_;
-    const FewRows<T> rows = are_next ? rows_.Next().From(at_ - columns_) : rows_.From(at_);
-    for (int64_t row = 0; row < rows.count; ++row) hwy::Prefetch(rows.first + row * rows.stride);
-    at_ += kLine<T>;
-  }
-
-  FewRows<T> rows_;
-  int64_t columns_;
-  int64_t at_;
-  int64_t worked_on_ = 0;  // columns, since the last prefetch
-};
-
 // Prefetches rows that come next while some are worked on, in the way that the processor likes.
 template <typename T>
 class NextRows {
  public:
-  HWY_INLINE NextRows(const FewRows<T>& rows, int64_t columns)
-      : way_(WayFor(columns * static_cast<int64_t>(sizeof(T)))),
-        lines_(rows, columns),
-        whole_(rows, columns) {}
+  HWY_INLINE NextRows(const FewRows<T>& rows, int64_t columns) {
+    const FewRows<T> next = rows.Next();
+    const Prefetches way = WayFor(columns * static_cast<int64_t>(sizeof(T)));
+    if (way == Prefetches::kNextRows) {
+      // All of the next rows, one line after another. Memory so sees one stream, and the rows that
+      // are read side by side are in the second-level cache.
+      now_ = {next.first, LinesIn(columns), kLine<T>, next.count, next.stride};
+    } else if (way == Prefetches::kLines) {
+      // A line of each row a little before it is read; where rows end, of the next ones.
+      const int64_t ahead = HWY_MIN(8 * kLine<T>, columns);
+      now_ = {rows.first + ahead, rows.count, rows.stride, LinesIn(columns - ahead), kLine<T>};
+      later_ = {next.first, next.count, next.stride, LinesIn(ahead), kLine<T>};
+      is_for_first_cache_ = true;
+    }
+    Begin();
+  }
 
-  // While `width` columns are worked on.
+  // While `width` columns are worked on: as much as rows have in them. Such prefetches are spread
+  // over the work, as what is read waits for many that come at once.
   HWY_INLINE void Prefetch(int64_t width) {
-    if (way_ == Prefetches::kLines) lines_.Prefetch(width);
-    if (way_ == Prefetches::kNextRows) whole_.Prefetch(width);
+    for (int64_t i = 0; i < width * kFewRows && left_ > 0; i += kLine<T>) {
+      if (is_for_first_cache_) {
+        hwy::Prefetch(at_);
+      } else {
+        PrefetchLine(at_);
+      }
+      at_ += step_;
+      if (--left_ == 0) BeginRound();
+    }
   }
 
  private:
+  // Rounds of `count` lines.
+  struct Lines {
+    const T* first;
+    int64_t count, step;
+    int64_t rounds, round_step;
+  };
+
+  static int64_t LinesIn(int64_t columns) { return (columns + kLine<T> - 1) / kLine<T>; }
+
   // Those of AMD without AVX-512 see the rest of rows that are longer than a page by themselves.
   // Such rows are often a power of two apart, so that few fit in a second-level cache like theirs
   // (Zen 3: MIN of rows of 32 KiB 14 GB/s with prefetches, 18 without).
@@ -140,9 +105,24 @@ class NextRows {
     return takes_rows ? Prefetches::kNextRows : Prefetches::kNothing;
   }
 
-  Prefetches way_;
-  LinesAhead<T> lines_;
-  WholeNextRows<T> whole_;
+  HWY_INLINE void Begin() {
+    if (now_.rounds == 0) now_ = std::exchange(later_, Lines{});
+    at_ = now_.first;
+    step_ = now_.step;
+    left_ = now_.rounds > 0 ? now_.count : 0;
+  }
+
+  HWY_INLINE void BeginRound() {
+    --now_.rounds;
+    now_.first += now_.round_step;
+    Begin();
+  }
+
+  const T* at_ = nullptr;
+  int64_t step_ = 0;
+  int64_t left_ = 0;  // of this round
+  bool is_for_first_cache_ = false;
+  Lines now_{}, later_{};
 };
 
 }  // namespace dmlop::HWY_NAMESPACE
