@@ -1,7 +1,6 @@
 #include "core/engine/window/unfold_images.h"
 
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -167,11 +166,10 @@ class ImageLoop {
   static constexpr int64_t kCapacity = StreamBuffer::kMaxCapacity;
 
   struct Thread {
-    explicit Thread(int64_t bytes)
-        : images(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes))) {}
+    explicit Thread(int64_t bytes) : images(static_cast<size_t>(bytes)) {}
 
-    std::unique_ptr<std::byte[]> images;  // zeros at first
-    int64_t box = kZeros;                 // whose images they are, and whose padding they have
+    Buffer images;         // aligned, so that runs are loaded by whole lines; zeros at first
+    int64_t box = kZeros;  // whose images they are, and whose padding they have
     StreamRowsFunction write = nullptr;
     std::optional<StreamBuffer> stream;
   };
@@ -192,10 +190,10 @@ class ImageLoop {
     const std::byte* plane = InputPlane(index);
     const int64_t box = plane == nullptr ? kZeros : index[1];
     if (box != thread.box && thread.box != kZeros) {
-      std::memset(thread.images.get(), 0, static_cast<size_t>(images_.bytes()));
+      std::memset(thread.images.data(), 0, static_cast<size_t>(images_.bytes()));
     }
     thread.box = box;
-    if (plane != nullptr) images_.Fill(images_.Box(box), plane, thread.images.get());
+    if (plane != nullptr) images_.Fill(images_.Box(box), plane, thread.images.data());
   }
 
   // Null in the padding.
@@ -235,7 +233,7 @@ class ImageLoop {
     std::byte* to = TargetAt(index);
     for (int64_t i = 0; i < row_.window; ++i) {
       for (int64_t j = 0; j < column_.window; ++j, to += tap_pitch) {
-        const std::byte* from = thread.images.get() + images_.RunOffset(box, i, j);
+        const std::byte* from = thread.images.data() + images_.RunOffset(box, i, j);
         if (thread.stream) {
           std::memcpy(thread.stream->Next(run_bytes), from, static_cast<size_t>(run_bytes));
         } else {
