@@ -62,7 +62,8 @@ class Selection {
   }
 
  private:
-  using Order = KeyOrder<Ordered<T>>;
+  using ValueOrder = KeyOrder<Ordered<T>>;
+  using Order = KeyOrder<Ordered<T>, kKeysForIndex<T>>;
   using BestKey = typename Order::Key;
   using Key = std::make_unsigned_t<BestKey>;
   using Candidates = std::vector<Candidate<Key>>;
@@ -95,7 +96,7 @@ class Selection {
 
   Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
     const auto x = std::bit_cast<Ordered<T>>(sequence[place * step_[0]]);
-    return {InOrder(Order::ToIndexKey(x, flipped_)), static_cast<uint32_t>(place)};
+    return {InOrder(Order::ToKey(x, flipped_)), static_cast<uint32_t>(place)};
   }
 
   // The best key comes first, then those of other numbers, then that of NaN.
@@ -126,12 +127,10 @@ class Selection {
   // at least kLeastRows * columns.
   void OfferColumns(const T* sequence, int64_t begin, int64_t end, int64_t columns,
                     Candidates& first) const {
-    std::vector<BestKey> best(static_cast<size_t>(columns), Order::kLeast);
+    std::vector<BestKey> best(static_cast<size_t>(columns), ValueOrder::kLeast);
     best_of_columns_(reinterpret_cast<const Ordered<T>*>(sequence + begin), (end - begin) / columns,
                      columns, columns, flipped_, best.data());
-    if constexpr (!std::is_integral_v<T>) {
-      std::replace(best.begin(), best.end(), Order::kNegativeZero, BestKey{0});
-    }
+    for (BestKey& key : best) key = ValueOrder::ForIndex(key);
     std::vector<BestKey> sorted = best;
     const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
     std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());

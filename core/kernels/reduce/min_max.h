@@ -101,6 +101,12 @@ struct KeyOrder {
     return std::bit_cast<T>(static_cast<Key>(key ^ flipped));
   }
 
+  // The key for indices of an element that has this one.
+  static Key ForIndex(Key key) {
+    static_assert(kFor == KeysFor::kValue);
+    return static_cast<Key>(key + (!std::is_integral_v<T> && key < Shift() ? 1 : 0));
+  }
+
  private:
   // Its own inverse.
   static Key InOrder(Key bits) { return static_cast<Key>(bits ^ (bits < 0 ? kMagnitude : Key{0})); }
