@@ -82,8 +82,9 @@ TileShape DirectShape(const LoopNest<2>& box) {
 TileShape BufferedShape(const LoopNest<2>& box) {
   const LoopNest<2> order = BufferOrder(box);
   const Dims buffer = PackedStrides(order.sizes);
-  return {Product(box.sizes), MoveOf({order.sizes, {buffer, order.strides[kFrom]}}),
-          MoveOf({order.sizes, {order.strides[kTo], buffer}})};
+  TileMove in = MoveOf({order.sizes, {buffer, order.strides[kFrom]}});
+  in.around = SortedByStride(in.around, kFrom);  // memory is read on and on
+  return {Product(box.sizes), in, MoveOf({order.sizes, {order.strides[kTo], buffer}})};
 }
 
 }  // namespace dmlop

@@ -59,12 +59,6 @@ TiledMove::TileWork TiledMove::ComputeRows() const {
   };
 }
 
-// Whether the loop that is not along the lines of the destination leads through lines of the
-// source.
-bool TiledMove::HasLines(const CopyTile& tile) const {
-  return tile.from_outer_stride == 1 && tile.outer_count * width_ >= kLineBytes;
-}
-
 // The first move, slice by slice, which prefetches the slice that comes kSlicesAhead later: of this
 // tile of the kernel, or of the one `distance` bytes after it. So memory is read while elements
 // are moved. The lines of a tile are in so many places that the processor does not guess where
@@ -81,16 +75,31 @@ TiledMove::TileWork TiledMove::PrefetchingFor(int64_t distance) const {
   };
 }
 
+// The first move, which prefetches what lies at the same place of the next tile.
+TiledMove::TileWork TiledMove::ReadingOnFor(int64_t distance) const {
+  return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
+    PrefetchLines(from + distance, tile.inner_count * tile.from_inner_stride * width_);
+    in_(tile, to, from);
+  };
+}
+
+// The first move of a shape: where the loop that is not along the lines of the destination leads
+// through lines of the source, or through a part of each in several pieces. A single piece is read
+// on by the processor itself.
+TiledMove::TileWork TiledMove::ReadingFor(const TileMove& move, int64_t distance) const {
+  const CopyTile& tile = move.tile;
+  if (tile.from_outer_stride != 1) return in_;
+  if (tile.outer_count * width_ >= kLineBytes) return PrefetchingFor(distance);
+  const int64_t step = tile.from_inner_stride * width_;
+  return move.around.rank() > 0 && 0 < step && step < kLineBytes ? ReadingOnFor(distance) : in_;
+}
+
 // `next` is where the next tile's elements are; of the last tile, its own.
 void TiledMove::WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
                            const std::byte* next) const {
   if (!plan_.buffered) return RunMove(shape.in, in_, to, from);
   alignas(kLineBytes) std::byte buffer[TilePlan::kTileBytes];
-  if (HasLines(shape.in.tile)) {
-    RunMove(shape.in, PrefetchingFor(next - from), buffer, from);
-  } else {
-    RunMove(shape.in, in_, buffer, from);
-  }
+  RunMove(shape.in, ReadingFor(shape.in, next - from), buffer, from);
   if (row_ != nullptr && !plan_.has_rows) (*row_)(shape.elements, buffer, buffer, false);
   RunMove(shape.out, out_, to, buffer);
 }

@@ -30,8 +30,9 @@ class TiledMove {
 
   TileWork StreamRows() const;
   TileWork ComputeRows() const;
-  bool HasLines(const CopyTile& tile) const;
   TileWork PrefetchingFor(int64_t distance) const;
+  TileWork ReadingOnFor(int64_t distance) const;
+  TileWork ReadingFor(const TileMove& move, int64_t distance) const;
   void WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
                   const std::byte* next) const;
   void RunMove(const TileMove& move, const TileWork& work, std::byte* to,
