@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/index/index_value.h"
+#include "core/kernels/index/index_value.h"
+#include "core/kernels/index/places.h"
 
 namespace dmlop {
 namespace {
@@ -34,6 +35,10 @@ class Chosen final : public PlaceRule {
     std::fill_n(offsets, run.count, 0);
     for (const ChosenDim& dim : dims_) {
       const T* const indices = indices_ + run.index + dim.index_step;
+      if (run.index_step == 1) {
+        add_places_(run.count, indices, dim.size, dim.stride, offsets);
+        continue;
+      }
       for (int64_t i = 0; i < run.count; ++i) {
         offsets[i] += ResolveIndex(indices[i * run.index_step], dim.size).place * dim.stride;
       }
@@ -43,6 +48,7 @@ class Chosen final : public PlaceRule {
  private:
   const T* indices_;
   std::vector<ChosenDim> dims_;
+  AddPlacesFunction<T> add_places_ = AddPlacesForIsa<T>();
 };
 
 template <typename T>

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "core/base/parallel.h"
-#include "core/engine/index/index_value.h"
+#include "core/kernels/index/index_value.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {

@@ -1,6 +1,6 @@
 #include "core/engine/region/region_samples.h"
 
-#include "core/engine/index/index_value.h"
+#include "core/kernels/index/index_value.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

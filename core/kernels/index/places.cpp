@@ -1,0 +1,44 @@
+#include "core/kernels/index/places.h"
+
+// Compiled once per instruction set; see the Highway documentation on foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/index/places.cpp"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "core/kernels/index/index_value.h"
+#include "core/kernels/simd/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// The compiler turns this into vectors.
+template <typename T>
+void AddPlaces(int64_t count, const T* HWY_RESTRICT indices, int64_t size, int64_t stride,
+               int64_t* HWY_RESTRICT offsets) {
+  for (int64_t i = 0; i < count; ++i) offsets[i] += ResolveIndex(indices[i], size).place * stride;
+}
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace dmlop {
+
+template <typename T>
+AddPlacesFunction<T> AddPlacesForIsa() {
+  constexpr IsaForms<std::remove_pointer_t<AddPlacesFunction<T>>> kForms =
+      DMLOP_ISA_FORMS(AddPlaces<T>);
+  return Choose(kForms);
+}
+
+template AddPlacesFunction<int32_t> AddPlacesForIsa();
+template AddPlacesFunction<uint32_t> AddPlacesForIsa();
+template AddPlacesFunction<int64_t> AddPlacesForIsa();
+template AddPlacesFunction<uint64_t> AddPlacesForIsa();
+
+}  // namespace dmlop
+
+#endif  // HWY_ONCE
