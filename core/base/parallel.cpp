@@ -77,7 +77,7 @@ class Order {
 };
 
 void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
-  if (count <= grain || is_in_body || ThreadCount() == 1) return body(0, count);
+  if (count <= grain || ThreadsAtHand() == 1) return body(0, count);
   Order start;
   Order end;
   start.Pass();
@@ -140,6 +140,10 @@ void SetThreadCount(int count) {
 
 int ThreadCount() {
   return ThreadLimit().count;
+}
+
+int ThreadsAtHand() {
+  return is_in_body ? 1 : ThreadCount();
 }
 
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body) {

@@ -16,6 +16,9 @@ int AvailableCores();
 void SetThreadCount(int count);
 int ThreadCount();
 
+// The threads that a loop begun here runs on: 1 within the body of a parallel one.
+int ThreadsAtHand();
+
 using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 
 // Calls body(begin, end) on disjoint ranges that cover [0, count), at least `grain` long but for

@@ -1,0 +1,113 @@
+// The walk over rows of elements that have one index each, runs of such rows, and how to copy one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/engine/index/index_links.h"
+#include "core/engine/index/place_rule.h"
+#include "core/kernels/copy/copy.h"
+#include "core/tensor/loop_nest.h"
+#include "core/tensor/tensor.h"
+
+namespace dmlop {
+
+struct RowPlan {
+  enum Operand : size_t { kWalked, kData, kIndex, kPosition };
+
+  LoopNest<4> nest;  // over rows
+  LoopNest<2> row;   // walked, data
+  size_t width;      // bytes of an element
+
+  RowPlan(const IndexLinks& links, const Layout& walked, const ConstTensorView& data,
+          const Layout& index);
+
+  int64_t row_count() const { return Product(nest.sizes); }
+  int64_t row_bytes() const { return Product(row.sizes) * static_cast<int64_t>(width); }
+
+  // Rows of the least work for a thread.
+  int64_t grain() const;
+
+  // Rows that are each copied by all threads together.
+  bool has_long_rows() const;
+};
+
+// Rows that begin a step apart in what is walked, and anywhere in the data.
+struct RowRun {
+  static constexpr int64_t kMaxCount = 256;
+
+  int64_t count;
+  int64_t walked;  // offset of the first
+  int64_t walked_step;
+  int64_t data;  // offset from which the places are counted
+  int64_t data_step;
+  const int64_t* places;
+
+  int64_t WalkedAt(int64_t i) const { return walked + i * walked_step; }
+  int64_t DataAt(int64_t i) const { return data + i * data_step + places[i]; }
+  bool HasPlace(int64_t i) const { return places[i] != PlaceRule::kNowhere; }
+};
+
+// Calls visit(run) for the rows in [begin, end).
+template <typename Visit>
+void ForEachRowRun(const RowPlan& plan, const PlaceRule& rule, int64_t begin, int64_t end,
+                   Visit&& visit) {
+  std::array<int64_t, RowRun::kMaxCount> places;
+  const LoopNest<4>& nest = plan.nest;
+  const bool is_one = nest.rank() == 0;
+  const LoopNest<4> outer = is_one ? nest : Without(nest, nest.rank() - 1);
+  const int64_t length = is_one ? 1 : nest.sizes.back();
+  const std::array<int64_t, 4> step =
+      is_one ? std::array<int64_t, 4>{} : nest.Step(nest.rank() - 1);
+  Walk<4> walk(outer, begin / length);
+  int64_t at = begin % length;
+  for (int64_t left = end - begin; left > 0;) {
+    const int64_t count = std::min({left, length - at, RowRun::kMaxCount});
+    const auto offset = [&](size_t k) { return walk.offset(k) + at * step[k]; };
+    rule.Find({count, offset(RowPlan::kIndex), step[RowPlan::kIndex], offset(RowPlan::kPosition),
+               step[RowPlan::kPosition]},
+              places.data());
+    visit(RowRun{count, offset(RowPlan::kWalked), step[RowPlan::kWalked], offset(RowPlan::kData),
+                 step[RowPlan::kData], places.data()});
+    left -= count;
+    at += count;
+    if (at == length) {
+      at = 0;
+      walk.Next();
+    }
+  }
+}
+
+// Copies rows of one shape from one offset to another.
+class RowCopier {
+ public:
+  // `from` is the operand of the row that is read.
+  RowCopier(const RowPlan& plan, RowPlan::Operand from, std::byte* to_bytes,
+            const std::byte* from_bytes);
+
+  bool is_contiguous() const { return is_contiguous_; }
+  bool is_element() const { return is_contiguous_ && tile_.inner_count == 1; }
+
+  void Copy(int64_t to, int64_t from) const;
+
+ private:
+  int64_t width_;
+  std::byte* to_;
+  const std::byte* from_;
+  CopyTileFunction copy_;
+  CopyTile tile_{1, 1, 0, 1, 0, 1};
+  LoopNest<2> tiles_;  // to, from
+  bool is_contiguous_;
+};
+
+// A row by itself as a view.
+template <typename View>
+View RowOf(const View& tensor, const LoopNest<2>& row, size_t operand, int64_t offset) {
+  return {tensor.data + offset * static_cast<int64_t>(ByteWidth(tensor.type)),
+          tensor.type,
+          {row.sizes, row.strides[operand]}};
+}
+
+}  // namespace dmlop
