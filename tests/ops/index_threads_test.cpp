@@ -83,7 +83,7 @@ OperatorDesc Tuples(std::string_view name) {
 }
 
 TEST_F(IndexThreads, TheLastUpdateWins) {
-  const Rows kRows[] = {{100, 90000, 1}, {50, 20000, 7}, {40, 9000, 5, 3}, {2, 3, 262200}};
+  const Rows kRows[] = {{100, 300000, 1}, {50, 20000, 7}, {40, 9000, 5, 3}, {2, 3, 262200}};
   for (const Rows& rows : kRows) {
     const Layout layout{{rows.places, rows.row}, {rows.row + rows.gap, 1}};
     const TestTensor input = Filled(PackedLayout(layout.sizes));
@@ -99,7 +99,7 @@ TEST_F(IndexThreads, TheLastUpdateWins) {
 
 TEST_F(IndexThreads, TheLastElementWinsAlongEachAxis) {
   for (const uint32_t axis : {0u, 1u}) {
-    const Dims sizes = axis == 0 ? Dims{60, 300} : Dims{300, 60};
+    const Dims sizes = axis == 0 ? Dims{60, 3000} : Dims{3000, 60};
     Dims of_updates = sizes;
     of_updates[axis] = 90;
     OperatorDesc desc = OperatorNamed("SCATTER");
@@ -149,7 +149,8 @@ TEST_F(IndexThreads, TheLastPooledElementWins) {
 }
 
 TEST_F(IndexThreads, GathersRowsOfAnyLength) {
-  const Rows kRows[] = {{1000, 20000, 1}, {300, 2000, 16}, {200, 2000, 5, 1}, {2, 1, 262200}};
+  const Rows kRows[] = {
+      {1000, 20000, 1}, {300, 2000, 16}, {200, 2000, 5, 1}, {300, 17000, 125}, {2, 1, 262200}};
   for (const Rows& rows : kRows) {
     const Layout from{{rows.places, rows.row}, {rows.row + rows.gap, 1}};
     ExpectReference(

@@ -1,7 +1,7 @@
 #include "core/ops/indexing/shared.h"
 
-#include "core/engine/copy/tiled_loop.h"
 #include "core/engine/index/indexed_rows.h"
+#include "core/engine/index/scatter_parts.h"
 #include "core/engine/index/stray_indices.h"
 #include "core/ops/index_warning.h"
 
@@ -117,10 +117,7 @@ void Gather(const IndexLinks& links, InputViews inputs, OutputViews outputs) {
 }
 
 void Scatter(const IndexLinks& links, InputViews inputs, OutputViews outputs) {
-  const TensorView& output = outputs[0];
-  CopyView(inputs[0], output);
-  const auto places = ChosenPlaces(links, output.layout, inputs[1]);
-  ScatterRows(links, *places, inputs[2], inputs[1].layout, output);
+  CopyAndScatter(links, inputs[0], inputs[1], inputs[2], outputs[0]);
 }
 
 }  // namespace dmlop::indexing
