@@ -26,31 +26,37 @@ bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor
   return confinement.folder.empty() || CheckPath(path, confinement.folder, place, diagnostics);
 }
 
-void CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
+bool CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
                       Diagnostics& diagnostics) {
-  if (confinement.folder.empty()) return;
+  if (confinement.folder.empty()) return true;
+  bool is_confined = true;
   for (const auto& [tensor, binding] : document.bindings()) {
     if (binding.values || binding.path == kStandardStream) continue;
-    CheckPath(binding.path, confinement.folder, *binding.place, diagnostics);
+    is_confined &= CheckPath(binding.path, confinement.folder, *binding.place, diagnostics);
   }
+  return is_confined;
 }
 
-void CheckConfinement(const ModelDocument& model, const Confinement& confinement,
+bool CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics) {
-  if (confinement.folder.empty()) return;
+  if (confinement.folder.empty()) return true;
+  bool is_confined = true;
   const std::string& inputs =
       confinement.input_folder.empty() ? model_folder : confinement.input_folder;
   for (const ModelResource& resource : model.resources()) {
     const auto* file = std::get_if<InitialValues::File>(&resource.initial_values.source);
     if (file == nullptr) continue;
-    CheckPath(SourcePath(file->source_path, inputs), confinement.folder, file->place, diagnostics);
+    is_confined &= CheckPath(SourcePath(file->source_path, inputs), confinement.folder, file->place,
+                             diagnostics);
   }
   for (const ModelCommand& command : model.commands()) {
     const auto* write = std::get_if<WriteFileCommand>(&command.what);
     if (write == nullptr) continue;
-    CheckPath(PathIn(confinement.output_folder, write->target_path), confinement.folder,
-              command.place.Find("targetPath").value_or(command.place), diagnostics);
+    is_confined &=
+        CheckPath(PathIn(confinement.output_folder, write->target_path), confinement.folder,
+                  command.place.Find("targetPath").value_or(command.place), diagnostics);
   }
+  return is_confined;
 }
 
 }  // namespace dmlop

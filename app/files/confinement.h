@@ -17,10 +17,11 @@ struct Confinement {
 };
 
 // Reports the files that a document names, not those of the command line, where they lead out of
-// the folder. Links are followed. Nothing is opened; what becomes of the folder later is not known.
-void CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
+// the folder; true where none does. Links are followed. Nothing is opened; what becomes of the
+// folder later is not known.
+bool CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
                       Diagnostics& diagnostics);
-void CheckConfinement(const ModelDocument& model, const Confinement& confinement,
+bool CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics);
 
 // Whether the model may open the file; reported where not.

@@ -55,12 +55,9 @@ namespace {
 
 bool IsConfined(const Document& document, const Descriptor& descriptor,
                 const Confinement& confinement, Diagnostics& diagnostics) {
-  const size_t faults = diagnostics.list().size();
-  if (document.op) CheckConfinement(*document.op, confinement, diagnostics);
-  if (document.model) {
-    CheckConfinement(*document.model, confinement, descriptor.folder, diagnostics);
-  }
-  return diagnostics.list().size() == faults;
+  if (document.op) return CheckConfinement(*document.op, confinement, diagnostics);
+  return !document.model ||
+         CheckConfinement(*document.model, confinement, descriptor.folder, diagnostics);
 }
 
 Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confinement& confinement,

@@ -1,6 +1,7 @@
 """--confine DIR: the files that a document names lie in a folder, wherever its paths seem to lead."""
 
 import json
+import os
 import sys
 import unittest
 
@@ -109,6 +110,18 @@ class ConfineTest(ProgramTest):
         self.assertIn("in/made/y.npy", self.files())
         # Not the folder of the model counts for outputs, but the current one.
         self.errors_of("run", "in/d.json", "--confine", "in", status=3)
+
+    def test_behind_many_other_faults(self):
+        """More than are kept; a pipe outside, so that to open it would wait for ever."""
+        os.mkfifo(self.folder / "out/pipe.npy")
+        others = {f"unknown{i}": 1 for i in range(100)}  # errors of an operator, warnings of a model
+        for document in (descriptor(InputTensor="../out/pipe.npy"), model("../out/pipe.npy", "y.npy")):
+            self.write("in/d.json", document | others)
+            before = self.files()
+            for command in ("run", "validate", "bench"):
+                with self.subTest(command, document=document):
+                    self.errors_of(command, "in/d.json", "--confine", "in", status=3)
+                    self.assertEqual(self.files(), before)
 
     def test_without_it_paths_lead_anywhere(self):
         self.write("in/d.json", model("../out/x.npy", "../out/deep/y.npy"))
