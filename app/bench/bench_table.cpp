@@ -104,16 +104,7 @@ void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
 
 // Shortens the names, from their front: they end with what tells them apart.
 void ShortenNames(Column& names, size_t width) {
-  for (std::string& name : names.cells) {
-    if (TextWidth(name) <= width) continue;
-    size_t surplus = TextWidth(name) - width + 1;
-    size_t begin = 0;
-    while (surplus > 0 || (begin < name.size() && (name[begin] & 0xC0) == 0x80)) {
-      if ((name[begin] & 0xC0) != 0x80) --surplus;
-      ++begin;
-    }
-    name = (UseUnicode() ? "…" : "~") + name.substr(begin);
-  }
+  for (std::string& name : names.cells) name = CutFrontTo(width, name, UseUnicode() ? "…" : "~");
 }
 
 // Whole for the limit and beyond; eighths of a column where the locale has them.

@@ -10,6 +10,7 @@
 
 #include "app/json_end.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
@@ -23,8 +24,8 @@ constexpr size_t kMaxBytes = size_t{8} << 20;
 constexpr std::string_view kBlanks = " \t\r";
 
 size_t CountCharacters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return text.size() -
+         static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "app/files/output.h"
 #include "app/text/tensor_text.h"
+#include "app/text/text_width.h"
 #include "core/base/error.h"
 
 namespace dmlop {
@@ -146,14 +147,14 @@ class ValueArtist {
 
 // --- lines ---------------------------------------------------------------------------------------
 
-// Columns on the screen: characters without escape sequences.
+// Columns on the screen, without escape sequences.
 size_t ColumnCount(std::string_view text) {
   size_t count = 0;
-  bool escape = false;
-  for (const char c : text) {
-    if (c == '\x1b') escape = true;
-    if (!escape && (static_cast<unsigned char>(c) & 0xC0) != 0x80) ++count;
-    if (c == 'm') escape = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t escape = std::min(text.find('\x1b', at), text.size());
+    count += TextWidth(text.substr(at, escape - at));
+    const size_t end = std::min(text.find('m', escape), text.size() - 1);
+    at = end + 1;
   }
   return count;
 }

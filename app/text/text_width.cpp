@@ -66,4 +66,19 @@ std::string CutTo(size_t width, std::string_view text) {
   }
 }
 
+std::string CutFrontTo(size_t width, std::string_view text, std::string_view ellipsis) {
+  size_t cells = TextWidth(text);
+  if (cells <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const Glyph glyph = GlyphAt(text, begin);
+    // A mark would come to stand on the ellipsis.
+    if (cells < width && glyph.cells > 0) break;
+    cells -= glyph.cells;
+    begin += glyph.bytes;
+  }
+  return std::string(ellipsis) + std::string(text.substr(begin));
+}
+
 }  // namespace dmlop

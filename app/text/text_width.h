@@ -21,4 +21,7 @@ size_t TextWidth(std::string_view text);  // in cells
 // The text where it is not wider than that, else its beginning and an ellipsis.
 std::string CutTo(size_t width, std::string_view text);
 
+// The same with its end, behind an ellipsis that has one cell.
+std::string CutFrontTo(size_t width, std::string_view text, std::string_view ellipsis);
+
 }  // namespace dmlop

@@ -222,6 +222,16 @@ class BenchTest(BenchProgramTest):
                                 environment={"COLUMNS": "200"})
         self.assertIn("p95", text)
 
+    def test_wide_characters_take_two_columns(self):
+        name = "漢字" * 20 + ".json"
+        self.write(name, BIG_SUM)
+        for columns in (100, 80, 60, 40):
+            row = self.on_terminal(name, *QUICK, "-t", "1", columns=columns).splitlines()[2]
+            shown = re.match("…([漢字]+)\\.json ", row)
+            self.assertTrue(shown and name.endswith(shown[1] + ".json"), row)
+            if columns >= 60:
+                self.assertLessEqual(len(row) + len(shown[1]), columns, row)
+
     def test_bars_show_the_share(self):
         result = self.on_terminal("big.json", *QUICK, "-t", "1,2", columns=100)
         for row in result.splitlines()[2:]:

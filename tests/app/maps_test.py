@@ -263,6 +263,13 @@ class DifferenceMapTest(MapTest):
         self.assertEqual(tile, [(1, 10), (1, 11)])
         self.assertIn("all of dimension 0 laid over one another", text)
 
+    def test_wide_characters_take_two_columns(self):
+        self.save(x=X)
+        picture = "漢字" * 10 + ".png"
+        for columns, place in ((70, ".png: map of [:, :] {3, 3}\n  256"), (71, ".png: map of [:, :] {3, 3}, 256")):
+            text = self.text_of("show", "x.npy", "-o", picture, env={**UNICODE, "COLUMNS": str(columns)})
+            self.assertIn(place, text)
+
     def test_tolerated_elements_are_not_on_the_map(self):
         self.save(a=X, b=np.nextafter(X, np.float32(9)))
         done = self.text_of("compare", "a.npy", "b.npy", "--map", "--ulp", "1", env=PLAIN)
