@@ -41,7 +41,7 @@ struct Axis {
 // with an x between them.
 std::string NamePart(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return Utf8Text(value);
+  if (!value.is_array()) return OneLine(value);
   std::string text;
   for (const Json& element : value) text += (text.empty() ? "" : "x") + NamePart(element);
   return text;
@@ -80,7 +80,7 @@ class Sweep {
   std::string Describe(int64_t number) const {
     std::string text;
     ForEachPlace(number, [&](const Place& place, const Json& value) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", place.name, Utf8Text(value));
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", place.name, OneLine(value));
     });
     return text;
   }
@@ -270,7 +270,7 @@ class Expansion {
     if (!json->root().Find("sweep")) {
       ++cases_;
       const bool is_line = line.text.find('\n') == std::string::npos;
-      return PrintResult((is_line ? line.text : Utf8Text(AsWritten(json->root()))) + "\n");
+      return PrintResult((is_line ? line.text : OneLine(AsWritten(json->root()))) + "\n");
     }
     const Sweep sweep(json->root(), place);
     sweep.RequireAtMost(options_.max_cases);
@@ -291,7 +291,7 @@ class Expansion {
     ParallelFor(end - begin, 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (int64_t i = first; i < past; ++i) {
         const size_t k = static_cast<size_t>(i);
-        texts[k] = Utf8Text(sweep.Case(begin + i));
+        texts[k] = OneLine(sweep.Case(begin + i));
         outcomes[k] = Judge({line_number, texts[k]});
       }
     });

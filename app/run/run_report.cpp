@@ -47,7 +47,7 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
   json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
   if (!files.compared.empty()) json["comparisons"] = ComparisonsJson(files.compared);
   json.update({{"threads", ThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
-  return Utf8Text(json, 2) + "\n";
+  return Pretty(json) + "\n";
 }
 
 }  // namespace

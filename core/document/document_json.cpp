@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/utf8.h"
 #include "core/document/operator_document.h"
@@ -117,6 +118,25 @@ bool IsFlat(const Json& json) {
                       [](const Json& child) { return child.is_structured(); });
 }
 
+// Without an indent, in one line and without blanks.
+std::string WrittenText(const Json& json, std::optional<size_t> indent) {
+  if (json.is_binary()) return {json.get_binary().begin(), json.get_binary().end()};
+  if (!json.is_structured() || json.empty()) return Utf8Text(json);
+  const bool one_line = !indent || (json.is_array() && IsFlat(json));
+  const std::optional<size_t> inner = indent ? std::optional(*indent + 2) : std::nullopt;
+  const auto new_line = [&](std::optional<size_t> blanks) {
+    return one_line ? "" : "\n" + std::string(*blanks, ' ');
+  };
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (!text.empty()) text += indent && one_line ? ", " : "," + new_line(inner);
+    if (json.is_object()) text += Utf8Text(Json(key)) + (indent ? ": " : ":");
+    text += WrittenText(value, inner);
+  }
+  return fmt::format("{}{}{}{}{}", json.is_array() ? '[' : '{', new_line(inner), text,
+                     new_line(indent), json.is_array() ? ']' : '}');
+}
+
 }  // namespace
 
 Json OperatorJson(const OperatorDesc& op) {
@@ -141,9 +161,15 @@ Json AsWritten(JsonCursor value) {
       }
       return object;
     }
-    default:
-      return Json::parse(value.token());
+    case JsonKind::kInteger:
+    case JsonKind::kFraction:
+      return Json::binary({value.token().begin(), value.token().end()});
+    case JsonKind::kBoolean:
+      return value.boolean();
+    case JsonKind::kNull:
+      return nullptr;
   }
+  return nullptr;
 }
 
 std::string Utf8Text(const Json& json, int indent) {
@@ -158,20 +184,12 @@ void SetPath(std::string_view name, const std::string& path, Json& json) {
   json[fmt::format("{}Bytes", name)] = hex;
 }
 
-std::string Pretty(const Json& json, size_t indent) {
-  if (!json.is_structured() || json.empty()) return Utf8Text(json);
-  const bool one_line = json.is_array() && IsFlat(json);
-  const std::string separator =
-      one_line ? ", " : fmt::format(",\n{}", std::string(indent + 2, ' '));
-  std::string text;
-  for (const auto& [key, value] : json.items()) {
-    if (!text.empty()) text += separator;
-    if (json.is_object()) text += Utf8Text(Json(key)) + ": ";
-    text += Pretty(value, indent + 2);
-  }
-  if (one_line) return "[" + text + "]";
-  return fmt::format("{}\n{}{}\n{}{}", json.is_array() ? '[' : '{', std::string(indent + 2, ' '),
-                     text, std::string(indent, ' '), json.is_array() ? ']' : '}');
+std::string OneLine(const Json& json) {
+  return WrittenText(json, std::nullopt);
+}
+
+std::string Pretty(const Json& json) {
+  return WrittenText(json, 0);
 }
 
 std::string CompleteText(const OperatorDocument& document) {

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 // "type" and "desc" of a valid operator, with everything filled in.
 Json OperatorJson(const OperatorDesc& op);
 
-// A value of a document as it was written, without comments.
+// A value of a document as it was written, without comments. A number is its token, which Json has
+// no kind for, as a binary value; OneLine and Pretty know it.
 Json AsWritten(JsonCursor value);
 
 // The text of what people and files are called may have bytes that are not UTF-8. They become
@@ -26,7 +27,11 @@ std::string Utf8Text(const Json& json, int indent = -1);
 // hexadecimal.
 void SetPath(std::string_view name, const std::string& path, Json& json);
 
-// Like Utf8Text(json, 2), but with arrays of plain values on one line.
-std::string Pretty(const Json& json, size_t indent = 0);
+// Like Utf8Text(json), also of what is as it was written.
+std::string OneLine(const Json& json);
+
+// Like Utf8Text(json, 2), but with arrays of plain values on one line; also of what is as it was
+// written.
+std::string Pretty(const Json& json);
 
 }  // namespace dmlop

@@ -1,6 +1,7 @@
 """Sweeps: one line of a manifest for many cases."""
 
 import json
+import re
 import sys
 import unittest
 
@@ -60,6 +61,21 @@ class ExpandTest(ProgramTest):
         lines = self.expand(json.dumps(case, indent=2), json.dumps(SWEEP, indent=2)).stdout.decode().splitlines()
         self.assertEqual(json.loads(lines[0]), case)
         self.assertEqual(len(lines), 7)
+
+    def test_numbers_stay_as_they_are_written(self):
+        """Also those that neither a double nor 64 bits hold."""
+        numbers = ["-0", "-0.0", "1e2", "1.50", "1e400", "-1e400", "1e-400", "18446744073709551616", "-9223372036854775809"]
+        array = f"[{', '.join(numbers)}]"
+        line = f'{{"type": "REDUCE",\n "name": {array}}}'
+        self.assertEqual(self.expand(line).stdout.decode(), f'{{"type":"REDUCE","name":[{",".join(numbers)}]}}\n')
+        line = f'{{"type": "FILL_VALUE_CONSTANT", "ValueDataType": "FLOAT64", "OutputTensor": {{"DataType": "FLOAT64", "Sizes": [1]}}, ' \
+               f'"bindings": {{"OutputTensor": "{{case}}.npy"}}, "sweep": {{"/Value": {array}}}}}'
+        done = self.expand(line)
+        self.assertEqual(re.findall(r'"Value":([^,}]*)', done.stdout.decode()),
+                         [number for number in numbers if "1e400" not in number])
+        self.assertIn("/Value = 1e400: /Value: 1e400 is out of range", done.stderr.decode())
+        line = json.dumps(SWEEP | {"sweep": {"/desc/Axes": [[0], "?"]}}).replace('"?"', "[18446744073709551616]")
+        self.assertIn("18446744073709551616 is out of range for UINT32", self.expand(line).stderr.decode())
 
     def test_the_cases_run(self):
         (self.folder / "cases.jsonl").write_bytes(self.expand(SWEEP).stdout)
