@@ -150,7 +150,7 @@ std::string OperatorCase::FileNote(const Diagnostic& fault) const {
     if (!is_meant) continue;
     note += fmt::format("{}{} is {}{}", note.empty() ? "" : "; ", name,
                         document_.bindings().at(array.slot_path).path,
-                        HoldsBool(array.tensor) ? ", of bool" : "");
+                        array.tensor.is_bool ? ", of bool" : "");
   }
   return note.empty() ? "" : fmt::format(" ({})", note);
 }

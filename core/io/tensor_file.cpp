@@ -328,7 +328,8 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
         std::move(owner), copy);
   }
-  LoadedTensor tensor{{data, header.type, LayoutOf(header)}, std::move(owner), bytes};
+  LoadedTensor tensor{
+      {data, header.type, LayoutOf(header)}, std::move(owner), bytes, header.is_bool};
   return placement == Placement::kAligned ? Aligned(std::move(tensor), name) : tensor;
 }
 
@@ -347,13 +348,8 @@ LoadedTensor Aligned(LoadedTensor tensor, const std::string& name) {
   return tensor;
 }
 
-bool HoldsBool(const LoadedTensor& tensor) {
-  return HasNpyMagic(tensor.file_bytes) &&
-         ParseNpyHeader(tensor.file_bytes, "", NpyTypes::kAndBfloat16).is_bool;
-}
-
 std::string_view TypeName(const LoadedTensor& tensor) {
-  return HoldsBool(tensor) ? "BOOL" : Name(tensor.view.type);
+  return tensor.is_bool ? "BOOL" : Name(tensor.view.type);
 }
 
 LoadedTensor LoadNpy(const std::string& path, NpyTypes types, Placement placement) {
@@ -362,7 +358,7 @@ LoadedTensor LoadNpy(const std::string& path, NpyTypes types, Placement placemen
 
 LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
                        const std::string& name) {
-  RequireFit({tensor.view.type, HoldsBool(tensor), tensor.view.layout.sizes}, desc, name);
+  RequireFit({tensor.view.type, tensor.is_bool, tensor.view.layout.sizes}, desc, name);
   if (tensor.view.type != *desc.data_type) RequireNibbles(tensor.view, *desc.data_type, name);
   LoadedTensor fitted = tensor;
   fitted.view.type = *desc.data_type;

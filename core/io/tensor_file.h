@@ -42,10 +42,8 @@ struct LoadedTensor {
   ConstTensorView view;
   std::shared_ptr<const void> storage;
   std::span<const std::byte> file_bytes;  // of the whole file; empty where there is none
+  bool is_bool = false;                   // NumPy's, whose elements are taken for UINT8
 };
-
-// Whether it is a .npy file of NumPy's bool, whose elements are taken for UINT8.
-bool HoldsBool(const LoadedTensor& tensor);
 
 // "BOOL", or the name of the view's type.
 std::string_view TypeName(const LoadedTensor& tensor);

@@ -152,7 +152,7 @@ class ModelWriter {
   // DxDispatch takes NumPy's bool for INT8.
   static bool IsBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
     return IsPacked(tensor.view.layout) && IsPacked(LayoutOf(desc)) && IsMapped(tensor) &&
-           !HoldsBool(tensor) && !HasNibbles(tensor.view.type);
+           !tensor.is_bool && !HasNibbles(tensor.view.type);
   }
 
   // The elements lie in the file as they are used: they are in the machine's byte order.

@@ -129,6 +129,14 @@ class ReadTest(ProgramTest):
             text = self.text_of("compare", *(f"{side}.npy" for side in pair), "--format", "json", status=status)
             self.assertEqual(json.loads(text)["dataType"], name)
 
+    def test_a_part_of_a_file_has_the_type_that_is_told(self):
+        self.save(a=np.zeros(16, bool))
+        whole = (self.folder / "a.npy").read_bytes()
+        for data in (whole, whole[:6] + b"\x09" + whole[7:]):  # of bool, and of an unknown version
+            self.write("b.bin", data)
+            text = self.text_of("show", "b.bin", "--type", "FLOAT32", "--sizes", "2,2", "--offset", "128", "--format", "json")
+            self.assertEqual(json.loads(text)["dataType"], "FLOAT32")
+
     def test_headers_as_other_programs_write_them(self):
         for text in [
             header(), header().replace("'", '"'), header(descr="'f4'"), header(descr="'=f4'"),
