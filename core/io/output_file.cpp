@@ -215,7 +215,9 @@ void OutputFile::SetAside() {
 
 void OutputFile::Undo() {
   if (state_ == State::kCreated) unlink(target_.path.c_str());
-  if (state_ == State::kSetAside) rename(old_path_.c_str(), target_.path.c_str());
+  if (state_ == State::kSetAside && rename(old_path_.c_str(), target_.path.c_str()) == 0) {
+    unlink(old_path_.c_str());  // two names of one file are both left
+  }
   if (state_ == State::kExchanged && !Exchange()) file_.GiveUpName();  // better twice than lost
   state_ = State::kTemporary;
 }

@@ -104,17 +104,18 @@ class InjectedTest(FaultTest):
     def test_what_was_replaced_is_put_back_by_every_file_system(self):
         """Without an exchange of two files a second name keeps the old one; without hard links another name."""
         outputs = ["-o", "old.npy", "-o", "a.npy", "-o", "c.npy"]
-        for system, fault in [
-            ("renameat2:EINVAL:1:9", "linkat:EIO:3:9"),
-            ("renameat2:EPERM:1:9", "linkat:EIO:3:9"),
-            (OLD_KERNEL, "linkat:EIO:1:9,rename:EIO:3:1"),
-            (f"{OLD_KERNEL},link:EPERM:1:9", "linkat:EIO:1:9,rename:EIO:5:1"),
-            (NAMED, "linkat:EIO:1:9,rename:EIO:1:1"),
-            (f"{NAMED},linkat:EPERM:1:9", "rename:EIO:1:1"),
+        for system, fault, name in [
+            ("renameat2:EINVAL:1:9", "linkat:EIO:3:9", "c.npy"),
+            ("renameat2:EPERM:1:9", "linkat:EIO:3:9", "c.npy"),
+            ("renameat2:EINVAL:1:9", "rename:EIO:1:1", "old.npy"),
+            (OLD_KERNEL, "linkat:EIO:1:9,rename:EIO:3:1", "c.npy"),
+            (f"{OLD_KERNEL},link:EPERM:1:9", "linkat:EIO:1:9,rename:EIO:5:1", "c.npy"),
+            (NAMED, "linkat:EIO:1:9,rename:EIO:1:1", "c.npy"),
+            (f"{NAMED},linkat:EPERM:1:9", "rename:EIO:1:1", "c.npy"),
         ]:
-            with self.subTest(system):
+            with self.subTest(system, fault=fault):
                 self.save(old=np.zeros(1), a=np.ones(1))
-                self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", env=injected(f"{system},{fault}"))
+                self.assert_fails([THIRDS, "-i", "x.npy", *outputs], name, env=injected(f"{system},{fault}"))
                 self.run_program("run", THIRDS, "-i", "x.npy", *outputs, env=injected(system))
                 self.assertEqual(self.files(), ["a.npy", "c.npy", "old.npy", "x.npy"])
                 for name, row in zip(("old", "a", "c"), X):
