@@ -51,8 +51,12 @@ void CopyAttributes(const std::string& from, int to) {
 }  // namespace
 
 void WritableFile::Reserve() {
-  const int error = file_.With(
-      [&](int descriptor) { return posix_fallocate(descriptor, 0, static_cast<off_t>(size_)); });
+  const int error = file_.With([&](int descriptor) {
+    while (true) {
+      const int result = posix_fallocate(descriptor, 0, static_cast<off_t>(size_));
+      if (result != EINTR) return result;
+    }
+  });
   if (error != 0) FailFile(name_, "cannot be written", error);
 }
 

@@ -141,6 +141,11 @@ class InjectedTest(FaultTest):
                                  env=injected(fault, path))
                 self.assert_same(self.load("y"), X.sum(0, keepdims=True))
 
+    def test_interrupted_calls_for_a_large_file_are_carried_on(self):
+        np.save(self.folder / "large.npy", LARGE)
+        self.run_program("run", COPY, "-i", "large.npy", "-o", "y.npy", env=injected("posix_fallocate:EINTR:1:2"))
+        self.assert_same(self.load("y"), LARGE)
+
     def test_a_fifo_in_small_pieces(self):
         os.mkfifo(self.folder / "fifo.npy")
         feed = threading.Thread(
