@@ -194,7 +194,8 @@ std::string Pretty(const Json& json) {
 
 std::string CompleteText(const OperatorDocument& document) {
   Json json = OperatorJson(document.op());
-  for (const std::string_view member : {"name", "bindings", "expect"}) {
+  for (const std::string_view member : kDocumentKeys) {
+    if (member == "$schema") continue;  // leads from the file to another, and means nothing
     const auto value = document.json().root().Find(member);
     if (value) json[std::string(member)] = AsWritten(*value);
   }

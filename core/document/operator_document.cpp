@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 
@@ -11,17 +10,11 @@
 #include "core/io/file.h"
 
 namespace dmlop {
-namespace {
-
-constexpr std::array<std::string_view, 5> kOtherKeys = {"bindings", "name", "expect", "tolerance",
-                                                        "$schema"};
-
-}  // namespace
 
 OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagnostics& diagnostics)
     : json_(std::move(json)),
       folder_(std::move(folder)),
-      object_(json_.root(), kOtherKeys, ValueReader(diagnostics)) {
+      object_(json_.root(), kDocumentKeys, ValueReader(diagnostics)) {
   if (const auto trailing = json_.trailing_offset()) {
     const bool is_manifest = json_.text()[*trailing] == '{';
     diagnostics.Error("JSON-1", "",

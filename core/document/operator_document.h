@@ -2,6 +2,7 @@
 // and "tolerance".
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,10 @@ struct CaseTolerance {
   Tolerance tolerance;
   bool webnn = false;  // what WebNN's conformance suite grants the operator
 };
+
+// The members of a document beside those of the operator.
+inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"name", "bindings", "expect",
+                                                                  "tolerance", "$schema"};
 
 class OperatorDocument {
  public:

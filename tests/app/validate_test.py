@@ -452,6 +452,12 @@ class CompleteTest(ProgramTest):
             for count, array in [("AxisCount", "Axes"), ("OutputCount", "OutputTensors")]:
                 self.assertEqual(desc.get(count), len(desc[array]) if array in desc else None)
 
+    def test_complete_has_what_stands_beside_the_operator(self):
+        beside = {"name": "n", "bindings": {"InputTensor": [-0.0, 0.1]}, "expect": {"OutputTensor": [0, 0.1]},
+                  "tolerance": {"ulp": 2, "rtol": 1e-3}}
+        complete = json.loads(self.complete(json.dumps({"$schema": "s.json", **json.loads(COPY), **beside})))
+        self.assertEqual({key: value for key, value in complete.items() if key not in ("type", "desc")}, beside)
+
     def test_a_nan_keeps_its_bits(self):
         """There is "nan" for the default one alone."""
         for bits, written in ((0x7E00, "nan"), (0x7D01, {"UInt16": 0x7D01}), (0xFE00, {"UInt16": 0xFE00}), (0xFC00, "-inf")):
