@@ -23,6 +23,7 @@
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/io/file.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
 
@@ -53,15 +54,33 @@ void AddArrays(const std::string& archive, const std::string& name, std::set<std
   }
 }
 
-// The tensor files below a folder, and the arrays of archives.
+// True for a link to a folder that it lies in, or to one above; `depth` folders lie between it and
+// the first that is gone through.
+bool LeadsBack(const fs::path& link, int depth) {
+  fs::path above = link;
+  for (int i = 0; i <= depth; ++i) {
+    above = above.parent_path();
+    if (LiesIn(above, link)) return true;
+  }
+  return false;
+}
+
+// The tensor files below a folder, and the arrays of archives. Links that lead back are passed
+// over, since they have no end.
 std::set<std::string> FilesBelow(const std::string& folder, Unreadable& unreadable) {
   std::set<std::string> names;
   try {
-    for (const auto& entry : fs::recursive_directory_iterator(
-             folder, fs::directory_options::follow_directory_symlink)) {
+    fs::recursive_directory_iterator at(folder, fs::directory_options::follow_directory_symlink);
+    for (; at != fs::recursive_directory_iterator(); ++at) {
+      const fs::directory_entry& entry = *at;
       const std::string path = entry.path().string();
       const std::string name = entry.path().lexically_relative(folder).string();
-      if (entry.is_directory()) continue;
+      if (entry.is_directory()) {
+        if (entry.is_symlink() && LeadsBack(entry.path(), at.depth())) {
+          at.disable_recursion_pending();
+        }
+        continue;
+      }
       if (HasTensorExtension(path)) names.insert(name);
       if (IsNpz(path)) AddArrays(path, name, names, unreadable);
     }

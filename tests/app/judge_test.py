@@ -309,6 +309,18 @@ class FoldersTest(ProgramTest):
             os.symlink("nowhere", self.folder / folder / "lost.npy")
         self.assertIn("lost.npy", self.errors_of("compare", "gpu", "golden", status=5))
 
+    def test_links_to_folders(self):
+        """Those that lead back, directly or by way of others, have no end and are passed over."""
+        files = self.compared()
+        for folder, other in (("more", "other"), ("other", "more")):
+            (self.folder / folder).mkdir()
+            np.save(self.folder / folder / "m", X)
+            os.symlink(f"../{other}", self.folder / folder / "link")
+        for folder in ("gpu", "golden"):
+            for link, to in (("loop", "."), ("up", ".."), ("deep/loop", ".."), ("linked", "../more")):
+                os.symlink(to, self.folder / folder / link)
+        self.assertEqual(set(self.compared()), {*files, "linked/m.npy", "linked/link/m.npy"})
+
     def test_the_table(self):
         done = self.run_program("compare", "gpu", "golden", "--ulp", "1", status=1)
         lines = done.stdout.decode().splitlines()
