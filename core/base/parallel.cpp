@@ -128,13 +128,12 @@ int AvailableCores() {
 }
 
 void SetThreadCount(int count) {
+  const bool is_more_than_cores = count > AvailableCores();
+  if (is_more_than_cores) RequireThreads(count);
   Limit& limit = ThreadLimit();
   limit.count = count;
   limit.arena.reset();
-  if (count > AvailableCores()) {
-    RequireThreads(count);
-    limit.arena.emplace(count);
-  }
+  if (is_more_than_cores) limit.arena.emplace(count);
   limit.control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
 }
 

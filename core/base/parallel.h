@@ -10,9 +10,9 @@ namespace dmlop {
 int AvailableCores();
 
 // The number of threads that loops run on, at least 1, as far as they have ranges for them; at
-// first, the available cores. Throws an Error of kind kFileSystem where the system does not have so
-// many. It may be larger than the number of cores. Results never depend on
-// it.
+// first, the available cores. It may be larger than their number. Throws an Error of kind
+// kFileSystem, and leaves the number as it was, where the system does not have so many. Not to be
+// called while loops run. Results never depend on it.
 void SetThreadCount(int count);
 int ThreadCount();
 
