@@ -1,18 +1,18 @@
 #include "app/files/manifest.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <limits>
+#include <span>
 
 #include "app/json_end.h"
 #include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/base/utf8.h"
-#include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/io/spool.h"
 
 namespace dmlop {
 namespace {
@@ -28,40 +28,43 @@ size_t CountCharacters(std::string_view text) {
          static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
+std::string_view AsText(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 Manifest::Manifest(const std::string& path) : name_(path) {
-  if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
-  // A copy of the descriptor: what has been read of it is gone, and no name need lead to it.
-  file_.reset(standard ? fdopen(dup(STDIN_FILENO), "re") : std::fopen(path.c_str(), "re"));
-  if (!file_) Fail("cannot be opened");
   is_file_ = !standard && !IsStream(path);
-  if (!is_file_) file_ = Spool(std::move(file_));
-  if (is_file_) folder_ = std::filesystem::path(path).parent_path().string();
-}
-
-Manifest::File Manifest::Spool(File stream) const {
-  File copy(std::tmpfile());
-  if (!copy) Fail("cannot be kept");
-  char part[kPartBytes];
-  while (const size_t size = std::fread(part, 1, sizeof part, stream.get())) {
-    if (std::fwrite(part, 1, size, copy.get()) != size) Fail("cannot be kept");
+  if (is_file_) {
+    ReadFile(path);
+    folder_ = std::filesystem::path(path).parent_path().string();
+  } else {
+    ReadStream(InputStream(path));
   }
-  if (std::ferror(stream.get()) != 0) Fail("cannot be read");
-  if (std::fflush(copy.get()) != 0) Fail("cannot be kept");
-  std::rewind(copy.get());
-  return copy;
 }
 
-void Manifest::Fail(std::string_view what) const {
-  throw Error(ErrorKind::kFileSystem, fmt::format("{}: {}: {}", name_, what, std::strerror(errno)));
+void Manifest::ReadFile(const std::string& path) {
+  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
+  text_ = AsText(file->bytes());
+  owner_ = file;
+}
+
+void Manifest::ReadStream(const InputStream& stream) {
+  const auto spool = std::make_shared<Spool>(std::numeric_limits<size_t>::max());
+  const Work work("reading " + name_);
+  std::vector<std::byte> part(kPartBytes);
+  for (size_t size = part.size(); size == part.size();) {
+    size = stream.Read(part);
+    spool->Append(std::span(part).first(size));
+  }
+  text_ = AsText(spool->bytes());
+  owner_ = spool;
 }
 
 void Manifest::Rewind() {
-  std::rewind(file_.get());
-  part_.clear();
   at_ = 0;
   line_text_.clear();
   line_at_ = 0;
@@ -170,27 +173,11 @@ bool Manifest::NextLine() {
 
 // Of a line that is too long for any document no more is kept than shows that.
 std::optional<std::string> Manifest::ReadLine() {
-  if (at_ == part_.size() && ReadPart() == 0) return std::nullopt;
-  std::string line;
-  while (true) {
-    const size_t end = part_.find('\n', at_);
-    const size_t size = (end == std::string::npos ? part_.size() : end) - at_;
-    if (line.size() <= JsonDocument::kMaxBytes) line.append(part_, at_, size);
-    at_ += size;
-    if (end != std::string::npos) {
-      ++at_;
-      return line;
-    }
-    if (ReadPart() == 0) return line;
-  }
-}
-
-size_t Manifest::ReadPart() {
-  part_.resize(kPartBytes);
-  part_.resize(std::fread(part_.data(), 1, part_.size(), file_.get()));
-  at_ = 0;
-  if (std::ferror(file_.get()) != 0) Fail("cannot be read");
-  return part_.size();
+  if (at_ == text_.size()) return std::nullopt;
+  const size_t end = std::min(text_.find('\n', at_), text_.size());
+  std::string line(text_.substr(at_, std::min(end - at_, JsonDocument::kMaxBytes + 1)));
+  at_ = std::min(end + 1, text_.size());
+  return line;
 }
 
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {

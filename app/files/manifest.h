@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/io/file.h"
 
 namespace dmlop {
 
@@ -23,7 +24,7 @@ struct ManifestLine {
 // Lines that are blank or a comment (//) are passed over. Failures are Errors of kind kFileSystem.
 class Manifest {
  public:
-  // A file, or "-" for standard input. What can be read only once is kept in a temporary file.
+  // A file, or "-" for standard input. What can be read only once is kept in a scratch file.
   explicit Manifest(const std::string& path);
 
   const std::string& name() const { return name_; }  // for messages
@@ -43,12 +44,8 @@ class Manifest {
   std::vector<ManifestLine> Next();
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  using File = std::unique_ptr<std::FILE, Close>;
-
-  File Spool(File stream) const;
+  void ReadFile(const std::string& path);
+  void ReadStream(const InputStream& stream);
   std::optional<ManifestLine> ReadCase();
   std::optional<ManifestLine> UnclosedArray();
   bool FindCase();
@@ -56,14 +53,12 @@ class Manifest {
   void Take(size_t end, std::string& text);
   bool NextLine();
   std::optional<std::string> ReadLine();
-  size_t ReadPart();
-  [[noreturn]] void Fail(std::string_view what) const;
 
   std::string name_;
   std::string folder_;
   bool is_file_ = true;
-  File file_;
-  std::string part_;  // read, and not yet given out from at_ on
+  std::shared_ptr<const void> owner_;  // of the text
+  std::string_view text_;              // which is given out up to at_
   size_t at_ = 0;
   std::string line_text_;  // the line, which is used up to line_at_
   size_t line_at_ = 0;

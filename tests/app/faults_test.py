@@ -146,6 +146,21 @@ class InjectedTest(FaultTest):
         self.run_program("run", COPY, "-i", "large.npy", "-o", "y.npy", env=injected("posix_fallocate:EINTR:1:2"))
         self.assert_same(self.load("y"), LARGE)
 
+    def test_a_manifest_of_a_pipe(self):
+        """It is read in spite of signals, and kept in TMPDIR."""
+        case = json.dumps(json.loads(SUM) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "y.npy"}}) + "\n"
+        os.mkfifo(self.folder / "cases.jsonl")
+        for fault in ("read:EINTR:1:3", "read:short:1:500"):
+            with self.subTest(fault):
+                feed = threading.Thread(target=lambda: (self.folder / "cases.jsonl").write_text(case))
+                feed.start()
+                self.run_program("batch", "cases.jsonl", env=injected(fault, "cases.jsonl"))
+                feed.join()
+                self.assert_same(self.load("y"), X.sum(0, keepdims=True))
+        done = start(["batch", "-"], case.encode(), cwd=self.folder, env=os.environ | {"TMPDIR": str(self.folder / "none")})
+        self.assertEqual(done.returncode, 5)
+        self.assertIn(f"{self.folder}/none: cannot be created: ", done.stderr.decode())
+
     def test_a_fifo_in_small_pieces(self):
         os.mkfifo(self.folder / "fifo.npy")
         feed = threading.Thread(
