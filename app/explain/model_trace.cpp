@@ -92,7 +92,8 @@ ModelTrace::Start ModelTrace::Find(const std::string& name) {
   const size_t count = resources_.bytes(number).size() / ByteWidth(type);
   TensorDesc desc;
   desc.data_type = type;
-  desc.sizes.emplace({static_cast<uint32_t>(count)});
+  // Those behind that no tensor could have.
+  desc.sizes.emplace({static_cast<uint32_t>(std::min<size_t>(count, UINT32_MAX))});
   return {{resources_.bytes(number).data(), type, LayoutOf(desc)}, desc, steps_.size(), {}};
 }
 

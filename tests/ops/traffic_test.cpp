@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 
+#include "core/ops/family.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 
@@ -146,6 +148,17 @@ TEST_P(TrafficTest, IsThatOfTheElements) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, TrafficTest, testing::ValuesIn(kCases), CaseName<TrafficCase>);
+
+TEST(Operations, SaturateForBroadcastTensors) {
+  constexpr uint32_t kMany = 1u << 31;
+  for (const auto& [size, count] : {std::pair<uint32_t, int64_t>{5, 2 * 3 * 5 * 5},
+                                    {kMany, std::numeric_limits<int64_t>::max()}}) {
+    OperatorDesc desc = OperatorNamed("MATRIX_MULTIPLY_INTEGER");
+    Set(desc, "ATensor", Desc(DataType::kUint8, {2, 1, 3, size}, Numbers{0, 0, 0, 0}));
+    Set(desc, "BTensor", Desc(DataType::kUint8, {2, 1, size, size}, Numbers{0, 0, 0, 0}));
+    EXPECT_EQ(OperationsOf(desc), count);
+  }
+}
 
 }  // namespace
 }  // namespace dmlop

@@ -1,4 +1,5 @@
 // DML_MULTIHEAD_ATTENTION_OPERATOR_DESC and DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.
+#include "core/base/checked_math.h"
 #include "core/ops/attention/run.h"
 #include "core/ops/attention/shapes.h"
 #include "core/ops/attention/sources.h"
@@ -85,8 +86,8 @@ constexpr std::span<const Rule> kRules = std::span(kRules1).first<11>();
 
 int64_t Operations(const OperatorDesc& op) {
   const Shapes shapes = ShapesOf(op);
-  return int64_t{shapes.batches} * shapes.query_heads * shapes.queries * shapes.keys *
-         (int64_t{shapes.size} + shapes.value_size);
+  return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,
+                           int64_t{shapes.size} + shapes.value_size});
 }
 
 constexpr Custom kFamily = {.run = RunAttention,

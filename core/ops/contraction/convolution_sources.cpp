@@ -1,6 +1,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/checked_math.h"
 #include "core/ops/contraction/convolution_windows.h"
 
 namespace dmlop::convolution {
@@ -116,7 +117,7 @@ int64_t Operations(const OperatorDesc& op) {
   const Channels channels = ChannelsOf(op);
   const Sizes& places = op.sizes(IsForward(op) ? kOutputTensor : kInputTensor);
   const int64_t products = IsForward(op) ? channels.inputs : channels.outputs;
-  return Product(Dims(places.begin(), places.end())) * products * TapCount(op);
+  return SaturatedProduct({SaturatedProduct(places), products, TapCount(op)});
 }
 
 }  // namespace dmlop::convolution

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/checked_math.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
@@ -121,8 +122,7 @@ ProductSum Products(const OperatorDesc& op, const Dims& output_index) {
 
 int64_t Operations(const OperatorDesc& op) {
   const Sizes a = Untransposed(op.sizes(kATensor), op, kTransA);
-  const Sizes& output = op.sizes(kOutputTensor);
-  return Product(Dims(output.begin(), output.end())) * a.back();
+  return SaturatedProduct({SaturatedProduct(op.sizes(kOutputTensor)), a.back()});
 }
 
 // --- products ------------------------------------------------------------------------------------

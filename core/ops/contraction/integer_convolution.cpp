@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 
+#include "core/base/checked_math.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/requantize.h"
@@ -95,11 +96,9 @@ void InferWindows(std::string_view code, const OperatorDesc& op, const FieldOf<T
 }
 
 int64_t Operations(const OperatorDesc& op) {
-  int64_t count = 1;
-  for (const uint32_t size : op.sizes(kFilter)) count *= size;
-  const Sizes& output = *TensorSlots(op, TensorRole::kOutput)[0].desc->sizes;
-  for (size_t d = 0; d < output.size(); ++d) count *= d == 1 ? 1 : int64_t{output[d]};
-  return count;
+  Sizes places = *TensorSlots(op, TensorRole::kOutput)[0].desc->sizes;
+  places[1] = 1;
+  return SaturatedProduct({SaturatedProduct(op.sizes(kFilter)), SaturatedProduct(places)});
 }
 
 // --- sums ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/base/checked_math.h"
 #include "core/engine/matrix/integer_product.h"
 #include "core/engine/matrix/wide_product.h"
 #include "core/exact/requantize.h"
@@ -56,9 +57,7 @@ size_t RowDim(const OperatorDesc& op) {
 }
 
 int64_t Operations(const OperatorDesc& op) {
-  int64_t count = op.sizes(kB).back();
-  for (const uint32_t size : op.sizes(kATensor)) count *= size;
-  return count;
+  return SaturatedProduct({SaturatedProduct(op.sizes(kATensor)), op.sizes(kB).back()});
 }
 
 // Stores what becomes of sums. `functions(index)` is what is to be done along a row of the output

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/checked_math.h"
 #include "core/ops/fused.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -302,8 +303,8 @@ void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagn
 int64_t NetworkOperations(const OperatorDesc& op) {
   const Sizes& input = op.sizes(kInputTensor);
   const Sizes& recurrence = op.sizes(kRecurrenceTensor);
-  return int64_t{input[1]} * input[2] * recurrence[1] * recurrence[2] *
-         (int64_t{input[3]} + recurrence[3]);
+  return SaturatedProduct(
+      {input[1], input[2], recurrence[1], recurrence[2], int64_t{input[3]} + recurrence[3]});
 }
 
 }  // namespace dmlop::recurrent
