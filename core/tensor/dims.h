@@ -1,4 +1,5 @@
-// A short list of per-dimension numbers (sizes, strides, coordinates), stored in place.
+// A short list of per-dimension numbers (sizes, strides, coordinates), stored in place. Whoever
+// fills one sees to it that they are no more than kMaxCount, as a valid desc has.
 #pragma once
 
 #include <algorithm>
