@@ -155,15 +155,23 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
 
 // Negative axes have been refused before the tensor was known that they are of.
 void OperatorObject::ExplainNegativeAxes(Diagnostics& diagnostics) const {
-  for (const std::string_view name : {"/Axis", "/Axes"}) {
-    const std::string field = fields_.pointer() + std::string(name);
-    for (Diagnostic& fault : diagnostics.list()) {
-      const bool is_axis = fault.code == "DOC-2" && LeadsTo(field, fault.pointer);
-      int64_t axis = 0;
-      const std::string& text = fault.message;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
-      if (is_axis && error == std::errc() && axis < 0) fault.message = AxisFault(axis);
+  for (const std::string_view name : {"Axis", "Axes"}) {
+    const std::optional<JsonCursor> field = fields_.Find(name);
+    if (!field) continue;
+    ExplainNegativeAxis(*field, diagnostics);
+    for (auto axis = field->first_child(); axis; axis = axis->next()) {
+      ExplainNegativeAxis(*axis, diagnostics);
     }
+  }
+}
+
+void OperatorObject::ExplainNegativeAxis(JsonCursor value, Diagnostics& diagnostics) const {
+  const std::string_view token = value.token();
+  int64_t axis = 0;
+  const auto error = std::from_chars(token.data(), token.data() + token.size(), axis).ec;
+  if (value.kind() != JsonKind::kInteger || error != std::errc() || axis >= 0) return;
+  for (Diagnostic& fault : diagnostics.list()) {
+    if (fault.code == "DOC-2" && fault.offset == value.offset()) fault.message = AxisFault(axis);
   }
 }
 

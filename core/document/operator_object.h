@@ -37,6 +37,7 @@ class OperatorObject {
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
   void ExplainNegativeAxes(Diagnostics& diagnostics) const;
+  void ExplainNegativeAxis(JsonCursor value, Diagnostics& diagnostics) const;
   std::string AxisFault(int64_t axis) const;
 
   JsonCursor object_;

@@ -121,6 +121,8 @@ class CauseTest(ProgramTest):
             ({"type": "REDUCE", "Function": "SUM", "Axes": [0, -1]},
              "/Axes/1: -1 is not an axis; axes are counted from 0, and NumPy's axis -1 of the 2 that InputTensor has is axis 1 "
              "(InputTensor is x.npy) [DOC-2]"),
+            ({"type": "REDUCE", "Function": "SUM", "Axes": [-10**60]},
+             "/Axes/0: -1000000000000000000... (62 characters) is out of range for UINT32 [0, 4294967295]"),
             ({"type": "REDUCE", "Function": "SUM", "Axes": [-4]}, "axes are counted from 0, and InputTensor has 2"),
             ({"type": "JOIN", "Axis": -2, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 2, 3]}]},
              "NumPy's axis -2 of the 3 that InputTensors[0] has is axis 1 [DOC-2]"),
