@@ -134,7 +134,6 @@ class ModelReader {
     if (!object.has_operator()) return;
     ReadCompileType(value);
     ReadExecutionFlags(value);
-    std::optional<ModelBindings> initialization;
     ModelDispatchable dispatchable{value.key(), value, std::move(object),
                                    !of_operator.has_errors()};
     if (const auto bindings = values_.Find(value, "bindings")) {

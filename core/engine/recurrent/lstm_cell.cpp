@@ -36,11 +36,11 @@ class Lstm final : public Cell<T> {
 
   void Step(const StepItems<T>& items) override {
     if (HasPeepholes()) return StepByPeepholes(items);
-    GateValues gates = Run(products_[0], items, items.hidden, {});
+    GateValues gates = Run(products_[0], items, {});
     ActivateInner(gates, kInput, gates, kForget);
     gates.Activate(kOutput, F());
     UpdateMemory(items, {gates, kInput, gates, kForget});
-    UpdateHidden(items, items.hidden, gates, kOutput);
+    UpdateHidden(items, gates, kOutput);
   }
 
  private:
@@ -69,15 +69,15 @@ class Lstm final : public Cell<T> {
                        GatesOf(parameters_.recurrence, units_, gates.first, gates.count)})};
   }
 
-  GateValues Run(const Product& product, const StepItems<T>& items, const T* hidden,
+  GateValues Run(const Product& product, const StepItems<T>& items,
                  const std::vector<double>& peeped) const {
     const auto [first, count] = product.gates;
     GateValues gates(items.count, count, units_);
     std::vector<MatrixAddend> addends = BiasesOf(parameters_, items.count, units_, first, count);
     if (!peeped.empty()) addends.push_back(ProductsOf(peeped, count * units_));
-    product.product.Run(items.count,
-                        std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(hidden, units_)},
-                        addends, gates.data());
+    product.product.Run(
+        items.count, std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
+        addends, gates.data());
     if (options_.clip) gates.Clip(*options_.clip);
     return gates;
   }
@@ -98,13 +98,13 @@ class Lstm final : public Cell<T> {
   }
 
   void StepByPeepholes(const StepItems<T>& items) const {
-    GateValues input = Run(products_[0], items, items.hidden, Peeped(items, kInput, 1));
-    GateValues forget = Run(products_[1], items, items.hidden, Peeped(items, kForget, 2));
+    GateValues input = Run(products_[0], items, Peeped(items, kInput, 1));
+    GateValues forget = Run(products_[1], items, Peeped(items, kForget, 2));
     ActivateInner(input, 0, forget, 0);
     UpdateMemory(items, {input, 0, forget, 0});
-    GateValues output = Run(products_[2], items, items.hidden, Peeped(items, kOutput, 1));
+    GateValues output = Run(products_[2], items, Peeped(items, kOutput, 1));
     output.Activate(0, F());
-    UpdateHidden(items, items.hidden, output, 0);
+    UpdateHidden(items, output, 0);
   }
 
   void ActivateInner(GateValues& input, int64_t input_gate, GateValues& forget,
@@ -127,7 +127,7 @@ class Lstm final : public Cell<T> {
     }
   }
 
-  void UpdateHidden(const StepItems<T>& items, T* hidden, const GateValues& output,
+  void UpdateHidden(const StepItems<T>& items, const GateValues& output,
                     int64_t output_gate) const {
     GateValues memory(items.count, 1, units_);
     for (int64_t i = 0; i < items.count * units_; ++i) {
@@ -136,7 +136,8 @@ class Lstm final : public Cell<T> {
     memory.Activate(0, parameters_.activations[2]);
     for (int64_t i = 0; i < items.count; ++i) {
       for (int64_t u = 0; u < units_; ++u) {
-        hidden[i * units_ + u] = RoundProduct<T>(output.At(i, output_gate, u), memory.At(i, 0, u));
+        items.hidden[i * units_ + u] =
+            RoundProduct<T>(output.At(i, output_gate, u), memory.At(i, 0, u));
       }
     }
   }
