@@ -14,7 +14,6 @@
 #include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
-#include "core/schema/schema_text.h"
 
 namespace dmlop {
 namespace {
@@ -176,11 +175,6 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   }
   PrintResult(json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
                    : DescriptionText(*info, options.level));
-  return ExitStatus::kSuccess;
-}
-
-ExitStatus SchemaCommand() {
-  PrintResult(SchemaText());
   return ExitStatus::kSuccess;
 }
 

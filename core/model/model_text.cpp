@@ -234,7 +234,7 @@ class ModelWriter {
 
   std::string AddPackedCopy(const std::string& name, const TensorDesc& desc) {
     const std::string packed_name = name + " packed";
-    OperatorDesc op(*FindOperator("ELEMENT_WISE_IDENTITY"));
+    OperatorDesc op(CopyOperator());
     op.set(kInputTensor, desc);
     op.at(kOutputTensor).data_type = desc.data_type;
     op.at(kOutputTensor).sizes = desc.sizes;

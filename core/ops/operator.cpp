@@ -99,6 +99,10 @@ const OperatorInfo* FindOperator(std::string_view name) {
   return found == operators.end() ? nullptr : *found;
 }
 
+const OperatorInfo& CopyOperator() {
+  return *FindOperator("ELEMENT_WISE_IDENTITY");
+}
+
 OperatorDesc::OperatorDesc(const OperatorInfo& info) : info_(&info), values_(info.fields.size()) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Field& field = *info.fields[i];

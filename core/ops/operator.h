@@ -66,6 +66,9 @@ std::span<const std::string_view> OperatorNames();  // in the same order, then a
 // By a name or an alias, with or without its prefix; null where there is none.
 const OperatorInfo* FindOperator(std::string_view name);
 
+// That whose OutputTensor has the elements of its InputTensor, in any layout.
+const OperatorInfo& CopyOperator();
+
 // Asking for a field that the operator does not have is a bug.
 class OperatorDesc {
  public:
