@@ -40,6 +40,11 @@ TraceStep TraceStepOf(const Step& step) {
   return traced;
 }
 
+ModelResources Filled(ModelResources resources) {
+  resources.Fill();
+  return resources;
+}
+
 }  // namespace
 
 std::vector<std::string> TracedNames(const ModelDocument& model) {
@@ -59,7 +64,7 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
 
 ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full)
     : model_(model),
-      resources_((inputs.resources.Fill(), std::move(inputs.resources))),
+      resources_(Filled(std::move(inputs.resources))),
       run_(model, resources_, std::move(inputs.bound)),
       length_{full ? std::numeric_limits<int64_t>::max() : kLongestList,
               static_cast<size_t>(kListEdge)} {

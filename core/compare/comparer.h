@@ -133,8 +133,7 @@ class Comparer {
   };
 
   // Counts the elements of a block in which no difference has to be written down: what differs and
-  // does not pass is finite and none of it is notable. Else does
-  // nothing and returns false.
+  // does not pass is finite and none of it is notable. Else does nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
     if (!writers_.empty()) return false;
     std::array<Ulp, kBlock> ulps;

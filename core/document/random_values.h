@@ -1,11 +1,9 @@
 // Seeded initializers of bindings, with the same values on every machine:
 //
-//   {"random": "uniform", "seed": 7, "low": -1, "high": 1}    floats in [low, high], any of them
-//   {"random": "integers", "seed": 7, "low": -9, "high": 9}   whole numbers in [low, high]
-//   {"random": "normal", "seed": 7, "mean": 0, "deviation": 1}    floats, most of them near the
-//   mean
-//   {"random": "special", "seed": 7}                          zeros, ones, extremes, infinities,
-//   NaN
+//   {"random": "uniform", "seed": 7, "low": -1, "high": 1}       floats in [low, high], any of them
+//   {"random": "integers", "seed": 7, "low": -9, "high": 9}      whole numbers in [low, high]
+//   {"random": "normal", "seed": 7, "mean": 0, "deviation": 1}   floats, most of them near the mean
+//   {"random": "special", "seed": 7}                             zeros, ones, extremes, inf, NaN
 //
 // Element i (in row-major order, from 0) depends on the seed and i alone, by
 //

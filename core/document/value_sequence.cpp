@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 20;  // fewer are not worth a second thread
+constexpr int64_t kParallelFill = 1 << 20;  // fewer are not worth a second thread
 
 template <typename T>
 T Next(DataType type, T value, T delta) {
@@ -70,7 +70,7 @@ void FillWith(const ValueSequence& sequence, DataType type, int64_t count, std::
       FillInOrder(type, start, ElementOf<T>(*sequence.delta),
                   {elements, static_cast<size_t>(count)});
     } else {
-      ParallelFor(count, kParallelElements, bytes, [&](int64_t begin, int64_t end) {
+      ParallelFor(count, kParallelFill, bytes, [&](int64_t begin, int64_t end) {
         std::fill(elements + begin, elements + end, start);
       });
     }

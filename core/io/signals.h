@@ -9,9 +9,9 @@
 namespace dmlop {
 
 // The signals that end a process and can be caught, such as SIGINT, SIGTERM and SIGUSR1, remove the
-// temporary files that have names before they end it. SIGBUS in a
-// mapped file, which another process has made shorter or whose disk has failed, is told as such and
-// ends the process with `bus_status`.
+// temporary files that have names before they end it. SIGBUS in a mapped file, which another
+// process has made shorter or whose disk has failed, is told as such and ends the process with
+// `bus_status`.
 void HandleSignals(int bus_status);
 
 // Holds back those signals for as long as it lives, in every thread.

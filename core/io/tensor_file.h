@@ -49,8 +49,8 @@ struct LoadedTensor {
 std::string_view TypeName(const LoadedTensor& tensor);
 
 // The array of a .npy file, or the next one of standard input for "-", in its own layout and in the
-// machine's byte order. Errors are of kind kTensorFile or kFileSystem.
-// Elements of bfloat16 become FLOAT32.
+// machine's byte order. Errors are of kind kTensorFile or kFileSystem. Elements of bfloat16 become
+// FLOAT32.
 LoadedTensor LoadNpy(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML,
                      Placement placement = Placement::kAligned);
 

@@ -1,8 +1,7 @@
 // The fields of UNFOLD and FOLD, and where their windows are in a tensor of spatial sizes S:
 //
-//   Blocks[d] = floor((S[d] + StartPadding[d] + EndPadding[d] - Dilations[d] * (WindowSizes[d] - 1)
-//   -
-//               1) / Strides[d]) + 1
+//   Reach[d] = Dilations[d] * (WindowSizes[d] - 1) + 1
+//   Blocks[d] = floor((S[d] + StartPadding[d] + EndPadding[d] - Reach[d]) / Strides[d]) + 1
 //   block b, tap t: position p[d] = b[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
 #pragma once
 

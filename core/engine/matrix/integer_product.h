@@ -1,4 +1,4 @@
-// Products of two matrices of integers with 9 bits and a sign, as bytes less their zero points are,
+// Products of two matrices of integers with 8 bits and a sign, as bytes less their zero points are,
 // summed in 32 bits.
 #pragma once
 
