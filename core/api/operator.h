@@ -7,8 +7,9 @@
 //   reduce.Run({std::as_bytes(std::span(x))}, {std::as_writable_bytes(std::span(sums))});
 //   // sums is {5, 7, 9}
 //
-// The descriptor is what dmlop-descriptor(5) describes, without bindings: every input has its
-// DataType and Sizes. The result's bits depend on the descriptor and the inputs' values alone.
+// The descriptor is what dmlop-descriptor(5) describes: every input has its DataType and Sizes.
+// Members beside the operator, such as "bindings", are checked and otherwise left alone; no file is
+// opened. The result's bits depend on the descriptor and the inputs' values alone.
 #pragma once
 
 #if __cplusplus <= 201703L
@@ -48,7 +49,8 @@ class DMLOP_API InvalidDescriptor : public std::invalid_argument {
   ~InvalidDescriptor() override;
 };
 
-// An operator that is ready to run, as often as is wanted, from several threads at once.
+// An operator that is ready to run, as often as is wanted, from several threads at once. One that
+// was moved from can only be destroyed or assigned to.
 class DMLOP_API Operator {
  public:
   // Reads and checks the JSON text, of which nothing is kept. Throws InvalidDescriptor.

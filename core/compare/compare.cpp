@@ -16,7 +16,10 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 16;  // fewer are not worth a second thread
+using enum CompareLoops::Operand;
+using Offsets = CompareLoops::Offsets;
+
+constexpr int64_t kPartElements = 1 << 16;  // fewer are not worth a second thread
 
 // Visits `expected` in the order of its memory; the third operand is the row-major number.
 LoopNest<kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
@@ -81,7 +84,7 @@ class TensorComparison {
 
   void CompareRuns() {
     const Offsets stride = nest_.Step(nest_.rank() - 1);
-    ForEachPart(total_.element_count, kParallelElements,
+    ForEachPart(total_.element_count, kPartElements,
                 [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
                   ForEachRun(nest_, begin, end, [&](const Offsets& offset, int64_t count) {
                     comparer.CompareRun(actual_ + offset[kActual], expected_ + offset[kExpected],
@@ -97,7 +100,7 @@ class TensorComparison {
     const Offsets row_stride = nest.Step(nest.rank() - 2);
     const Offsets column_stride = nest.Step(nest.rank() - 1);
     ForEachPart(
-        tiles.tile_count(), kParallelElements / (kRows * kColumns) + 1,
+        tiles.tile_count(), kPartElements / (kRows * kColumns) + 1,
         [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
           tiles.ForEach(begin, end, [&](const Offsets& offset, int64_t rows, int64_t columns) {
             comparer.CompareTile(actual_ + offset[kActual], expected_ + offset[kExpected],

@@ -23,8 +23,10 @@
 namespace dmlop {
 
 // What a comparison walks along; the third is the row-major number of an element.
-enum Operand : size_t { kActual, kExpected, kIndex, kOperands };
-using Offsets = std::array<int64_t, kOperands>;
+struct CompareLoops {
+  enum Operand : size_t { kActual, kExpected, kIndex, kOperands };
+  using Offsets = std::array<int64_t, kOperands>;
+};
 
 // The errors of one element.
 struct Errors {
@@ -41,6 +43,9 @@ inline constexpr Errors kMismatch = {true, std::numeric_limits<double>::infinity
 template <typename T>
 class Comparer {
  public:
+  using enum CompareLoops::Operand;
+  using Offsets = CompareLoops::Offsets;
+
   Comparer(const Tolerance& tolerance, const ComparisonDetails& details)
       : tolerance_(tolerance), writers_(details.maps.begin(), details.maps.end()) {
     result_.most_listed = details.most_listed;

@@ -177,7 +177,8 @@ std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDes
                                    InputViews inputs, const Element&,
                                    const std::vector<Region>& sources, const ElementBytes& value) {
   const ConstTensorView view = Narrowed(inputs[0], sources[0]);
-  return ExplainReduce(reduction.call(op), {sources[0], view}, value);
+  const std::string tensor = DisplayName(TensorSlots(op, TensorRole::kInput)[0].path);
+  return ExplainReduce(reduction.call(op), {tensor, sources[0], view}, value);
 }
 
 Outcome Unfused(const OperatorDesc& op, InputViews inputs, const Element& output,

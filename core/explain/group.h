@@ -14,14 +14,16 @@
 
 namespace dmlop {
 
+// Elements of an input that a reduction takes together.
 struct Group {
+  const std::string& tensor;  // which it is, for people
   const Region& box;
   const ConstTensorView& view;  // of the box alone
 
   int64_t count() const { return box.count(); }
 
   std::string NameOf(int64_t k) const {
-    return fmt::format("InputTensor[{}]", fmt::join(box.IndexAt(k), ", "));
+    return fmt::format("{}[{}]", tensor, fmt::join(box.IndexAt(k), ", "));
   }
 };
 

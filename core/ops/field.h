@@ -21,7 +21,7 @@ class OperatorDesc;
 enum class FieldKind : uint8_t {
   kTensor,
   kTensors,
-  kCount,  // of the entries that each array after it has, up to the next count
+  kCount,  // of the entries that each array after it has, up to the next count; one comes next
   kUint,
   kInt,
   kFloat,

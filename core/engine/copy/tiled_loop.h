@@ -7,7 +7,8 @@
 
 namespace dmlop {
 
-// Copies every element's bits. Views of equal types and sizes.
+// Copies every element's bits. Views of equal types and sizes, which do not overlap unless they are
+// the same elements in the same layout.
 void CopyView(const ConstTensorView& from, const TensorView& to);
 
 // Computes each element from the one at its place, as `row` computes adjacent ones; `to` and `from`

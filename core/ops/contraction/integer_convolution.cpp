@@ -167,7 +167,8 @@ void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
   }
 }
 
-// What is stored for a sum of a channel; its place is that in the part.
+// What is stored for a sum of a channel; its place is that in the part. The arguments outlive the
+// sink.
 template <typename T, typename Sum, typename Function>
 SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Function& function) {
   return [&, places = Part::Places(part.sizes)](const SumRow<Sum>& sums) {

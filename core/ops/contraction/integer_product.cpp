@@ -61,7 +61,8 @@ int64_t Operations(const OperatorDesc& op) {
 }
 
 // Stores what becomes of sums. `functions(index)` is what is to be done along a row of the output
-// from an index on: a function of the number of the column and the sum.
+// from an index on: a function of the number of the column and the sum. Both arguments outlive the
+// sink.
 template <typename T, typename Sum, typename Functions>
 SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
   return [&](const SumRow<Sum>& sums) {
