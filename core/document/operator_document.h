@@ -34,7 +34,7 @@ struct CaseTolerance {
 };
 
 // The members of a document beside those of the operator.
-inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"name", "bindings", "expect",
+inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"bindings", "name", "expect",
                                                                   "tolerance", "$schema"};
 
 class OperatorDocument {
