@@ -266,7 +266,7 @@ class DifferenceMapTest(MapTest):
     def test_wide_characters_take_two_columns(self):
         self.save(x=X)
         picture = "漢字" * 10 + ".png"
-        for columns, place in ((70, ".png: map of [:, :] {3, 3}\n  256"), (71, ".png: map of [:, :] {3, 3}, 256")):
+        for columns, place in ((97, ".png: map of [:, :] {3, 3}\n  341"), (98, ".png: map of [:, :] {3, 3}, 341")):
             text = self.text_of("show", "x.npy", "-o", picture, env={**UNICODE, "COLUMNS": str(columns)})
             self.assertIn(place, text)
 
