@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <span>
 
 #include "app/json_end.h"
@@ -12,7 +11,6 @@
 #include "core/base/progress.h"
 #include "core/base/utf8.h"
 #include "core/io/json.h"
-#include "core/io/spool.h"
 
 namespace dmlop {
 namespace {
@@ -28,43 +26,33 @@ size_t CountCharacters(std::string_view text) {
          static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
-std::string_view AsText(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
-Manifest::Manifest(const std::string& path) : name_(path) {
+Manifest::Manifest(const std::string& path) : name_(path), input_(path) {
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
   is_file_ = !standard && !IsStream(path);
   if (is_file_) {
-    ReadFile(path);
     folder_ = std::filesystem::path(path).parent_path().string();
   } else {
-    ReadStream(InputStream(path));
+    KeepCopy();
   }
 }
 
-void Manifest::ReadFile(const std::string& path) {
-  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
-  text_ = AsText(file->bytes());
-  owner_ = file;
-}
-
-void Manifest::ReadStream(const InputStream& stream) {
-  const auto spool = std::make_shared<Spool>(std::numeric_limits<size_t>::max());
+void Manifest::KeepCopy() {
+  copy_.emplace(0);
   const Work work("reading " + name_);
   std::vector<std::byte> part(kPartBytes);
-  for (size_t size = part.size(); size == part.size();) {
-    size = stream.Read(part);
-    spool->Append(std::span(part).first(size));
+  size_t size = 0;
+  while (const size_t count = input_.Read(part)) {
+    copy_->Write(size, std::span(part).first(count));
+    size += count;
   }
-  text_ = AsText(spool->bytes());
-  owner_ = spool;
 }
 
 void Manifest::Rewind() {
+  read_ = 0;
+  part_.clear();
   at_ = 0;
   line_text_.clear();
   line_at_ = 0;
@@ -173,11 +161,28 @@ bool Manifest::NextLine() {
 
 // Of a line that is too long for any document no more is kept than shows that.
 std::optional<std::string> Manifest::ReadLine() {
-  if (at_ == text_.size()) return std::nullopt;
-  const size_t end = std::min(text_.find('\n', at_), text_.size());
-  std::string line(text_.substr(at_, std::min(end - at_, JsonDocument::kMaxBytes + 1)));
-  at_ = std::min(end + 1, text_.size());
-  return line;
+  if (at_ == part_.size() && ReadPart() == 0) return std::nullopt;
+  std::string line;
+  while (true) {
+    const size_t end = part_.find('\n', at_);
+    const size_t size = (end == std::string::npos ? part_.size() : end) - at_;
+    if (line.size() <= JsonDocument::kMaxBytes) line.append(part_, at_, size);
+    at_ += size;
+    if (end != std::string::npos) {
+      ++at_;
+      return line;
+    }
+    if (ReadPart() == 0) return line;
+  }
+}
+
+size_t Manifest::ReadPart() {
+  part_.resize(kPartBytes);
+  const auto bytes = std::as_writable_bytes(std::span(part_));
+  part_.resize(copy_ ? copy_->Read(read_, bytes) : input_.ReadAt(read_, bytes));
+  read_ += part_.size();
+  at_ = 0;
+  return part_.size();
 }
 
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {

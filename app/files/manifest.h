@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/io/file.h"
+#include "core/io/output_file.h"
 
 namespace dmlop {
 
@@ -44,8 +44,7 @@ class Manifest {
   std::vector<ManifestLine> Next();
 
  private:
-  void ReadFile(const std::string& path);
-  void ReadStream(const InputStream& stream);
+  void KeepCopy();
   std::optional<ManifestLine> ReadCase();
   std::optional<ManifestLine> UnclosedArray();
   bool FindCase();
@@ -53,12 +52,15 @@ class Manifest {
   void Take(size_t end, std::string& text);
   bool NextLine();
   std::optional<std::string> ReadLine();
+  size_t ReadPart();
 
   std::string name_;
   std::string folder_;
   bool is_file_ = true;
-  std::shared_ptr<const void> owner_;  // of the text
-  std::string_view text_;              // which is given out up to at_
+  InputStream input_;
+  std::optional<ScratchFile> copy_;  // of what can be read only once
+  size_t read_ = 0;                  // bytes of the file
+  std::string part_;                 // the last of them, which are given out up to at_
   size_t at_ = 0;
   std::string line_text_;  // the line, which is used up to line_at_
   size_t line_at_ = 0;

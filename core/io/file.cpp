@@ -27,18 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads until `bytes` are full or the file ends; returns how many were read.
-size_t ReadFully(int descriptor, std::byte* bytes, size_t size, const std::string& name) {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t count = read(descriptor, bytes + done, size - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) FailFile(name, "cannot be read", errno);
-    if (count == 0) break;
-    done += static_cast<size_t>(count);
-    AddDone(count);
-  }
-  return done;
+size_t ReadOn(int descriptor, std::span<std::byte> bytes, const std::string& name) {
+  return ReadFully(bytes.size(), name, [&](size_t done) {
+    const ssize_t count = read(descriptor, bytes.data() + done, bytes.size() - done);
+    if (count > 0) AddDone(count);
+    return count;
+  });
 }
 
 std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name, size_t limit) {
@@ -48,7 +42,7 @@ std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name, size_t
   while (true) {
     const size_t size = bytes.size();
     bytes.resize(size + std::max(kChunk, size));  // doubles, so that a long stream stays linear
-    const size_t count = ReadFully(descriptor, bytes.data() + size, bytes.size() - size, name);
+    const size_t count = ReadOn(descriptor, std::span(bytes).subspan(size), name);
     bytes.resize(size + count);
     if (count < std::max(kChunk, size) || bytes.size() > limit) return bytes;
   }
@@ -130,7 +124,18 @@ InputStream::~InputStream() {
 }
 
 size_t InputStream::Read(std::span<std::byte> bytes) const {
-  return ReadFully(descriptor_, bytes.data(), bytes.size(), name_);
+  return ReadOn(descriptor_, bytes, name_);
+}
+
+size_t InputStream::ReadAt(size_t begin, std::span<std::byte> bytes) const {
+  return dmlop::ReadAt(descriptor_, begin, bytes, name_);
+}
+
+size_t ReadAt(int descriptor, size_t begin, std::span<std::byte> bytes, const std::string& name) {
+  return ReadFully(bytes.size(), name, [&](size_t done) {
+    return pread(descriptor, bytes.data() + done, bytes.size() - done,
+                 static_cast<off_t>(begin + done));
+  });
 }
 
 bool StandardInputGoesOn() {

@@ -40,7 +40,7 @@ class InputFile {
 // bytes.
 std::string ReadText(const std::string& path, size_t limit);
 
-// Standard input, a pipe or a device, read as far as it is asked for.
+// Standard input, a pipe, a device or a file, read as far as it is asked for.
 class InputStream {
  public:
   // "-" is standard input.
@@ -54,10 +54,16 @@ class InputStream {
   // Reads exactly `bytes.size()` bytes; fewer only at the end. Returns how many.
   size_t Read(std::span<std::byte> bytes) const;
 
+  // The same of a regular file, from a byte on.
+  size_t ReadAt(size_t begin, std::span<std::byte> bytes) const;
+
  private:
   std::string name_;
   int descriptor_;
 };
+
+// Reads from a byte of an open file on. Fewer bytes only at the end; returns how many.
+size_t ReadAt(int descriptor, size_t begin, std::span<std::byte> bytes, const std::string& name);
 
 // True where standard input is known to have more bytes. None is read; a pipe gets a moment.
 bool StandardInputGoesOn();

@@ -39,6 +39,21 @@ class OpenFile {
   int descriptor_;
 };
 
+// Calls `read_rest` with how many bytes are read until they are all, or the file ends; returns how
+// many.
+template <typename ReadRest>
+size_t ReadFully(size_t size, const std::string& name, ReadRest&& read_rest) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = read_rest(done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) FailFile(name, "cannot be read", errno);
+    if (count == 0) break;
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
+
 // Calls `write_rest` with how many bytes are written until they are all.
 template <typename WriteRest>
 void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {

@@ -69,6 +69,10 @@ void WritableFile::Write(size_t begin, std::span<const std::byte> bytes) {
   });
 }
 
+size_t WritableFile::Read(size_t begin, std::span<std::byte> bytes) const {
+  return file_.With([&](int descriptor) { return ReadAt(descriptor, begin, bytes, name_); });
+}
+
 std::span<std::byte> WritableFile::Map(size_t size) {
   if (!mapping_) {
     mapping_ = file_.With([&](int descriptor) {

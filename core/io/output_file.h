@@ -24,6 +24,9 @@ class WritableFile {
   // Writes a part of the file.
   void Write(size_t begin, std::span<const std::byte> bytes);
 
+  // Reads what was written from there on. Fewer bytes only at the end; returns how many.
+  size_t Read(size_t begin, std::span<std::byte> bytes) const;
+
   // The first `size` bytes mapped into memory, all of them reserved or written; zero where nothing
   // is written. Later calls give the same bytes.
   std::span<std::byte> Map(size_t size);
