@@ -74,7 +74,7 @@ class ExpandTest(ProgramTest):
         self.assertEqual(re.findall(r'"Value":([^,}]*)', done.stdout.decode()),
                          [number for number in numbers if "1e400" not in number])
         self.assertIn("/Value = 1e400: /Value: the number is too large for any type", done.stderr.decode())
-        line = json.dumps(SWEEP | {"sweep": {"/desc/Axes": [[0], "?"]}}).replace('"?"', "[18446744073709551616]")
+        line = SWEEP | {"bindings": {"InputTensor": [[1, 2, 3]] * 2, "OutputTensor": "y.npy"}, "sweep": {"/desc/Axes": [[0], [2**64]]}}
         self.assertIn("18446744073709551616 is out of range for UINT32", self.expand(line).stderr.decode())
 
     def test_the_cases_run(self):
