@@ -16,29 +16,28 @@
 namespace dmlop {
 namespace {
 
-using enum CompareLoops::Operand;
-using Offsets = CompareLoops::Offsets;
+using Loops = CompareLoops;
 
 constexpr int64_t kPartElements = 1 << 16;  // fewer are not worth a second thread
 
 // Visits `expected` in the order of its memory; the third operand is the row-major number.
-LoopNest<kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
-  const LoopNest<kOperands> nest{expected.sizes,
-                                 {actual.strides, expected.strides, PackedStrides(expected.sizes)}};
-  return WithARow(Merged(SortedByStride(Merged(nest), kExpected)));
+LoopNest<Loops::kOperands> PlanLoops(const Layout& actual, const Layout& expected) {
+  const LoopNest<Loops::kOperands> nest{
+      expected.sizes, {actual.strides, expected.strides, PackedStrides(expected.sizes)}};
+  return WithARow(Merged(SortedByStride(Merged(nest), Loops::kExpected)));
 }
 
 // Visits the loop along which `actual` lies closest last but one, where that is not the last loop
 // itself, but one of an `expected` without gaps. Empty where the tensors lie in one order.
-std::optional<LoopNest<kOperands>> WithRowsOfActual(const LoopNest<kOperands>& nest) {
+std::optional<LoopNest<Loops::kOperands>> WithRowsOfActual(const LoopNest<Loops::kOperands>& nest) {
   const size_t last = nest.rank() - 1;
-  const Dims& strides = nest.strides[kActual];
+  const Dims& strides = nest.strides[Loops::kActual];
   size_t closest = last;
   for (size_t d = 0; d < last; ++d) {
     if (std::abs(strides[d]) < std::abs(strides[closest])) closest = d;
   }
-  if (closest == last || nest.strides[kExpected][last] != 1) return std::nullopt;
-  LoopNest<kOperands> reordered = Without(Without(nest, last), closest);
+  if (closest == last || nest.strides[Loops::kExpected][last] != 1) return std::nullopt;
+  LoopNest<Loops::kOperands> reordered = Without(Without(nest, last), closest);
   reordered.Push(nest.sizes[closest], nest.Step(closest));
   reordered.Push(nest.sizes[last], nest.Step(last));
   return reordered;
@@ -83,30 +82,32 @@ class TensorComparison {
   }
 
   void CompareRuns() {
-    const Offsets stride = nest_.Step(nest_.rank() - 1);
+    const Loops::Offsets stride = nest_.Step(nest_.rank() - 1);
     ForEachPart(total_.element_count, kPartElements,
                 [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
-                  ForEachRun(nest_, begin, end, [&](const Offsets& offset, int64_t count) {
-                    comparer.CompareRun(actual_ + offset[kActual], expected_ + offset[kExpected],
-                                        offset[kIndex], stride, count);
+                  ForEachRun(nest_, begin, end, [&](const Loops::Offsets& offset, int64_t count) {
+                    comparer.CompareRun(actual_ + offset[Loops::kActual],
+                                        expected_ + offset[Loops::kExpected], offset[Loops::kIndex],
+                                        stride, count);
                   });
                 });
   }
 
-  void CompareTiles(const LoopNest<kOperands>& nest) {
+  void CompareTiles(const LoopNest<Loops::kOperands>& nest) {
     constexpr int64_t kRows = Comparer<T>::kTileRows;
     constexpr int64_t kColumns = Comparer<T>::kTileColumns;
-    const TileWalk<kOperands> tiles(nest, kRows, kColumns);
-    const Offsets row_stride = nest.Step(nest.rank() - 2);
-    const Offsets column_stride = nest.Step(nest.rank() - 1);
-    ForEachPart(
-        tiles.tile_count(), kPartElements / (kRows * kColumns) + 1,
-        [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
-          tiles.ForEach(begin, end, [&](const Offsets& offset, int64_t rows, int64_t columns) {
-            comparer.CompareTile(actual_ + offset[kActual], expected_ + offset[kExpected],
-                                 offset[kIndex], row_stride, column_stride, rows, columns);
-          });
-        });
+    const TileWalk<Loops::kOperands> tiles(nest, kRows, kColumns);
+    const Loops::Offsets row_stride = nest.Step(nest.rank() - 2);
+    const Loops::Offsets column_stride = nest.Step(nest.rank() - 1);
+    ForEachPart(tiles.tile_count(), kPartElements / (kRows * kColumns) + 1,
+                [&](Comparer<T>& comparer, int64_t begin, int64_t end) {
+                  tiles.ForEach(
+                      begin, end, [&](const Loops::Offsets& offset, int64_t rows, int64_t columns) {
+                        comparer.CompareTile(
+                            actual_ + offset[Loops::kActual], expected_ + offset[Loops::kExpected],
+                            offset[Loops::kIndex], row_stride, column_stride, rows, columns);
+                      });
+                });
   }
 
   const T* actual_;
@@ -114,7 +115,7 @@ class TensorComparison {
   const int64_t bytes_;
   const Tolerance& tolerance_;
   const ComparisonDetails& details_;
-  const LoopNest<kOperands> nest_;
+  const LoopNest<Loops::kOperands> nest_;
   Comparison total_;
 };
 
