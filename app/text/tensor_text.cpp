@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <vector>
@@ -205,31 +204,8 @@ Json ValuesFrom(const ConstTensorView& tensor, size_t d, int64_t offset) {
 
 std::string ElementText(DataType type, const std::byte* element) {
   std::string text;
-  VisitDataType(AllTypes(), type, [&]<typename T>() {
-    T value;
-    std::memcpy(&value, element, sizeof(T));
-    text = TextOf(value);
-  });
+  VisitDataType(AllTypes(), type, [&]<typename T>() { text = TextOf(ElementOf<T>(element)); });
   return text;
-}
-
-Json NumberJson(double value) {
-  if (!std::isfinite(value)) return NumberText(value);
-  return value;
-}
-
-Json ElementJson(DataType type, const std::byte* element) {
-  Json json;
-  VisitDataType(AllTypes(), type, [&]<typename T>() {
-    T value;
-    std::memcpy(&value, element, sizeof(T));
-    if constexpr (std::is_integral_v<T>) {
-      json = value;
-    } else {
-      json = NumberJson(AsDouble(value));
-    }
-  });
-  return json;
 }
 
 std::string NumberText(double value) {

@@ -18,11 +18,6 @@ namespace dmlop {
 // The shortest digits that read back to the same value; "nan", "inf", "-inf".
 std::string ElementText(DataType type, const std::byte* element);
 
-// The exact value as JSON, which has no infinities or NaN: those as strings that a descriptor would
-// take.
-Json ElementJson(DataType type, const std::byte* element);
-Json NumberJson(double value);
-
 // A number in the same form.
 std::string NumberText(double value);
 

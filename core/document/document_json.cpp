@@ -26,29 +26,13 @@ Json TensorJson(const TensorDesc& desc) {
           {"GuaranteedBaseOffsetAlignment", desc.guaranteed_base_offset_alignment}};
 }
 
-Json NumberJson(double value) {
-  if (value != value) return "nan";
-  if (value == INFINITY) return "inf";
-  if (value == -INFINITY) return "-inf";
-  return value;
-}
-
 Json ScalarJson(const Scalar& scalar) {
-  Json json;
   if (scalar.type == DataType::kFloat16) {
     const Half value = ElementOf<Half>(scalar.bytes);
     const bool is_nan = std::isnan(ToFloat(value));
     if (is_nan && value != ToHalf(NAN)) return {{"UInt16", value.bits}};  // "nan" has other bits
   }
-  VisitDataType(AllTypes(), scalar.type, [&]<typename T>() {
-    const T value = ElementOf<T>(scalar.bytes);
-    if constexpr (std::is_integral_v<T>) {
-      json = value;
-    } else {
-      json = NumberJson(AsDouble(value));
-    }
-  });
-  return json;
+  return ElementJson(scalar.type, scalar.bytes.data());
 }
 
 Json FieldsJson(const OperatorDesc& op);
@@ -138,6 +122,26 @@ std::string WrittenText(const Json& json, std::optional<size_t> indent) {
 }
 
 }  // namespace
+
+Json NumberJson(double value) {
+  if (value != value) return "nan";
+  if (value == INFINITY) return "inf";
+  if (value == -INFINITY) return "-inf";
+  return value;
+}
+
+Json ElementJson(DataType type, const std::byte* element) {
+  Json json;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    const T value = ElementOf<T>(element);
+    if constexpr (std::is_integral_v<T>) {
+      json = value;
+    } else {
+      json = NumberJson(AsDouble(value));
+    }
+  });
+  return json;
+}
 
 Json OperatorJson(const OperatorDesc& op) {
   return {{"type", fmt::format("{}{}", kOperatorPrefix, op.name())}, {"desc", FieldsJson(op)}};

@@ -1,16 +1,23 @@
 // Documents to be written.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/io/json.h"
 #include "core/ops/operator.h"
+#include "core/tensor/data_type.h"
 
 namespace dmlop {
 
 using Json = nlohmann::ordered_json;
+
+// A number as JSON, which has no infinities or NaN: those as strings that a descriptor would take.
+Json NumberJson(double value);
+// The exact value of an element.
+Json ElementJson(DataType type, const std::byte* element);
 
 // "type" and "desc" of a valid operator, with everything filled in.
 Json OperatorJson(const OperatorDesc& op);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/io/npy.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -179,8 +179,7 @@ void ModelRun::Print(const PrintCommand& command,
   VisitDataType(AllTypes(), shape.type, [&]<typename T>() {
     for (size_t i = 0; i < count; ++i) {
       const std::byte* element = data + i * sizeof(T);
-      T value;
-      std::memcpy(&value, element, sizeof(T));
+      const T value = ElementOf<T>(element);
       if (command.verbose) {
         fmt::format_to(append, "\n[{:>{}}] ", i, index_width);
         AppendStreamed(value, text);

@@ -13,6 +13,7 @@
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
+#include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
@@ -28,30 +29,15 @@ double ShortestAsDouble(float x) {
   return static_cast<float>(shortest) == x ? shortest : static_cast<double>(x);
 }
 
-Json FloatJson(double x) {
-  if (x != x) return "nan";
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  return x;
-}
-
 template <typename T>
-Json ElementJson(T x) {
+Json ShortestJson(T x) {
   if constexpr (std::is_integral_v<T>) {
     return x;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return FloatJson(x);
-  } else if constexpr (std::is_same_v<T, Half>) {
-    return FloatJson(static_cast<double>(ToFloat(x)));
+  } else if constexpr (std::is_same_v<T, float>) {
+    return NumberJson(std::isfinite(x) ? ShortestAsDouble(x) : static_cast<double>(x));
   } else {
-    return std::isfinite(x) ? FloatJson(ShortestAsDouble(x)) : FloatJson(static_cast<double>(x));
+    return NumberJson(AsDouble(x));
   }
-}
-
-template <typename T>
-T ElementAt(const std::byte* element) {
-  T x;
-  std::memcpy(&x, element, sizeof(T));
-  return x;
 }
 
 // NaN is written without sign and payload, which a list of numbers cannot tell.
@@ -184,9 +170,9 @@ class ModelWriter {
     bool survives = true;
     VisitDataType(AllTypes(), type, [&]<typename T>() {
       for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
-        const T x = ElementAt<T>(bytes.data() + i);
+        const T x = ElementOf<T>(bytes.data() + i);
         survives &= SurvivesAsNumber(x);
-        list.push_back(ElementJson(x));
+        list.push_back(ShortestJson(x));
       }
     });
     if (!survives) {
@@ -194,7 +180,7 @@ class ModelWriter {
       list.clear();
       VisitElementWidth(type, [&]<typename T>() {
         for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
-          list.push_back(ElementAt<T>(bytes.data() + i));
+          list.push_back(ElementOf<T>(bytes.data() + i));
         }
       });
     }
@@ -352,7 +338,7 @@ class DescriptorsWriter {
 
   template <typename T>
   static Json NestedJson(const std::byte* data, const Layout& layout, size_t d) {
-    if (d == layout.rank()) return ElementJson(ElementAt<T>(data));
+    if (d == layout.rank()) return ShortestJson(ElementOf<T>(data));
     Json array = Json::array();
     for (int64_t i = 0; i < layout.sizes[d]; ++i) {
       const std::byte* element = data + i * layout.strides[d] * static_cast<int64_t>(sizeof(T));

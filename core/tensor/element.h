@@ -36,14 +36,18 @@ double AsDouble(T x) {
   return static_cast<double>(x);
 }
 
-// An element of any type, from the first byte on.
+// An element of any type, from the first byte on. What is read may lie anywhere.
 using ElementBytes = std::array<std::byte, 8>;
 
 template <typename T>
-T ElementOf(const ElementBytes& bytes) {
+T ElementOf(const std::byte* bytes) {
   T element;
-  std::memcpy(&element, bytes.data(), sizeof(T));
+  std::memcpy(&element, bytes, sizeof(T));
   return element;
+}
+template <typename T>
+T ElementOf(const ElementBytes& bytes) {
+  return ElementOf<T>(bytes.data());
 }
 
 // The integers in which places and distances of T are counted: wide enough, and no wider, so that a
