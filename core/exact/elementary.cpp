@@ -142,21 +142,21 @@ double LogOfPositive(const ExactSum& sum) {
 template <typename T>
 T LogOfSum(const ExactSum& sum) {
   const int sign = sum.Sign();
-  if (sign < 0) return RoundOnce<T>(std::numeric_limits<double>::quiet_NaN(), 0.0);
-  if (sign == 0) return RoundOnce<T>(-std::numeric_limits<double>::infinity(), 0.0);
-  return RoundOnce<T>(LogOfPositive(sum), 0.0);
+  if (sign < 0) return RoundOnce<T>(std::numeric_limits<double>::quiet_NaN());
+  if (sign == 0) return RoundOnce<T>(-std::numeric_limits<double>::infinity());
+  return RoundOnce<T>(LogOfPositive(sum));
 }
 
 template <typename T>
 bool LogOfSum(const BoundedSum& sum, T& result) {
   if (!IsRounded(sum)) return false;
   if (!IsNearOne(sum.sum.head)) {
-    result = RoundOnce<T>(Log(sum.sum.head), 0.0);
+    result = RoundOnce<T>(Log(sum.sum.head));
     return true;
   }
   const BoundedSum distance{TwoSum(sum.sum.head - 1.0, sum.sum.tail), sum.bound};
   if (!IsRounded(distance)) return false;
-  result = RoundOnce<T>(Log1p(distance.sum.head), 0.0);
+  result = RoundOnce<T>(Log1p(distance.sum.head));
   return true;
 }
 

@@ -51,7 +51,7 @@ T RoundRatio(const Dyadic& numerator, const Dyadic& denominator) {
   if (numerator.Sign() == 0) return T{};
   const bool negative = numerator.Sign() < 0;
   const Dyadic exact = negative ? -numerator : numerator;
-  const T near = RoundOnce<T>(Quotient(exact, denominator), 0);
+  const T near = RoundOnce<T>(Quotient(exact, denominator));
   uint64_t bits = ElementBits(near);
   // The greatest magnitude that is not above the exact one, and what is halfway to the next.
   if (exact < Magnitude<T>(bits) * denominator) {

@@ -24,6 +24,6 @@ T RoundSquareRoot(const ExactSum& sum);
 // head + tail, where |tail| is at most half a unit in the last place of head. The tail of an
 // infinity or NaN is ignored; NaN becomes the canonical NaN of T. T is float or Half.
 template <typename T>
-T RoundOnce(double head, double tail);
+T RoundOnce(double head, double tail = 0);
 
 }  // namespace dmlop

@@ -26,7 +26,7 @@ T RoundExactly(Int128 sum, double factor, double bias, double near) {
   AddProduct(static_cast<double>(high), factor * std::ldexp(1.0, kLowBits), exact);
   AddProduct(static_cast<double>(low), factor, exact);
   exact.Add(bias);
-  return exact.Sign() == 0 ? RoundOnce<T>(near, 0) : RoundSum<T>(exact);
+  return exact.Sign() == 0 ? RoundOnce<T>(near) : RoundSum<T>(exact);
 }
 
 }  // namespace
@@ -37,11 +37,11 @@ T RoundScaledSum(Int128 sum, double a, double b, const double* bias) {
   const double factor = a * b;  // exact
   const double product = static_cast<double>(sum) * factor;
   const double near = bias == nullptr ? product : product + *bias;
-  if (!(std::fabs(near) < kSurelyInfinite)) return RoundOnce<T>(near, 0);
+  if (!(std::fabs(near) < kSurelyInfinite)) return RoundOnce<T>(near);
   const double error = std::fabs(product) * 0x1p-51 + std::fabs(near) * 0x1p-51;
-  const T least = RoundOnce<T>(near - error, 0);
+  const T least = RoundOnce<T>(near - error);
   const bool is_zero = near == 0;
-  if (!is_zero && ElementBits(least) == ElementBits(RoundOnce<T>(near + error, 0))) return least;
+  if (!is_zero && ElementBits(least) == ElementBits(RoundOnce<T>(near + error))) return least;
   return RoundExactly<T>(sum, factor, bias == nullptr ? 0.0 : *bias, near);
 }
 

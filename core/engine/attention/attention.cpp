@@ -199,7 +199,7 @@ class Attending {
         T* const to = head.elements<T>() + (group.first + i) * strides[2];
         const double* const row = results.row(i);
         for (int64_t k = 0; k < head.layout.sizes[3]; ++k) {
-          to[k * strides[3]] = RoundOnce<T>(row[k] / sums.data()[i], 0);
+          to[k * strides[3]] = RoundOnce<T>(row[k] / sums.data()[i]);
         }
       }
     });

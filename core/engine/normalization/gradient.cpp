@@ -145,7 +145,7 @@ class ScaleGradient {
     for (int64_t i = 0; i < length; ++i, walk.Next()) {
       sum.Add(Widened(g[walk.offset(kOfGradient)]), Widened(x[walk.offset(kOfInput)]));
     }
-    output_.elements<T>()[slice.offset(kOfOutput)] = RoundOnce<T>(sum.Result(), 0.0);
+    output_.elements<T>()[slice.offset(kOfOutput)] = RoundOnce<T>(sum.Result());
   }
 
   const NormalizationGradient& of_;

@@ -87,7 +87,7 @@ class ByMoments : public SliceFunction {
 
   void Give(const SliceFacts& facts, std::span<std::byte* const> results) const override {
     if (results.empty()) return;
-    *reinterpret_cast<T*>(results[0]) = RoundOnce<T>(facts[kVariance], 0.0);
+    *reinterpret_cast<T*>(results[0]) = RoundOnce<T>(facts[kVariance]);
   }
 
  private:

@@ -76,7 +76,7 @@ MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units);
 // a * b and a * b + c * d, exactly, rounded once.
 template <typename T>
 T RoundProduct(double a, double b) {
-  return RoundOnce<T>(a * b, 0);
+  return RoundOnce<T>(a * b);
 }
 template <typename T>
 T RoundProducts(double a, double b, double c, double d) {

@@ -18,14 +18,14 @@ enum Gate : int64_t { kUpdate, kReset, kHidden };
 template <typename T>
 T RoundMixture(double z, double h, double hidden) {
   const double plain = (1 - z) * h + z * hidden;
-  if (!std::isfinite(plain)) return RoundOnce<T>(plain, 0);
+  if (!std::isfinite(plain)) return RoundOnce<T>(plain);
   std::array<double, 3> parts = {h, z * hidden, -z * h};
   const BoundedSum near = SumOfParts(parts);
   if (near.bound == 0 && near.sum.head != 0) return RoundOnce<T>(near.sum.head, near.sum.tail);
   ExactSum sum;
   for (const double part : {h, z * hidden, -z * h}) sum.Add(part);
   if (sum.Sign() != 0) return RoundSum<T>(sum);
-  return RoundOnce<T>(plain == 0 ? plain : 0.0, 0);
+  return RoundOnce<T>(plain == 0 ? plain : 0.0);
 }
 
 template <typename T>

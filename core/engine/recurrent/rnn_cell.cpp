@@ -22,7 +22,7 @@ class Rnn final : public Cell<T> {
                  BiasesOf(parameters_, items.count, units_, 0, 1), gate.data());
     gate.Activate(0, parameters_.activations[0]);
     for (int64_t i = 0; i < items.count * units_; ++i) {
-      items.hidden[i] = RoundOnce<T>(gate.data()[i], 0);
+      items.hidden[i] = RoundOnce<T>(gate.data()[i]);
     }
   }
 

@@ -95,7 +95,7 @@ void StepElements(const Step& step, const AdamTensors& tensors) {
           step.FirstMoment(Widened(tensors.first_moment.elements<T>()[walk.offset(kM)]), g);
       const HeadTail v =
           step.SecondMoment(Widened(tensors.second_moment.elements<T>()[walk.offset(kV)]), g);
-      const T new_x = RoundOnce<T>(step.Parameter(x, m, v), 0.0);
+      const T new_x = RoundOnce<T>(step.Parameter(x, m, v));
       tensors.new_parameters.elements<T>()[walk.offset(kNewX)] = new_x;
       tensors.new_first_moment.elements<T>()[walk.offset(kNewM)] = RoundOnce<T>(m.head, m.tail);
       tensors.new_second_moment.elements<T>()[walk.offset(kNewV)] = RoundOnce<T>(v.head, v.tail);

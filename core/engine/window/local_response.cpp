@@ -83,7 +83,7 @@ class Slab {
 
   void Write(const Table& table, const TensorView& view) const {
     const double* next = table.data();
-    ForEach(view, [&](T* element) { *element = RoundOnce<T>(*next++, 0); });
+    ForEach(view, [&](T* element) { *element = RoundOnce<T>(*next++); });
   }
 
   Table SumRegions(const Table& terms, WindowReach reach) const {

@@ -28,7 +28,7 @@ constexpr int64_t kMostSideBySide = 1024;
 template <typename T>
 T LeastOf() {
   if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::min();
-  if constexpr (!std::is_integral_v<T>) return RoundOnce<T>(-INFINITY, 0);
+  if constexpr (!std::is_integral_v<T>) return RoundOnce<T>(-INFINITY);
 }
 
 ElementBytes LeastValue(DataType type) {
@@ -79,7 +79,7 @@ Winner<T> WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* fr
 template <typename T>
 T ValueOf(KeyOf<T> key, KeyOf<T> flipped) {
   if constexpr (!std::is_integral_v<T>) {
-    if (key == KeyOrder<T>::kLeast) return RoundOnce<T>(NAN, 0);
+    if (key == KeyOrder<T>::kLeast) return RoundOnce<T>(NAN);
   }
   return KeyOrder<T>::FromKey(key, flipped);
 }

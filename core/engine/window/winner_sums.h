@@ -33,9 +33,9 @@ class QuickSum {
   template <typename T>
   T Result() const {
     if (is_empty_) return T{};
-    if (special_ != 0) return RoundOnce<T>(special_, 0);
+    if (special_ != 0) return RoundOnce<T>(special_);
     const double zero = all_are_negative_zeros_ ? -0.0 : 0.0;
-    return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_, 0);
+    return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_);
   }
 
  private:
@@ -69,7 +69,7 @@ class ChannelSums {
   std::optional<T> Result(size_t element) const {
     if (states_[element] == kEmpty) return T{};
     if (states_[element] != kExact) return std::nullopt;
-    return RoundOnce<T>(sums_[element], 0);
+    return RoundOnce<T>(sums_[element]);
   }
 
  private:
