@@ -20,7 +20,7 @@ size_t RoundedUpToLines(size_t bytes) {
   return (bytes + kLine - 1) / kLine * kLine;
 }
 
-size_t BytesOf(const Layout& layout, DataType type) {
+size_t SpanOf(const Layout& layout, DataType type) {
   return static_cast<size_t>(Extent(layout)) * ByteWidth(type);
 }
 
@@ -39,7 +39,7 @@ void Repeat(Buffer& copies, size_t pitch) {
 int64_t InputBytesOf(const BenchCase& of) {
   size_t bytes = 0;
   for (const LoadedTensor& input : of.inputs) {
-    bytes += RoundedUpToLines(BytesOf(input.view.layout, input.view.type));
+    bytes += RoundedUpToLines(SpanOf(input.view.layout, input.view.type));
   }
   return static_cast<int64_t>(bytes);
 }
@@ -55,7 +55,7 @@ OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
   const Work work(of.name + ": filling memory", copies * InputBytesOf(of));
   for (const LoadedTensor& input : of.inputs) {
     const ConstTensorView& view = input.view;
-    const size_t size = dmlop::BytesOf(view.layout, view.type);
+    const size_t size = SpanOf(view.layout, view.type);
     const size_t pitch = RoundedUpToLines(size);
     Buffer buffer(pitch * static_cast<size_t>(copies));
     if (view.data != nullptr) {
@@ -71,7 +71,7 @@ OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
     if (tensor.role() == TensorRole::kInput) continue;
     const Layout layout = LayoutOf(*tensor.desc);
     const DataType type = *tensor.desc->data_type;
-    const size_t pitch = RoundedUpToLines(dmlop::BytesOf(layout, type));
+    const size_t pitch = RoundedUpToLines(SpanOf(layout, type));
     Buffer buffer(pitch * static_cast<size_t>(copies));
     outputs_.push_back({buffer.data(), type, layout});
     output_slots_.push_back({std::move(buffer), pitch});
@@ -82,7 +82,7 @@ int64_t OperatorRing::BytesOf(const BenchCase& of) {
   size_t output_bytes = 0;
   for (const TensorSlot& slot : TensorSlots(of.desc)) {
     if (slot.role() == TensorRole::kInput) continue;
-    output_bytes += RoundedUpToLines(dmlop::BytesOf(LayoutOf(*slot.desc), *slot.desc->data_type));
+    output_bytes += RoundedUpToLines(SpanOf(LayoutOf(*slot.desc), *slot.desc->data_type));
   }
   return InputBytesOf(of) + static_cast<int64_t>(output_bytes);
 }

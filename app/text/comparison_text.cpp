@@ -15,13 +15,9 @@
 namespace dmlop {
 namespace {
 
-// Little-endian: the low bytes come first.
-const std::byte* BytesOf(const uint64_t& bits) {
-  return reinterpret_cast<const std::byte*>(&bits);
-}
-
+// Of the bits of an element: little-endian, so the low bytes come first.
 std::string ValueText(DataType type, uint64_t bits) {
-  return ElementText(type, BytesOf(bits));
+  return ElementText(type, BytesOf(bits).data());
 }
 
 std::string UlpText(const Difference& difference) {
@@ -43,7 +39,7 @@ std::string DifferenceRow(std::string_view label, const Difference& difference,
 }
 
 Json ValueJson(DataType type, uint64_t bits) {
-  return ElementJson(type, BytesOf(bits));
+  return ElementJson(type, BytesOf(bits).data());
 }
 
 Json DifferenceJson(const std::optional<Difference>& difference, const ConstTensorView& tensor) {

@@ -116,11 +116,7 @@ class Comparer {
   };
 
   // Of elements that may lie anywhere, as those of archives do.
-  static T At(const T* from) {
-    T element;
-    std::memcpy(&element, from, sizeof(T));
-    return element;
-  }
+  static T At(const T* from) { return ElementOf<T>(reinterpret_cast<const std::byte*>(from)); }
 
   static bool IsAligned(const T* elements) {
     return reinterpret_cast<uintptr_t>(elements) % sizeof(T) == 0;

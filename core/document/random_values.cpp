@@ -5,12 +5,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/exact/rounding.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -32,15 +30,6 @@ constexpr uint64_t Mix(uint64_t z) {
 uint64_t Below(uint64_t n, uint64_t bits) {
   __extension__ using Wide = unsigned __int128;
   return n == 0 ? bits : static_cast<uint64_t>((static_cast<Wide>(bits) * n) >> 64);
-}
-
-template <typename T>
-T FromDouble(double value) {
-  if constexpr (std::is_same_v<T, double>) {
-    return value;
-  } else {
-    return RoundOnce<T>(value, 0.0);
-  }
 }
 
 // The bits of a positive float T: exponent field and fraction.
@@ -143,25 +132,18 @@ class Generator {
 };
 
 template <typename T>
-ElementBytes Store(T value) {
-  ElementBytes bytes{};
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  return bytes;
-}
-
-template <typename T>
 void SetDefaultRange(DataType type, RandomValues& random) {
   if constexpr (std::is_integral_v<T>) {
     const auto [least, most] = RangeOf<T>(type);
-    random.low = Store(least);
-    random.high = Store(most);
+    random.low = BytesOf(least);
+    random.high = BytesOf(most);
   } else if (random.kind == RandomKind::kNormal) {
-    random.low = Store(FromDouble<T>(0));
-    random.high = Store(FromDouble<T>(1));
+    random.low = BytesOf(FromDouble<T>(0));
+    random.high = BytesOf(FromDouble<T>(1));
   } else {
     const double bound = random.kind == RandomKind::kIntegers ? 8 : 1;
-    random.low = Store(FromDouble<T>(-bound));
-    random.high = Store(FromDouble<T>(bound));
+    random.low = BytesOf(FromDouble<T>(-bound));
+    random.high = BytesOf(FromDouble<T>(bound));
   }
 }
 

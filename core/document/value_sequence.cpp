@@ -5,7 +5,6 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/exact/rounding.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -20,8 +19,7 @@ T Next(DataType type, T value, T delta) {
     const auto sum = static_cast<uint64_t>(value) + static_cast<uint64_t>(delta);
     return Wrapped(type, static_cast<T>(sum));
   } else if constexpr (std::is_same_v<T, Half>) {
-    return RoundOnce<Half>(
-        static_cast<double>(ToFloat(value)) + static_cast<double>(ToFloat(delta)), 0.0);
+    return FromDouble<Half>(AsDouble(value) + AsDouble(delta));
   } else {
     return value + delta;
   }

@@ -257,9 +257,7 @@ class FloatExplanation {
 Calculation ExplainFloats(ReduceFunction function, const Group& group, const ElementBytes& result) {
   Calculation calculation;
   VisitDataType(Floats(), group.view.type, [&]<typename T>() {
-    T value;
-    std::memcpy(&value, result.data(), sizeof(T));
-    calculation = FloatExplanation(function, group).For(value);
+    calculation = FloatExplanation(function, group).For(ElementOf<T>(result));
   });
   return calculation;
 }

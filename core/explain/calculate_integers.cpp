@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 
 #include "core/exact/dyadic.h"
 #include "core/explain/calculate_reduce.h"
@@ -73,9 +72,7 @@ Calculation ExplainIntegers(ReduceFunction function, const Group& group,
                             const ElementBytes& result) {
   Calculation calculation;
   VisitDataType(Join<Integers64, Integers32>(), group.view.type, [&]<typename T>() {
-    T value;
-    std::memcpy(&value, result.data(), sizeof(T));
-    calculation = Explain<T>(function, group, value);
+    calculation = Explain<T>(function, group, ElementOf<T>(result));
   });
   return calculation;
 }

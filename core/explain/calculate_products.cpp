@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "core/explain/calculate_sum.h"
 #include "core/tensor/visit_data_type.h"
@@ -90,9 +89,7 @@ Calculation ExplainProducts(const ProductSum& sum, const OperatorDesc& op, Input
                             DataType type, const ElementBytes& result) {
   Calculation calculation;
   VisitDataType(Floats(), type, [&]<typename T>() {
-    T value;
-    std::memcpy(&value, result.data(), sizeof(T));
-    calculation = ProductExplanation(sum, op, inputs).For(value);
+    calculation = ProductExplanation(sum, op, inputs).For(ElementOf<T>(result));
   });
   return calculation;
 }

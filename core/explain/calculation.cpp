@@ -22,13 +22,6 @@ constexpr std::string_view kRuleNames[] = {"exact",        "nearest",   "tie-to-
                                            "modulo",       "extreme",   "first",       "last",
                                            "only-nan",     "truncated", "clamped"};
 
-template <typename T>
-T ValueOf(const ElementBytes& bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
-
 // The engine's own result.
 ElementBytes ValueAt(const OperatorDesc& op, InputViews inputs, const Element& output) {
   alignas(8) ElementBytes value{};
@@ -101,9 +94,9 @@ Calculation ExplainScaleBias(const ScaleBias& factors, const ConstTensorView& vi
   VisitDataType(Join<Floats, Integers32, Integers16, Integers8>(), view.type, [&]<typename T>() {
     const T x = *view.elements<T>();
     if constexpr (std::is_integral_v<T>) {
-      calculation = ScaledInteger(factors, x, ValueOf<T>(result));
+      calculation = ScaledInteger(factors, x, ElementOf<T>(result));
     } else {
-      calculation = ScaledFloat(factors, x, ValueOf<T>(result));
+      calculation = ScaledFloat(factors, x, ElementOf<T>(result));
     }
   });
   return calculation;

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <type_traits>
 
@@ -16,13 +15,6 @@ namespace dmlop {
 
 // The sign of the exact value minus x.
 using CompareWith = std::function<int(const Dyadic& x)>;
-
-template <typename T>
-ElementBytes BytesOf(T value) {
-  ElementBytes bytes{};
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  return bytes;
-}
 
 template <typename T>
 struct RoundingTarget;

@@ -1,7 +1,6 @@
 #include "core/tensor/convert_element.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -22,7 +21,7 @@ ElementBytes ConvertElement(float value, DataType type) {
     } else {
       element = value;
     }
-    std::memcpy(bytes.data(), &element, sizeof element);
+    bytes = BytesOf(element);
   });
   return bytes;
 }

@@ -36,6 +36,16 @@ double AsDouble(T x) {
   return static_cast<double>(x);
 }
 
+// A float of the type, rounded once.
+template <typename T>
+T FromDouble(double x) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return ToHalf(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
 // An element of any type, from the first byte on. What is read may lie anywhere.
 using ElementBytes = std::array<std::byte, 8>;
 
@@ -48,6 +58,12 @@ T ElementOf(const std::byte* bytes) {
 template <typename T>
 T ElementOf(const ElementBytes& bytes) {
   return ElementOf<T>(bytes.data());
+}
+template <typename T>
+ElementBytes BytesOf(T element) {
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), &element, sizeof(T));
+  return bytes;
 }
 
 // The integers in which places and distances of T are counted: wide enough, and no wider, so that a

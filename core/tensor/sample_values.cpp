@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -20,12 +21,7 @@ T NextValue(DataType type, std::mt19937_64& engine) {
   if constexpr (std::is_integral_v<T>) {
     return Wrapped(type, static_cast<T>(bits));
   } else {
-    const double uniform = static_cast<double>(bits >> 11) * 0x1p-52 - 1;
-    if constexpr (std::is_same_v<T, Half>) {
-      return ToHalf(uniform);
-    } else {
-      return static_cast<T>(uniform);
-    }
+    return FromDouble<T>(static_cast<double>(bits >> 11) * 0x1p-52 - 1);
   }
 }
 

@@ -18,13 +18,6 @@ namespace {
 constexpr int64_t kCount = (int64_t{3} << 20) + 7;
 
 template <typename T>
-ElementBytes BytesOf(T value) {
-  ElementBytes bytes{};
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  return bytes;
-}
-
-template <typename T>
 T Value(int number) {
   if constexpr (std::is_same_v<T, Half>) {
     return ToHalf(number);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/tensor/element.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
@@ -73,15 +74,6 @@ inline uint64_t BitsOf(float value) {
 }
 inline uint64_t BitsOf(Half value) {
   return value.bits;
-}
-
-template <typename T>
-T FromDouble(double value) {
-  return static_cast<T>(value);
-}
-template <>
-inline Half FromDouble<Half>(double value) {
-  return ToHalf(value);
 }
 
 // The exponent of the last place of T at `value`.
