@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/engine/element_wise/loop.h"
-#include "core/engine/normalization/slice_sums.h"
 #include "core/engine/reduce/reduce_run.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -26,7 +26,7 @@ double ExtremeOf(ReduceFunction function, const ConstTensorView& input) {
     const TensorView one{reinterpret_cast<std::byte*>(&result), input.type,
                          PackedLayout(Dims::Filled(axes.size(), 1))};
     Reduce({function, axes}, input, one);
-    extreme = Widened(result);
+    extreme = AsDouble(result);
   });
   return std::isnan(extreme) ? 0 : extreme;
 }

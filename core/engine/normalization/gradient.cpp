@@ -50,8 +50,8 @@ class ByMoments : public SliceFunction {
   }
 
   void Write(const SliceFacts& facts, const SliceChunk& chunk) const override {
-    const double variance = Widened(*chunk.inputs[kVariance].elements<T>()) + epsilon_;
-    const double scale = Widened(*chunk.inputs[kScale].elements<T>());
+    const double variance = AsDouble(*chunk.inputs[kVariance].elements<T>()) + epsilon_;
+    const double scale = AsDouble(*chunk.inputs[kScale].elements<T>());
     kernels_.take_slope(chunk.inputs[kGradient].elements<T>(), chunk.inputs[kInput].elements<T>(),
                         chunk.count, {facts[0], facts[1]}, InputMean(facts),
                         facts[kCovariance] / variance, scale / std::sqrt(variance),
@@ -136,14 +136,14 @@ class ScaleGradient {
   static constexpr int64_t kSmallRange = 1 << 12;
 
   void Give(const Walk<kOperands>& slice, int64_t length) const {
-    const double mean = Widened(of_.mean.elements<T>()[slice.offset(kOfMean)]);
-    const double variance = Widened(of_.variance.elements<T>()[slice.offset(kOfVariance)]);
+    const double mean = AsDouble(of_.mean.elements<T>()[slice.offset(kOfMean)]);
+    const double variance = AsDouble(of_.variance.elements<T>()[slice.offset(kOfVariance)]);
     ScaleSum sum(mean, std::sqrt(variance + of_.epsilon));
     const T* const g = of_.gradient.elements<T>() + slice.offset(kOfGradient);
     const T* const x = of_.input.elements<T>() + slice.offset(kOfInput);
     Walk<kOperands> walk(elements_, 0);
     for (int64_t i = 0; i < length; ++i, walk.Next()) {
-      sum.Add(Widened(g[walk.offset(kOfGradient)]), Widened(x[walk.offset(kOfInput)]));
+      sum.Add(AsDouble(g[walk.offset(kOfGradient)]), AsDouble(x[walk.offset(kOfInput)]));
     }
     output_.elements<T>()[slice.offset(kOfOutput)] = RoundOnce<T>(sum.Result());
   }

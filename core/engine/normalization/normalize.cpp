@@ -99,7 +99,7 @@ class ByMoments : public SliceFunction {
     if (how_.epsilon >= 0 || !std::isfinite(squares)) return {squares, 0};
     HeadTail sum{0, 0};
     for (int64_t i = 0; i < count; ++i) {
-      const HeadTail d = -mean + Widened(x[i]);
+      const HeadTail d = -mean + AsDouble(x[i]);
       sum = sum + d * d;
     }
     return {sum.head, sum.tail};
@@ -172,7 +172,7 @@ class ByGiven : public SliceFunction {
     const T* const x = chunk.inputs[0].elements<T>();
     T* const y = reinterpret_cast<T*>(chunk.output);
     if (!variance.varies && !scale.varies && !mean.varies) {
-      const double start = mean.elements == nullptr ? 0 : Widened(*mean.elements);
+      const double start = mean.elements == nullptr ? 0 : AsDouble(*mean.elements);
       return kernels_.normalize(x, chunk.count, {start, 0},
                                 FactorOf(*variance.elements, *scale.elements), {}, bias, {}, y);
     }
@@ -189,7 +189,7 @@ class ByGiven : public SliceFunction {
 
  private:
   double FactorOf(T variance, T scale) const {
-    return Widened(scale) / std::sqrt(Widened(variance) + epsilon_);
+    return AsDouble(scale) / std::sqrt(AsDouble(variance) + epsilon_);
   }
 
   double epsilon_;

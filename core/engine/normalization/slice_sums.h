@@ -7,16 +7,9 @@
 
 #include "core/engine/normalization/slice_function.h"
 #include "core/exact/double_double.h"
-#include "core/tensor/half.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
-
-inline double Widened(float x) {
-  return x;
-}
-inline double Widened(Half x) {
-  return ToFloat(x);
-}
 
 inline double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
   HeadTail sum{0, 0};

@@ -108,7 +108,7 @@ class Hardmax : public SliceFunction {
     if (pass == 0) return {kernels_.max(x, chunk.count), 0};
     const double max = facts[kMax];
     const T* const place =
-        std::find_if(x, x + chunk.count, [max](T one) { return Widened(one) == max; });
+        std::find_if(x, x + chunk.count, [max](T one) { return AsDouble(one) == max; });
     return {place == x + chunk.count ? INFINITY : static_cast<double>(chunk.begin + (place - x)),
             0};
   }

@@ -7,18 +7,12 @@
 #include "core/base/parallel.h"
 #include "core/exact/double_double_functions.h"
 #include "core/exact/rounding.h"
+#include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
-
-double Widened(float x) {
-  return x;
-}
-double Widened(Half x) {
-  return ToFloat(x);
-}
 
 // 1 - beta^step, near 0 as accurate as elsewhere.
 double OneLessPower(double beta, uint32_t step) {
@@ -89,12 +83,12 @@ void StepElements(const Step& step, const AdamTensors& tensors) {
   ParallelFor(Product(nest.sizes), kGrain, bytes, [&](int64_t begin, int64_t end) {
     Walk<kOperands> walk(nest, begin);
     for (int64_t i = begin; i < end; ++i, walk.Next()) {
-      const double x = Widened(tensors.parameters.elements<T>()[walk.offset(kX)]);
-      const double g = Widened(tensors.gradient.elements<T>()[walk.offset(kG)]);
+      const double x = AsDouble(tensors.parameters.elements<T>()[walk.offset(kX)]);
+      const double g = AsDouble(tensors.gradient.elements<T>()[walk.offset(kG)]);
       const HeadTail m =
-          step.FirstMoment(Widened(tensors.first_moment.elements<T>()[walk.offset(kM)]), g);
+          step.FirstMoment(AsDouble(tensors.first_moment.elements<T>()[walk.offset(kM)]), g);
       const HeadTail v =
-          step.SecondMoment(Widened(tensors.second_moment.elements<T>()[walk.offset(kV)]), g);
+          step.SecondMoment(AsDouble(tensors.second_moment.elements<T>()[walk.offset(kV)]), g);
       const T new_x = RoundOnce<T>(step.Parameter(x, m, v));
       tensors.new_parameters.elements<T>()[walk.offset(kNewX)] = new_x;
       tensors.new_first_moment.elements<T>()[walk.offset(kNewM)] = RoundOnce<T>(m.head, m.tail);
