@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/text/text_width.h"
+#include "core/base/ascii.h"
 
 namespace dmlop {
 namespace {
@@ -33,10 +34,6 @@ std::optional<size_t> StatedColumns() {
   size_t columns = 0;
   std::from_chars(text.data(), text.data() + text.size(), columns);
   return columns > 0 ? std::optional(columns) : std::nullopt;
-}
-
-char LowerCase(char c) {
-  return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 }  // namespace
@@ -110,7 +107,7 @@ bool UseUnicode() {
     locale = Environment(variable);
     if (!locale.empty()) break;
   }
-  std::transform(locale.begin(), locale.end(), locale.begin(), LowerCase);
+  locale = LowerCase(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 

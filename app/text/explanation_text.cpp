@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "app/text/tensor_text.h"
+#include "core/base/ascii.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {
@@ -149,7 +149,7 @@ std::string ExplanationJson(const Explanation& explanation) {
     const Field& field = *op.fields()[i];
     if (field.kind != FieldKind::kEnum) continue;
     std::string key(field.name);
-    key[0] = static_cast<char>(std::tolower(key[0]));
+    key[0] = LowerCase(key[0]);
     json[key] = field.names.names[std::get<uint32_t>(op.values()[i])];
   }
   json["element"] = DescriptionJson(explanation.element);

@@ -5,21 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "core/base/ascii.h"
 
 namespace dmlop {
 namespace {
 
 constexpr size_t kLongestName = 64;  // longer ones are no slip of the finger, and cost time
-
-std::string Lower(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 // Insertions, deletions, replacements and swaps of neighbours that turn one into the other; `limit`
 // for that many or more. Neither name is longer than kLongestName.
@@ -115,7 +110,7 @@ std::string_view HintOf(std::string_view lower, std::span<const std::string_view
 }
 
 bool IsNamed(std::string_view candidate, std::string_view lower) {
-  return candidate.size() == lower.size() && Lower(candidate) == lower;
+  return candidate.size() == lower.size() && LowerCase(candidate) == lower;
 }
 
 // The candidate that another name means; "" for one that means none, and nothing for other names.
@@ -139,7 +134,7 @@ std::string_view BegunBy(std::string_view lower, std::span<const std::string_vie
   if (static_cast<size_t>(letters) < kFewest) return "";
   std::vector<std::string_view> begun;
   for (const std::string_view candidate : candidates) {
-    if (Lower(candidate).starts_with(lower)) begun.push_back(candidate);
+    if (LowerCase(candidate).starts_with(lower)) begun.push_back(candidate);
   }
   if (begun.empty()) return "";
   const std::string_view shortest = *std::min_element(
@@ -155,7 +150,7 @@ std::string_view BegunBy(std::string_view lower, std::span<const std::string_vie
 std::string_view Related(std::string_view lower, std::span<const std::string_view> candidates) {
   std::string_view found;
   for (const std::string_view candidate : candidates) {
-    const std::string other = Lower(candidate);
+    const std::string other = LowerCase(candidate);
     if (!other.ends_with("_" + std::string(lower)) && !lower.starts_with(other + "_")) continue;
     if (!found.empty()) return "";
     found = candidate;
@@ -172,14 +167,14 @@ std::string Suggestion(std::string_view name) {
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> all) {
   if (name.size() > kLongestName) return "";
   const auto candidates = all.first(std::min(all.size(), kMaxCandidates));
-  const std::string lower = Lower(name);
+  const std::string lower = LowerCase(name);
   if (const auto meant = MeantBy(lower, candidates)) return Suggestion(*meant);
   if (const auto hint = HintOf(lower, candidates); !hint.empty()) return std::string(hint);
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
-    const size_t distance = EditDistance(lower, Lower(candidate), best_distance);
+    const size_t distance = EditDistance(lower, LowerCase(candidate), best_distance);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

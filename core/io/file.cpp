@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/ascii.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/io/open_file.h"
@@ -210,12 +210,8 @@ bool IsTerminal(const std::string& path) {
 }
 
 bool HasExtension(std::string_view path, std::string_view extension) {
-  const auto is_same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  };
-  return path.size() >= extension.size() && std::equal(extension.begin(), extension.end(),
-                                                       path.end() - std::ssize(extension), is_same);
+  return path.size() >= extension.size() &&
+         EqualIgnoringCase(path.substr(path.size() - extension.size()), extension);
 }
 
 std::string IdentityOf(const std::string& path) {

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
+
+#include "core/base/ascii.h"
 
 namespace dmlop {
 namespace {
 
 std::string LowerExtension(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
+  return LowerCase(std::filesystem::path(path).extension().string());
 }
 
 class InitialValuesReader {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 
+#include "core/base/ascii.h"
 #include "core/base/spelling.h"
 
 namespace dmlop {
@@ -232,7 +232,7 @@ std::vector<std::string_view> WordsOf(std::string_view text) {
 std::string Bare(std::string_view name) {
   std::string bare;
   for (const char c : name) {
-    if (c != '_') bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_') bare += LowerCase(c);
   }
   return bare;
 }
