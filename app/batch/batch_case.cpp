@@ -81,9 +81,7 @@ void BatchCase::Refuse(const Diagnostics& diagnostics) {
     if (diagnostic.severity != Severity::kError) continue;
     CaseFault fault;
     if (diagnostic.offset) fault.place = PlaceOf(positions.Find(*diagnostic.offset));
-    fault.text =
-        fmt::format("{}{}{} [{}]", diagnostic.pointer, diagnostic.pointer.empty() ? "" : ": ",
-                    diagnostic.message, diagnostic.code);
+    fault.text = LineOf(diagnostic);
     outcome_.faults.push_back(std::move(fault));
   }
   is_finished_ = true;

@@ -118,10 +118,7 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
   const std::string_view paint = !color ? "" : error ? kErrorPaint : "\x1b[1;35m";
   const std::string_view plain = color ? kPlain : "";
   const std::string severity = fmt::format("{}{}:{}", paint, error ? "error" : "warning", plain);
-  const std::string pointer =
-      diagnostic.pointer.empty() ? "" : Printable(diagnostic.pointer) + ": ";
-  const std::string message = fmt::format("{} {}{} [{}]\n", severity, pointer,
-                                          Printable(diagnostic.message), diagnostic.code);
+  const std::string message = fmt::format("{} {}\n", severity, Printable(LineOf(diagnostic)));
   if (!diagnostic.offset) return fmt::format("{}: {}", name, message);
 
   const TextPosition position = positions.Find(*diagnostic.offset);

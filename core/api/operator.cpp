@@ -23,8 +23,7 @@ std::string FaultLines(const Diagnostics& diagnostics, std::string_view text) {
       const TextPosition position = positions.Find(*diagnostic.offset);
       lines += fmt::format("{}:{}: ", position.line, position.column);
     }
-    if (!diagnostic.pointer.empty()) lines += diagnostic.pointer + ": ";
-    lines += fmt::format("{} [{}]", diagnostic.message, diagnostic.code);
+    lines += LineOf(diagnostic);
   }
   return lines;
 }
@@ -134,9 +133,7 @@ std::vector<std::string> Operator::WarningsOf(
   WarnOfValues(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
                diagnostics);
   std::vector<std::string> lines;
-  for (const Diagnostic& warning : diagnostics.list()) {
-    lines.push_back(fmt::format("{}: {} [{}]", warning.pointer, warning.message, warning.code));
-  }
+  for (const Diagnostic& warning : diagnostics.list()) lines.push_back(LineOf(warning));
   return lines;
 }
 

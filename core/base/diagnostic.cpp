@@ -1,5 +1,7 @@
 #include "core/base/diagnostic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -19,6 +21,11 @@ std::string Shortened(std::string text) {
 }
 
 }  // namespace
+
+std::string LineOf(const Diagnostic& diagnostic) {
+  return fmt::format("{}{}{} [{}]", diagnostic.pointer, diagnostic.pointer.empty() ? "" : ": ",
+                     diagnostic.message, diagnostic.code);
+}
 
 void Diagnostics::Error(std::string_view code, std::string_view pointer, std::string message,
                         std::optional<size_t> offset) {

@@ -22,6 +22,9 @@ struct Diagnostic {
   std::optional<ErrorKind> file_fault = std::nullopt;  // the fault of a file that the value names
 };
 
+// "/desc/Axes/0: axis 4 is out of range [RED-3]"
+std::string LineOf(const Diagnostic& diagnostic);
+
 // Keeps the first kMax and counts the others: past that nobody reads on, and a hostile document
 // could have millions. Texts of more than kMaxTextBytes lose their middle.
 class Diagnostics {
