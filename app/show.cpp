@@ -189,7 +189,7 @@ class Show {
     if (options_.format == TextFormat::kJson) return ShowJson(origin, tensor);
     const std::string name = origin.path + origin.slice;
     PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
-                            SizesText(tensor.layout.sizes), origin.type_name,
+                            ToString(tensor.layout.sizes), origin.type_name,
                             OrderText(tensor.layout)));
     const bool draws = options_.map || !options_.picture.empty();
     if (draws) RequireElements(name, tensor);

@@ -222,7 +222,7 @@ std::string Drawing(const MapGrid& grid, const Artist& artist) {
 // --- titles --------------------------------------------------------------------------------------
 
 std::string PlaneSizesText(const MapPlane& plane) {
-  return SizesText({plane.rows, plane.columns});
+  return ToString(Dims{plane.rows, plane.columns});
 }
 
 std::vector<size_t> ShownDimensions(const MapPlane& plane) {
@@ -309,7 +309,7 @@ MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style) {
 void RequireElements(const std::string& name, const ConstTensorView& tensor) {
   if (tensor.layout.element_count() > 0) return;
   throw Error(ErrorKind::kTensorFile, fmt::format("{} has no elements to draw a map of: Sizes {}",
-                                                  name, SizesText(tensor.layout.sizes)));
+                                                  name, ToString(tensor.layout.sizes)));
 }
 
 std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style) {

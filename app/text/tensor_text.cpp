@@ -224,10 +224,6 @@ std::string BitsText(DataType type, uint64_t bits) {
                           : fmt::format("{:0{}X}", bits, 2 * ByteWidth(type));
 }
 
-std::string SizesText(const Dims& sizes) {
-  return fmt::format("{{{}}}", fmt::join(sizes, ", "));
-}
-
 std::string IndexText(const Dims& sizes, int64_t linear) {
   return fmt::format("[{}]", fmt::join(IndexOf(sizes, linear), ", "));
 }
@@ -248,7 +244,7 @@ void WriteValues(const ConstTensorView& tensor, const ValuesForm& form, const Te
 
 void WriteTensor(std::string_view name, const ConstTensorView& tensor, const ValuesForm& form,
                  const TextSink& sink) {
-  sink(fmt::format("{}: (Sizes:{}, DataType:{})\n", name, SizesText(tensor.layout.sizes),
+  sink(fmt::format("{}: (Sizes:{}, DataType:{})\n", name, ToString(tensor.layout.sizes),
                    Name(tensor.type)));
   WriteValues(tensor, form, sink);
 }

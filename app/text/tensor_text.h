@@ -27,9 +27,6 @@ std::string NumberText(DataType type, double value);
 // The bits of an element of this type in hexadecimal: "3F800000".
 std::string BitsText(DataType type, uint64_t bits);
 
-// "{1, 3}"
-std::string SizesText(const Dims& sizes);
-
 // "[0, 2]": the index of the element with row-major number `linear`.
 std::string IndexText(const Dims& sizes, int64_t linear);
 

@@ -1,7 +1,6 @@
 #include "core/compare/alignment.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <limits>
 #include <optional>
@@ -12,10 +11,6 @@
 
 namespace dmlop {
 namespace {
-
-std::string Braces(const Dims& sizes) {
-  return fmt::format("{{{}}}", fmt::join(sizes, ", "));
-}
 
 Dims WithoutUnits(const Dims& sizes) {
   Dims rest;
@@ -109,7 +104,7 @@ void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {
     return;
   }
   aligned.mismatches.push_back(fmt::format(
-      "shapes differ: actual {}, expected {}{}", Braces(actual), Braces(expected),
+      "shapes differ: actual {}, expected {}{}", ToString(actual), ToString(expected),
       only_units ? "; they differ by dimensions of size 1 only, which --squeeze lets pass" : ""));
 }
 

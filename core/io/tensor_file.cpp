@@ -26,10 +26,6 @@ namespace {
 
 constexpr std::string_view kNpyExtension = ".npy";
 
-std::string Braces(const Dims& dims) {
-  return fmt::format("{{{}}}", fmt::join(dims, ", "));
-}
-
 // What a .npy file says of its array.
 struct StoredArray {
   DataType type;
@@ -57,8 +53,8 @@ void RequireFit(const StoredArray& array, const TensorDesc& desc, const std::str
     fits = sizes[d] == 1 && expected.strides[d] == 0;
   }
   if (fits) return;
-  FailTensorFile(
-      name, fmt::format("has the shape {}; expected {}", Braces(shape), Braces(expected.sizes)));
+  FailTensorFile(name, fmt::format("has the shape {}; expected {}", ToString(shape),
+                                   ToString(expected.sizes)));
 }
 
 // --- reading .npy --------------------------------------------------------------------------------

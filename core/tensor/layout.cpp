@@ -1,5 +1,8 @@
 #include "core/tensor/layout.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -85,6 +88,10 @@ bool MarksAnOffsetTwice(const std::vector<StridedDim>& dims) {
 }
 
 }  // namespace
+
+std::string ToString(const Dims& dims) {
+  return fmt::format("{{{}}}", fmt::join(dims, ", "));
+}
 
 Dims PackedStrides(const Dims& sizes) {
   Dims strides = Dims::Filled(sizes.size(), 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/tensor/dims.h"
 
@@ -16,6 +17,9 @@ struct Layout {
 
   friend bool operator==(const Layout& a, const Layout& b) = default;
 };
+
+// "{1, 3}"
+std::string ToString(const Dims& dims);
 
 // Row-major strides without gaps (BUF-5), and their column-major mirror as Fortran order has it.
 Dims PackedStrides(const Dims& sizes);
