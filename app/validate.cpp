@@ -7,6 +7,7 @@
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
@@ -103,10 +104,6 @@ FeatureLevel MinimumFeatureLevel(const Verdict& verdict) {
     level = std::max(level, MinimumFeatureLevel(*desc));
   }
   return level;
-}
-
-std::string Counted(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string ValidText(const Verdict& verdict) {

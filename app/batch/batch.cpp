@@ -14,6 +14,7 @@
 #include "app/options/option_words.h"
 #include "app/progress.h"
 #include "app/shell_word.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 
@@ -282,7 +283,7 @@ class Batch {
     }
     const std::string time =
         options_.times ? fmt::format(" in {:.2f} s", progress_->seconds()) : "";
-    return fmt::format("dmlop: {} case{}{}{}\n", total_, total_ == 1 ? "" : "s", time, text);
+    return fmt::format("dmlop: {}{}{}\n", Counted(total_, "case"), time, text);
   }
 
   const BatchOptions& options_;

@@ -15,6 +15,7 @@
 #include "app/batch/batch_report.h"
 #include "app/files/manifest.h"
 #include "app/files/output.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/spelling.h"
@@ -243,8 +244,8 @@ class Expansion {
       }
     }
     if (!common_.quiet) {
-      PrintMessage(fmt::format("dmlop: {} case{}, {} combination{} left out\n", cases_,
-                               cases_ == 1 ? "" : "s", left_out_, left_out_ == 1 ? "" : "s"));
+      PrintMessage(fmt::format("dmlop: {}, {} left out\n", Counted(cases_, "case"),
+                               Counted(left_out_, "combination")));
     }
     return status_;
   }

@@ -15,6 +15,7 @@
 #include "app/engine.h"
 #include "app/files/output.h"
 #include "app/timing.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
@@ -95,9 +96,9 @@ class Bench {
     for (const int threads : threads_) {
       SetThreadCount(threads);
       for (const CacheState cache : caches_) {
-        RowProgress progress(fmt::format("[{}/{}] {}, {} thread{}, {} caches", rows_.size() + 1,
+        RowProgress progress(fmt::format("[{}/{}] {}, {}, {} caches", rows_.size() + 1,
                                          cases_.size() * threads_.size() * caches_.size(), of.name,
-                                         threads, threads == 1 ? "" : "s", Name(cache)),
+                                         Counted(threads, "thread"), Name(cache)),
                              quiet_);
         BenchRow row;
         row.name = of.name;

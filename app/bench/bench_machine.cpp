@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/kernels/simd/isa.h"
 
@@ -47,8 +48,8 @@ std::string MachineText(const Machine& machine) {
   const std::string governor = machine.governor.empty()
                                    ? "no frequency governor"
                                    : fmt::format("frequency governor {}", machine.governor);
-  return fmt::format("{}, {} CPU{}, {}; {}; load average {:.2f}", machine.cpu_model, machine.cpus,
-                     machine.cpus == 1 ? "" : "s", machine.isa, governor, machine.load_average);
+  return fmt::format("{}, {}, {}; {}; load average {:.2f}", machine.cpu_model,
+                     Counted(machine.cpus, "CPU"), machine.isa, governor, machine.load_average);
 }
 
 }  // namespace dmlop

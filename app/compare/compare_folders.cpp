@@ -21,6 +21,7 @@
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/io/file.h"
@@ -167,8 +168,8 @@ class FolderComparison {
 
   // What is left out of the comparison, behind what is said of the rest.
   std::string UndescribedText() const {
-    return fmt::format("; {} raw file{} left out, which --type would describe", undescribed_,
-                       undescribed_ == 1 ? "" : "s");
+    return fmt::format("; {} left out, which --type would describe",
+                       Counted(undescribed_, "raw file"));
   }
 
   bool IsLarge(const FilePair& pair) const {
@@ -283,11 +284,11 @@ class FolderComparison {
       failed += !pair.error.empty();
     }
     std::string text =
-        fmt::format("dmlop: {} file{} in {:.2f} s: {} equal", pairs_.size(),
-                    pairs_.size() == 1 ? "" : "s", seconds, pairs_.size() - different - failed);
+        fmt::format("dmlop: {} in {:.2f} s: {} equal", Counted(pairs_.size(), "file"), seconds,
+                    pairs_.size() - different - failed);
     if (different > 0) text += fmt::format(", {} different", different);
     if (failed > 0) text += fmt::format(", {} not compared", failed);
-    if (inputs_ > 0) text += fmt::format("; {} input{} left out", inputs_, inputs_ == 1 ? "" : "s");
+    if (inputs_ > 0) text += fmt::format("; {} left out", Counted(inputs_, "input"));
     if (undescribed_ > 0) text += UndescribedText();
     return text + "\n";
   }

@@ -20,6 +20,7 @@
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
@@ -210,9 +211,9 @@ class OperatorRun {
     RunInto(desc, inputs, outputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
-      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} thread{} with {}\n", desc.name(),
-                               times_.run_seconds * 1e3, ThreadCount(),
-                               ThreadCount() == 1 ? "" : "s", CurrentIsa()));
+      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} with {}\n", desc.name(),
+                               times_.run_seconds * 1e3, Counted(ThreadCount(), "thread"),
+                               CurrentIsa()));
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "app/text/tensor_text.h"
 #include "core/base/ascii.h"
+#include "core/base/counted.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {
@@ -87,10 +88,9 @@ std::string RelationText(const Explanation& explanation) {
     return fmt::format("{}, {} no element\n", operation,
                        explanation.is_output ? "fed by" : "reaches");
   }
-  return fmt::format("{}, {} {}{} element{}:\n", operation,
-                     explanation.is_output ? "fed by" : "reaches",
-                     explanation.desc.info().values_choose ? "at most " : "", explanation.count,
-                     explanation.count == 1 ? "" : "s");
+  return fmt::format("{}, {} {}{}:\n", operation, explanation.is_output ? "fed by" : "reaches",
+                     explanation.desc.info().values_choose ? "at most " : "",
+                     Counted(explanation.count, "element"));
 }
 
 // --- JSON ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/counted.h"
 #include "core/base/spelling.h"
 #include "core/explain/element_name.h"
 
@@ -22,11 +23,11 @@ class PlaceFinder {
     const std::vector<uint32_t>& sizes = *desc_.sizes;
     const size_t count = group.numbers.size();
     if (count != sizes.size()) {
-      return Fail("ELEM-3",
-                  fmt::format("{} {}; {} has {} dimension{}, with Sizes {}", count,
-                              count == 1 ? "index" : "indices", tensor_, sizes.size(),
-                              sizes.size() == 1 ? "" : "s", ToString(sizes)),
-                  count < sizes.size() ? group.end : group.numbers[sizes.size()].offset);
+      return Fail(
+          "ELEM-3",
+          fmt::format("{} {}; {} has {}, with Sizes {}", count, count == 1 ? "index" : "indices",
+                      tensor_, Counted(sizes.size(), "dimension"), ToString(sizes)),
+          count < sizes.size() ? group.end : group.numbers[sizes.size()].offset);
     }
     Dims index;
     for (size_t d = 0; d < count; ++d) {
@@ -189,8 +190,8 @@ class Finder {
     const size_t count = field.tensors.size();
     if (number.value < 0 || static_cast<uint64_t>(number.value) >= count) {
       return Fail("ELEM-2",
-                  fmt::format("{} is out of range for {}, which has {} tensor{}", number.text,
-                              field.name, count, count == 1 ? "" : "s"),
+                  fmt::format("{} is out of range for {}, which has {}", number.text, field.name,
+                              Counted(count, "tensor")),
                   number.offset);
     }
     return static_cast<size_t>(number.value);

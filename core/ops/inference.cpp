@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
+
 namespace dmlop {
-namespace {
-
-std::string_view Plural(size_t count) {
-  return count == 1 ? "" : "s";
-}
-
-}  // namespace
 
 std::string Place::path() const {
   std::string path(field);
@@ -30,16 +25,16 @@ void Inference::Report(std::string_view code, const Place& place, std::string me
 bool Inference::RequireAxis(std::string_view code, const Place& place, uint32_t axis,
                             const TensorAt& tensor) {
   const size_t rank = tensor.desc.rank();
-  return Require(axis < rank, code, place, "axis {} is out of range for {} with {} dimension{}",
-                 axis, tensor.name(), rank, Plural(rank));
+  return Require(axis < rank, code, place, "axis {} is out of range for {} with {}", axis,
+                 tensor.name(), Counted(rank, "dimension"));
 }
 
 bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
                                 const TensorAt& like) {
   const size_t rank = like.desc.rank();
   return Require(tensor.desc.rank() == rank, code, SizesOf(tensor),
-                 "Sizes are {}; expected {} dimension{}, as many as {} has with {}",
-                 ToString(tensor.sizes()), rank, Plural(rank), like.name(), ToString(like.sizes()));
+                 "Sizes are {}; expected {}, as many as {} has with {}", ToString(tensor.sizes()),
+                 Counted(rank, "dimension"), like.name(), ToString(like.sizes()));
 }
 
 bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, const Sizes& expected) {
