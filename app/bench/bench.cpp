@@ -17,6 +17,7 @@
 #include "app/timing.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/io/file.h"
@@ -78,7 +79,7 @@ class Bench {
  private:
   int64_t CopiesOf(int64_t bytes) const {
     const bool any_cold = options_.caches != BenchCaches::kHot;
-    return any_cold ? std::max<int64_t>(1, (cold_bytes_ + bytes - 1) / bytes) : 1;
+    return any_cold ? std::max<int64_t>(1, CeilDiv(cold_bytes_, bytes)) : 1;
   }
 
   void RequireMemoryFor(const BenchCase& of) const {

@@ -12,6 +12,7 @@
 #include "app/text/tensor_text.h"
 #include "app/text/text_width.h"
 #include "core/base/error.h"
+#include "core/base/integer_division.h"
 
 namespace dmlop {
 namespace {
@@ -177,7 +178,7 @@ std::string Wrapped(const std::vector<std::string>& parts, std::string_view sepa
 
 // "1 element", "up to 2 x 3 elements"
 std::string CellText(const MapGrid& grid) {
-  const auto most = [](const MapAxis& axis) { return (axis.size + axis.cells - 1) / axis.cells; };
+  const auto most = [](const MapAxis& axis) { return CeilDiv(axis.size, axis.cells); };
   const int64_t rows = most(grid.rows);
   const int64_t columns = most(grid.columns);
   if (rows * columns == 1) return "1 element";

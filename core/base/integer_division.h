@@ -1,7 +1,9 @@
-// Quotients that are rounded down or up, of any signs.
+// Quotients that are rounded down or up, of any signs, and multiples.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace dmlop {
 
@@ -11,6 +13,12 @@ constexpr int64_t FloorDiv(int64_t a, int64_t b) {
 }
 constexpr int64_t CeilDiv(int64_t a, int64_t b) {
   return -FloorDiv(-a, b);
+}
+
+// The next multiple that is not less than a value that is not negative.
+template <std::integral T>
+constexpr T RoundUp(T value, std::type_identity_t<T> multiple) {
+  return (value + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace dmlop

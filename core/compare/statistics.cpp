@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/compare/elements.h"
@@ -152,7 +153,7 @@ class Distribution {
         empty_(has_bin_for_each_ ? Histogram(static_cast<size_t>(max - min))
                                  : Histogram(static_cast<double>(min), static_cast<double>(max))),
         histogram_(empty_),
-        sums_(static_cast<size_t>((elements.count() + kChunk - 1) / kChunk)) {
+        sums_(static_cast<size_t>(CeilDiv(elements.count(), kChunk))) {
     ParallelFor(static_cast<int64_t>(sums_.size()), 1, elements.bytes(),
                 [&](int64_t begin, int64_t end) {
                   Histogram part = empty_;
@@ -223,7 +224,7 @@ class Deviation {
   }
 
   double Of(int64_t finite_count) const {
-    std::vector<Sums> chunks(static_cast<size_t>((elements_.count() + kChunk - 1) / kChunk));
+    std::vector<Sums> chunks(static_cast<size_t>(CeilDiv(elements_.count(), kChunk)));
     ParallelFor(static_cast<int64_t>(chunks.size()), 1, elements_.bytes(),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) chunks[static_cast<size_t>(i)] = Chunk(i);

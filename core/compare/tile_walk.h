@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/base/integer_division.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {
@@ -29,7 +30,7 @@ class TileWalk {
       for (size_t k = 0; k < kOperands; ++k) steps[k] = step * nest.strides[k][d];
       steps[kOperands] = row_step;
       steps[kOperands + 1] = column_step;
-      tiles_.Push((nest.sizes[d] + step - 1) / step, steps);
+      tiles_.Push(CeilDiv(nest.sizes[d], step), steps);
     }
   }
 

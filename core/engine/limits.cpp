@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/copy/stream.h"
@@ -21,7 +22,7 @@ constexpr int64_t kRow = kPageBytes;
 template <typename Body>
 void ForParts(size_t bytes, Body&& body) {
   const int64_t size = static_cast<int64_t>(bytes);
-  ParallelFor((size + kChunk - 1) / kChunk, kParallelBytes / kChunk, size,
+  ParallelFor(CeilDiv(size, kChunk), kParallelBytes / kChunk, size,
               [&](int64_t begin, int64_t end) {
                 body(begin * kChunk, std::min(end * kChunk, size) - begin * kChunk);
               });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/exact/rounding.h"
@@ -16,10 +17,6 @@ namespace {
 // Queries that are worked on together; fewer where they have very many keys.
 constexpr int64_t kQueries = 64;
 constexpr int64_t kScores = 1 << 22;
-
-int64_t RoundUp(int64_t size) {
-  return (size + kAttentionStep - 1) / kAttentionStep * kAttentionStep;
-}
 
 // Numbers that are a row of each of some rows; further ones are 0.
 class Panel {
@@ -71,7 +68,7 @@ class Attending {
 
   void Run() const {
     const Dims& sizes = output_.layout.sizes;
-    const int64_t groups = (sizes[2] + group_ - 1) / group_;
+    const int64_t groups = CeilDiv(sizes[2], group_);
     const auto run = [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % groups * group_;
@@ -84,7 +81,7 @@ class Attending {
 
  private:
   void Attend(const Group& group) const {
-    const int64_t count = RoundUp(group.count);
+    const int64_t count = RoundUp(group.count, kAttentionStep);
     Panel scores(keys_, count);
     Score(group, scores);
     Adjust(group, scores);
@@ -92,7 +89,7 @@ class Attending {
     Panel sums(1, count);
     kernels_.find_maxima(scores.data(), keys_, count, maxima.data());
     kernels_.weigh(scores.data(), keys_, count, maxima.data(), sums.data());
-    const int64_t size = RoundUp(attention_.value.layout.sizes[3]);
+    const int64_t size = RoundUp(attention_.value.layout.sizes[3], kAttentionStep);
     Panel results(count, size);
     AddValues(group, scores, count, results);
     Write(group, sums, results);
@@ -111,7 +108,7 @@ class Attending {
   }
 
   void Score(const Group& group, Panel& scores) const {
-    const int64_t count = RoundUp(group.count);
+    const int64_t count = RoundUp(group.count, kAttentionStep);
     const int64_t size = attention_.query.layout.sizes[3];
     Panel queries(size, count);
     queries.FillTransposed(
@@ -182,7 +179,7 @@ class Attending {
   // --- means -------------------------------------------------------------------------------------
 
   void AddValues(const Group& group, Panel& weights, int64_t count, Panel& results) const {
-    const int64_t size = RoundUp(attention_.value.layout.sizes[3]);
+    const int64_t size = RoundUp(attention_.value.layout.sizes[3], kAttentionStep);
     Panel values(std::min(kAttentionKeys, keys_), size);
     const ConstTensorView all = HeadOf(attention_.value, group.batch, KeyHead(group.head));
     ForBlocks([&](int64_t first, int64_t rows) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/row_group.h"
@@ -61,8 +62,8 @@ class ShortRowsLoop {
   }
 
   void Run() const {
-    ParallelFor((rows_ + block_rows_ - 1) / block_rows_, kParallelBytes / kBlockBytes,
-                rows_ * row_bytes_, [&](int64_t begin, int64_t end) {
+    ParallelFor(CeilDiv(rows_, block_rows_), kParallelBytes / kBlockBytes, rows_ * row_bytes_,
+                [&](int64_t begin, int64_t end) {
                   const int64_t end_row = std::min(end * block_rows_, rows_);
                   if (streaming_ == Streaming::kBlocks) {
                     StreamBlocks(begin * block_rows_, end_row);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/integer_division.h"
 #include "core/engine/copy/shuffle_plan.h"
 
 namespace dmlop {
@@ -16,7 +17,7 @@ constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
 
 // True when the vectors of a block overlap little.
 bool FillsVectors(int64_t block_bytes) {
-  const int64_t vectors = (block_bytes + kShuffleBytes - 1) / kShuffleBytes;
+  const int64_t vectors = CeilDiv(block_bytes, kShuffleBytes);
   return block_bytes * 16 >= vectors * kShuffleBytes * 15;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/matrix/integer_tile.h"
@@ -19,10 +20,6 @@ constexpr int64_t kColumns = 768;
 // Products are below 2^16, so as many never leave 32 bits.
 constexpr int64_t kExactDepth = 32 * 1024;
 static_assert(kExactDepth % kDepth == 0);
-
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 template <typename T>
 Buffer BufferOf(int64_t count) {
@@ -144,8 +141,8 @@ void IntegerMatrixLines::Pack(int64_t batch, LineRange lines, LineRange numbers,
 template <typename Sum>
 void MultiplyIntegers(const IntegerProductShape& shape, const IntegerLines& rows,
                       const IntegerLines& columns, const SumSink<Sum>& sink) {
-  const int64_t row_blocks = (shape.rows + kRows - 1) / kRows;
-  const int64_t column_blocks = (shape.columns + kColumns - 1) / kColumns;
+  const int64_t row_blocks = CeilDiv(shape.rows, kRows);
+  const int64_t column_blocks = CeilDiv(shape.columns, kColumns);
   const int64_t products = std::min(kRows, shape.rows) * std::min(kColumns, shape.columns) *
                            std::min(kDepth, shape.depth);
   ParallelFor(shape.batches * row_blocks * column_blocks, kParallelElements / products + 1, 0,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/aligned_numbers.h"
@@ -19,10 +20,6 @@ constexpr int64_t kBlockRows = 128;
 constexpr int64_t kBlockColumns = 192;
 // Lines that are packed for all threads together.
 constexpr int64_t kPackedBytes = 1 << 26;
-
-int64_t CeilQuotient(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Lines that are packed by a thread for itself: more of short ones.
 int64_t BlockLines(PanelSide side, int64_t length) {
@@ -133,9 +130,9 @@ class StreamedProduct {
     const MatrixLines& lines = LinesOf(side);
     const int64_t line_bytes = lines.length() * static_cast<int64_t>(sizeof(double));
     const int64_t most = std::max(kPackedBytes / line_bytes, kBlockColumns);
-    const int64_t chunks = CeilQuotient(lines.count(), most);
+    const int64_t chunks = CeilDiv(lines.count(), most);
     // Whole panels, of any width.
-    const int64_t step = CeilQuotient(CeilQuotient(lines.count(), chunks), kMaxTile) * kMaxTile;
+    const int64_t step = RoundUp(CeilDiv(lines.count(), chunks), kMaxTile);
     for (int64_t first = 0; first < lines.count(); first += step) {
       const IndexRange range{first, std::min(step, lines.count() - first)};
       PassBy(side, PackedLines(lines, range, side));
@@ -158,7 +155,7 @@ class StreamedProduct {
       return;
     }
     const int64_t grain = GrainOf(block * lines.length() * staying.range().count);
-    ParallelFor(CeilQuotient(lines.count(), block), grain, 0, [&](int64_t begin, int64_t end) {
+    ParallelFor(CeilDiv(lines.count(), block), grain, 0, [&](int64_t begin, int64_t end) {
       const auto range = [&](int64_t i) {
         return IndexRange{i * block, std::min(block, lines.count() - i * block)};
       };

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/matrix_lines.h"
 
@@ -20,7 +21,7 @@ class PackedLines {
 
   IndexRange range() const { return range_; }
   int64_t width() const { return width_; }  // of a panel
-  int64_t panels() const { return (range_.count + width_ - 1) / width_; }
+  int64_t panels() const { return CeilDiv(range_.count, width_); }
   int64_t length() const { return length_; }
 
   // From element k of the lines on.

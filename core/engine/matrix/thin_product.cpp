@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/tile_results.h"
@@ -32,7 +33,7 @@ class ThinProduct {
   void Run() const {
     const int64_t step = plain_.inner_stride == 1 ? kLongLines : kNeighbours;
     const int64_t grain = std::max<int64_t>(1, kParallelElements / (step * rows_.length()));
-    ParallelFor((columns_.count() + step - 1) / step, grain, 0, [&](int64_t begin, int64_t end) {
+    ParallelFor(CeilDiv(columns_.count(), step), grain, 0, [&](int64_t begin, int64_t end) {
       TileResults results(rows_, columns_, terms_, output_);
       for (int64_t i = begin; i < end; ++i) {
         RunPart({i * step, std::min(step, columns_.count() - i * step)}, results);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/base/integer_division.h"
 #include "core/exact/error_free.h"
 #include "core/kernels/matrix/pack.h"
 #include "core/tensor/element.h"
@@ -18,7 +19,7 @@ constexpr size_t kMostDoubts = 1 << 16;
 }  // namespace
 
 double RelativeError(int64_t length) {
-  const int64_t chains = (length + kChainLength - 1) / kChainLength;
+  const int64_t chains = CeilDiv(length, kChainLength);
   const double additions = static_cast<double>(std::min(kChainLength, length) - 1 + chains);
   return additions * 0x1p-53 * (1 + 0x1p-20);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
@@ -108,8 +109,8 @@ void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
   const int64_t rows = left_sizes[row_dim];
   const int64_t depth = left_sizes[last];
   const int64_t columns = right.view.layout.sizes[last];
-  const int64_t row_blocks = (rows + kRows - 1) / kRows;
-  const int64_t column_blocks = (columns + kColumns - 1) / kColumns;
+  const int64_t row_blocks = CeilDiv(rows, kRows);
+  const int64_t column_blocks = CeilDiv(columns, kColumns);
   const Layout left_batch = BatchLayout(left.view.layout);
   const Layout right_batch = BatchLayout(right.view.layout);
   const int64_t count = left_batch.element_count() * row_blocks * column_blocks;

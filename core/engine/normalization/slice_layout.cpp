@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/integer_division.h"
+
 namespace dmlop {
 namespace {
 
@@ -12,7 +14,7 @@ void ForBoxes(const Dims& sizes, size_t d, IterationRange range, Visit&& visit) 
   if (range.begin == range.end) return;
   int64_t inner = 1;
   for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
-  const int64_t first = (range.begin + inner - 1) / inner;
+  const int64_t first = CeilDiv(range.begin, inner);
   const int64_t last = range.end / inner;
   if (first >= last && d + 1 < sizes.size()) {
     const int64_t middle = std::clamp(first * inner, range.begin, range.end);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/engine/normalization/slice_layout.h"
 
@@ -15,10 +16,6 @@ constexpr int64_t kTile = 1 << 16;        // elements that are copied to lie sid
 constexpr int64_t kNeighbours = 16;       // slices that are worth being copied together
 constexpr int64_t kSmallRange = 1 << 13;  // elements for which no thread is woken
 constexpr int64_t kBlock = 16;            // elements that kernels work on together
-
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 // What one thread works on: some slices, as a whole or some chunks of each.
 class Tile {
@@ -115,7 +112,7 @@ class SliceLoop {
   void Run() const { layout_.length() <= kWholeSlice ? RunWhole() : RunInChunks(); }
 
  private:
-  int64_t chunk_count() const { return (layout_.length() + kSliceChunk - 1) / kSliceChunk; }
+  int64_t chunk_count() const { return CeilDiv(layout_.length(), kSliceChunk); }
   int64_t bytes() const { return tensors_.output.element_bytes(); }
 
   bool LiesApart() const {
@@ -128,7 +125,7 @@ class SliceLoop {
   // Each thread has some, as far as there are enough.
   int64_t SlicesOfTile(int64_t elements) const {
     const int64_t wanted = std::max(kTile / elements, LiesApart() ? kNeighbours : int64_t{1});
-    const int64_t shared = (layout_.slice_count() + ThreadCount() - 1) / ThreadCount();
+    const int64_t shared = CeilDiv(layout_.slice_count(), ThreadCount());
     return std::min(wanted, shared);
   }
 
@@ -139,7 +136,7 @@ class SliceLoop {
     const int64_t slices = layout_.slice_count();
     const int64_t step = SlicesOfTile(length);
     const int64_t grain = std::max<int64_t>(1, kSmallRange / (step * length));
-    ParallelFor((slices + step - 1) / step, grain, bytes(), [&](int64_t begin, int64_t end) {
+    ParallelFor(CeilDiv(slices, step), grain, bytes(), [&](int64_t begin, int64_t end) {
       Tile tile(layout_, tensors_, step, length);
       std::vector<double> kept(function_.keeps() ? static_cast<size_t>(RoundUp(length, kBlock))
                                                  : 0);
@@ -243,8 +240,8 @@ class SliceLoop {
     const int64_t chunks = LiesApart() && slices >= kNeighbours ? 1 : kWholeSlice / kSliceChunk;
     const int64_t elements = chunks * kSliceChunk;
     const int64_t step = SlicesOfTile(elements);
-    const int64_t tiles = (slices + step - 1) / step;
-    const int64_t groups = (chunk_count() + chunks - 1) / chunks;
+    const int64_t tiles = CeilDiv(slices, step);
+    const int64_t groups = CeilDiv(chunk_count(), chunks);
     ParallelFor(
         tiles * groups, 1, bytes() / (function_.passes() + 1), [&](int64_t begin, int64_t end) {
           Tile tile(layout_, tensors_, step, elements);

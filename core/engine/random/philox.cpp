@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/tensor/loop_nest.h"
 
@@ -43,7 +44,7 @@ std::array<uint32_t, 4> PhiloxBlock(const PhiloxState& state) {
 void FillRandomNumbers(const PhiloxState& state, const TensorView& output) {
   const int64_t elements = output.layout.element_count();
   const LoopNest<1> nest = Merged(LoopNest<1>{output.layout.sizes, {output.layout.strides}});
-  ParallelFor((elements + kLanes - 1) / kLanes, kGrain, output.element_bytes(),
+  ParallelFor(CeilDiv(elements, kLanes), kGrain, output.element_bytes(),
               [&](int64_t begin, int64_t end) {
                 uint32_t* const to = output.elements<uint32_t>();
                 Walk<1> walk(nest, begin * kLanes);

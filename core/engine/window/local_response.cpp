@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
@@ -106,7 +107,7 @@ class Slab {
   }
   static int64_t PartsOf(const LocalResponse& response, const Layout& layout) {
     const int64_t length = PartLength(response, layout);
-    return (ColumnsOf(response, layout) + length - 1) / length;
+    return CeilDiv(ColumnsOf(response, layout), length);
   }
 
   int64_t rows() const { return layout_.sizes[row_axis_]; }
