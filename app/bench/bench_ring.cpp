@@ -6,18 +6,19 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/integer_division.h"
+#include "core/base/machine.h"
 #include "core/base/progress.h"
 #include "core/tensor/sample_values.h"
 
 namespace dmlop {
 namespace {
 
-constexpr size_t kLine = 64;
 constexpr int kCalls = 5;            // of which the median counts
 constexpr size_t kMemoryParts = 16;  // more than are walked through one after the other
 
 size_t RoundedUpToLines(size_t bytes) {
-  return (bytes + kLine - 1) / kLine * kLine;
+  return RoundUp(bytes, kLineBytes);
 }
 
 size_t SpanOf(const Layout& layout, DataType type) {

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/machine.h"
 #include "core/compare/compare.h"
 #include "core/compare/comparison.h"
 #include "core/compare/difference_map.h"
@@ -79,7 +80,7 @@ class Comparer {
   // order: they are brought into that of `expected`, of which a row has no gaps.
   void CompareTile(const T* actual, const T* expected, int64_t index, const Offsets& row_stride,
                    const Offsets& column_stride, int64_t rows, int64_t columns) {
-    constexpr int64_t kLine = 64 / sizeof(T);
+    constexpr int64_t kLine = kLineBytes / sizeof(T);
     constexpr int64_t kPitch = kTileColumns + kLine;  // keeps columns off one cache set
     alignas(64) std::array<T, kTileRows * kPitch> tile;
     const CopyTile copy{.outer_count = rows,

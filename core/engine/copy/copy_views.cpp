@@ -112,11 +112,10 @@ class ShortRowsLoop {
 
   // Copies to several places are mostly parts of the same rows, which fill their memory.
   void PrefetchRows(int64_t row, int64_t rows) const {
-    constexpr int64_t kLine = 64;
     const RowsCopy& copy = groups_.front().copies().front();
     if (groups_.size() == 1 || copy.from_pitch > row_bytes_) return;
     const std::byte* from = copy.from + row * copy.from_pitch;
-    for (int64_t i = 0; i < rows * copy.from_pitch; i += kLine) __builtin_prefetch(from + i);
+    for (int64_t i = 0; i < rows * copy.from_pitch; i += kLineBytes) __builtin_prefetch(from + i);
   }
 
   void StreamBlock(const RowGroup& group, int64_t row, int64_t rows) const {

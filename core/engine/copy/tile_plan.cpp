@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "core/base/integer_division.h"
+#include "core/base/machine.h"
 #include "core/kernels/copy/stream.h"
 
 namespace dmlop {
 namespace {
-
-constexpr int64_t kLine = 64;  // bytes of a cache line
 
 // Shorter rows are packed into a buffer first, and written in whole lines.
 constexpr int64_t kRowBytes = 1 << 8;
@@ -163,7 +162,7 @@ TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t al
   plan.has_rows =
       nest.rank() == 0 || (nest.strides[kTo].back() == 1 && nest.strides[kFrom].back() == 1 &&
                            box.back() * width >= kRowBytes);
-  plan.streams = all_bytes >= kStreamPiecesBytes && run * width >= 2 * kLine;
+  plan.streams = all_bytes >= kStreamPiecesBytes && run * width >= 2 * kLineBytes;
   plan.buffered = !plan.has_rows && (plan.streams || transposed || computes);
   if (!(box == nest.sizes)) {
     const size_t strip_loop = transposed ? SourceOrder(nest).Next(box, nest.sizes) : nest.rank();
