@@ -44,6 +44,11 @@ bool HasOverlap(const Layout& layout);
 // The packed index of the element whose row-major number is `linear`.
 Dims IndexOf(const Dims& sizes, int64_t linear);
 
+// Offset in elements of the element whose row-major number is `linear`.
+inline int64_t OffsetOfElement(const Layout& layout, int64_t linear) {
+  return OffsetOf(layout, IndexOf(layout.sizes, linear));
+}
+
 // Moves `index` to the next element in row-major order; to the first one from the last.
 inline void Advance(const Dims& sizes, Dims& index) {
   for (size_t d = index.size(); d-- > 0;) {

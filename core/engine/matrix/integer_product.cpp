@@ -112,11 +112,6 @@ class Block {
   std::vector<int64_t> wide_;
 };
 
-// The offset of a matrix of the batch, in elements.
-int64_t OffsetOfBatch(const Layout& layout, int64_t batch) {
-  return batch == 0 ? 0 : OffsetOf(layout, IndexOf(layout.sizes, batch));
-}
-
 }  // namespace
 
 IntegerMatrixLines::IntegerMatrixLines(const ConstTensorView& view, size_t line_dim,
@@ -132,7 +127,7 @@ IntegerMatrixLines::IntegerMatrixLines(const ConstTensorView& view, size_t line_
 
 void IntegerMatrixLines::Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
                               int16_t* panel) const {
-  const int64_t offset = OffsetOfBatch(first_.layout, batch) + lines.begin * line_stride_ +
+  const int64_t offset = OffsetOfElement(first_.layout, batch) + lines.begin * line_stride_ +
                          numbers.begin * number_stride_;
   PackBytes({first_.data + offset, first_.type == DataType::kInt8, line_stride_, number_stride_},
             lines.size(), numbers.size(), zero_points_.data() + lines.begin, width, panel);

@@ -42,10 +42,6 @@ void PushBox(const Dims& box, const Dims& strides, const Dims& packed, Layout& t
   }
 }
 
-int64_t OffsetAt(const Dims& sizes, const Dims& strides, int64_t iteration) {
-  return OffsetOf({sizes, strides}, IndexOf(sizes, iteration));
-}
-
 // Calls visit(offset in the tensor, its layout, offset in the rows, their layout).
 template <typename Visit>
 void ForPieces(const LoopNest<kSliceOperands>& slices, const LoopNest<kSliceOperands>& elements,
@@ -62,8 +58,8 @@ void ForPieces(const LoopNest<kSliceOperands>& slices, const LoopNest<kSliceOper
       if (tensor.sizes.empty()) {
         tensor = packed = PackedLayout({1});
       }
-      visit(OffsetAt(slices.sizes, slices.strides[k], slice) +
-                OffsetAt(elements.sizes, elements.strides[k], element),
+      visit(OffsetOfElement({slices.sizes, slices.strides[k]}, slice) +
+                OffsetOfElement({elements.sizes, elements.strides[k]}, element),
             tensor, (slice - rows.slices.begin) * rows.pitch + (element - rows.elements.begin),
             packed);
     });

@@ -92,7 +92,7 @@ void InferOneHot(const OperatorDesc& op, Inference& infer) {
 // Off and on are the first two of the values.
 void OneHot(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const ConstTensorView& values = inputs[1];
-  const int64_t on = OffsetOf(values.layout, IndexOf(values.layout.sizes, 1));
+  const int64_t on = OffsetOfElement(values.layout, 1);
   const Layout& output = outputs[0].layout;
   const auto places = OneHotPlaces(output.sizes[op[kAxis]], on, inputs[0]);
   GatherRows(SequenceLinks(op, output.rank(), /*shares_data=*/false), *places, values,
