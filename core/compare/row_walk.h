@@ -29,11 +29,4 @@ void ForEachRun(const LoopNest<kOperands>& nest, int64_t begin, int64_t end, Bod
   }
 }
 
-// Gives a nest of rank 0, which has one iteration, a loop for it.
-template <size_t kOperands>
-LoopNest<kOperands> WithARow(LoopNest<kOperands> nest) {
-  if (nest.rank() == 0) nest.Push(1, {});
-  return nest;
-}
-
 }  // namespace dmlop

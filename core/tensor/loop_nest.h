@@ -48,6 +48,13 @@ LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
   return merged;
 }
 
+// Gives a nest of rank 0, which has one iteration, a loop for it.
+template <size_t kOperands>
+LoopNest<kOperands> WithARow(LoopNest<kOperands> nest) {
+  if (nest.rank() == 0) nest.Push(1, {});
+  return nest;
+}
+
 // Reorders the loops so that key(d) falls; equal ones keep their order.
 template <size_t kOperands, typename Key>
 LoopNest<kOperands> SortedBy(const LoopNest<kOperands>& nest, Key&& key) {

@@ -84,12 +84,6 @@ InSlice LiesIn(const LoopNest<kSliceOperands>& elements, size_t k, bool may_be_o
   return strides == PackedStrides(elements.sizes) ? InSlice::kSideBySide : InSlice::kApart;
 }
 
-template <size_t kOperands>
-LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
-  if (nest.rank() == 0) nest.Push(1, {});
-  return nest;
-}
-
 }  // namespace
 
 SliceLayout::SliceLayout(const std::vector<uint32_t>& axes, const SliceTensors& tensors,
@@ -109,8 +103,8 @@ SliceLayout::SliceLayout(const std::vector<uint32_t>& axes, const SliceTensors& 
     const bool in_slice = std::find(axes.begin(), axes.end(), d) != axes.end();
     (in_slice ? elements_ : slices_).Push(sizes[d], all.Step(d));
   }
-  elements_ = AtLeastOneLoop(Merged(elements_));
-  slices_ = AtLeastOneLoop(Merged(SortedByStride(Merged(slices_), 0)));
+  elements_ = WithARow(Merged(elements_));
+  slices_ = WithARow(Merged(SortedByStride(Merged(slices_), 0)));
   for (size_t k = 0; k < kSliceOperands; ++k) {
     const bool may_be_one = k >= seen_inputs && k < tensors.inputs.size();
     lies_[k] = LiesIn(elements_, k, may_be_one);
