@@ -109,17 +109,11 @@ class ChainRun {
 
   void RunPart(const Region& part, Buffer& within) const {
     for (const Link& link : links_) {
-      std::vector<ConstTensorView> inputs;
-      std::vector<TensorView> outputs;
+      RoleViews parts;
       for (const Operand& operand : link.operands) {
-        const TensorView view = PartOf(operand, part, within);
-        if (operand.role == TensorRole::kInput) {
-          inputs.push_back(AsConst(view));
-        } else {
-          outputs.push_back(view);
-        }
+        parts.Add(operand.role, PartOf(operand, part, within));
       }
-      dmlop::Run(*link.op, inputs, outputs);
+      dmlop::Run(*link.op, parts.inputs, parts.outputs);
     }
   }
 

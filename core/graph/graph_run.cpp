@@ -29,17 +29,13 @@ std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buff
 }
 
 Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::byte*>& places) {
-  Step step{node.name, node.op, {}, {}, {}};
+  Step step{{}, node.name, node.op, {}};
   const std::vector<TensorSlot> slots = TensorSlots(node.op);
   for (size_t i = 0; i < slots.size(); ++i) {
-    const TensorView view{places[node.edges[i]], *slots[i].desc->data_type,
-                          LayoutOf(*slots[i].desc)};
-    if (slots[i].role() == TensorRole::kInput) {
-      step.inputs.push_back(AsConst(view));
-    } else {
-      step.outputs.push_back(view);
-      step.output_names.push_back(graph.edges[node.edges[i]].name);
-    }
+    const size_t edge = node.edges[i];
+    const TensorRole role = slots[i].role();
+    step.Add(role, {places[edge], *slots[i].desc->data_type, LayoutOf(*slots[i].desc)});
+    if (role == TensorRole::kOutput) step.output_names.push_back(graph.edges[edge].name);
   }
   return step;
 }

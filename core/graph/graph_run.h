@@ -22,11 +22,9 @@ struct GraphPlan {
 GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges);
 
 // What an operator reads and fills, in the order of its slots. Elements of 4 bits are packed.
-struct Step {
+struct Step : RoleViews {
   std::string_view name;  // of the node
   const OperatorDesc& op;
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
   std::vector<std::string> output_names;  // of their edges
 };
 

@@ -80,21 +80,16 @@ const ModelDispatchable& ModelRun::DispatchableOf(size_t command) const {
   return model_.dispatchables()[dispatch.dispatchable];
 }
 
-ModelRun::Tensors ModelRun::TensorsOf(size_t command) {
+RoleViews ModelRun::TensorsOf(size_t command) {
   const size_t dispatchable =
       std::get<DispatchCommand>(model_.commands()[command].what).dispatchable;
   const std::vector<TensorSlot> slots = model_.dispatchables()[dispatchable].slots();
-  Tensors tensors;
+  RoleViews tensors;
   for (size_t i = 0; i < slots.size(); ++i) {
     const auto& bound = bound_.dispatches[command][i];
     std::byte* data = bound ? resources_.bytes(bound->resource).data() + bound->offset
                             : owned_[dispatchable][i].data();
-    const TensorView view{data, *slots[i].desc->data_type, LayoutOf(*slots[i].desc)};
-    if (slots[i].role() == TensorRole::kInput) {
-      tensors.inputs.push_back(AsConst(view));
-    } else {
-      tensors.outputs.push_back(view);
-    }
+    tensors.Add(slots[i].role(), {data, *slots[i].desc->data_type, LayoutOf(*slots[i].desc)});
   }
   return tensors;
 }
@@ -104,12 +99,8 @@ void ModelRun::WarnOfValues(size_t command, Diagnostics& diagnostics) {
   if (object != nullptr) object->WarnOfValues(TensorsOf(command).inputs, diagnostics);
 }
 
-Step ModelRun::StepOf(const ModelDispatchable& dispatchable, Tensors tensors) const {
-  Step step{dispatchable.name,
-            *dispatchable.op(),
-            std::move(tensors.inputs),
-            std::move(tensors.outputs),
-            {}};
+Step ModelRun::StepOf(const ModelDispatchable& dispatchable, RoleViews tensors) const {
+  Step step{std::move(tensors), dispatchable.name, *dispatchable.op(), {}};
   for (FilledTensor& filled : TensorsFilledBy(dispatchable)) {
     step.output_names.push_back(std::move(filled.name));
   }
@@ -118,7 +109,7 @@ Step ModelRun::StepOf(const ModelDispatchable& dispatchable, Tensors tensors) co
 
 void ModelRun::Dispatch(size_t command, const StepWatch& watch) {
   const ModelDispatchable& dispatchable = DispatchableOf(command);
-  Tensors tensors = TensorsOf(command);
+  RoleViews tensors = TensorsOf(command);
   if (const Graph* graph = dispatchable.graph()) {
     return RunGraph(*graph, tensors.inputs, tensors.outputs, watch);
   }
@@ -127,7 +118,7 @@ void ModelRun::Dispatch(size_t command, const StepWatch& watch) {
 
 void ModelRun::ForEachStep(size_t command, const VisitStep& visit) {
   const ModelDispatchable& dispatchable = DispatchableOf(command);
-  Tensors tensors = TensorsOf(command);
+  RoleViews tensors = TensorsOf(command);
   if (const Graph* graph = dispatchable.graph()) {
     return dmlop::ForEachStep(*graph, tensors.inputs, tensors.outputs, visit);
   }

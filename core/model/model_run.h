@@ -31,11 +31,7 @@ class ModelRun {
 
   // The tensors of the dispatch that is the command with that number, in the buffers where they are
   // now. Elements of 4 bits are packed.
-  struct Tensors {
-    std::vector<ConstTensorView> inputs;
-    std::vector<TensorView> outputs;
-  };
-  Tensors TensorsOf(size_t command);
+  RoleViews TensorsOf(size_t command);
 
   // What the operator of the dispatch has to say of the values that it is to run on. Nodes of a
   // graph are asked when they run.
@@ -66,7 +62,7 @@ class ModelRun {
 
  private:
   const ModelDispatchable& DispatchableOf(size_t command) const;
-  Step StepOf(const ModelDispatchable& dispatchable, Tensors tensors) const;
+  Step StepOf(const ModelDispatchable& dispatchable, RoleViews tensors) const;
 
   const ModelDocument& model_;
   ModelResources& resources_;

@@ -150,6 +150,20 @@ struct BasicTensorSlot {
 using TensorSlot = BasicTensorSlot<const TensorDesc>;
 using MutableTensorSlot = BasicTensorSlot<TensorDesc>;
 
+// Views of tensors, one after another.
+struct RoleViews {
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+
+  void Add(TensorRole role, const TensorView& view) {
+    if (role == TensorRole::kInput) {
+      inputs.push_back(AsConst(view));
+    } else {
+      outputs.push_back(view);
+    }
+  }
+};
+
 // "InputTensors[1]" for "InputTensors/1".
 std::string DisplayName(std::string_view path);
 
