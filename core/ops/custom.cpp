@@ -2,7 +2,6 @@
 #include <numeric>
 #include <optional>
 
-#include "core/engine/copy/tiled_loop.h"
 #include "core/ops/families.h"
 
 namespace dmlop {
@@ -99,9 +98,7 @@ void RunPart(const Custom& family, const OperatorDesc& op, InputViews inputs, co
     views.push_back({buffer.data(), type, PackedLayout(region.sizes)});
   }
   family.run(op, narrowed, views);
-  Region inner = part;
-  for (size_t d = 0; d < inner.begin.size(); ++d) inner.begin[d] -= own.begin[d];
-  CopyView(AsConst(Narrowed(views[part.tensor], inner)), output);
+  CopyInner(views[part.tensor], own, part, output);
 }
 
 }  // namespace dmlop

@@ -46,4 +46,8 @@ View Narrowed(View view, const Region& region) {
   return view;
 }
 
+// Copies a part out of what has been computed of the tensor, a region around it.
+void CopyInner(const TensorView& computed, const Region& region, Region part,
+               const TensorView& output);
+
 }  // namespace dmlop

@@ -14,6 +14,12 @@ Dims Region::IndexAt(int64_t k) const {
   return index;
 }
 
+void CopyInner(const TensorView& computed, const Region& region, Region part,
+               const TensorView& output) {
+  for (size_t d = 0; d < part.begin.size(); ++d) part.begin[d] -= region.begin[d];
+  CopyView(AsConst(Narrowed(computed, part)), output);
+}
+
 namespace {
 
 void RunOwnPart(const OperatorDesc& op, InputViews inputs, const Region& part,
@@ -29,9 +35,7 @@ void RunWidened(const OperatorDesc& op, InputViews inputs, const Region& part, c
   const TensorView own{buffer.data(), output.type, PackedLayout(needed.sizes)};
   RunOwnPart(op, inputs, needed, own);
   ActivateInPlace(*FusedActivationOf(op), own);
-  Region inner = part;
-  for (size_t d = 0; d < inner.begin.size(); ++d) inner.begin[d] -= needed.begin[d];
-  CopyView(AsConst(Narrowed(own, inner)), output);
+  CopyInner(own, needed, part, output);
 }
 
 bool CutsAnywhere(const OperatorDesc& op) {
