@@ -8,6 +8,7 @@
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
+#include "core/ops/part_grid.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {
@@ -31,52 +32,33 @@ struct Link {
 class ChainRun {
  public:
   ChainRun(const Graph& graph, const NodeRange& range, const std::vector<std::byte*>& places)
-      : sizes_(SizesOf(graph.nodes[range.begin])) {
-    int64_t width = 1;
-    for (size_t n = range.begin; n < range.end; ++n) {
-      for (const TensorSlot& slot : TensorSlots(graph.nodes[n].op)) {
-        width = std::max(width, static_cast<int64_t>(ByteWidth(*slot.desc->data_type)));
-      }
-    }
-    Cut(kPartBytes / width);
-    AddLinks(graph, range, places, static_cast<size_t>(part_.count() * width));
+      : grid_(SizesOf(graph.nodes[range.begin]), kPartBytes / WidestOf(graph, range)) {
+    const int64_t part_bytes = grid_.elements() * WidestOf(graph, range);
+    AddLinks(graph, range, places, static_cast<size_t>(part_bytes));
   }
 
   void Run() const {
-    ParallelFor(count_, 1, 0, [&](int64_t begin, int64_t end) {
+    ParallelFor(grid_.count(), 1, 0, [&](int64_t begin, int64_t end) {
       Buffer within(buffer_size_);
-      for (int64_t number = begin; number < end; ++number) RunPart(PartAt(number), within);
+      for (int64_t number = begin; number < end; ++number) RunPart(grid_.PartAt(number), within);
     });
   }
 
  private:
+  // Bytes of the widest elements.
+  static int64_t WidestOf(const Graph& graph, const NodeRange& range) {
+    size_t width = 1;
+    for (size_t n = range.begin; n < range.end; ++n) {
+      for (const TensorSlot& slot : TensorSlots(graph.nodes[n].op)) {
+        width = std::max(width, ByteWidth(*slot.desc->data_type));
+      }
+    }
+    return static_cast<int64_t>(width);
+  }
+
   static Dims SizesOf(const GraphNode& node) {
     const std::vector<uint32_t>& sizes = *TensorSlots(node.op).front().desc->sizes;
     return Dims(sizes.begin(), sizes.end());
-  }
-
-  // Into single indices, but for ranges of one dimension and what is inside of it.
-  void Cut(int64_t elements) {
-    part_ = {0, Dims::Filled(sizes_.size(), 0), sizes_};
-    size_t d = 0;
-    for (; d + 1 < sizes_.size() && part_.count() / part_.sizes[d] >= elements; ++d) {
-      part_.sizes[d] = 1;
-    }
-    const int64_t inner = part_.count() / part_.sizes[d];
-    part_.sizes[d] = std::clamp<int64_t>(elements / inner, 1, sizes_[d]);
-    cut_ = d;
-    count_ = (sizes_[d] - 1) / part_.sizes[d] + 1;
-    for (size_t outer = 0; outer < d; ++outer) count_ *= sizes_[outer];
-  }
-
-  Region PartAt(int64_t number) const {
-    Dims grid(sizes_.begin(), sizes_.begin() + cut_);
-    grid.push_back((sizes_[cut_] - 1) / part_.sizes[cut_] + 1);
-    const Dims place = IndexOf(grid, number);
-    Region part = part_;
-    for (size_t d = 0; d <= cut_; ++d) part.begin[d] = place[d] * part_.sizes[d];
-    part.sizes[cut_] = std::min(part.sizes[cut_], sizes_[cut_] - part.begin[cut_]);
-    return part;
   }
 
   // Tensors within the range share the buffer as those of a graph do.
@@ -128,10 +110,7 @@ class ChainRun {
             {part.sizes, whole.layout.strides}};
   }
 
-  Dims sizes_;
-  Region part_;  // the first one
-  size_t cut_;   // the dimension of ranges
-  int64_t count_;
+  PartGrid grid_;
   std::vector<Link> links_;
   size_t buffer_size_;
 };

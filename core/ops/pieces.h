@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "core/ops/part_grid.h"
 
 namespace dmlop {
 
@@ -14,7 +15,7 @@ class Pieces {
   // most `max_bytes`, but at least one element.
   Pieces(const OperatorDesc& op, InputViews inputs, int64_t max_bytes);
 
-  int64_t count() const;
+  int64_t count() const { return outputs_.back().before + outputs_.back().grid.count(); }
 
   // How long a buffer Run needs.
   size_t buffer_size() const { return buffer_size_; }
@@ -30,23 +31,16 @@ class Pieces {
   Part Run(int64_t number, std::span<std::byte> buffer) const;
 
  private:
-  // How an output is cut: the dimensions before one into single indices, that one into ranges.
-  struct Cuts {
+  struct Output {
     DataType type;
-    Dims sizes;
-    size_t dim;
-    int64_t range;  // along it
-    int64_t ranges;
-    int64_t count;
+    Dims strides;
+    PartGrid grid;
     int64_t before;  // pieces of earlier outputs
   };
 
-  static Cuts CutsOf(const TensorDesc& output, int64_t max_bytes);
-  static Region PartOf(const Cuts& cuts, int64_t number);
-
   const OperatorDesc& op_;
   InputViews inputs_;
-  std::vector<Cuts> outputs_;
+  std::vector<Output> outputs_;
   size_t buffer_size_ = 0;
 };
 
