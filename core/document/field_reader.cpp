@@ -263,8 +263,7 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, bool tensors) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
-    const bool is_tensor = field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
-    if (is_tensor && !tensors) continue;
+    if (field.is_tensor() && !tensors) continue;
     const auto value =
         field.optional ? values.Find(object, field.name) : values.FindField(object, field.name);
     if (!value || NamesOperator(*value, field, op)) continue;

@@ -216,10 +216,6 @@ std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field&
   }
 }
 
-bool IsTensor(const Field& field) {
-  return field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
-}
-
 // An optional attribute that is left out has no value, whatever the type of its union says.
 bool IsLeftOut(const file::Attribute* attribute) {
   return attribute == nullptr || attribute->value() == nullptr;
@@ -229,7 +225,7 @@ bool FillAttributes(const Attributes* attributes, const Report& report, Operator
   uint32_t next = 0;
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
-    if (IsTensor(field)) continue;
+    if (field.is_tensor()) continue;
     const bool is_behind_the_end = attributes == nullptr || next == attributes->size();
     const file::Attribute* attribute = is_behind_the_end ? nullptr : attributes->Get(next++);
     if (IsLeftOut(attribute)) {
@@ -276,7 +272,7 @@ std::optional<OperatorDesc> OperatorOf(const file::OperatorNode& node,
   TensorQueue outputs(node.outputs(), output_is_there, report);
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
-    if (!IsTensor(field)) continue;
+    if (!field.is_tensor()) continue;
     TensorQueue& queue = field.role == TensorRole::kInput ? inputs : outputs;
     if (!queue.Take(field, op.values()[i])) return std::nullopt;
   }

@@ -78,8 +78,7 @@ class FieldChecker {
   void CheckActivation(const Field& host, const OperatorDesc& activation) {
     for (size_t i = 0; i < activation.fields().size(); ++i) {
       const Field& field = *activation.fields()[i];
-      const bool is_implied = field.kind == FieldKind::kTensor ||
-                              field.kind == FieldKind::kTensors || field.kind == FieldKind::kCount;
+      const bool is_implied = field.is_tensor() || field.kind == FieldKind::kCount;
       if (is_implied || field.optional || !IsLeftOut(activation.values()[i])) continue;
       is_complete_ = false;
       diagnostics_.Error("JSON-2", fmt::format("{}/{}", host.name, field.name),

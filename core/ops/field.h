@@ -86,6 +86,9 @@ struct Field {
   EnumNames names = {};
   ActivationHost host = ActivationHost::kElements;
 
+  constexpr bool is_tensor() const {
+    return kind == FieldKind::kTensor || kind == FieldKind::kTensors;
+  }
   constexpr TypeVariable TypeOfEntry(size_t entry) const {
     return entry == 0 ? type : other_entries;
   }

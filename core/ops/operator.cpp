@@ -142,9 +142,7 @@ const OperatorDesc* FusedActivationOf(const OperatorDesc& host) {
 
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info) {
   std::vector<const Field*> fields(info.fields.begin(), info.fields.end());
-  std::erase_if(fields, [](const Field* field) {
-    return field->kind != FieldKind::kTensor && field->kind != FieldKind::kTensors;
-  });
+  std::erase_if(fields, [](const Field* field) { return !field->is_tensor(); });
   return fields;
 }
 
