@@ -12,6 +12,8 @@
 namespace dmlop {
 namespace {
 
+constexpr std::array<std::string_view, 4> kOperatorKeys = {"type", "Type", "desc", "Desc"};
+
 // " ('tpe' may stand for it)" where a member has nearly that name.
 std::string Misspelling(JsonCursor object, std::string_view name) {
   for (auto member = object.first_child(); member; member = member->next()) {
@@ -147,7 +149,7 @@ class FieldReader {
       }
       activation.Remove(*tensor);
     }
-    CheckActivationKeys(value, fields, *info);
+    CheckKeys(value, fields, *info, {}, values_);
     activations.push_back(std::move(activation));
   }
 
@@ -158,17 +160,6 @@ class FieldReader {
     } else {
       values_.Error(stated, "FUS-4", "a fused activation has no tensors of its own");
     }
-  }
-
-  void CheckActivationKeys(JsonCursor value, JsonCursor fields, const OperatorInfo& info) const {
-    std::vector<std::string_view> known;
-    for (const Field* field : info.fields) known.push_back(field->name);
-    if (fields.offset() != value.offset()) {
-      values_.CheckKeys(fields, known);
-      known.clear();
-    }
-    known.insert(known.end(), kOperatorKeys.begin(), kOperatorKeys.end());
-    values_.CheckKeys(value, known);
   }
 
   const Field& field_;
@@ -269,6 +260,20 @@ void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, 
     if (!value || NamesOperator(*value, field, op)) continue;
     op.values()[i] = FieldReader(field, values).Read(*value);
   }
+}
+
+void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
+               std::span<const std::string_view> others, const ValueReader& values) {
+  std::vector<std::string_view> names;
+  for (const Field* field : info.fields) names.push_back(field->name);
+  std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
+  known.insert(known.end(), others.begin(), others.end());
+  if (fields.offset() != object.offset()) {
+    values.CheckKeys(fields, names);
+  } else {
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  values.CheckKeys(object, known);
 }
 
 void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,

@@ -4,6 +4,7 @@
 //   FUS-4   a fused activation has no tensors
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,6 @@
 #include "core/ops/operator.h"
 
 namespace dmlop {
-
-inline constexpr std::array<std::string_view, 4> kOperatorKeys = {"type", "Type", "desc", "Desc"};
 
 // The row of the operator that an object names by its "type"; null where there is none, which is
 // reported.
@@ -22,6 +21,11 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
 // no type yet.
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op,
                 bool tensors = true);
+
+// The object has no other members than these: what every operator has, `others`, and the fields,
+// which may stand in an object of their own.
+void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
+               std::span<const std::string_view> others, const ValueReader& values);
 
 // What stands for values that cannot be read.
 struct Placeholders {

@@ -98,17 +98,7 @@ OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_vi
   }
   if (!values.Expect(fields_, JsonKind::kObject)) return;
   ReadFields(fields_, values, *op_);
-  std::vector<std::string_view> names;
-  for (const Field* field : info->fields) names.push_back(field->name);
-  std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
-  known.insert(known.end(), other_keys.begin(), other_keys.end());
-  if (desc) {
-    values.CheckKeys(object, known);
-    values.CheckKeys(fields_, names);
-  } else {
-    known.insert(known.end(), names.begin(), names.end());
-    values.CheckKeys(object, known);
-  }
+  CheckKeys(object, fields_, *info, other_keys, values);
 }
 
 void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
