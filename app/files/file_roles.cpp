@@ -38,7 +38,7 @@ std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, 
   } catch (const std::exception&) {  // who opens it says why
     return std::nullopt;
   }
-  return NamedUse{use, path == kStandardStream ? "standard input" : path, role};
+  return NamedUse{use, NameOfInput(path), role};
 }
 
 std::optional<std::pair<FileUse, FileUse>> FindConflict(std::vector<FileUse> uses) {

@@ -83,6 +83,10 @@ fs::path Followed(const std::string& path) {
 
 }  // namespace
 
+std::string NameOfInput(const std::string& path) {
+  return path == kStandardStream ? "standard input" : path;
+}
+
 InputFile InputFile::Open(const std::string& path, size_t stream_limit) {
   const OpenFile file(OpenForReading(path));
   if (file.get() < 0) FailFile(path, "cannot be opened", errno);
@@ -104,17 +108,15 @@ InputFile InputFile::Open(const std::string& path, size_t stream_limit) {
 }
 
 std::string ReadText(const std::string& path, size_t limit) {
-  const bool standard = path == kStandardStream;
-  const OpenFile file(standard ? dup(STDIN_FILENO) : OpenForReading(path));
-  if (file.get() < 0) FailFile(standard ? "standard input" : path, "cannot be opened", errno);
+  const OpenFile file(path == kStandardStream ? dup(STDIN_FILENO) : OpenForReading(path));
+  if (file.get() < 0) FailFile(NameOfInput(path), "cannot be opened", errno);
   StatusOf(file.get(), path);  // refuses folders
-  const std::vector<std::byte> bytes =
-      ReadToEnd(file.get(), standard ? "standard input" : path, limit);
+  const std::vector<std::byte> bytes = ReadToEnd(file.get(), NameOfInput(path), limit);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 InputStream::InputStream(const std::string& path)
-    : name_(path == kStandardStream ? "standard input" : path),
+    : name_(NameOfInput(path)),
       descriptor_(path == kStandardStream ? STDIN_FILENO : OpenForReading(path)) {
   if (descriptor_ < 0) FailFile(name_, "cannot be opened", errno);
 }

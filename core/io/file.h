@@ -18,6 +18,9 @@ inline constexpr std::string_view kStandardStream = "-";
 // How messages call the document that standard input is.
 inline constexpr const char* kStandardInputName = "<standard input>";
 
+// How messages call a file, or "-" where that is standard input.
+std::string NameOfInput(const std::string& path);
+
 // The bytes of a file, for as long as the object lives. All failures are Errors of kind
 // kFileSystem.
 class InputFile {

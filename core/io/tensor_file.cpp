@@ -376,7 +376,7 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
     return LoadRaw(path, desc, "a longer buffer is declared by TotalTensorSizeInBytes");
   }
   return FitToDesc(LoadNpy(path, &desc, NpyTypes::kOfDirectML, Placement::kAligned), desc,
-                   path == kStandardStream ? "standard input" : path);
+                   NameOfInput(path));
 }
 
 }  // namespace dmlop
