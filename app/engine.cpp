@@ -4,14 +4,16 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
 
-void RequireIsa(const std::string& name) {
-  if (SelectIsa(name)) return;
+void SetEngine(std::optional<int> threads, const std::string& isa) {
+  if (threads) SetThreadCount(*threads);
+  if (isa.empty() || SelectIsa(isa)) return;
   throw Error(ErrorKind::kUsage, fmt::format("this machine has no instruction set '{}'; it has {}",
-                                             name, fmt::join(SupportedIsas(), ", ")));
+                                             isa, fmt::join(SupportedIsas(), ", ")));
 }
 
 }  // namespace dmlop

@@ -303,8 +303,7 @@ class Batch {
 }  // namespace
 
 ExitStatus BatchCommand(const BatchOptions& options, const CommonOptions& common) {
-  if (options.threads) SetThreadCount(*options.threads);
-  if (!options.isa.empty()) RequireIsa(options.isa);
+  SetEngine(options.threads, options.isa);
   if (options.expand) return ExpandSweeps(options, common);
   return Batch(options, common).Execute();
 }

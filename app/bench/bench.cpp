@@ -247,7 +247,7 @@ ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
 }  // namespace
 
 ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common) {
-  if (!options.isa.empty()) RequireIsa(options.isa);
+  SetEngine(std::nullopt, options.isa);
   BenchReport report;
   report.machine = DescribeMachine();
   std::optional<Baseline> baseline;

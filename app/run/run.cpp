@@ -318,8 +318,7 @@ class OperatorRun {
 }  // namespace
 
 ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common) {
-  if (options.threads) SetThreadCount(*options.threads);
-  if (!options.isa.empty()) RequireIsa(options.isa);
+  SetEngine(options.threads, options.isa);
   return OperatorRun(options, common).Execute();
 }
 
