@@ -159,7 +159,7 @@ class Attending {
   }
 
   void AddRange(const Group& group, Panel& scores) const {
-    const KeyRange& kept = attention_.kept[static_cast<size_t>(group.batch)];
+    const Range& kept = attention_.kept[static_cast<size_t>(group.batch)];
     for (int64_t key = 0; key < keys_; ++key) {
       if (kept.begin <= key && key < kept.end) continue;
       double* const row = scores.row(key);

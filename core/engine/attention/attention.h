@@ -4,14 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/range.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
-
-// Keys [begin, end).
-struct KeyRange {
-  int64_t begin, end;
-};
 
 // With B batches, s queries, T keys, N heads of queries, and M heads of keys and values, M a
 // divisor of N: head n of the queries goes with head n / (N / M). Floats have the output's type,
@@ -21,8 +17,8 @@ struct Attention {
   ConstTensorView key, value;     // {B, M, T, H} and {B, M, T, V}
   ConstTensorView position_bias;  // {B, N, s, T}, or without data
   ConstTensorView mask;           // INT32 {B, N, s, T}, or without data; masked where it is 0
-  std::vector<KeyRange> kept;     // of each batch: others are masked. Or none, where all are kept
-  std::vector<int64_t> past;      // of each batch: query i has no keys behind past + i. Or none
+  std::vector<Range> kept;    // keys of each batch: others are masked. Or none, where all are kept
+  std::vector<int64_t> past;  // of each batch: query i has no keys behind past + i. Or none
   double scale;
   double mask_value;  // is added to scores that are masked
 };

@@ -36,7 +36,7 @@ template <typename Sum>
 class Block {
  public:
   Block(const IntegerProductShape& shape, const IntegerLines& left, const IntegerLines& right,
-        int64_t batch, LineRange rows, LineRange columns)
+        int64_t batch, Range rows, Range columns)
       : shape_(shape),
         left_(left),
         right_(right),
@@ -44,12 +44,12 @@ class Block {
         rows_(rows),
         columns_(columns),
         tile_(CurrentIntegerTile()),
-        stride_(RoundUp(columns.size(), tile_.columns)),
-        sums_(BufferOf<int32_t>(RoundUp(rows.size(), tile_.rows) * stride_)) {
+        stride_(RoundUp(columns.count(), tile_.columns)),
+        sums_(BufferOf<int32_t>(RoundUp(rows.count(), tile_.rows) * stride_)) {
     const int64_t depth = RoundUp(std::min(kDepth, shape.depth), 2);
-    left_panels_ = BufferOf<int16_t>(RoundUp(rows.size(), tile_.rows) * depth);
+    left_panels_ = BufferOf<int16_t>(RoundUp(rows.count(), tile_.rows) * depth);
     right_panel_ = BufferOf<int16_t>(tile_.columns * depth);
-    if (IsWide()) wide_ = std::vector<int64_t>(static_cast<size_t>(rows.size() * stride_));
+    if (IsWide()) wide_ = std::vector<int64_t>(static_cast<size_t>(rows.count() * stride_));
   }
 
   void Run(const SumSink<Sum>& sink) {
@@ -58,8 +58,8 @@ class Block {
       AddProducts({k, std::min(k + kDepth, shape_.depth)});
     }
     if (IsWide()) MoveToWide();
-    std::vector<Sum> row(static_cast<size_t>(columns_.size()));
-    for (int64_t r = 0; r < rows_.size(); ++r) {
+    std::vector<Sum> row(static_cast<size_t>(columns_.count()));
+    for (int64_t r = 0; r < rows_.count(); ++r) {
       const int32_t* from = ElementsOf<int32_t>(sums_) + r * stride_;
       if (IsWide()) {
         std::copy_n(wide_.begin() + r * stride_, row.size(), row.begin());
@@ -73,25 +73,25 @@ class Block {
  private:
   bool IsWide() const { return !std::is_same_v<Sum, int32_t> && shape_.depth > kExactDepth; }
 
-  void AddProducts(LineRange numbers) {
-    const int64_t pairs = (numbers.size() + 1) / 2;
+  void AddProducts(Range numbers) {
+    const int64_t pairs = (numbers.count() + 1) / 2;
     const int64_t left_size = tile_.rows * 2 * pairs;
     int16_t* const left = ElementsOf<int16_t>(left_panels_);
     int16_t* const right = ElementsOf<int16_t>(right_panel_);
-    for (int64_t r = 0; r < rows_.size(); r += tile_.rows) {
+    for (int64_t r = 0; r < rows_.count(); r += tile_.rows) {
       left_.Pack(batch_, Part(rows_, r, tile_.rows), numbers, tile_.rows,
                  left + r / tile_.rows * left_size);
     }
-    for (int64_t c = 0; c < columns_.size(); c += tile_.columns) {
+    for (int64_t c = 0; c < columns_.count(); c += tile_.columns) {
       right_.Pack(batch_, Part(columns_, c, tile_.columns), numbers, tile_.columns, right);
-      for (int64_t r = 0; r < rows_.size(); r += tile_.rows) {
-        AddTile(std::min(tile_.rows, rows_.size() - r), left + r / tile_.rows * left_size, right,
+      for (int64_t r = 0; r < rows_.count(); r += tile_.rows) {
+        AddTile(std::min(tile_.rows, rows_.count() - r), left + r / tile_.rows * left_size, right,
                 pairs, ElementsOf<int32_t>(sums_) + r * stride_ + c, stride_);
       }
     }
   }
 
-  static LineRange Part(LineRange whole, int64_t begin, int64_t size) {
+  static Range Part(Range whole, int64_t begin, int64_t size) {
     return {whole.begin + begin, std::min(whole.begin + begin + size, whole.end)};
   }
 
@@ -105,7 +105,7 @@ class Block {
   const IntegerLines& left_;
   const IntegerLines& right_;
   int64_t batch_;
-  LineRange rows_, columns_;
+  Range rows_, columns_;
   IntegerTileShape tile_;
   int64_t stride_;  // of a row of sums
   Buffer sums_, left_panels_, right_panel_;
@@ -125,12 +125,12 @@ IntegerMatrixLines::IntegerMatrixLines(const ConstTensorView& view, size_t line_
   }
 }
 
-void IntegerMatrixLines::Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
+void IntegerMatrixLines::Pack(int64_t batch, Range lines, Range numbers, int64_t width,
                               int16_t* panel) const {
   const int64_t offset = OffsetOfElement(first_.layout, batch) + lines.begin * line_stride_ +
                          numbers.begin * number_stride_;
   PackBytes({first_.data + offset, first_.type == DataType::kInt8, line_stride_, number_stride_},
-            lines.size(), numbers.size(), zero_points_.data() + lines.begin, width, panel);
+            lines.count(), numbers.count(), zero_points_.data() + lines.begin, width, panel);
 }
 
 template <typename Sum>

@@ -7,15 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/base/range.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
-
-struct LineRange {
-  int64_t begin, end;
-
-  int64_t size() const { return end - begin; }
-};
 
 // The rows of the left matrices, or the columns of the right ones, as numbers that can be packed.
 class IntegerLines {
@@ -24,7 +19,7 @@ class IntegerLines {
 
   // Fills a panel of kernels/matrix/integer_tile.h that is `width` lines wide with some numbers of
   // some lines, and with 0 where those are fewer. The numbers begin at an even one.
-  virtual void Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
+  virtual void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
                     int16_t* panel) const = 0;
 };
 
@@ -35,7 +30,7 @@ class IntegerMatrixLines : public IntegerLines {
   IntegerMatrixLines(const ConstTensorView& view, size_t line_dim, size_t number_dim,
                      std::span<const int64_t> zero_points);
 
-  void Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
+  void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
             int16_t* panel) const override;
 
  private:

@@ -15,7 +15,7 @@ IntegerWindowLines::IntegerWindowLines(const ConstTensorView& input,
   for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
 }
 
-std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(LineRange lines) const {
+std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(Range lines) const {
   std::vector<Segment> segments;
   for (int64_t line = lines.begin; line < lines.end;) {
     Dims place = IndexOf(sizes_, line);
@@ -27,7 +27,7 @@ std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(LineRang
   return segments;
 }
 
-void IntegerWindowLines::Pack(int64_t /*batch*/, LineRange lines, LineRange numbers, int64_t width,
+void IntegerWindowLines::Pack(int64_t /*batch*/, Range lines, Range numbers, int64_t width,
                               int16_t* panel) const {
   const std::vector<Segment> segments = SegmentsOf(lines);
   std::vector<int16_t> rows(static_cast<size_t>(2 * width));

@@ -25,7 +25,7 @@ class IntegerWindowLines : public IntegerLines {
 
   int64_t count() const { return Product(sizes_); }
 
-  void Pack(int64_t batch, LineRange lines, LineRange numbers, int64_t width,
+  void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
             int16_t* panel) const override;
 
  private:
@@ -34,7 +34,7 @@ class IntegerWindowLines : public IntegerLines {
     int64_t count;
     Dims place;  // N, positions...
   };
-  std::vector<Segment> SegmentsOf(LineRange lines) const;
+  std::vector<Segment> SegmentsOf(Range lines) const;
 
   void FillRow(const std::vector<Segment>& segments, int64_t number, int16_t* row) const;
   template <typename T>

@@ -27,7 +27,7 @@ struct Lines {
     return zero_points[zero_points.size() == 1 ? 0 : static_cast<size_t>(line)];
   }
   // Numbers [begin, end) of a line, less its zero point.
-  void Read(int64_t line, LineRange numbers, int64_t* to) const {
+  void Read(int64_t line, Range numbers, int64_t* to) const {
     const T* from = first + line * line_stride;
     const int64_t zero_point = ZeroPoint(line);
     for (int64_t k = numbers.begin; k < numbers.end; ++k) {
@@ -54,33 +54,33 @@ Int128 Dot(const int64_t* a, const int64_t* b, int64_t count) {
 template <typename T>
 class WideBlock {
  public:
-  WideBlock(const Lines<T>& left, const Lines<T>& right, LineRange rows, LineRange columns)
+  WideBlock(const Lines<T>& left, const Lines<T>& right, Range rows, Range columns)
       : left_(left), right_(right), rows_(rows), columns_(columns) {}
 
   void Run(int64_t depth, int64_t batch, const SumSink<Int128>& sink) {
-    std::vector<Int128> sums(static_cast<size_t>(rows_.size() * columns_.size()));
+    std::vector<Int128> sums(static_cast<size_t>(rows_.count() * columns_.count()));
     for (int64_t k = 0; k < depth; k += kDepth) {
       AddProducts({k, std::min(k + kDepth, depth)}, sums);
     }
-    const size_t columns = static_cast<size_t>(columns_.size());
-    for (int64_t r = 0; r < rows_.size(); ++r) {
+    const size_t columns = static_cast<size_t>(columns_.count());
+    for (int64_t r = 0; r < rows_.count(); ++r) {
       sink({batch, rows_.begin + r, columns_.begin,
             std::span(sums).subspan(static_cast<size_t>(r) * columns, columns)});
     }
   }
 
  private:
-  void AddProducts(LineRange numbers, std::vector<Int128>& sums) const {
-    const int64_t count = numbers.size();
-    std::vector<int64_t> rows(static_cast<size_t>(rows_.size() * count));
+  void AddProducts(Range numbers, std::vector<Int128>& sums) const {
+    const int64_t count = numbers.count();
+    std::vector<int64_t> rows(static_cast<size_t>(rows_.count() * count));
     std::vector<int64_t> column(static_cast<size_t>(count));
-    for (int64_t r = 0; r < rows_.size(); ++r) {
+    for (int64_t r = 0; r < rows_.count(); ++r) {
       left_.Read(rows_.begin + r, numbers, rows.data() + r * count);
     }
-    for (int64_t c = 0; c < columns_.size(); ++c) {
+    for (int64_t c = 0; c < columns_.count(); ++c) {
       right_.Read(columns_.begin + c, numbers, column.data());
-      for (int64_t r = 0; r < rows_.size(); ++r) {
-        sums[static_cast<size_t>(r * columns_.size() + c)] +=
+      for (int64_t r = 0; r < rows_.count(); ++r) {
+        sums[static_cast<size_t>(r * columns_.count() + c)] +=
             Dot<T>(rows.data() + r * count, column.data(), count);
       }
     }
@@ -88,7 +88,7 @@ class WideBlock {
 
   const Lines<T>& left_;
   const Lines<T>& right_;
-  LineRange rows_, columns_;
+  Range rows_, columns_;
 };
 
 // The first matrix of the batch as one element, by which its place is found.

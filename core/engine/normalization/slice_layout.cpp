@@ -10,7 +10,7 @@ namespace {
 // Calls visit(first, box) for boxes of iterations that together are those of a range, in order. A
 // box begins at iteration `first` and goes as far as its sizes say.
 template <typename Visit>
-void ForBoxes(const Dims& sizes, size_t d, IterationRange range, Visit&& visit) {
+void ForBoxes(const Dims& sizes, size_t d, Range range, Visit&& visit) {
   if (range.begin == range.end) return;
   int64_t inner = 1;
   for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];

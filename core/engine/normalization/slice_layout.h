@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/range.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/normalization/slice_function.h"
 #include "core/tensor/loop_nest.h"
@@ -17,13 +18,6 @@ inline constexpr size_t kSliceOperands = kMaxSliceInputs + 1 + kMaxSliceResults;
 // How an operand's elements lie in a slice. That there is one for all is said of inputs only that
 // no pass sees.
 enum class InSlice { kOneForAll, kSideBySide, kApart };
-
-// Iterations of a nest.
-struct IterationRange {
-  int64_t begin, end;
-
-  int64_t count() const { return end - begin; }
-};
 
 class SliceLayout {
  public:
@@ -39,7 +33,7 @@ class SliceLayout {
   // Adds the moves of elements of slices between a tensor and rows of `pitch` elements, one for
   // each slice.
   struct Rows {
-    IterationRange slices, elements;
+    Range slices, elements;  // iterations of the two nests
     int64_t pitch;
   };
   void AddGathering(const Rows& rows, size_t operand, const ConstTensorView& from, std::byte* to,

@@ -48,7 +48,7 @@ class Tile {
     if (writes) Scatter(rows);
   }
 
-  SliceLayout::Rows RowsOf(IterationRange slices, IterationRange elements) const {
+  SliceLayout::Rows RowsOf(Range slices, Range elements) const {
     return {slices, elements, pitch_};
   }
 
@@ -141,13 +141,13 @@ class SliceLoop {
       std::vector<double> kept(function_.keeps() ? static_cast<size_t>(RoundUp(length, kBlock))
                                                  : 0);
       for (int64_t t = begin; t < end; ++t) {
-        const IterationRange range{t * step, std::min(slices, (t + 1) * step)};
+        const Range range{t * step, std::min(slices, (t + 1) * step)};
         RunTile(tile, range, kept);
       }
     });
   }
 
-  void RunTile(Tile& tile, IterationRange slices, std::vector<double>& kept) const {
+  void RunTile(Tile& tile, Range slices, std::vector<double>& kept) const {
     std::vector<ChunkFindings> findings(static_cast<size_t>(chunk_count()));
     const size_t inputs = tensors_.inputs.size();
     std::optional<SliceChunk> last;

@@ -4,19 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/range.h"
 #include "core/engine/window/unfold_loop.h"
 
 namespace dmlop {
-
-struct Range {
-  int64_t begin, end;
-
-  int64_t count() const { return std::max<int64_t>(0, end - begin); }
-};
-
-inline Range Intersection(Range a, Range b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
 
 inline int64_t Position(const UnfoldDim& dim, int64_t block, int64_t tap) {
   return block * dim.stride - dim.padding + tap * dim.dilation;

@@ -1,0 +1,19 @@
+// Whole numbers [begin, end).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace dmlop {
+
+struct Range {
+  int64_t begin, end;
+
+  int64_t count() const { return std::max<int64_t>(0, end - begin); }
+};
+
+inline Range Intersection(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+}  // namespace dmlop
