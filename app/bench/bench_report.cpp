@@ -77,63 +77,54 @@ JsonEntry LimitEntryOf(const BenchRow& row) {
           {{"bytes_per_second", LimitRateOf(row)}}};
 }
 
+constexpr std::string_view kCsvHeader =
+    "name,threads,cache,samples,median_s,min_s,mean_s,stddev_s,p5_s,p25_s,p75_s,p95_s,max_s,"
+    "outliers,bytes_read,bytes_written,bytes_per_second,limit,limit_bytes_per_second,"
+    "limit_share,multiply_adds,is_cold,ratio_to_baseline,p_value,cpu_model,num_cpus,isa,"
+    "governor,load_average\r\n";
+
+std::string OptionalText(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "";
+}
+
+std::vector<std::string> CsvFields(const BenchRow& row, const Machine& machine) {
+  const auto text = [](const auto& value) { return fmt::format("{}", value); };
+  return {CsvField(row.name),
+          text(row.threads),
+          text(Name(row.cache)),
+          text(row.samples.size()),
+          text(row.time.median),
+          text(row.time.minimum),
+          text(row.time.mean),
+          text(row.time.deviation),
+          text(row.time.percentile_5),
+          text(row.time.percentile_25),
+          text(row.time.percentile_75),
+          text(row.time.percentile_95),
+          text(row.time.maximum),
+          text(row.time.outliers),
+          text(row.traffic.read_bytes),
+          text(row.traffic.written_bytes),
+          text(RateOf(row)),
+          text(Name(row.limit)),
+          text(LimitRateOf(row)),
+          text(ShareOfLimit(row)),
+          text(row.operations),
+          text(row.cache == CacheState::kCold && IsAsCold(row)),
+          OptionalText(row.ratio),
+          OptionalText(row.p_value),
+          CsvField(machine.cpu_model),
+          text(machine.cpus),
+          machine.isa,
+          GovernorText(machine),
+          text(machine.load_average)};
+}
+
 }  // namespace
 
 std::string CsvText(const BenchReport& report) {
-  std::string text = CsvLine({"name",
-                              "threads",
-                              "cache",
-                              "samples",
-                              "median_s",
-                              "min_s",
-                              "mean_s",
-                              "stddev_s",
-                              "p5_s",
-                              "p25_s",
-                              "p75_s",
-                              "p95_s",
-                              "max_s",
-                              "outliers",
-                              "bytes_read",
-                              "bytes_written",
-                              "bytes_per_second",
-                              "limit",
-                              "limit_bytes_per_second",
-                              "limit_share",
-                              "multiply_adds",
-                              "is_cold",
-                              "ratio_to_baseline",
-                              "p_value",
-                              "cpu_model",
-                              "num_cpus",
-                              "isa",
-                              "governor",
-                              "load_average"});
-  const Machine& machine = report.machine;
-  for (const BenchRow& row : report.rows) {
-    std::vector<std::string> fields = {CsvField(row.name), std::to_string(row.threads),
-                                       std::string(Name(row.cache)),
-                                       std::to_string(row.samples.size())};
-    for (const double seconds :
-         {row.time.median, row.time.minimum, row.time.mean, row.time.deviation,
-          row.time.percentile_5, row.time.percentile_25, row.time.percentile_75,
-          row.time.percentile_95, row.time.maximum}) {
-      fields.push_back(fmt::format("{}", seconds));
-    }
-    const bool is_cold = row.cache == CacheState::kCold && IsAsCold(row);
-    for (const std::string& field :
-         {std::to_string(row.time.outliers), std::to_string(row.traffic.read_bytes),
-          std::to_string(row.traffic.written_bytes), fmt::format("{}", RateOf(row)),
-          std::string(Name(row.limit)), fmt::format("{}", LimitRateOf(row)),
-          fmt::format("{}", ShareOfLimit(row)), std::to_string(row.operations),
-          fmt::format("{}", is_cold), row.ratio ? fmt::format("{}", *row.ratio) : "",
-          row.p_value ? fmt::format("{}", *row.p_value) : "", CsvField(machine.cpu_model),
-          std::to_string(machine.cpus), machine.isa, GovernorText(machine),
-          fmt::format("{}", machine.load_average)}) {
-      fields.push_back(field);
-    }
-    text += CsvLine(fields);
-  }
+  std::string text(kCsvHeader);
+  for (const BenchRow& row : report.rows) text += CsvLine(CsvFields(row, report.machine));
   return text;
 }
 
