@@ -14,7 +14,7 @@ class BufferPlan {
   // Gives a place back.
   void Release(size_t offset);
 
-  // Bytes of the buffer that all places need.
+  // Bytes of the buffer that all places need. Saturates: then the places are of no use.
   size_t size() const { return size_; }
 
  private:

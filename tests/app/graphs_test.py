@@ -514,6 +514,20 @@ class FaultTest(GraphTest):
         self.assertIn("nowhere.bin: cannot be opened", done.stderr)
         self.assertEqual(done.returncode, 5)
 
+    def test_no_memory_is_as_large_as_some_tensors(self):
+        for size in (1 << 64) - 64, (1 << 64) - 60, (1 << 64) - 4:
+            large = tensor(4) | {"total_size": size}
+            for between in [node("ELEMENT_WISE_ABS", ["x"], ["a"], [NO_ATTRIBUTE], out_descs=[large])], \
+                    [node("ELEMENT_WISE_ABS", ["x"], [e], [NO_ATTRIBUTE], out_descs=[large]) for e in "ab"]:
+                self.make(graph(*between, node("ELEMENT_WISE_ADD", ["a", between[-1]["name"]], ["y"])))
+                self.write("m.json", self.model(X, {"y": X}))
+                for command in ["run", "m.json"], ["run", "m.json", "--keep", "a=a.npy"], ["explain", "m.json", "y[0]"], \
+                        ["validate", "m.json", "--print-complete"]:
+                    with self.subTest(f"{size} bytes, {len(between)} tensors: {command}"):
+                        done = self.dmlop(*command)
+                        self.assertIn("[RES-7]", done.stderr)
+                        self.assertEqual(done.returncode, 5)
+
     def test_damaged_files_never_crash(self):
         self.make(QUADRATIC)
         self.write("m.json", self.model(X, {"y": X}))
