@@ -35,7 +35,8 @@ ExplainedElement Described(const std::string& tensor, const ConstTensorView& vie
 }
 
 TraceStep TraceStepOf(const Step& step) {
-  TraceStep traced{std::string(step.name), &step.op, step.inputs, {}, step.output_names};
+  TraceStep traced{std::string(step.name), &step.op,    step.inputs, {},
+                   step.output_names,      step.cleared};
   for (const TensorView& output : step.outputs) traced.outputs.push_back(AsConst(output));
   return traced;
 }

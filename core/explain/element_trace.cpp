@@ -18,6 +18,13 @@ uint64_t PlaceOf(const ConstTensorView& view, int64_t offset) {
   return reinterpret_cast<uintptr_t>(view.data) * 2 + static_cast<uint64_t>(offset) * width;
 }
 
+PlaceSet PlacesOf(std::span<const std::byte> bytes) {
+  const uint64_t begin = reinterpret_cast<uintptr_t>(bytes.data()) * 2;
+  PlaceSet places;
+  places.Add(begin, begin + bytes.size() * 2);
+  return places;
+}
+
 // The elements of a view whose places are in a set, in row-major order.
 class ElementFinder {
  public:
@@ -160,8 +167,9 @@ class Tracer {
       };
       traced.outputs.push_back(Take(step.outputs[i], needed_, length_, filled, follow));
     }
-    if (filled.empty()) return;
     needed_.Remove(filled);
+    for (const std::span<std::byte> bytes : step.cleared) needed_.Remove(PlacesOf(bytes));
+    if (filled.empty()) return;
     needed_.Add(read);
     for (size_t i = 0; i < is_read.size(); ++i) {
       if (is_read[i]) traced.inputs.push_back(i);

@@ -19,6 +19,7 @@ struct TraceStep {
   const OperatorDesc* op;
   std::vector<ConstTensorView> inputs, outputs;
   std::vector<std::string> output_names;
+  std::vector<std::span<std::byte>> cleared = {};  // before it filled the outputs
 };
 
 struct TraceElement {

@@ -1,5 +1,6 @@
 #include "core/graph/graph_run.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/progress.h"
@@ -28,8 +29,33 @@ std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buff
   return places;
 }
 
-Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::byte*>& places) {
-  Step step{{}, node.name, node.op, {}};
+// Whether there are bytes of a tensor that belong to no element.
+bool HasGaps(const TensorDesc& desc) {
+  const auto bits =
+      BitWidth(*desc.data_type) * static_cast<uint64_t>(LayoutOf(desc).element_count());
+  return bits / 8 < SizeInBytes(desc);
+}
+
+// What lies there of the tensors that the node fills, and is to be cleared.
+std::vector<std::span<std::byte>> ClearedBy(const GraphNode& node, const GraphPlan& plan,
+                                            const std::vector<std::byte*>& places) {
+  std::vector<std::span<std::byte>> cleared;
+  const std::vector<TensorSlot> slots = TensorSlots(node.op);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const size_t edge = node.edges[i];
+    if (slots[i].role() == TensorRole::kInput || plan.cleared[edge] == 0) continue;
+    cleared.emplace_back(places[edge], plan.cleared[edge]);
+  }
+  return cleared;
+}
+
+void Clear(std::span<const std::span<std::byte>> memory) {
+  for (const std::span<std::byte> bytes : memory) std::ranges::fill(bytes, std::byte{0});
+}
+
+Step StepOf(const Graph& graph, const GraphPlan& plan, const GraphNode& node,
+            const std::vector<std::byte*>& places) {
+  Step step{{}, node.name, node.op, {}, {}};
   const std::vector<TensorSlot> slots = TensorSlots(node.op);
   for (size_t i = 0; i < slots.size(); ++i) {
     const size_t edge = node.edges[i];
@@ -37,6 +63,7 @@ Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::by
     step.Add(role, {places[edge], *slots[i].desc->data_type, LayoutOf(*slots[i].desc)});
     if (role == TensorRole::kOutput) step.output_names.push_back(graph.edges[edge].name);
   }
+  step.cleared = ClearedBy(node, plan, places);
   return step;
 }
 
@@ -44,7 +71,8 @@ Step StepOf(const Graph& graph, const GraphNode& node, const std::vector<std::by
 
 GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges) {
   const EdgeUses uses(graph);
-  GraphPlan plan{std::vector<size_t>(graph.edges.size()), 0};
+  GraphPlan plan{std::vector<size_t>(graph.edges.size()), std::vector<size_t>(graph.edges.size()),
+                 0};
   BufferPlan places;
   for (const NodeRange& range : ranges) {
     std::set<size_t> ending;
@@ -54,8 +82,11 @@ GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges) {
       for (size_t i = 0; i < slots.size(); ++i) {
         const size_t edge = node.edges[i];
         if (!uses.IsBetween(edge) || (range.size() > 1 && uses.IsWithin(edge, range))) continue;
+        const TensorDesc& filled = *graph.edges[edge].desc;
         if (slots[i].role() == TensorRole::kOutput) {
-          plan.offsets[edge] = places.Take(SizeInBytes(*slots[i].desc));
+          plan.offsets[edge] = places.Take(SizeInBytes(filled));
+        } else if (!AreAlike(filled, *slots[i].desc) && HasGaps(filled)) {
+          plan.cleared[edge] = SizeInBytes(filled);
         }
         if (uses.Last(edge) < range.end) ending.insert(plan.offsets[edge]);
       }
@@ -69,6 +100,7 @@ GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges) {
 void RunStep(const Step& step, const StepWatch& watch) {
   if (watch.before) watch.before(step);
   const Work work(std::string(step.name), WorkBytes(step.op));
+  Clear(step.cleared);
   RunOnBuffers(step.op, step.inputs, step.outputs);
   if (watch.after) watch.after(step);
 }
@@ -78,7 +110,7 @@ void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
   const GraphPlan plan = PlanGraph(graph, SingleNodes(graph));
   Buffer between(plan.size);
   const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
-  for (const GraphNode& node : graph.nodes) visit(StepOf(graph, node, places));
+  for (const GraphNode& node : graph.nodes) visit(StepOf(graph, plan, node, places));
 }
 
 void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
@@ -88,9 +120,12 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
   const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
   for (const NodeRange& range : ranges) {
     if (range.size() > 1) {
+      for (size_t n = range.begin; n < range.end; ++n) {
+        Clear(ClearedBy(graph.nodes[n], plan, places));
+      }
       RunChain(graph, range, places);
     } else {
-      RunStep(StepOf(graph, graph.nodes[range.begin], places), watch);
+      RunStep(StepOf(graph, plan, graph.nodes[range.begin], places), watch);
     }
   }
 }

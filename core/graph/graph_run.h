@@ -16,6 +16,7 @@ namespace dmlop {
 // one that reads it.
 struct GraphPlan {
   std::vector<size_t> offsets;  // by edge; of no use for others, and for those within a range
+  std::vector<size_t> cleared;  // by edge: its bytes, if they must be zero before they are filled
   size_t size = 0;              // bytes
 };
 
@@ -26,6 +27,8 @@ struct Step : RoleViews {
   std::string_view name;  // of the node
   const OperatorDesc& op;
   std::vector<std::string> output_names;  // of their edges
+  // Memory that begins as zeros here, for outputs that leave some of it as it is.
+  std::vector<std::span<std::byte>> cleared = {};
 };
 
 // Called before and after each operator runs. Null: nobody looks.

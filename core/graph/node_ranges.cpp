@@ -53,10 +53,6 @@ class Chain {
   }
 
  private:
-  static bool AreAlike(const TensorDesc& a, const TensorDesc& b) {
-    return a.data_type == b.data_type && LayoutOf(a) == LayoutOf(b);
-  }
-
   std::map<size_t, const TensorDesc*> computed_;
 };
 
@@ -82,6 +78,10 @@ std::vector<NodeRange> SingleNodes(const Graph& graph) {
   std::vector<NodeRange> ranges;
   for (size_t n = 0; n < graph.nodes.size(); ++n) ranges.push_back({n, n + 1});
   return ranges;
+}
+
+bool AreAlike(const TensorDesc& a, const TensorDesc& b) {
+  return a.data_type == b.data_type && LayoutOf(a) == LayoutOf(b);
 }
 
 EdgeUses::EdgeUses(const Graph& graph)

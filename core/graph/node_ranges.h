@@ -22,6 +22,9 @@ std::vector<NodeRange> ChainsOf(const Graph& graph);
 // Each node by itself.
 std::vector<NodeRange> SingleNodes(const Graph& graph);
 
+// Whether a tensor that one of them fills is what the other one reads, and all of it.
+bool AreAlike(const TensorDesc& a, const TensorDesc& b);
+
 // What becomes of the edges, by their numbers.
 class EdgeUses {
  public:

@@ -225,6 +225,35 @@ class RunTest(GraphTest):
             np.testing.assert_array_equal(np.load(kept), values[name], f"{name} with the seed {seed}")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
 
+    def test_what_no_element_of_a_tensor_between_nodes_fills_is_zero(self):
+        """A node reads another tensor's gaps or tail, where one that is of no use any more was."""
+        def copy(a, b, desc, out_desc):
+            return node("ELEMENT_WISE_IDENTITY", [a], [b], [NO_ATTRIBUTE], descs=[desc], out_descs=[out_desc])
+
+        def join(a, b, desc):
+            return node("JOIN", [a], [b], [uint(1), uint(0)], descs=[desc], out_descs=[desc])
+
+        floats, bytes = np.arange(1, 8, dtype="f4"), np.arange(1, 9, dtype="u1")
+        four, spread, five = tensor(4), tensor(4, strides=[2]) | {"total_size": 28}, tensor(5, type="UINT8")
+        softmax = node("ACTIVATION_SOFTMAX", ["zeros"], ["b"], out_descs=[spread])
+        for case, x, fills_b, y in (
+                ("gaps", floats, [softmax], [.25, 0, .25, 0, .25, 0, .25]),
+                ("gaps of a chain", floats, [copy("zeros", "c", four, four), copy("c", "b", four, spread)], [0] * 7),
+                ("tail", bytes, [copy("zeros", "b", five, five)], [0] * 8)):
+            full = tensor(len(x), type=x.dtype.name.upper())
+            self.make(graph(constant("zeros", bytes=[0] * 16), copy("x", "a", full, full), join("a", "r", full), *fills_b,
+                            join("b", "y", full), outputs=["r", "y"]))
+            self.write("m.json", self.model(x, {"r": x, "y": x}))
+            for options in [], ["--keep-all", "kept"]:
+                with self.subTest(f"{case} {options}"):
+                    done = self.dmlop("run", "m.json", *options)
+                    self.assertEqual(done.stdout.splitlines()[1], f"Resource 'y': {', '.join(f'{v:g}' for v in y)}")
+            with self.subTest(f"{case}, explained"):
+                done = self.dmlop("explain", "m.json", "y[5]")
+                self.assertIn("operator 'y'", done.stdout)
+                self.assertEqual(done.stdout.count("operator"), 1)
+                self.assertNotIn("resource", done.stdout)
+
     def chain(self, chance, sizes, length):
         """Random element-wise nodes, most of which go on from the last one, with their values by NumPy."""
         half = {"data_type": "FLOAT32", "sizes": list(sizes), "strides": [0] * len(sizes), "total_size": 4}
