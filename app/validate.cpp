@@ -160,7 +160,7 @@ void PrintComplete(Verdict& verdict, const CommonOptions& common) {
   Diagnostics warnings;
   WriteDescriptors(
       *verdict.document.model, run,
-      [](std::string_view, std::string_view text) { PrintResult(text); }, warnings);
+      [](const WrittenDescriptor& written) { PrintResult(written.text); }, warnings);
   if (common.quiet) return;
   PrintDiagnostics(warnings, verdict.descriptor.name, verdict.descriptor.text,
                    UseColor(common.color));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/commands.h"
+#include "app/explain/model_operators.h"
 #include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
@@ -104,14 +105,16 @@ class ElementExplanation {
       PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
       return std::nullopt;
     }
-    const std::string name = NameOfOperator(model);
+    const OperatorDesc& op = ChosenOperator(model);
     auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
     if (!inputs) return std::nullopt;
     inputs->resources.Fill();
     ModelRun run(model, inputs->resources, std::move(inputs->bound));
-    std::string text;
-    const auto take = [&](std::string_view written_name, std::string_view written) {
-      if (written_name == name && text.empty()) text = written;
+    std::string name, text;
+    const auto take = [&](const WrittenDescriptor& written) {
+      if (&written.op != &op) return;
+      name = written.name;
+      text = written.text;
     };
     Diagnostics unbound;
     WriteDescriptors(model, run, take, unbound);
@@ -120,38 +123,16 @@ class ElementExplanation {
                       std::move(text)};
   }
 
-  static std::vector<ModelDispatchable::NamedOperator> OperatorsOf(const ModelDocument& model) {
-    std::vector<ModelDispatchable::NamedOperator> all;
-    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
-      for (auto& named : dispatchable.operators()) all.push_back(std::move(named));
-    }
-    return all;
-  }
-
-  // Which has the name of a dispatchable, but is not one operator.
-  void RequireNoGraph(const ModelDocument& model) const {
-    for (const ModelDispatchable& dispatchable : model.dispatchables()) {
-      if (dispatchable.graph() == nullptr || dispatchable.name != options_.dispatchable) continue;
-      std::vector<std::string> names;
-      for (const auto& named : dispatchable.operators()) names.push_back(named.name);
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("{} is a graph; --dispatchable takes one of its operators, {}, and the "
-                      "names of its edges need none",
-                      dispatchable.name, fmt::join(names, ", ")));
-    }
-  }
-
-  std::string NameOfOperator(const ModelDocument& model) const {
-    std::vector<std::string> names;
-    for (const auto& named : OperatorsOf(model)) names.push_back(named.name);
-    if (names.size() == 1 && options_.dispatchable.empty()) return names.front();
-    const auto found = std::find(names.begin(), names.end(), options_.dispatchable);
-    if (found != names.end()) return *found;
-    if (names.empty()) {
+  const OperatorDesc& ChosenOperator(const ModelDocument& model) const {
+    const std::vector<ModelOperator> all = OperatorsOf(model);
+    if (all.size() == 1 && options_.dispatchable.empty()) return *all.front().op;
+    const ModelOperator* found = FindModelOperator(model, all, options_.dispatchable);
+    if (found != nullptr) return *found->op;
+    if (all.empty()) {
       throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model without operators");
     }
-    RequireNoGraph(model);
+    std::vector<std::string> names;
+    for (const ModelOperator& one : all) names.push_back(one.name);
     const std::string meant =
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
                     descriptor_.name, fmt::join(names, ", "));

@@ -1,8 +1,12 @@
 #include "app/explain/model_trace.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "core/tensor/nibbles.h"
@@ -34,6 +38,10 @@ ExplainedElement Described(const std::string& tensor, const ConstTensorView& vie
   return {tensor, view.type, begin == 0 ? index : Dims{offset}, offset * width / 8, {}, {}};
 }
 
+std::string NameOfEdge(const ModelDispatchable& graph, const std::string& edge) {
+  return fmt::format("{}.{}", graph.name, edge);
+}
+
 TraceStep TraceStepOf(const Step& step) {
   TraceStep traced{std::string(step.name), &step.op,    step.inputs, {},
                    step.output_names,      step.cleared};
@@ -52,8 +60,13 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
   std::vector<std::string> names;
   for (const ModelCommand& command : model.commands()) {
     const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
-    if (dispatch == nullptr || !model.dispatchables()[dispatch->dispatchable].is_valid) continue;
-    for (FilledTensor& filled : TensorsFilledBy(model.dispatchables()[dispatch->dispatchable])) {
+    if (dispatch == nullptr) continue;
+    const ModelDispatchable& dispatchable = model.dispatchables()[dispatch->dispatchable];
+    if (!dispatchable.is_valid) continue;
+    for (FilledTensor& filled : TensorsFilledBy(dispatchable)) {
+      if (dispatchable.graph() != nullptr) {
+        names.push_back(NameOfEdge(dispatchable, filled.name));
+      }
       names.push_back(std::move(filled.name));
     }
   }
@@ -74,24 +87,52 @@ ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool fu
 
 void ModelTrace::Plan() {
   for (size_t i = 0; i < model_.commands().size(); ++i) {
-    if (!std::holds_alternative<DispatchCommand>(model_.commands()[i].what)) continue;
+    const auto* dispatch = std::get_if<DispatchCommand>(&model_.commands()[i].what);
+    if (dispatch == nullptr) continue;
     run_.ForEachStep(i, [&](const Step& step) { steps_.push_back(TraceStepOf(step)); });
+    dispatched_.resize(steps_.size(), &model_.dispatchables()[dispatch->dispatchable]);
   }
 }
 
-ModelTrace::Start ModelTrace::Find(const std::string& name) {
-  for (size_t n = steps_.size(); n-- > 0;) {
-    const TraceStep& step = steps_[n];
-    const auto found = std::find(step.output_names.begin(), step.output_names.end(), name);
-    if (found == step.output_names.end()) continue;
-    const size_t output = static_cast<size_t>(found - step.output_names.begin());
-    return {step.outputs[output], *TensorSlots(*step.op, TensorRole::kOutput)[output].desc, n + 1,
-            output};
+// Last of all come those that are filled last, one for each dispatchable.
+std::vector<StepOutput> ModelTrace::FilledAs(const std::string& name) const {
+  std::map<const ModelDispatchable*, StepOutput> found;
+  for (size_t step = 0; step < steps_.size(); ++step) {
+    const std::vector<std::string>& names = steps_[step].output_names;
+    for (size_t output = 0; output < names.size(); ++output) {
+      const StepOutput filled{step, output};
+      if (names[output] == name || NameInGraph(filled) == name) found[dispatched_[step]] = filled;
+    }
   }
-  const auto& all = model_.resources();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-  const size_t number = static_cast<size_t>(found - all.begin());
+  std::vector<StepOutput> all;
+  for (const auto& [dispatchable, filled] : found) all.push_back(filled);
+  std::ranges::sort(all, {}, &StepOutput::step);
+  return all;
+}
+
+// The name that is no other graph's; empty where no graph fills it.
+std::string ModelTrace::NameInGraph(const StepOutput& output) const {
+  const ModelDispatchable& dispatchable = *dispatched_[output.step];
+  if (dispatchable.graph() == nullptr) return "";
+  return NameOfEdge(dispatchable, steps_[output.step].output_names[output.output]);
+}
+
+// Whether the resource begins with the tensor as it is filled there, behind all steps.
+bool ModelTrace::IsLastIn(size_t resource, const StepOutput& output) {
+  const ConstTensorView whole = StartOf(resource).view;
+  const auto last = FilledBefore(steps_, steps_.size(), whole);
+  return last && last->step == output.step && last->output == output.output &&
+         steps_[output.step].outputs[output.output].data == whole.data;
+}
+
+ModelTrace::Start ModelTrace::StartOf(const StepOutput& filled) const {
+  const TraceStep& step = steps_[filled.step];
+  return {step.outputs[filled.output],
+          *TensorSlots(*step.op, TensorRole::kOutput)[filled.output].desc, filled.step + 1,
+          filled.output};
+}
+
+ModelTrace::Start ModelTrace::StartOf(size_t number) {
   const ModelResources::Shape& shape = resources_.shape(number);
   // Values of several types are bytes.
   const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
@@ -103,15 +144,41 @@ ModelTrace::Start ModelTrace::Find(const std::string& name) {
   return {{resources_.bytes(number).data(), type, LayoutOf(desc)}, desc, steps_.size(), {}};
 }
 
+// A resource or operator of the document hides what a graph calls by its name; but a resource not
+// the tensor that it holds, which says more of it.
+std::optional<ModelTrace::Start> ModelTrace::Find(const std::string& name, Diagnostics& faults) {
+  const std::vector<StepOutput> filled = FilledAs(name);
+  const auto& all = model_.resources();
+  const auto resource = std::ranges::find(all, name, &ModelResource::name);
+  if (resource != all.end()) {
+    const size_t number = static_cast<size_t>(resource - all.begin());
+    const bool is_last = !filled.empty() && IsLastIn(number, filled.back());
+    return is_last ? StartOf(filled.back()) : StartOf(number);
+  }
+  const auto own = std::ranges::find_if(filled, [&](const StepOutput& output) {
+    return dispatched_[output.step]->graph() == nullptr;
+  });
+  if (own != filled.end()) return StartOf(*own);
+  if (filled.size() == 1) return StartOf(filled.front());
+  std::vector<std::string> names;
+  for (const StepOutput& one : filled) names.push_back(NameInGraph(one));
+  faults.Error("ELEM-2", "",
+               fmt::format("'{}' is a tensor of {} graphs; say which, as {}", name, filled.size(),
+                           fmt::join(names, " or ")),
+               0);
+  return std::nullopt;
+}
+
 std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Diagnostics& faults) {
-  const Start start = Find(name.field);
-  const auto index = FindIndex(name, name.field, start.desc, faults);
+  const auto start = Find(name.field, faults);
+  if (!start) return std::nullopt;
+  const auto index = FindIndex(name, name.field, start->desc, faults);
   if (!index) return std::nullopt;
-  const std::span<const TraceStep> steps(steps_.data(), start.steps);
-  const Trace trace = TraceBack(steps, {start.view, *index}, length_);
-  ModelTraceReport report{Described(name.field, start.view, *index), {}, {}};
+  const std::span<const TraceStep> steps(steps_.data(), start->steps);
+  const Trace trace = TraceBack(steps, {start->view, *index}, length_);
+  ModelTraceReport report{Described(name.field, start->view, *index), {}, {}};
   Describe(trace, report);
-  TakeValues(start, trace, report);
+  TakeValues(*start, trace, report);
   return report;
 }
 

@@ -14,7 +14,8 @@
 
 namespace dmlop {
 
-// The names of the tensors that a model's operators fill, and of its resources, in order.
+// The names of the tensors that a model's operators fill, and of its resources, in order. Edges of
+// graphs have two: "y" and "graph.y".
 std::vector<std::string> TracedNames(const ModelDocument& model);
 
 class ModelTrace {
@@ -23,7 +24,7 @@ class ModelTrace {
   ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full);
 
   // Of a tensor as it is filled last, or of a resource behind all commands; one of them has that
-  // name. Nothing where it has no such element, which is reported.
+  // name. Nothing where it has no such element, or the name is that of several, which is reported.
   std::optional<ModelTraceReport> Explain(const ElementName& name, Diagnostics& faults);
 
  private:
@@ -36,7 +37,12 @@ class ModelTrace {
   };
 
   void Plan();
-  Start Find(const std::string& name);
+  std::optional<Start> Find(const std::string& name, Diagnostics& faults);
+  std::vector<StepOutput> FilledAs(const std::string& name) const;
+  std::string NameInGraph(const StepOutput& output) const;
+  bool IsLastIn(size_t resource, const StepOutput& output);
+  Start StartOf(const StepOutput& output) const;
+  Start StartOf(size_t resource);
   void Describe(const Trace& trace, ModelTraceReport& report) const;
   std::string NameOf(const TraceStep& step, size_t number, size_t input) const;
   void TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report);
@@ -46,6 +52,7 @@ class ModelTrace {
   ModelRun run_;
   const ListLength length_;
   std::vector<TraceStep> steps_;
+  std::vector<const ModelDispatchable*> dispatched_;  // by step
 };
 
 }  // namespace dmlop

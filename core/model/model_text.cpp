@@ -277,7 +277,7 @@ class DescriptorsWriter {
     Json descriptor = OperatorJson(op);
     descriptor["name"] = name;
     if (!bindings.empty()) descriptor["bindings"] = bindings;
-    write_(name, Pretty(descriptor) + "\n");
+    write_({op, name, Pretty(descriptor) + "\n"});
   }
 
   // The inputs with the values that they have now. A field is left out where one of its tensors

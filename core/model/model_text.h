@@ -18,9 +18,13 @@ std::string ModelText(const OperatorCase& files);
 // Writes a complete operator descriptor for each operator of a valid model, in the order of
 // their first dispatches, which are run. Inputs are bound to the values that they have at that
 // dispatch; a field stays unbound where these are too many, or where a NaN has a payload, which no
-// number tells, with a warning. Outputs stay unbound. `write` gets the name of the dispatchable,
-// or of the node of a graph, and the descriptor's text.
-using WriteDescriptor = std::function<void(std::string_view name, std::string_view text)>;
+// number tells, with a warning. Outputs stay unbound.
+struct WrittenDescriptor {
+  const OperatorDesc& op;  // of the model
+  std::string_view name;   // of the dispatchable, or of the node of a graph
+  std::string_view text;
+};
+using WriteDescriptor = std::function<void(const WrittenDescriptor&)>;
 void WriteDescriptors(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
                       Diagnostics& diagnostics);
 

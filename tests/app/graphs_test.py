@@ -381,6 +381,40 @@ resource 'x':
         self.assertEqual(found["origins"], [elements("x", -2) | {"kind": "resource"},
                                             elements("three", 3) | {"kind": "constant"}])
 
+    def shadowed(self, *graphs):
+        """Graphs with an edge y and a node 'scale' that negate x, and an operator 'scale' that doubles y of the first."""
+        self.make(graph(node("ELEMENT_WISE_NEGATE", ["x"], ["y"], [], name="scale")))
+        self.write("m.json", json.dumps({
+            "resources": {name: self.resource(X) for name in ("x", "o", "y")},
+            "dispatchables": {name: {"type": "dmlSerializedGraph", "sourcePath": "g.bin"} for name in graphs} | {
+                "scale": {"type": "ELEMENT_WISE_ADD", "desc": {tensor: {"DataType": "FLOAT32", "Sizes": [4]}
+                                                               for tensor in ("ATensor", "BTensor", "OutputTensor")}}},
+            "commands": [*({"type": "dispatch", "dispatchable": name, "bindings": {"x": "x", "y": "o"}} for name in graphs),
+                         {"type": "dispatch", "dispatchable": "scale",
+                          "bindings": {"ATensor": "o", "BTensor": "o", "OutputTensor": "y"}}]}))
+
+    def test_names_of_the_document_hide_those_of_a_graph(self):
+        self.shadowed("g")
+        for element, value in ("y[0]", -8), ("g.y[0]", -4), ("scale.OutputTensor[0]", -8), ("o[0]", -4):
+            with self.subTest(element):
+                self.assertEqual(json.loads(self.explain(element, "--format", "json"))["element"]["value"], value)
+        self.assertIn("ELEMENT_WISE_ADD", self.explain("OutputTensor[0]", "--dispatchable", "scale"))
+        self.assertIn("ELEMENT_WISE_NEGATE", self.explain("OutputTensor[0]", "--dispatchable", "g.scale"))
+
+    def test_names_of_several_graphs_are_refused(self):
+        self.shadowed("g", "h")
+        model = json.loads((self.folder / "m.json").read_text())
+        del model["dispatchables"]["scale"], model["resources"]["y"], model["commands"][2]
+        self.write("m.json", json.dumps(model))
+        done = self.dmlop("explain", "m.json", "y[0]")
+        self.assertIn("'y' is a tensor of 2 graphs; say which, as g.y or h.y [ELEM-2]", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        done = self.dmlop("explain", "m.json", "OutputTensor[0]", "--dispatchable", "scale")
+        self.assertIn("--dispatchable scale: is the name of 2 nodes, g.scale, h.scale", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("h.y[0]: ", self.explain("h.y[0]"))
+        self.assertIn("ELEMENT_WISE_NEGATE", self.explain("OutputTensor[0]", "--dispatchable", "h.scale"))
+
     def test_long_lists_have_both_ends(self):
         x = np.arange(30, dtype="f4")
         total = node("REDUCE", ["s"], ["y"], [uint(10), uint(1), uints(0)], descs=[tensor(30)], out_descs=[tensor(1)])
