@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/base/utf8.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/io/spool.h"
 #include "core/tensor/nibbles.h"
@@ -15,11 +16,23 @@
 namespace dmlop {
 namespace {
 
-// By the order in which they are filled, so that folders of them can be compared in it.
-std::string FileNameOf(size_t number, std::string name, DataType type) {
+constexpr size_t kLongestName = 200;  // bytes; file systems take 255 with what stands around it
+
+// As part of the name of a file.
+std::string InFileName(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
-  return fmt::format("{:04}-{}.{}", number, name, HasNibbles(type) ? "bin" : "npy");
+  if (name.size() <= kLongestName) return name;
+  size_t end = kLongestName;
+  while (end > 0 && ContinuesCharacter(name[end])) --end;
+  return name.substr(0, end);
+}
+
+// Sorted as text, in the order in which they are filled, so that folders of them can be compared
+// in it.
+std::string FileNameOf(size_t number, size_t count, const std::string& name) {
+  const size_t digits = std::max<size_t>(4, fmt::formatted_size("{}", count));
+  return fmt::format("{:0{}}-{}.npy", number, digits, InFileName(name));
 }
 
 struct Request {
@@ -37,13 +50,6 @@ Request ParseRequest(const std::string& argument) {
   return {argument.substr(0, sign), argument.substr(sign + 1)};
 }
 
-TensorDesc PackedDesc(const ConstTensorView& view) {
-  TensorDesc desc;
-  desc.data_type = view.type;
-  desc.sizes.emplace(view.layout.sizes.begin(), view.layout.sizes.end());
-  return desc;
-}
-
 }  // namespace
 
 KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders)
@@ -53,10 +59,13 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
     if (dispatch == nullptr) continue;
     for (const FilledTensor& filled :
          TensorsFilledBy(model.dispatchables()[dispatch->dispatchable])) {
-      Kept& kept = all_.emplace_back(Kept{filled.name, {}});
-      if (options.keep_folder.empty()) continue;
-      const std::string file = FileNameOf(all_.size(), filled.name, *filled.desc->data_type);
-      kept.paths.push_back((std::filesystem::path(options.keep_folder) / file).string());
+      all_.push_back({filled.name, *filled.desc, {}});
+    }
+  }
+  if (!options.keep_folder.empty()) {
+    const std::filesystem::path folder = options.keep_folder;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      all_[i].paths.push_back((folder / FileNameOf(i + 1, all_.size(), all_[i].name)).string());
     }
   }
   for (const std::string& argument : options.keep) {
@@ -93,25 +102,24 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
 
 void KeptTensors::Keep(const Step& step) {
   for (const TensorView& view : step.outputs) {
-    for (const std::string& path : all_[next_].paths) Write(AsConst(view), path);
-    ++next_;
+    const Kept& kept = all_[next_++];
+    for (const std::string& path : kept.paths) Write(AsConst(view), kept, path);
   }
 }
 
-void KeptTensors::Write(const ConstTensorView& view, const std::string& path) {
+void KeptTensors::Write(const ConstTensorView& view, const Kept& kept, const std::string& path) {
   folders_.MakeFor(path);
-  const TensorDesc desc = PackedDesc(view);
-  in_memory_ += SizeInBytes(desc);
+  in_memory_ += SizeInBytes(kept.desc);
   const Staging staging = in_memory_ < kLargeFile ? Staging::kInMemory : Staging::kOnDisk;
-  OutputTensor file = OutputTensor::ToFile(path, desc, staging);
+  OutputTensor file = OutputTensor::ToFile(path, kept.desc, staging);
   std::optional<UnpackedNibbles> unpacked;
   if (HasNibbles(view.type)) unpacked.emplace(view);
   CopyView(unpacked ? AsConst(unpacked->view()) : view, file.view());
-  files_.push_back(std::move(file));
+  files_.push_back({kept.name, path, std::move(file)});
 }
 
 void KeptTensors::Flush(OutputSet& files) {
-  for (OutputTensor& file : files_) file.Flush(files);
+  for (File& file : files_) file.content.Flush(files);
 }
 
 }  // namespace dmlop

@@ -34,16 +34,23 @@ class KeptTensors {
  private:
   struct Kept {
     std::string name;  // of the tensor
+    TensorDesc desc;
     std::vector<std::string> paths;
   };
 
-  void Write(const ConstTensorView& view, const std::string& path);
+  struct File {
+    std::string name;  // of the tensor
+    std::string path;
+    OutputTensor content;
+  };
+
+  void Write(const ConstTensorView& view, const Kept& kept, const std::string& path);
 
   NewFolders& folders_;
   std::vector<Kept> all_;  // in the order in which they are filled
   size_t next_ = 0;
   uint64_t in_memory_ = 0;  // bytes, as long as they are few
-  std::vector<OutputTensor> files_;
+  std::vector<File> files_;
 };
 
 }  // namespace dmlop

@@ -1,6 +1,7 @@
 """Serialized graphs in models: written as JSON, made by flatc, and judged against NumPy; and what is wrong with them."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -331,6 +332,40 @@ class RunTest(GraphTest):
         self.assertIn("first by name: 0002-m.npy\n", done.stdout)
         self.assertNotIn("0001-s.npy", done.stdout)
         self.assertEqual(done.returncode, 1)
+
+    def test_files_of_kept_tensors_sort_in_the_order_of_the_operators(self):
+        """However many there are, and however long their names."""
+        count, last = 10001, "é" * 200 + "/"
+        edges = ["x", *(f"e{i}" for i in range(1, count)), last]
+        nodes = [node("ELEMENT_WISE_NEGATE", [a], [b], descs=[tensor(1)], out_descs=[tensor(1)]) for a, b in zip(edges, edges[1:])]
+        self.make(graph(*nodes, outputs=[last]))
+        self.write("m.json", self.model(X[:1], {"y": X[:1]}, bindings={"x": "x", last: "y"}))
+        self.assertEqual(self.dmlop("run", "m.json", "--keep-all", "kept").returncode, 0)
+        names = sorted(os.listdir(self.folder / "kept"))
+        self.assertEqual([name.split("-")[0] for name in names], [f"{i:05}" for i in range(1, count + 1)])
+        self.assertEqual((names[9998], names[-1]), ("09999-e9999.npy", f"10001-{'é' * 100}.npy"))
+
+    def test_kept_tensors_of_4_bits_are_compared(self):
+        quantize = node("QUANTIZE", ["x", "one"], ["q"], [uint(1), uint(1)], descs=[tensor(4), tensor(1)],
+                        out_descs=[{"data_type": "INT4", "sizes": [4], "total_size": 4}])
+        back = node("DEQUANTIZE", ["q", "one"], ["y"], [uint(1), uint(1)],
+                    descs=[{"data_type": "INT4", "sizes": [4], "total_size": 4}, tensor(1)])
+        one = constant("one", bytes=list(np.float32(1).tobytes()))
+        for name, values in ("a", [5, 1, 2, -3]), ("b", [4, 1, 2, -3]):
+            self.run_graph(graph(one, quantize, back), np.array(values, "f4"), {"y": X}, "--keep-all", name)
+            np.testing.assert_array_equal(np.load(self.folder / f"{name}/0001-q.npy"), np.array(values, "i1"))
+        self.assertIn("first by name: 0001-q.npy\n", self.dmlop("compare", "a", "b").stdout)
+
+    def test_a_kept_buffer_is_that_of_the_desc(self):
+        """With the gaps between its elements, which are zero."""
+        spread = tensor(4, strides=[2]) | {"total_size": 32}
+        self.make(graph(node("ELEMENT_WISE_NEGATE", ["x"], ["s"], out_descs=[spread]),
+                        node("ELEMENT_WISE_NEGATE", ["s"], ["y"], descs=[spread])))
+        self.write("m.json", self.model(X, {"y": X}))
+        for options in ["--keep", "s=s.bin"], ["--keep", "s=s.npy"]:
+            self.dmlop("run", "m.json", *options)
+        np.testing.assert_array_equal(np.fromfile(self.folder / "s.bin", "f4"), [-4, 0, 2, 0, -3, 0, 5, 0])
+        np.testing.assert_array_equal(self.load("s"), -X)
 
     def test_what_the_file_says_is_told_by_validate_and_report(self):
         self.make(QUADRATIC)
