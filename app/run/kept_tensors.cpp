@@ -118,6 +118,14 @@ void KeptTensors::Write(const ConstTensorView& view, const Kept& kept, const std
   files_.push_back({kept.name, path, std::move(file)});
 }
 
+std::vector<ReportedFile> KeptTensors::Reported() const {
+  std::vector<ReportedFile> reported;
+  for (const File& file : files_) {
+    reported.push_back({file.name, file.path, Sha256(file.content.bytes())});
+  }
+  return reported;
+}
+
 void KeptTensors::Flush(OutputSet& files) {
   for (File& file : files_) file.content.Flush(files);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/files/file_roles.h"
+#include "app/files/reported_file.h"
 #include "app/files/standard_output.h"
 #include "app/options/options.h"
 #include "core/io/new_folders.h"
@@ -28,6 +29,9 @@ class KeptTensors {
 
   // Takes what an operator has just filled. Operators come in the order of the model's commands.
   void Keep(const Step& step);
+
+  // The files, as reports tell of them.
+  std::vector<ReportedFile> Reported() const;
 
   void Flush(OutputSet& files);
 

@@ -186,6 +186,7 @@ class ModelExecution {
       }
     }
     files.outputs = files_.written();
+    for (ReportedFile& file : kept_.Reported()) files.outputs.push_back(std::move(file));
     return ReportText(model_, files, times_);
   }
 

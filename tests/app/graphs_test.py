@@ -1,5 +1,6 @@
 """Serialized graphs in models: written as JSON, made by flatc, and judged against NumPy; and what is wrong with them."""
 
+import hashlib
 import json
 import os
 import random
@@ -366,6 +367,14 @@ class RunTest(GraphTest):
             self.dmlop("run", "m.json", *options)
         np.testing.assert_array_equal(np.fromfile(self.folder / "s.bin", "f4"), [-4, 0, 2, 0, -3, 0, 5, 0])
         np.testing.assert_array_equal(self.load("s"), -X)
+
+    def test_kept_tensors_are_reported(self):
+        self.run_graph(QUADRATIC, X, {"y": X}, "--keep", "s=s.npy", "--keep-all", "kept", "--report", "r.json")
+        outputs = json.loads((self.folder / "r.json").read_text())["outputs"]
+        self.assertEqual([(file["tensor"], file["path"]) for file in outputs],
+                         [("s", "kept/0001-s.npy"), ("s", "s.npy"), ("m", "kept/0002-m.npy"), ("y", "kept/0003-y.npy")])
+        for file in outputs:
+            self.assertEqual(hashlib.sha256((self.folder / file["path"]).read_bytes()).hexdigest(), file["sha256"])
 
     def test_what_the_file_says_is_told_by_validate_and_report(self):
         self.make(QUADRATIC)
