@@ -94,7 +94,7 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
     const std::string name = fmt::format("tensor '{}'", kept.name);
     for (const std::string& path : kept.paths) {
       OutputFormatOf(path);
-      roles.WritesTensor(path, name);
+      roles.Writes(path, name);  // never in place, as what a model writes may be
       output.AddTensor(path, name);
     }
   }

@@ -668,6 +668,12 @@ class FaultTest(GraphTest):
             done = self.dmlop("run", "m.json", "--keep", argument)
             self.assertIn(message, done.stderr)
             self.assertEqual(done.returncode, 2)
+        self.save(x=X)
+        self.write("read.json", json.dumps(json.loads(self.model(X, {"y": X})) |
+                                           {"resources": {"x": {"initialValues": {"sourcePath": "x.npy"}}, "y": self.resource(X)}}))
+        done = self.dmlop("run", "read.json", "--keep", "s=x.npy")
+        self.assertIn("x.npy is read as resource 'x' and would be written as tensor 's'", done.stderr)
+        self.assertEqual(done.returncode, 2)
         done = self.dmlop("run", "m.json", "--keep", "s=g.bin")
         self.assertIn("the graph 'g'", done.stderr)
         self.assertEqual(done.returncode, 2)
