@@ -225,21 +225,22 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
 
 // Runs the model as far as that matters, and takes the values of the elements as they come.
 void ModelTrace::TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report) {
-  size_t number = 0;  // of the step
+  size_t number = 0;                 // of the step
+  size_t next = trace.steps.size();  // behind its place in the trace, which goes backwards
   StepWatch watch;
   watch.after = [&](const Step& step) {
-    ++number;
-    if (number == start.steps && start.output) {
+    if (number + 1 == start.steps && start.output) {
       report.element.value = ValueOf(AsConst(step.outputs[*start.output]), report.element.index);
     }
-    for (size_t i = 0; i < trace.steps.size(); ++i) {
-      if (trace.steps[i].number + 1 != number) continue;
+    if (next > 0 && trace.steps[next - 1].number == number) {
+      --next;
       for (size_t k = 0; k < step.outputs.size(); ++k) {
-        for (ExplainedElement& element : report.operators[i].outputs[k].elements) {
+        for (ExplainedElement& element : report.operators[next].outputs[k].elements) {
           element.value = ValueOf(AsConst(step.outputs[k]), element.index);
         }
       }
     }
+    ++number;
   };
   for (size_t i = 0; i < model_.commands().size() && number < start.steps; ++i) {
     if (std::holds_alternative<DispatchCommand>(model_.commands()[i].what)) run_.Dispatch(i, watch);

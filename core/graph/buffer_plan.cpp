@@ -1,6 +1,7 @@
 #include "core/graph/buffer_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/base/checked_math.h"
@@ -20,19 +21,41 @@ size_t SaturatedSum(size_t a, size_t b) {
 
 size_t BufferPlan::Take(size_t bytes) {
   const size_t length = SaturatedSum(bytes, kLine - 1) / kLine * kLine;
-  size_t begin = 0;
-  for (const auto& [other_begin, other_end] : taken_) {
-    if (other_begin - begin >= length) break;
-    begin = other_end;
-  }
+  const size_t begin = TakeHole(length);
   const size_t end = SaturatedSum(begin, length);
   taken_.emplace(begin, end);
   size_ = std::max(size_, end);
   return begin;
 }
 
+// The first one that is long enough; the last one need not be if it ends where all places do.
+size_t BufferPlan::TakeHole(size_t length) {
+  const auto hole = std::find_if(holes_.begin(), holes_.end(), [&](const auto& one) {
+    return one.second - one.first >= length || one.second == size_;
+  });
+  if (hole == holes_.end()) return size_;
+  const auto [begin, end] = *hole;
+  holes_.erase(hole);
+  if (end - begin > length) holes_.emplace(begin + length, end);
+  return begin;
+}
+
 void BufferPlan::Release(size_t offset) {
-  taken_.erase(offset);
+  const auto place = taken_.find(offset);
+  if (place == taken_.end()) return;  // where the size saturates, several begin there
+  size_t end = place->second;
+  taken_.erase(place);
+  const auto next = holes_.find(end);
+  if (next != holes_.end()) {
+    end = next->second;
+    holes_.erase(next);
+  }
+  const auto behind = holes_.lower_bound(offset);
+  if (behind != holes_.begin() && std::prev(behind)->second == offset) {
+    std::prev(behind)->second = end;
+  } else {
+    holes_.emplace(offset, end);
+  }
 }
 
 }  // namespace dmlop

@@ -18,7 +18,10 @@ class BufferPlan {
   size_t size() const { return size_; }
 
  private:
+  size_t TakeHole(size_t length);
+
   std::map<size_t, size_t> taken_;  // from their begin to their end
+  std::map<size_t, size_t> holes_;  // between and behind them, as far as size_; none touch
   size_t size_ = 0;
 };
 

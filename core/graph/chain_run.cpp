@@ -31,10 +31,11 @@ struct Link {
 
 class ChainRun {
  public:
-  ChainRun(const Graph& graph, const NodeRange& range, const std::vector<std::byte*>& places)
+  ChainRun(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
+           const std::vector<std::byte*>& places)
       : grid_(SizesOf(graph.nodes[range.begin]), kPartBytes / WidestOf(graph, range)) {
     const int64_t part_bytes = grid_.elements() * WidestOf(graph, range);
-    AddLinks(graph, range, places, static_cast<size_t>(part_bytes));
+    AddLinks(graph, uses, range, places, static_cast<size_t>(part_bytes));
   }
 
   void Run() const {
@@ -62,9 +63,8 @@ class ChainRun {
   }
 
   // Tensors within the range share the buffer as those of a graph do.
-  void AddLinks(const Graph& graph, const NodeRange& range, const std::vector<std::byte*>& places,
-                size_t part_bytes) {
-    const EdgeUses uses(graph);
+  void AddLinks(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
+                const std::vector<std::byte*>& places, size_t part_bytes) {
     BufferPlan plan;
     std::map<size_t, size_t> offsets;  // by edge
     for (size_t n = range.begin; n < range.end; ++n) {
@@ -117,11 +117,12 @@ class ChainRun {
 
 }  // namespace
 
-void RunChain(const Graph& graph, const NodeRange& range, const std::vector<std::byte*>& places) {
+void RunChain(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
+              const std::vector<std::byte*>& places) {
   int64_t bytes = 0;
   for (size_t n = range.begin; n < range.end; ++n) bytes += WorkBytes(graph.nodes[n].op);
   const Work work(graph.nodes[range.begin].name + " to " + graph.nodes[range.end - 1].name, bytes);
-  ChainRun(graph, range, places).Run();
+  ChainRun(graph, uses, range, places).Run();
 }
 
 }  // namespace dmlop

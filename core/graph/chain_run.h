@@ -9,8 +9,9 @@
 
 namespace dmlop {
 
-// Of a range that ChainsOf gives. `places` are where the bytes of edges begin, but for those within
-// the range.
-void RunChain(const Graph& graph, const NodeRange& range, const std::vector<std::byte*>& places);
+// Of a range that ChainsOf gives. `uses` are those of the graph, `places` where the bytes of edges
+// begin, but for those within the range.
+void RunChain(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
+              const std::vector<std::byte*>& places);
 
 }  // namespace dmlop

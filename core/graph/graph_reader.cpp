@@ -9,6 +9,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/graph/graph_fields.h"
+#include "core/graph/graph_size.h"
 
 namespace dmlop {
 namespace {
@@ -44,11 +45,19 @@ class GraphReader {
   std::shared_ptr<const Graph> Read() {
     const auto* bytes = reinterpret_cast<const uint8_t*>(source_.file.data());
     flatbuffers::Verifier verifier(bytes, source_.file.size(), kMaxDepth, kMaxTables);
-    if (!verifier.VerifyBuffer<file::File>(nullptr)) {
+    const uint64_t most = MostBytesReferredTo(source_.file.size());
+    const auto names = CountNames(source_.file);
+    const bool has_few_names = names && *names <= most / sizeof(flatbuffers::uoffset_t);
+    if (!names || (has_few_names && !verifier.VerifyBuffer<file::File>(nullptr))) {
       report_("SGR-4", "is not a serialized DirectML graph");
       return nullptr;
     }
-    Fill(*file::GetFile(bytes));
+    const file::File& graph = *file::GetFile(bytes);
+    if (!has_few_names || BytesReferredTo(graph) > most) {
+      report_("SGR-4", "is far more than its bytes: too many nodes share what they refer to");
+      return nullptr;
+    }
+    Fill(graph);
     return is_right_ ? graph_ : nullptr;
   }
 
@@ -87,10 +96,9 @@ class GraphReader {
 
   void AddOutput(const std::string& name) {
     const auto found = edge_names_.find(name);
-    const auto& all = graph_->outputs;
     if (found == edge_names_.end() || !is_computed_.contains(found->second)) {
       Fail("SGR-1", "no node computes the graph's output '{}'", name);
-    } else if (std::find(all.begin(), all.end(), found->second) != all.end()) {
+    } else if (!is_output_.insert(found->second).second) {
       Fail("SGR-1", "the graph has the output '{}' twice", name);
     } else {
       graph_->outputs.push_back(found->second);
@@ -230,7 +238,7 @@ class GraphReader {
   const GraphFaults& report_;
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::map<std::string, size_t, std::less<>> edge_names_;
-  std::set<size_t> is_computed_;
+  std::set<size_t> is_computed_, is_output_;
   std::map<size_t, const file::ConstantNode*> constants_;
   bool is_right_ = true;
 };

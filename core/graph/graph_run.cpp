@@ -115,6 +115,7 @@ void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
 
 void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch) {
   const std::vector<NodeRange> ranges = watch.may_chain ? ChainsOf(graph) : SingleNodes(graph);
+  const EdgeUses uses(graph);
   const GraphPlan plan = PlanGraph(graph, ranges);
   Buffer between(plan.size);
   const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
@@ -123,7 +124,7 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
       for (size_t n = range.begin; n < range.end; ++n) {
         Clear(ClearedBy(graph.nodes[n], plan, places));
       }
-      RunChain(graph, range, places);
+      RunChain(graph, uses, range, places);
     } else {
       RunStep(StepOf(graph, plan, graph.nodes[range.begin], places), watch);
     }

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import types
@@ -144,6 +145,26 @@ FAULTS = [
                                 out_descs=[tensor(5)])),
      "node 'y': InputTensor needs 20 bytes of 's', which has 16"),
 ]
+
+
+def with_one_node_often(file, count):
+    """A file whose list of nodes has the first one of another file `count` times."""
+    def follow(place):
+        return place + int.from_bytes(file[place:place + 4], "little")
+
+    def field(table, number):
+        fields = table - int.from_bytes(file[table:table + 4], "little", signed=True)
+        at = fields + 4 + 2 * number
+        return follow(table + int.from_bytes(file[at:at + 2], "little"))
+
+    root = follow(0)
+    head = 36 + 4 * count  # where that file begins: behind the root's place and fields, itself, and its list
+    head += -head % 8
+    first = field(root, 0) + 4
+    node = head + follow(first)
+    numbers = [16, 10 | 16 << 16, 4 | 8 << 16, 12, 12, 12, head + field(root, 1) - 24, head + field(root, 2) - 28, count]
+    numbers += [node - (36 + 4 * i) for i in range(count)]
+    return np.array(numbers, "u4").tobytes().ljust(head, b"\0") + file
 
 
 class GraphTest(ProgramTest):
@@ -310,6 +331,32 @@ class RunTest(GraphTest):
                 for name in outputs:
                     with self.subTest(f"{name} with the seed {seed}"):
                         self.assert_same(self.load(name), values[name].ravel())
+
+    def test_time_is_in_proportion_to_the_nodes(self):
+        """Of many short chains, and of many tensors that are needed until the end."""
+        softmax = node("ACTIVATION_SOFTMAX", ["x"], ["y"])["kind"]
+
+        def chains(count):
+            edges = ["x", *(f"e{i}" for i in range(1, count)), "y"]
+            return [node("ELEMENT_WISE_NEGATE", [a], [b]) | ({} if i % 3 else {"kind": softmax})
+                    for i, (a, b) in enumerate(zip(edges, edges[1:]))]
+
+        def live(count):
+            made = [node("ELEMENT_WISE_NEGATE", ["x"], [f"e{i}"]) | {"kind": softmax} for i in range(count // 2)]
+            sums = ["x", *(f"s{i}" for i in range(1, count // 2)), "y"]
+            return made + [node("ELEMENT_WISE_ADD", [a, f"e{i}"], [b]) for i, (a, b) in enumerate(zip(sums, sums[1:]))]
+
+        def seconds(nodes, *command):
+            self.make(graph(*nodes))
+            self.write("m.json", self.model(X, {"y": X}))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            self.assertEqual(self.dmlop(*command).returncode, 0)
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+        for nodes, command in (chains, ["run", "m.json", "-t", "1"]), (chains, ["explain", "m.json", "y[0]"]), \
+                (live, ["run", "m.json", "-t", "1"]):
+            with self.subTest(f"{nodes.__name__} {command}"):
+                self.assertLess(seconds(nodes(32000), *command), 8 * (seconds(nodes(8000), *command) + .05))
 
     def test_a_graph_within_a_model_of_others(self):
         self.make(QUADRATIC)
@@ -634,6 +681,20 @@ class FaultTest(GraphTest):
                         done = self.dmlop(*command)
                         self.assertIn("[RES-7]", done.stderr)
                         self.assertEqual(done.returncode, 5)
+
+    def test_small_files_that_are_large_graphs_are_refused(self):
+        """All entries of the list of nodes are one node with long lists."""
+        many = 100000
+        for case, one in (("names", node("ELEMENT_WISE_ABS", ["x"] * many, ["y"], descs=[tensor(4)])),
+                          ("numbers", node("REDUCE", ["x"], ["y"], [uint(10), uint(1), uints(*[0] * many)]))):
+            with self.subTest(case):
+                self.make(graph(one))
+                path = self.folder / "g.bin"
+                path.write_bytes(with_one_node_often(path.read_bytes(), 2000))
+                self.write("m.json", self.model(X, {"y": X}))
+                done = self.dmlop("run", "m.json")
+                self.assertIn("g.bin: is far more than its bytes: too many nodes share what they refer to [SGR-4]", done.stderr)
+                self.assertEqual(done.returncode, 3)
 
     def test_damaged_files_never_crash(self):
         self.make(QUADRATIC)
