@@ -49,12 +49,13 @@ class GraphReader {
     const auto names = CountNames(source_.file);
     const bool has_few_names = names && *names <= most / sizeof(flatbuffers::uoffset_t);
     if (!names || (has_few_names && !verifier.VerifyBuffer<file::File>(nullptr))) {
-      report_("SGR-4", "is not a serialized DirectML graph");
+      report_("SGR-4", "is not a serialized DirectML graph", std::nullopt);
       return nullptr;
     }
     const file::File& graph = *file::GetFile(bytes);
     if (!has_few_names || BytesReferredTo(graph) > most) {
-      report_("SGR-4", "is far more than its bytes: too many nodes share what they refer to");
+      report_("SGR-4", "is far more than its bytes: too many nodes share what they refer to",
+              std::nullopt);
       return nullptr;
     }
     Fill(graph);
@@ -65,7 +66,12 @@ class GraphReader {
   template <typename... Args>
   void Fail(std::string_view code, fmt::format_string<Args...> text, Args&&... args) {
     is_right_ = false;
-    report_(code, fmt::format(text, std::forward<Args>(args)...));
+    report_(code, fmt::format(text, std::forward<Args>(args)...), std::nullopt);
+  }
+
+  void FailFile(ErrorKind kind, const GraphEdge& edge, std::string_view what) {
+    is_right_ = false;
+    report_("SGR-3", fmt::format("the constant '{}': {}", edge.name, what), kind);
   }
 
   void Fill(const file::File& graph) {
@@ -214,15 +220,22 @@ class GraphReader {
       const std::span<const std::byte> bytes = BytesOf(*found->second);
       const uint64_t size = SizeInBytes(*edge.desc);
       // What rounds the size up to 4 bytes may be left out.
-      if (bytes.size() + 3 < size) {
-        return Fail("SGR-3", "the constant '{}' has {} bytes; its tensor needs {}", edge.name,
-                    bytes.size(), size);
-      }
+      if (bytes.size() + 3 < size) return FailSize(*found->second, edge, bytes.size(), size);
       edge.constant.emplace(size);
       std::copy_n(bytes.begin(), std::min<size_t>(size, bytes.size()), edge.constant->data());
     } catch (const Error& error) {
-      Fail("SGR-3", "the constant '{}': {}", edge.name, error.what());
+      FailFile(error.kind(), edge, error.what());
     }
+  }
+
+  void FailSize(const file::ConstantNode& constant, const GraphEdge& edge, uint64_t size,
+                uint64_t needed) {
+    if (const auto* name = constant.value_as_ConstantName()) {
+      return FailFile(ErrorKind::kTensorFile, edge,
+                      fmt::format("{}.bin has {} bytes; its tensor needs {}",
+                                  name->name()->string_view(), size, needed));
+    }
+    Fail("SGR-3", "the constant '{}' has {} bytes; its tensor needs {}", edge.name, size, needed);
   }
 
   std::span<const std::byte> BytesOf(const file::ConstantNode& constant) const {

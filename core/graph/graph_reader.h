@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/error.h"
 #include "core/graph/graph.h"
 
 namespace dmlop {
@@ -26,8 +27,10 @@ struct GraphSource {
   FeatureLevel level;
 };
 
-// Takes what is wrong: the id of a rule, and a message that names node and field.
-using GraphFaults = std::function<void(std::string_view code, const std::string& message)>;
+// Takes what is wrong: the id of a rule, and a message that names node and field. `of_file` is
+// what the file of a constant has, where the graph itself is right.
+using GraphFaults = std::function<void(std::string_view code, const std::string& message,
+                                       std::optional<ErrorKind> of_file)>;
 
 // Null where something is wrong. No byte of the file is trusted.
 std::shared_ptr<const Graph> ReadGraph(const GraphSource& source, const GraphFaults& report);

@@ -186,10 +186,13 @@ class ModelReader {
         if (Open(beside.string(), place, files)) return files.back().file.bytes();
         throw Error(ErrorKind::kFileSystem, beside.string() + ": may not be opened");
       };
-      return ReadGraph({files.front().file.bytes(), constant, level_},
-                       [&](std::string_view code, const std::string& message) {
-                         values_.Error(place, code, fmt::format("{}: {}", path, message));
-                       });
+      return ReadGraph(
+          {files.front().file.bytes(), constant, level_},
+          [&](std::string_view code, const std::string& message, std::optional<ErrorKind> of_file) {
+            const std::string text = fmt::format("{}: {}", path, message);
+            if (of_file) return values_.FileError(place, *of_file, code, text);
+            values_.Error(place, code, text);
+          });
     } catch (const Error& error) {
       values_.FileError(place, error.kind(), "RES-6", error.what());
       return nullptr;

@@ -135,8 +135,6 @@ FAULTS = [
      "node 'y': 'GEMM' is no activation"),
     ("SGR-3", graph(constant("c", bytes=[0] * 12), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])),
      "the constant 'c' has 12 bytes; its tensor needs 16"),
-    ("SGR-3", graph(constant("c", name="nowhere"), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])),
-     "the constant 'c': nowhere.bin: cannot be opened: No such file or directory"),
     ("SGR-4", graph({"name": "nothing", "outputs": ["z"]}, COPY),
      "node 'nothing': is neither an operator nor a constant"),
     ("SGR-4", graph({**constant("c", bytes=[0]), "outputs": ["c", "d"]}, COPY),
@@ -633,6 +631,15 @@ class FaultTest(GraphTest):
                 self.assertIn(f"g.bin: {message}", done.stderr)
                 self.assertIn(f"[{rule}]", done.stderr)
                 self.assertEqual(done.returncode, 3)
+
+    def test_faults_of_a_constants_file_have_their_status(self):
+        (self.folder / "short.bin").write_bytes(bytes(12))
+        for name, message, status in (("nowhere", "nowhere.bin: cannot be opened: No such file or directory", 5),
+                                      ("short", "short.bin has 12 bytes; its tensor needs 16", 4)):
+            with self.subTest(name):
+                done = self.run_graph(graph(constant("c", name=name), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])), X, {"y": X})
+                self.assertIn(f"g.bin: the constant 'c': {message} [SGR-3]", done.stderr)
+                self.assertEqual(done.returncode, status)
 
     def test_rules_of_the_operators_hold_in_graphs(self):
         self.make(graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], descs=[tensor(4), tensor(3)])))

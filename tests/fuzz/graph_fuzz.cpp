@@ -48,8 +48,8 @@ void CheckInput(std::span<const std::byte> file) {
   };
   // Memory of its own, so that reading past the file is reading past an allocation.
   const std::vector<std::byte> copy(file.begin(), file.end());
-  const auto graph = ReadGraph({copy, no_file, kHighestFeatureLevel},
-                               [&](std::string_view, const std::string&) { is_reported = true; });
+  const auto graph =
+      ReadGraph({copy, no_file, kHighestFeatureLevel}, [&](auto&&...) { is_reported = true; });
   Require((graph == nullptr) == is_reported,
           "a graph is refused without a word, or taken with one");
   if (graph != nullptr && IsSmall(*graph)) RunSmall(*graph);
