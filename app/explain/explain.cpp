@@ -40,7 +40,10 @@ class ElementExplanation {
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
                                      {options_.confine, options_.input_folder}, diagnostics_);
-    if (document.model && IsOfModel(*document.model, name)) return TraceModel(*document.model);
+    if (document.model && options_.dispatchable.empty() && !diagnostics_.has_errors() &&
+        !IsOfOperator(*document.model)) {
+      return TraceModel(*document.model);
+    }
     if (!name && !document.model) return RefuseElement();
     if (document.model) {
       const auto descriptor = TakeDispatchable(*document.model);
@@ -68,34 +71,45 @@ class ElementExplanation {
     RequireOneReader(options_.descriptor, paths);
   }
 
-  // Whether the element is one of a tensor of the model, and not of one operator's tensor.
-  bool IsOfModel(const ModelDocument& model, const std::optional<ElementName>& name) const {
-    if (!options_.dispatchable.empty() || diagnostics_.has_errors()) return false;
-    const auto operators = OperatorsOf(model);
-    if (operators.size() == 1 && name) {
-      const std::vector<TensorSlot> slots = TensorSlots(*operators.front().op);
-      if (std::any_of(slots.begin(), slots.end(),
-                      [&](const TensorSlot& slot) { return slot.field->name == name->field; })) {
-        return false;
-      }
+  // Whether the element is one of a tensor of the model's only operator, or names no tensor of the
+  // model where it has several.
+  bool IsOfOperator(const ModelDocument& model) const {
+    const std::vector<ModelOperator> operators = OperatorsOf(model);
+    if (operators.size() != 1) {
+      const std::vector<std::string> names = TracedNames(model);
+      return std::ranges::find(names, ModelTensorIn(options_.element)) == names.end();
     }
-    Diagnostics none;
-    const auto of_model = ParseModelElementName(options_.element, none);
-    const std::vector<std::string> names = TracedNames(model);
-    return of_model && std::find(names.begin(), names.end(), of_model->field) != names.end();
+    const std::string field = options_.element.substr(0, options_.element.find_first_of("/[@ "));
+    const std::vector<TensorSlot> slots = TensorSlots(*operators.front().op);
+    return std::ranges::any_of(slots,
+                               [&](const TensorSlot& slot) { return slot.field->name == field; });
   }
 
   ExitStatus TraceModel(const ModelDocument& model) {
     element_faults_ = {};
+    const auto name = ParseModelElementName(options_.element, element_faults_);
+    if (!name || !HasTensor(model, name->field)) return RefuseElement();
     auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
     if (!inputs) return StatusOf(diagnostics_);
-    const auto name = ParseModelElementName(options_.element, element_faults_);
     const auto report =
         ModelTrace(model, std::move(*inputs), options_.full).Explain(*name, element_faults_);
     if (!report) return RefuseElement();
     PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
                                                      : ModelTraceText(*report));
     return ExitStatus::kSuccess;
+  }
+
+  bool HasTensor(const ModelDocument& model, const std::string& name) {
+    const std::vector<std::string> names = TracedNames(model);
+    if (std::ranges::find(names, name) != names.end()) return true;
+    std::vector<std::string_view> all(names.begin(), names.end());
+    for (const ModelOperator& one : OperatorsOf(model)) {  // whose own tensors may be meant
+      for (const TensorSlot& slot : TensorSlots(*one.op)) all.push_back(slot.field->name);
+    }
+    element_faults_.Error(
+        "ELEM-2", "",
+        fmt::format("the model has no tensor '{}'{}", name, DidYouMeanOneOf(name, all)), 0);
+    return false;
   }
 
   // One of a model as a descriptor, with the values that its inputs have at its first dispatch.
@@ -137,7 +151,7 @@ class ElementExplanation {
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
                     descriptor_.name, fmt::join(names, ", "));
     if (!options_.dispatchable.empty()) throw Error(ErrorKind::kUsage, meant);
-    const std::string tensor = options_.element.substr(0, options_.element.find_last_of("[@"));
+    const std::string tensor(ModelTensorIn(options_.element));
     const std::vector<std::string> tensors = TracedNames(model);
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}, and the model has no tensor '{}'{}", meant, tensor,

@@ -32,10 +32,8 @@ class Parser {
   // The name may have any characters: what is behind it begins with the last bracket, or with an @.
   std::optional<ElementName> ParseAnyName() {
     ElementName name;
-    const size_t last = text_.find_last_not_of(' ');
-    const bool has_index = last != std::string_view::npos && text_[last] == ']';
-    at_ = std::min(text_.rfind(has_index ? '[' : '@'), text_.size());
-    name.field = text_.substr(0, at_);
+    name.field = ModelTensorIn(text_);
+    at_ = name.field.size();
     return ParsePlace(std::move(name), 1);
   }
 
@@ -143,6 +141,12 @@ class Parser {
 
 std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics) {
   return Parser(text, diagnostics).Parse();
+}
+
+std::string_view ModelTensorIn(std::string_view text) {
+  const size_t last = text.find_last_not_of(' ');
+  const bool has_index = last != std::string_view::npos && text[last] == ']';
+  return text.substr(0, has_index ? text.rfind('[') : text.find_last_of("[@"));
 }
 
 std::optional<ElementName> ParseModelElementName(std::string_view text, Diagnostics& diagnostics) {

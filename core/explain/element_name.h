@@ -45,6 +45,9 @@ std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& 
 // Of a tensor of a model, whose name may have any characters: "scale.OutputTensor[0, 2]".
 std::optional<ElementName> ParseModelElementName(std::string_view text, Diagnostics& diagnostics);
 
+// The name in it, also where what is behind it is wrong.
+std::string_view ModelTensorIn(std::string_view text);
+
 // An element of a valid operator: its tensor, that tensor's number among those of its role, and the
 // index, which counts from the beginning.
 struct NamedElement {

@@ -16,6 +16,8 @@ sys.dont_write_bytecode = True
 from program import COPY, DMLOP, ROOT, SUM, X, ProgramTest, documents_in
 
 SEED = int(os.environ.get("DMLOP_TEST_SEED", "20240229"), 0)
+MATMUL_ADD = str(ROOT / "testdata/models/matmul_add.json")
+QUADRATIC = str(ROOT / "testdata/models/serialized_graph.json")
 
 REDUCE_X = json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [0], "bindings": {"InputTensor": "x.npy"}})
 UNFOLD = json.dumps({
@@ -350,6 +352,14 @@ class ExplainTest(ProgramTest):
             ([SUM, "OutputTensor[0,0]"], 2, "InputTensor has no file that tells DataType and Sizes"),
             ([SUM, "OutputTensor[0,0]", "-i", "Inputs=x.npy"], 2, "has no input 'Inputs'"),
             ([model, "OutputTensor[0,0]"], 2, "is a model without operators"),
+            ([MATMUL_ADD, "model_outputt[0,0,0,2]"], 2, "<element>:1:1: error: the model has no tensor 'model_outputt' "
+                                                        "(did you mean 'model_output'?) [ELEM-2]"),
+            ([MATMUL_ADD, "OutputTenso[0,0,0,2]"], 2, "(did you mean 'OutputTensor'?) [ELEM-2]"),
+            ([MATMUL_ADD, "matmul_b_tensor[0,0,0,2]"], 2, "<element>:1:1: error: the model has no tensor 'matmul_b_tensor'"),
+            *(([tensors, name + place], 2, f"<element>:1:{len(name) + column}: error: expected {what} here [ELEM-1]")
+              for tensors, name in ((MATMUL_ADD, "model_output"), (QUADRATIC, "m"))
+              for place, column, what in (("", 1, "'['"), ("[0", 3, "',' or ']'"), ("@-1", 2, "the number of a byte"),
+                                          ("@0x", 2, "the number of a byte"))),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),
             ([SUM, "OutputTensor[0,0]", "-i", "none.npy"], 5, "none.npy"),
             (["-", "OutputTensor[0,0]", "-i", "-"], 2, "standard input"),
