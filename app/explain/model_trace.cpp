@@ -213,14 +213,32 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   for (const TracedElements& elements : trace.origins) {
     const auto origin = run_.OriginOf(elements.view.data);
     if (!origin) continue;  // between the elements of a tensor, where nothing is
-    TracedOrigin& told = report.origins.emplace_back(
-        TracedOrigin{{origin->name, elements.count, {}}, origin->is_constant});
+    TracedList& told = ListOf(*origin, report.origins);
     for (const Dims& index : elements.listed) {
-      ExplainedElement& element = told.list.elements.emplace_back(
+      ExplainedElement& element = told.elements.emplace_back(
           Described(origin->name, elements.view, index, origin->byte_offset));
       element.value = ValueOf(elements.view, index);
     }
+    const bool is_first = told.count == 0;
+    told.count += elements.count;
+    if (!is_first) Rearrange(told);
   }
+}
+
+// Operators may take one resource as several tensors.
+TracedList& ModelTrace::ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told) {
+  for (TracedOrigin& one : told) {
+    if (one.list.name == origin.name && one.is_constant == origin.is_constant) return one.list;
+  }
+  return told.emplace_back(TracedOrigin{{origin.name, 0, {}}, origin.is_constant}).list;
+}
+
+// Those of several tensors come in the order of their places, all or both ends.
+void ModelTrace::Rearrange(TracedList& list) const {
+  std::ranges::stable_sort(list.elements, {}, &ExplainedElement::byte_offset);
+  if (list.count <= length_.most) return;
+  const auto middle = list.elements.begin() + static_cast<ptrdiff_t>(length_.edge);
+  list.elements.erase(middle, list.elements.end() - static_cast<ptrdiff_t>(length_.edge));
 }
 
 // Runs the model as far as that matters, and takes the values of the elements as they come.

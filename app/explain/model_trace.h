@@ -44,6 +44,8 @@ class ModelTrace {
   Start StartOf(const StepOutput& output) const;
   Start StartOf(size_t resource);
   void Describe(const Trace& trace, ModelTraceReport& report) const;
+  static TracedList& ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told);
+  void Rearrange(TracedList& list) const;
   std::string NameOf(const TraceStep& step, size_t number, size_t input) const;
   void TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report);
 

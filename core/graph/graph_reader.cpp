@@ -113,6 +113,7 @@ class GraphReader {
 
   void ReadNode(const file::Node& node) {
     const std::string name = node.name() == nullptr ? "" : node.name()->str();
+    if (name.empty()) Fail("SGR-4", "a node without a name");
     const std::string place = fmt::format("node '{}'", name);
     if (const auto* of_operator = node.kind_as_OperatorNode()) {
       ReadOperator(*of_operator, node, name, place);
@@ -231,16 +232,20 @@ class GraphReader {
   void FailSize(const file::ConstantNode& constant, const GraphEdge& edge, uint64_t size,
                 uint64_t needed) {
     if (const auto* name = constant.value_as_ConstantName()) {
-      return FailFile(ErrorKind::kTensorFile, edge,
-                      fmt::format("{}.bin has {} bytes; its tensor needs {}",
-                                  name->name()->string_view(), size, needed));
+      return FailFile(
+          ErrorKind::kTensorFile, edge,
+          fmt::format("{}.bin has {} bytes; its tensor needs {}", NameOf(*name), size, needed));
     }
     Fail("SGR-3", "the constant '{}' has {} bytes; its tensor needs {}", edge.name, size, needed);
   }
 
+  static std::string NameOf(const file::ConstantName& constant) {
+    return constant.name() == nullptr ? std::string() : constant.name()->str();
+  }
+
   std::span<const std::byte> BytesOf(const file::ConstantNode& constant) const {
     if (const auto* name = constant.value_as_ConstantName()) {
-      return source_.constant(name->name() == nullptr ? "" : name->name()->str());
+      return source_.constant(NameOf(*name));
     }
     const auto* in_place = constant.value_as_ConstantBytes();
     if (in_place == nullptr || in_place->bytes() == nullptr) return {};

@@ -135,6 +135,7 @@ FAULTS = [
      "node 'y': 'GEMM' is no activation"),
     ("SGR-3", graph(constant("c", bytes=[0] * 12), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])),
      "the constant 'c' has 12 bytes; its tensor needs 16"),
+    ("SGR-4", graph({**COPY, "name": ""}), "a node without a name"),
     ("SGR-4", graph({"name": "nothing", "outputs": ["z"]}, COPY),
      "node 'nothing': is neither an operator nor a constant"),
     ("SGR-4", graph({**constant("c", bytes=[0]), "outputs": ["c", "d"]}, COPY),
@@ -556,6 +557,17 @@ resource 'b':
                                                 "  c d[1]  byte offset 4  value 21\n")
         self.assertIn("ELEM-4", self.dmlop("explain", "m.json", "c d[8]").stderr)
         self.assertIn("the model has no tensor 'cd' (did you mean 'c d'?)", self.dmlop("explain", "m.json", "cd[8]").stderr)
+
+    def test_a_resource_that_is_two_tensors_is_told_of_once(self):
+        first = {"DataType": "FLOAT32", "Sizes": [4], "Strides": [0]}
+        each = {"DataType": "FLOAT32", "Sizes": [4]}
+        self.write("m.json", json.dumps({
+            "resources": {"x": self.resource(X), "y": self.resource(X)},
+            "dispatchables": {"add": {"type": "ELEMENT_WISE_ADD", "desc": {"ATensor": first, "BTensor": each, "OutputTensor": each}}},
+            "commands": [{"type": "dispatch", "dispatchable": "add", "bindings": {"ATensor": "x", "BTensor": "x", "OutputTensor": "y"}}]}))
+        self.assertTrue(self.explain("y[2]").endswith("resource 'x':\n  x[0]  byte offset 0  value 4\n  x[2]  byte offset 8  value 3\n"))
+        found = json.loads(self.explain("y[2]", "--format", "json"))["origins"]
+        self.assertEqual([(one["name"], one["count"], len(one["elements"])) for one in found], [("x", 2, 2)])
 
     def test_what_does_not_matter_may_have_any_value(self):
         """Of a random graph of integers: the element is what the elements found make of it."""
