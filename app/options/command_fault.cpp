@@ -72,7 +72,9 @@ std::string WrongArguments(const CLI::ParseError& error, const CLI::App& command
   const std::string unknown = UnknownOption(not_taken, command);
   if (!unknown.empty()) return unknown;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  std::erase(not_taken, "--");
   if (not_taken.empty()) not_taken = command.get_parent()->remaining();  // what stands behind "--"
+  std::erase(not_taken, "--");
   return not_taken.empty() ? error.what() : ExtraArgument(WithoutGuard(not_taken.front()), command);
 }
 

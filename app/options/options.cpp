@@ -87,7 +87,15 @@ class CommandLine {
     CLI::App& command = *app_.add_subcommand(entry.name, entry.summary);
     AddCommon(command, common_);
     command.callback([this, chosen = entry.declare(command, common_)] { command_ = chosen; });
-    for (CLI::Option* option : command.get_options()) option->transform(WithoutGuard);
+    for (CLI::Option* option : command.get_options()) {
+      option->transform(WithoutGuard);
+      if (option->nonpositional()) option->check(WhatIsMissing);
+    }
+  }
+
+  // A variable of a script that has no value is not what it is to be without the option.
+  static std::string WhatIsMissing(const std::string& value) {
+    return value.empty() ? "the value is empty" : "";
   }
 
   // From the last to the first, as the library takes them.

@@ -40,6 +40,8 @@ class CommandLineTest(ProgramTest):
             ([*RUN, "-xyz"], "there is no option '-x'\n"),
             ([*RUN, "-qx"], "there is no option '-x'\n"),
             ([*RUN, "--", "-x"], "'-x' is one argument too many\n"),
+            (["run", "--", "sum.json", "--full"], "'--full' is one argument too many\n"),
+            (["batch", "--", "a", "b"], "'b' is one argument too many\n"),
             (["explain", SUM, "OutputTensor[0,0]", "-o", "y.png"], "there is no option '-o'\n"),
             (["validate", SUM, "-i", "x.npy"], "there is no option '-i'\n"),
             ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not webnn\n"),
@@ -50,6 +52,15 @@ class CommandLineTest(ProgramTest):
         ]:
             with self.subTest(arguments):
                 self.assertIn(message, self.errors_of(*arguments, status=2))
+
+    def test_no_value_is_empty(self):
+        for command, options in (
+                (["run", "m.json"], ["--report", "--keep-all", "--output-path", "--input-path", "--isa", "--keep", "-i"]),
+                (["compare", "x.npy", "x.npy"], ["-o"]), (["explain", "m.json", "y[0]"], ["--dispatchable"]),
+                (["bench", SUM], ["--baseline", "-o"]), (["ops"], ["--like"])):
+            for option in options:
+                with self.subTest(f"{command} {option}"):
+                    self.assertIn(": the value is empty\n", self.errors_of(*command, option, "", status=2))
 
     def test_ways_of_other_programs(self):
         self.assertEqual(self.text_of("help"), self.text_of("--help"))
