@@ -24,15 +24,22 @@ void StandardOutput::AddTensor(const std::string& path, const std::string& name)
   if (IsStandardOutput(path)) streamed_ = name;
 }
 
-void StandardOutput::AddText(const std::string& path, const std::string& name) {
-  if (IsStandardOutput(path) && printed_.empty()) printed_ = name;
+void StandardOutput::AddTextFile(const std::string& path, const std::string& name) {
+  if (IsStandardOutput(path)) text_file_ = name;
 }
 
 void StandardOutput::RequireOneKind() const {
-  if (streamed_.empty() || printed_.empty()) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("standard output cannot be both the file of {} and the print of {}",
-                          streamed_, printed_));
+  const std::string& file = streamed_.empty() ? text_file_ : streamed_;
+  if (!file.empty() && !printed_.empty()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("standard output cannot be both the file of {} and the print of {}",
+                            file, printed_));
+  }
+  if (!streamed_.empty() && !text_file_.empty()) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("standard output cannot be the file of both {} and {}", streamed_, text_file_));
+  }
 }
 
 }  // namespace dmlop

@@ -13,14 +13,15 @@ class StandardOutput {
 
   void AddText(const std::string& name) { printed_ = name; }
 
-  // A file that text goes to.
-  void AddText(const std::string& path, const std::string& name);
+  // A file of text, which is not mixed with what is printed.
+  void AddTextFile(const std::string& path, const std::string& name);
 
-  // Throws an Error of kind kUsage where both go there.
+  // Throws an Error of kind kUsage where two of these go there.
   void RequireOneKind() const;
 
  private:
   std::string streamed_;
+  std::string text_file_;
   std::string printed_;
 };
 

@@ -138,7 +138,7 @@ class OperatorRun {
       output.AddTensor(path, name);
     }
     RequireSeparateFiles();
-    output.AddText(options_.report, "the report");
+    output.AddTextFile(options_.report, "the report");
     output.RequireOneKind();
   }
 

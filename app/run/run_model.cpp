@@ -116,7 +116,7 @@ class ModelExecution {
     }
     kept_.AddTo(roles, output);
     roles.Writes(options_.report, "the report");
-    output.AddText(options_.report, "the report");
+    output.AddTextFile(options_.report, "the report");
     roles.RequireSeparate();
     output.RequireOneKind();
   }

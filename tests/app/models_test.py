@@ -255,6 +255,13 @@ class ModelFilesTest(ProgramTest):
                 self.assertIn("standard output cannot be both the file of tensor 'copy.OutputTensor' and the print",
                               self.errors_of("run", "model.json", *options, status=2))
 
+    def test_a_report_is_not_mixed_with_what_is_printed(self):
+        self.write("model.json", copy_model({"x": numbers([1])}, [{"type": "print", "resource": "x"}], count=1))
+        self.assertIn("standard output cannot be both the file of the report and the print of the model",
+                      self.errors_of("run", "model.json", "--report", "-", status=2))
+        self.write("model.json", copy_model({"x": numbers([1])}, [], count=1))
+        self.assertIn("inputs", json.loads(self.text_of("run", "model.json", "--report", "-")))
+
     def test_backslashes_separate_unless_a_file_has_them(self):
         (self.folder / "in").mkdir()
         np.save(self.folder / "in/x.npy", np.ones(2, "f4"))
