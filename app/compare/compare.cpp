@@ -18,6 +18,7 @@
 #include "core/compare/alignment.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
+#include "core/io/npz.h"
 #include "core/io/open_file.h"
 #include "core/io/tensor_file.h"
 
@@ -108,11 +109,12 @@ class CompareFiles {
   std::vector<DifferenceMap> maps_;
 };
 
-// Else a folder beside it would be told to be at fault.
-void RequirePartnerOfFolder(const std::string& folder, const std::string& other) {
+// Else a folder beside it would be told to be at fault, or its name not to be that of a tensor
+// file: it may be meant to be a folder, too.
+void RequireThere(const std::string& path) {
+  if (path.empty() || path == kStandardStream || ParseNpzPath(path)) return;
   std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored) || other == kStandardStream) return;
-  if (!std::filesystem::exists(other, ignored)) FailFile(other, "cannot be opened", ENOENT);
+  if (!std::filesystem::exists(path, ignored)) FailFile(path, "cannot be opened", ENOENT);
 }
 
 }  // namespace
@@ -125,8 +127,8 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
     }
     return CompareFolders(options, common);
   }
-  RequirePartnerOfFolder(options.actual, options.expected);
-  RequirePartnerOfFolder(options.expected, options.actual);
+  RequireThere(options.actual);
+  RequireThere(options.expected);
   if (!options.picture.empty()) CheckPicturePath(options.picture);
   FileRoles roles;
   roles.ReadsTensor(options.actual, "the actual tensor");

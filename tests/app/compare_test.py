@@ -178,6 +178,11 @@ class CompareTest(ProgramTest):
             for pair in ((other, "x.npy"), ("x.npy", other)):
                 self.assertIn(other, self.errors_of("compare", *pair, status=4))
 
+    def test_what_is_not_there_has_no_kind(self):
+        self.save(x=X)
+        for pair in (("here", "there"), ("x.npy", "here"), ("here", "x.npy")):
+            self.assertIn("here: cannot be opened: No such file or directory", self.errors_of("compare", *pair, status=5))
+
 
 class ExpectTest(ProgramTest):
     def setUp(self):
