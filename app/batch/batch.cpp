@@ -250,6 +250,7 @@ class Batch {
   // What tells more of the case: runs it alone or, where it alone has been run, explains its worst
   // element.
   std::string CommandFor(const CaseOutcome& outcome) const {
+    if (!outcome.is_case) return "";
     if (options_.line) {
       const ComparedFile* const worst = outcome.worst();
       const std::string element = worst == nullptr ? "" : WorstElement(*worst);

@@ -108,11 +108,11 @@ void BatchCase::Read() {
   Diagnostics diagnostics;
   Document document = ReadDocument({"", settings_.folder, line_.text}, settings_.level,
                                    {settings_.confine}, diagnostics);
-  if (document.model) throw Error(ErrorKind::kUsage, "a model cannot be a case");
+  if (document.model) RefuseAsCase("a model cannot be a case");
   document_ = std::move(document.op);
   if (!document_) return Refuse(diagnostics);
   if (document_->json().root().Find("sweep")) {
-    throw Error(ErrorKind::kUsage, "a sweep, of which --expand makes cases");
+    RefuseAsCase("a sweep, of which --expand makes cases");
   }
   outcome_.name = document_->name();
   case_.emplace(*document_);
@@ -122,6 +122,11 @@ void BatchCase::Read() {
   if (!diagnostics.has_errors()) RequireBound(TensorRole::kInput);
   if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
   RequireBound(TensorRole::kOutput);
+}
+
+void BatchCase::RefuseAsCase(const char* message) {
+  outcome_.is_case = false;
+  throw Error(ErrorKind::kUsage, message);
 }
 
 void BatchCase::MoveOutputs() {

@@ -48,6 +48,7 @@ struct CaseOutcome {
   std::string name;  // empty: it has none
   CaseStatus status = CaseStatus::kDone;
   ExitStatus exit_status = ExitStatus::kSuccess;
+  bool is_case = true;  // and not a sweep or a model, which fail by themselves, too
   std::vector<CaseFault> faults;
   ReportedFiles files;
   RunTimes times;
@@ -85,6 +86,7 @@ class BatchCase {
   template <typename Step>
   void Attempt(Step&& step);
   void Read();
+  [[noreturn]] void RefuseAsCase(const char* message);
   void MoveOutputs();
   void RequireBound(TensorRole role) const;
   bool IsUpToDate() const;

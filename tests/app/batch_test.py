@@ -316,8 +316,10 @@ class FailureTest(BatchTest):
                 self.manifest(case("x.npy", "a.npy"), broken, case("x.npy", "c.npy"))
                 said = self.batch("cases.jsonl", "-k", "--report", "report.jsonl", status=status)
                 self.assertIn("cases.jsonl:2" + message, said)
-                self.assertTrue(said.endswith("  dmlop batch cases.jsonl --line 2\n"
-                                              "dmlop: 3 cases: 2 done, 1 failed\n"), said)
+                is_case = not message.startswith((": a model", ": a sweep"))
+                alone = "  dmlop batch cases.jsonl --line 2\n" if is_case else ""
+                self.assertTrue(said.endswith(alone + "dmlop: 3 cases: 2 done, 1 failed\n"), said)
+                self.assertEqual("--line" in said, is_case)
                 self.assertEqual([r["status"] for r in self.report()], ["done", "failed", "done"])
                 self.assertEqual(self.report()[1]["exitStatus"], status)
                 self.assertIn(message.split(": ", 1)[1].removesuffix(": "), self.report()[1]["error"])
