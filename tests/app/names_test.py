@@ -135,7 +135,7 @@ class EqualsTest(ProgramTest):
                 self.run_program("run", SUM, *arguments)
                 self.assert_same(self.load("s"), COLUMN_SUMS)
                 (self.folder / "s.npy").unlink()
-        self.assertIn("'' names no file", self.errors_of("run", SUM, "-i=", status=2))
+        self.assertIn("--input: the value is empty", self.errors_of("run", SUM, "-i=", status=2))
         self.assertIn("'-1' is not a whole number", self.errors_of("run", SUM, "-t=-1", status=2))
         self.run_program("show", "--", "a=b.npy")
 

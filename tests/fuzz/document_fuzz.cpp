@@ -116,7 +116,7 @@ void RunSmall(const ModelDocument& model, ModelResources& resources, const Bound
   resources.Fill();
   ModelRun run(model, resources, bound);
   WriteDescriptors(
-      model, run, [](std::string_view, std::string_view) {}, diagnostics);
+      model, run, [](const WrittenDescriptor&) {}, diagnostics);
   for (size_t i = 0; i < model.commands().size(); ++i) {
     const auto& what = model.commands()[i].what;
     if (const auto* print = std::get_if<PrintCommand>(&what)) {
