@@ -421,7 +421,7 @@ class RefusalTest(BenchProgramTest):
                 (["big.json", "-t", "one"], "--threads"),
                 (["big.json", "-t", "1,"], "'1,' is not a list"),
                 (["big.json", "-t", ",1"], "',1' is not a list"),
-                (["big.json", "-t", ""], "'' is not a list"),
+                (["big.json", "-t", ""], "the value is empty"),
                 (["big.json", "-t", "65537"], "from 1 to 65536"),
                 (["big.json", "--min-time", "3601s"], "at most an hour"),
                 (["big.json", "--min-time", "61min"], "at most an hour"),
