@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/base/integer_division.h"
 #include "core/kernels/simd/isa.h"
 #include "core/kernels/simd/prefetch.h"
 
@@ -94,7 +95,7 @@ class NextRows {
     int64_t rounds, round_step;
   };
 
-  static int64_t LinesIn(int64_t columns) { return (columns + kLine<T> - 1) / kLine<T>; }
+  static int64_t LinesIn(int64_t columns) { return CeilDiv(columns, kLine<T>); }
 
   // Those of AMD without AVX-512 see the rest of rows that are longer than a page by themselves.
   // Such rows are often a power of two apart, so that few fit in a second-level cache like theirs
