@@ -27,17 +27,22 @@ int ExactSum::Sign() const {
 }
 
 SignMagnitude ExactSum::ToSignMagnitude() const {
-  ExactSum sum = *this;
-  sum.Normalize();
-  SignMagnitude value;
-  value.negative = sum.parts_.back() < 0;
-  if (value.negative) {
-    for (Int128& part : sum.parts_) part = -part;
-    sum.Normalize();
+  // In two's complement, with the sign in the carry.
+  std::array<uint64_t, kPartCount> payloads;
+  Int128 carry = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Int128 part = parts_[i] + carry;
+    payloads[i] = static_cast<uint64_t>(part);
+    carry = part >> kPartBits;
   }
-  for (size_t i = 0; i < sum.parts_.size(); ++i) {
-    const uint64_t payload = static_cast<uint64_t>(sum.parts_[i]);
-    assert(sum.parts_[i] == Int128{payload});
+  assert(carry == 0 || carry == -1);
+  SignMagnitude value;
+  value.negative = carry < 0;
+  bool carries = value.negative;
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    uint64_t payload = payloads[i];
+    if (value.negative) payload = ~payload + (carries ? 1 : 0);
+    carries = carries && payload == 0;
     value.digits[2 * i] = static_cast<uint32_t>(payload);
     value.digits[2 * i + 1] = static_cast<uint32_t>(payload >> 32);
   }

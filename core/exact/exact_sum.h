@@ -92,9 +92,16 @@ inline void ExactSum::Add(double value) {
 inline void ExactSum::Add(const SplitTerms& terms, int64_t count) {
   if (pending_ + static_cast<uint32_t>(count) >= kMaxPending) Normalize();
   pending_ += static_cast<uint32_t>(count);
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    parts_[terms.part[i]] += (Int128{terms.high[i]} << kPartBits) + terms.low[i];
+  // Every other term apart: an addition waits for the one before where both change the same part.
+  std::array<Int128, kPartCount> odd_parts{};
+  const auto term = [&](size_t i) { return (Int128{terms.high[i]} << kPartBits) + terms.low[i]; };
+  size_t i = 0;
+  for (; i + 2 <= static_cast<size_t>(count); i += 2) {
+    parts_[terms.part[i]] += term(i);
+    odd_parts[terms.part[i + 1]] += term(i + 1);
   }
+  if (i < static_cast<size_t>(count)) parts_[terms.part[i]] += term(i);
+  for (size_t k = 0; k < kPartCount; ++k) parts_[k] += odd_parts[k];
 }
 
 }  // namespace dmlop

@@ -28,15 +28,16 @@ struct Factors {
   int64_t count() const { return static_cast<int64_t>(a.size()); }
 };
 
-// The formula of one element.
+// The formula of one element after another.
 template <typename T>
 class Formula {
  public:
-  Formula(const Factors& factors, double factor, std::span<const double> addends)
-      : factors_(factors), factor_(factor), addends_(addends) {}
+  explicit Formula(double factor) : factor_(factor) {}
 
-  T Result() const {
-    const PreciseSum sum = SumBy(PreciseDotFunctionNow());
+  T Result(const Factors& factors, std::span<const double> addends) {
+    factors_ = factors;
+    addends_ = addends;
+    const PreciseSum sum = SumBy(precise_dot_);
     if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
     if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
     const bool are_finite = std::all_of(addends_.begin(), addends_.end(),
@@ -44,7 +45,7 @@ class Formula {
     if (!are_finite) return WithNumbers(sum.head);
     if (IsLost(sum)) return Exact();
     if (const std::optional<T> result = Quick(sum)) return *result;
-    if (const std::optional<T> result = Quick(SumBy(FineDotFunctionNow()))) return *result;
+    if (const std::optional<T> result = Quick(SumBy(fine_dot_))) return *result;
     return Exact();
   }
 
@@ -69,7 +70,7 @@ class Formula {
 
   ExactSum SumOfProducts() const {
     ExactSum sum;
-    ExactDotFunctionNow()(factors_.count(), factors_.a.data(), factors_.b.data(), sum);
+    exact_dot_(factors_.count(), factors_.a.data(), factors_.b.data(), sum);
     return sum;
   }
 
@@ -89,7 +90,7 @@ class Formula {
   }
 
   // None where the rounding is in doubt.
-  std::optional<T> Quick(const PreciseSum& sum) const {
+  std::optional<T> Quick(const PreciseSum& sum) {
     const HeadTail head = TwoProduct(factor_, sum.head);
     const HeadTail tail = TwoProduct(factor_, sum.tail);
     parts_ = {head.head, head.tail, tail.head, tail.tail};
@@ -125,10 +126,13 @@ class Formula {
     return RoundRatio<T>(total, Dyadic(1));
   }
 
-  const Factors& factors_;
+  PreciseDotFunction* precise_dot_ = PreciseDotFunctionNow();
+  PreciseDotFunction* fine_dot_ = FineDotFunctionNow();
+  ExactDotFunction* exact_dot_ = ExactDotFunctionNow();
   double factor_;
+  Factors factors_;
   std::span<const double> addends_;
-  mutable std::vector<double> parts_;
+  std::vector<double> parts_;  // of the value
 };
 
 double ElementAt(const MatrixAddend& addend, int64_t row_offset, int64_t column_offset) {
@@ -143,74 +147,88 @@ int64_t OffsetAt(const Layout& layout, int64_t i) {
   return OffsetOf(layout, IndexOf(layout.sizes, i));
 }
 
+// A line, and where its elements of the output begin.
+struct LineAtHand {
+  std::span<const double> elements;
+  bool has_absent;
+  int64_t output_offset;
+};
+
 // Lines of one operand from a first one on, extracted when they are needed.
 class LinesAtHand {
  public:
-  explicit LinesAtHand(const MatrixLines& lines)
+  LinesAtHand(const MatrixLines& lines, const Layout& outputs)
       : lines_(lines),
+        outputs_(outputs),
         capacity_(std::max<int64_t>(
             1, kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))))),
         elements_(capacity_ * lines.length()) {}
 
-  int64_t capacity() const { return capacity_; }
+  bool has_room_for_all() const { return lines_.count() <= capacity_; }
 
-  std::span<const double> Line(int64_t line) {
-    const int64_t group = line / capacity_;
+  // Lines of one group are at hand together.
+  int64_t GroupOf(int64_t line) const { return has_room_for_all() ? 0 : line / capacity_; }
+
+  const LineAtHand& Line(int64_t line) {
+    const int64_t group = GroupOf(line);
     if (group != group_) {
       group_ = group;
-      is_there_.assign(static_cast<size_t>(capacity_), false);
+      at_hand_.assign(static_cast<size_t>(std::min(capacity_, lines_.count())), {});
     }
-    const size_t slot = static_cast<size_t>(line % capacity_);
-    const size_t length = static_cast<size_t>(lines_.length());
-    double* elements = elements_.data() + slot * length;
-    if (!is_there_[slot]) lines_.Extract(line, elements);
-    is_there_[slot] = true;
-    return {elements, length};
+    const size_t slot = static_cast<size_t>(line - group * capacity_);
+    LineAtHand& at_hand = at_hand_[slot];
+    if (at_hand.elements.empty()) at_hand = Extracted(line, slot);
+    return at_hand;
   }
 
  private:
+  LineAtHand Extracted(int64_t line, size_t slot) {
+    const size_t length = static_cast<size_t>(lines_.length());
+    double* elements = elements_.data() + slot * length;
+    lines_.Extract(line, elements);
+    return {{elements, length}, lines_.HasAbsent(line), OffsetAt(outputs_, line)};
+  }
+
   const MatrixLines& lines_;
+  const Layout& outputs_;
   int64_t capacity_;
   int64_t group_ = -1;
-  std::vector<bool> is_there_;
+  std::vector<LineAtHand> at_hand_;
   AlignedNumbers elements_;
 };
 
+template <typename T>
 class CarefulProduct {
  public:
   CarefulProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                  const MatrixOutput& output)
-      : rows_(rows),
-        columns_(columns),
-        terms_(terms),
-        output_(output),
-        row_(rows),
-        column_(columns) {}
+      : terms_(terms),
+        data_(reinterpret_cast<T*>(output.data)),
+        rows_(rows, output.rows),
+        columns_(columns, output.columns),
+        formula_(terms.factor) {}
 
   // Columns that are at hand together come one after another, and in each such group rows do.
   void Sort(std::span<MatrixPlace> places) const {
-    const int64_t capacity = column_.capacity();
-    const bool all_are_at_hand = columns_.count() <= capacity;
-    const auto group = [&](int64_t column) { return all_are_at_hand ? 0 : column / capacity; };
-    std::sort(places.begin(), places.end(), [&](const MatrixPlace& a, const MatrixPlace& b) {
-      return std::tuple(group(a.column), a.row, a.column) <
-             std::tuple(group(b.column), b.row, b.column);
-    });
+    if (rows_.has_room_for_all() && columns_.has_room_for_all()) return;
+    const auto key = [&](const MatrixPlace& place) {
+      return std::tuple(columns_.GroupOf(place.column), place.row, place.column);
+    };
+    std::sort(places.begin(), places.end(),
+              [&](const MatrixPlace& a, const MatrixPlace& b) { return key(a) < key(b); });
   }
 
-  template <typename T>
   void Compute(const MatrixPlace& place) {
-    Factors factors{row_.Line(place.row), column_.Line(place.column)};
-    if (rows_.HasAbsent(place.row) || columns_.HasAbsent(place.column)) LeaveOutAbsent(factors);
+    const LineAtHand& row = rows_.Line(place.row);
+    const LineAtHand& column = columns_.Line(place.column);
+    Factors factors{row.elements, column.elements};
+    if (row.has_absent || column.has_absent) LeaveOutAbsent(factors);
     addends_.clear();
     for (const MatrixAddend& addend : terms_.addends) {
       addends_.push_back(ElementAt(addend, OffsetAt(addend.at.rows, place.row),
                                    OffsetAt(addend.at.columns, place.column)));
     }
-    const int64_t offset =
-        OffsetAt(output_.rows, place.row) + OffsetAt(output_.columns, place.column);
-    reinterpret_cast<T*>(output_.data)[offset] =
-        Formula<T>(factors, terms_.factor, addends_).Result();
+    data_[row.output_offset + column.output_offset] = formula_.Result(factors, addends_);
   }
 
  private:
@@ -229,12 +247,11 @@ class CarefulProduct {
     factors = {present_a_, present_b_};
   }
 
-  const MatrixLines& rows_;
-  const MatrixLines& columns_;
   const MatrixTerms& terms_;
-  const MatrixOutput& output_;
-  LinesAtHand row_;
-  LinesAtHand column_;
+  T* data_;
+  LinesAtHand rows_;
+  LinesAtHand columns_;
+  Formula<T> formula_;
   std::vector<double> present_a_, present_b_, addends_;
 };
 
@@ -242,10 +259,10 @@ class CarefulProduct {
 
 void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                       const MatrixOutput& output, std::span<MatrixPlace> places) {
-  CarefulProduct product(rows, columns, terms, output);
-  product.Sort(places);
   VisitDataType(TypeList<float, Half>(), output.type, [&]<typename T>() {
-    for (const MatrixPlace& place : places) product.Compute<T>(place);
+    CarefulProduct<T> product(rows, columns, terms, output);
+    product.Sort(places);
+    for (const MatrixPlace& place : places) product.Compute(place);
   });
 }
 
