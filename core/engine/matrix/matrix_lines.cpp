@@ -98,9 +98,10 @@ void JoinedLines::Pack(IndexRange lines, IndexRange elements, int64_t width, dou
   }
 }
 
-bool JoinedLines::HasAbsent(int64_t line) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [&](const MatrixLines* part) { return part->HasAbsent(line); });
+uint32_t JoinedLines::WithAbsent(IndexRange lines) const {
+  uint32_t with_absent = 0;
+  for (const MatrixLines* part : parts_) with_absent |= part->WithAbsent(lines);
+  return with_absent;
 }
 
 void JoinedLines::Extract(int64_t line, double* to) const {

@@ -38,8 +38,10 @@ class MatrixLines {
   // kChainLength elements and kMaxPanelWidth lines.
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
 
-  // Whether the line, a column, has elements that take no part in sums. Pack writes them as 0.
-  virtual bool HasAbsent(int64_t line) const = 0;
+  // The lines, columns, with elements that take no part in sums, which Pack writes as 0: a bit for
+  // each of at most kMaxPanelWidth.
+  virtual uint32_t WithAbsent(IndexRange lines) const = 0;
+  bool HasAbsent(int64_t line) const { return WithAbsent({line, 1}) != 0; }
   // All elements of a line, absent ones as Absent().
   virtual void Extract(int64_t line, double* to) const = 0;
 
@@ -68,7 +70,7 @@ class ViewLines final : public MatrixLines {
   explicit ViewLines(const MatrixView& view);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
-  bool HasAbsent(int64_t) const override { return false; }
+  uint32_t WithAbsent(IndexRange) const override { return 0; }
   void Extract(int64_t line, double* to) const override;
   std::optional<PlainLines> AsPlain() const override;
 
@@ -83,7 +85,7 @@ class JoinedLines final : public MatrixLines {
   explicit JoinedLines(std::vector<const MatrixLines*> parts);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
-  bool HasAbsent(int64_t line) const override;
+  uint32_t WithAbsent(IndexRange lines) const override;
   void Extract(int64_t line, double* to) const override;
 
  private:

@@ -80,10 +80,7 @@ void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
   // The sum of squares has lost less than a part of 2^-52 with each of them.
   const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
   for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
-  for (int64_t i = 0; i < LinesIn(panel); ++i) {
-    const bool has_absent = lines_.HasAbsent(range_.begin + panel * width_ + i);
-    absent_[static_cast<size_t>(panel)] |= uint32_t{has_absent} << i;
-  }
+  absent_[static_cast<size_t>(panel)] = lines_.WithAbsent(LinesOf(panel));
   lowest_bit = search.lowest();
 }
 

@@ -1,12 +1,9 @@
 #include "core/engine/matrix/window_lines.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/base/integer_division.h"
-#include "core/kernels/matrix/pack_windows.h"
-#include "core/kernels/matrix/product.h"
 
 namespace dmlop {
 namespace {
@@ -34,12 +31,25 @@ struct WindowLines::Run {
 
 WindowLines::WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes)
     : MatrixLines(LineCount(input, axes), LineLength(input, axes)),
+      pack_tap_(PackTapFunctionFor(input.type)),
       input_(input),
       axes_(std::move(axes)) {
   windows_.push_back(input.layout.sizes[0]);
   for (const WindowAxis& axis : axes_) {
     windows_.push_back(axis.positions);
     taps_.push_back(axis.taps);
+  }
+}
+
+template <class Body>
+void WindowLines::ForEachRun(IndexRange lines, Body&& body) const {
+  Dims window = IndexOf(windows_, lines.begin);
+  for (int64_t lane = 0; lane < lines.count;) {
+    const int64_t count = std::min(lines.count - lane, windows_.back() - window.back());
+    body(Run{window, lane, count});
+    lane += count;
+    window.back() += count - 1;
+    Advance(windows_, window);
   }
 }
 
@@ -68,43 +78,39 @@ void WindowLines::PackTap(const Run& run, const Dims& tap, IndexRange channels, 
   if (begin < end) offset += (element + begin * axis.position_step) * stride;
   const std::byte* data = input_.data;
   if (begin < end) data += offset * static_cast<int64_t>(ByteWidth(input_.type));
-  PackTapFunctionFor(input_.type)({data, channels.count, channel_stride, begin, end - begin,
-                                   run.count - end, stride * axis.position_step, width,
-                                   to + run.lane});
+  pack_tap_({data, channels.count, channel_stride, begin, end - begin, run.count - end,
+             stride * axis.position_step, width, to + run.lane});
 }
 
 void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
-  std::array<Run, kMaxPanelWidth> runs;
-  size_t run_count = 0;
-  Dims window = IndexOf(windows_, lines.begin);
-  for (int64_t lane = 0; lane < lines.count;) {
-    const int64_t count = std::min(lines.count - lane, windows_.back() - window.back());
-    runs[run_count++] = {window, lane, count};
-    lane += count;
-    window.back() += count - 1;
-    Advance(windows_, window);
-  }
   for (int64_t k = 0; k < elements.count && lines.count < width; ++k) {
     std::fill(to + k * width + lines.count, to + (k + 1) * width, 0.0);
   }
   const int64_t channels = input_.layout.sizes[1];
-  for (int64_t k = 0; k < elements.count;) {
-    const int64_t element = elements.begin + k;
-    const int64_t channel = element % channels;
-    const IndexRange part{channel, std::min(channels - channel, elements.count - k)};
-    const Dims tap = IndexOf(taps_, element / channels);
-    for (size_t r = 0; r < run_count; ++r) PackTap(runs[r], tap, part, width, to + k * width);
-    k += part.count;
-  }
+  ForEachRun(lines, [&](const Run& run) {
+    Dims tap = IndexOf(taps_, elements.begin / channels);
+    int64_t channel = elements.begin % channels;
+    for (int64_t k = 0; k < elements.count;) {
+      const IndexRange part{channel, std::min(channels - channel, elements.count - k)};
+      PackTap(run, tap, part, width, to + k * width);
+      k += part.count;
+      channel = 0;
+      Advance(taps_, tap);
+    }
+  });
 }
 
-bool WindowLines::HasAbsent(int64_t line) const {
-  const Dims window = IndexOf(windows_, line);
-  for (size_t d = 0; d < axes_.size(); ++d) {
-    const WindowAxis& axis = axes_[d];
-    if (!axis.Has(window[d + 1], 0) || !axis.Has(window[d + 1], axis.taps - 1)) return true;
-  }
-  return false;
+uint32_t WindowLines::WithAbsent(IndexRange lines) const {
+  uint32_t with_absent = 0;
+  ForEachRun(lines, [&](const Run& run) {
+    bool is_inside = true;
+    for (size_t d = 0; d + 1 < axes_.size(); ++d) is_inside &= axes_[d].HasAll(run.window[d + 1]);
+    for (int64_t i = 0; i < run.count; ++i) {
+      const bool has_all = is_inside && axes_.back().HasAll(run.window.back() + i);
+      with_absent |= uint32_t{!has_all} << (run.lane + i);
+    }
+  });
+  return with_absent;
 }
 
 void WindowLines::Extract(int64_t line, double* to) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/engine/matrix/matrix_lines.h"
+#include "core/kernels/matrix/pack_windows.h"
 
 namespace dmlop {
 
@@ -26,6 +27,7 @@ struct WindowAxis {
     const int64_t element = ElementAt(position, tap);
     return position < limit && element >= 0 && element < size;
   }
+  bool HasAll(int64_t position) const { return Has(position, 0) && Has(position, taps - 1); }
 };
 
 // Line (n, positions...) has the elements (taps..., c), the last fastest.
@@ -35,17 +37,20 @@ class WindowLines final : public MatrixLines {
   WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
-  bool HasAbsent(int64_t line) const override;
+  uint32_t WithAbsent(IndexRange lines) const override;
   void Extract(int64_t line, double* to) const override;
 
  private:
   struct Run;
 
+  template <class Body>
+  void ForEachRun(IndexRange lines, Body&& body) const;
   // Where tap and window meet, without the last dimension; none where one of the others has none.
   bool AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const;
   void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                double* to) const;
 
+  PackTapFunction* pack_tap_;
   ConstTensorView input_;
   std::vector<WindowAxis> axes_;
   Dims windows_;  // n, positions...
