@@ -10,6 +10,7 @@ struct Range {
   int64_t begin, end;
 
   int64_t count() const { return std::max<int64_t>(0, end - begin); }
+  bool Contains(int64_t number) const { return begin <= number && number < end; }
 };
 
 inline Range Intersection(Range a, Range b) {

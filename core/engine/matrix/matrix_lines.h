@@ -35,11 +35,12 @@ class MatrixLines {
   int64_t length() const { return length_; }  // of each line
 
   // Writes element k of line i of the ranges to to[k * width + i], and 0 behind the lines. At most
-  // kChainLength elements and kMaxPanelWidth lines.
+  // kChainLength elements, and kMaxPanelWidth lines unless it packs any number.
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
+  virtual bool PacksAnyNumber() const { return false; }
 
-  // The lines, columns, with elements that take no part in sums, which Pack writes as 0: a bit for
-  // each of at most kMaxPanelWidth.
+  // The lines with elements that take no part in sums, which Pack writes as 0: a bit for each of at
+  // most kMaxPanelWidth. Only columns have such.
   virtual uint32_t WithAbsent(IndexRange lines) const = 0;
   bool HasAbsent(int64_t line) const { return WithAbsent({line, 1}) != 0; }
   // All elements of a line, absent ones as Absent().

@@ -2,20 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "core/base/integer_division.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/tile_results.h"
 #include "core/kernels/matrix/thin.h"
 
 namespace dmlop {
 namespace {
 
-// Columns whose sums are in the first-level cache: many where neighbours are read together.
+// Columns whose sums are in the first-level cache: many where neighbours are read together, and
+// fewer where they are packed, with what is packed in the second-level cache.
 constexpr int64_t kNeighbours = 22 * kMaxPanelWidth;
 constexpr int64_t kLongLines = kMaxPanelWidth;
+constexpr int64_t kMostPacked = 1 << 15;  // elements
 
 class ThinProduct {
  public:
@@ -25,18 +29,18 @@ class ThinProduct {
         columns_(columns),
         terms_(terms),
         output_(output),
-        plain_(*columns.AsPlain()),
+        plain_(columns.AsPlain()),
+        step_(StepOf(rows.length())),
         vector_(static_cast<size_t>(rows.length())) {
     rows.Extract(0, vector_.data());
   }
 
   void Run() const {
-    const int64_t step = plain_.inner_stride == 1 ? kLongLines : kNeighbours;
-    const int64_t grain = std::max<int64_t>(1, kParallelElements / (step * rows_.length()));
-    ParallelFor(CeilDiv(columns_.count(), step), grain, 0, [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(1, kParallelElements / (step_ * rows_.length()));
+    ParallelFor(CeilDiv(columns_.count(), step_), grain, 0, [&](int64_t begin, int64_t end) {
       TileResults results(rows_, columns_, terms_, output_);
       for (int64_t i = begin; i < end; ++i) {
-        RunPart({i * step, std::min(step, columns_.count() - i * step)}, results);
+        RunPart({i * step_, std::min(step_, columns_.count() - i * step_)}, results);
       }
       results.ComputeDoubtful();
     });
@@ -45,12 +49,20 @@ class ThinProduct {
  private:
   using Numbers = std::array<double, kNeighbours>;
 
+  int64_t StepOf(int64_t length) const {
+    if (plain_) return HasLongLines() ? kLongLines : kNeighbours;
+    const int64_t columns = kMostPacked / std::min(length, kChainLength);
+    return std::clamp(columns / kMaxPanelWidth * kMaxPanelWidth, kMaxPanelWidth, kNeighbours);
+  }
+
+  bool HasLongLines() const { return plain_ && plain_->inner_stride == 1; }
+
   void RunPart(IndexRange columns, TileResults& results) const {
     alignas(64) Numbers sums;
     alignas(64) Numbers magnitudes;
     std::fill(sums.begin(), sums.end(), -0.0);
     std::fill(magnitudes.begin(), magnitudes.end(), 0.0);
-    if (plain_.inner_stride == 1) {
+    if (HasLongLines()) {
       Add(columns, {0, rows_.length()}, sums, magnitudes);
     } else {
       for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
@@ -66,6 +78,7 @@ class ThinProduct {
       // The magnitudes are rounded, too.
       tile.row_errors[0] = RelativeError(rows_.length()) * (1 + 0x1p-20);
       tile.column_norms = magnitudes.data() + c;
+      tile.absent_columns = columns_.WithAbsent(tile.columns);
       results.Finish(tile);
     }
   }
@@ -84,19 +97,39 @@ class ThinProduct {
   }
 
   void Add(IndexRange columns, IndexRange elements, Numbers& sums, Numbers& magnitudes) const {
-    const int64_t offset =
-        columns.begin * plain_.line_stride + elements.begin * plain_.inner_stride;
-    ThinFunctionFor(plain_.type)(
-        {plain_.data + offset * static_cast<int64_t>(ByteWidth(plain_.type)), columns.count,
-         plain_.line_stride, elements.count, plain_.inner_stride, vector_.data() + elements.begin,
-         sums.data(), magnitudes.data()});
+    ThinCall call{};
+    call.lines = columns.count;
+    call.depth = elements.count;
+    call.vector = vector_.data() + elements.begin;
+    call.sums = sums.data();
+    call.magnitudes = magnitudes.data();
+    if (plain_) {
+      const int64_t offset =
+          columns.begin * plain_->line_stride + elements.begin * plain_->inner_stride;
+      call.data = plain_->data + offset * static_cast<int64_t>(ByteWidth(plain_->type));
+      call.line_stride = plain_->line_stride;
+      call.inner_stride = plain_->inner_stride;
+      ThinFunctionFor(plain_->type)(call);
+    } else {
+      AddPacked(columns, elements, call);
+    }
+  }
+
+  void AddPacked(IndexRange columns, IndexRange elements, ThinCall& call) const {
+    const AlignedNumbers packed(columns.count * elements.count);
+    columns_.Pack(columns, elements, columns.count, packed.data());
+    call.data = reinterpret_cast<const std::byte*>(packed.data());
+    call.line_stride = 1;
+    call.inner_stride = columns.count;
+    ThinFunctionFor(DataType::kFloat64)(call);
   }
 
   const MatrixLines& rows_;
   const MatrixLines& columns_;
   const MatrixTerms& terms_;
   const MatrixOutput& output_;
-  PlainLines plain_;
+  std::optional<PlainLines> plain_;
+  int64_t step_;  // columns at a time
   std::vector<double> vector_;
 };
 
@@ -104,6 +137,7 @@ class ThinProduct {
 
 bool IsThin(const MatrixLines& rows, const MatrixLines& columns) {
   if (rows.count() > 1 || rows.HasAbsent(0)) return false;
+  if (columns.PacksAnyNumber()) return true;
   const std::optional<PlainLines> plain = columns.AsPlain();
   return plain && (plain->line_stride == 1 || plain->inner_stride == 1);
 }

@@ -20,7 +20,21 @@ int64_t LineLength(const ConstTensorView& input, const std::vector<WindowAxis>& 
   return length;
 }
 
+// So many bits from the lowest on, fewer than all.
+uint32_t Bits(int64_t count) {
+  return (uint32_t{1} << count) - 1;
+}
+
 }  // namespace
+
+Range WindowAxis::Inside() const {
+  const int64_t reach = (taps - 1) * tap_step;
+  const int64_t least = first + std::min<int64_t>(reach, 0);
+  const int64_t most = first + std::max<int64_t>(reach, 0);
+  const int64_t begin = least < 0 ? CeilDiv(-least, position_step) : 0;
+  const int64_t end = most < size ? CeilDiv(size - most, position_step) : 0;
+  return {begin, std::max(begin, std::min(end, limit))};
+}
 
 // Lines that are neighbours along the last dimension.
 struct WindowLines::Run {
@@ -38,6 +52,7 @@ WindowLines::WindowLines(const ConstTensorView& input, std::vector<WindowAxis> a
   for (const WindowAxis& axis : axes_) {
     windows_.push_back(axis.positions);
     taps_.push_back(axis.taps);
+    inside_.push_back(axis.Inside());
   }
 }
 
@@ -101,16 +116,17 @@ void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, dou
 }
 
 uint32_t WindowLines::WithAbsent(IndexRange lines) const {
-  uint32_t with_absent = 0;
+  uint32_t with_all = 0;
   ForEachRun(lines, [&](const Run& run) {
-    bool is_inside = true;
-    for (size_t d = 0; d + 1 < axes_.size(); ++d) is_inside &= axes_[d].HasAll(run.window[d + 1]);
-    for (int64_t i = 0; i < run.count; ++i) {
-      const bool has_all = is_inside && axes_.back().HasAll(run.window.back() + i);
-      with_absent |= uint32_t{!has_all} << (run.lane + i);
+    for (size_t d = 0; d + 1 < axes_.size(); ++d) {
+      if (!inside_[d].Contains(run.window[d + 1])) return;
     }
+    const int64_t position = run.window.back();
+    const int64_t begin = std::max(inside_.back().begin - position, int64_t{0});
+    const int64_t end = std::min(inside_.back().end - position, run.count);
+    if (begin < end) with_all |= (Bits(end) - Bits(begin)) << run.lane;
   });
-  return with_absent;
+  return Bits(lines.count) - with_all;
 }
 
 void WindowLines::Extract(int64_t line, double* to) const {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/base/range.h"
 #include "core/engine/matrix/matrix_lines.h"
 #include "core/kernels/matrix/pack_windows.h"
 
@@ -27,7 +28,8 @@ struct WindowAxis {
     const int64_t element = ElementAt(position, tap);
     return position < limit && element >= 0 && element < size;
   }
-  bool HasAll(int64_t position) const { return Has(position, 0) && Has(position, taps - 1); }
+  // Positions where all taps have an element.
+  Range Inside() const;
 };
 
 // Line (n, positions...) has the elements (taps..., c), the last fastest.
@@ -37,6 +39,7 @@ class WindowLines final : public MatrixLines {
   WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  bool PacksAnyNumber() const override { return true; }
   uint32_t WithAbsent(IndexRange lines) const override;
   void Extract(int64_t line, double* to) const override;
 
@@ -53,7 +56,8 @@ class WindowLines final : public MatrixLines {
   PackTapFunction* pack_tap_;
   ConstTensorView input_;
   std::vector<WindowAxis> axes_;
-  Dims windows_;  // n, positions...
+  std::vector<Range> inside_;  // of each axis
+  Dims windows_;               // n, positions...
   Dims taps_;
 };
 

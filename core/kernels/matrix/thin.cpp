@@ -131,6 +131,9 @@ void ThinFloats(const ThinCall& call) {
 void ThinHalves(const ThinCall& call) {
   Thin<Half>(call);
 }
+void ThinDoubles(const ThinCall& call) {
+  Thin<double>(call);
+}
 
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -141,6 +144,8 @@ namespace dmlop {
 ThinFunction* ThinFunctionFor(DataType type) {
   static constexpr IsaForms<ThinFunction> kFloats = DMLOP_ISA_FORMS(ThinFloats);
   static constexpr IsaForms<ThinFunction> kHalves = DMLOP_ISA_FORMS(ThinHalves);
+  static constexpr IsaForms<ThinFunction> kDoubles = DMLOP_ISA_FORMS(ThinDoubles);
+  if (type == DataType::kFloat64) return Choose(kDoubles);
   return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
 }
 

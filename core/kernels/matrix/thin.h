@@ -23,7 +23,7 @@ struct ThinCall {
 };
 using ThinFunction = void(const ThinCall& call);
 
-// Of FLOAT32 or FLOAT16.
+// Of FLOAT32, FLOAT16 or, in lines that have been packed, FLOAT64.
 ThinFunction* ThinFunctionFor(DataType type);
 
 }  // namespace dmlop

@@ -90,6 +90,13 @@ HWY_INLINE WideVec LoadWide(const T* x) {
   return hn::PromoteTo(Wide(), LoadNarrow(x));
 }
 
+HWY_INLINE WideVec LoadWide(const double* x) {
+  return hn::LoadU(Wide(), x);
+}
+
+HWY_INLINE double WidenElement(double x) {
+  return x;
+}
 HWY_INLINE float WidenElement(float x) {
   return x;
 }
