@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
@@ -136,11 +137,10 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     if (!file.name.empty()) continue;
     while (slot != slots.end() && taken.contains(slot->path)) ++slot;
     if (slot == slots.end()) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("{}: one file too many; {} has {} {}{}{}", file.path, document_.op().name(),
-                      slots.size(), KindOf(role), slots.size() == 1 ? "" : "s",
-                      OptionalTensorText(role, document_.op(), file.path)));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: one file too many; {} has {}{}", file.path,
+                              document_.op().name(), Counted(slots.size(), KindOf(role)),
+                              OptionalTensorText(role, document_.op(), file.path)));
     }
     file.name = (slot++)->path;
   }

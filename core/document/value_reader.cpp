@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <clocale>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/ascii.h"
 #include "core/base/spelling.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
@@ -37,13 +37,6 @@ const UnionMember& MemberFor(DataType type) {
   if (type == DataType::kFloat16) type = DataType::kUint16;
   return *std::find_if(std::begin(kUnionMembers), std::end(kUnionMembers),
                        [&](const UnionMember& member) { return member.type == type; });
-}
-
-bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
 }
 
 // A number as messages quote it.
@@ -231,7 +224,7 @@ bool ValueReader::StoreElement(JsonCursor value, DataType type, std::byte* to) c
     if constexpr (std::is_same_v<T, double>) {
       element = *number;
     } else {
-      element = RoundOnce<T>(*number, 0.0);
+      element = RoundOnce<T>(*number);
     }
   }
   std::memcpy(to, &element, sizeof(T));

@@ -5,11 +5,12 @@
 #include <limits>
 
 #include "core/base/checked_math.h"
+#include "core/base/machine.h"
 
 namespace dmlop {
 namespace {
 
-constexpr size_t kLine = 64;  // bytes; no two tensors share a cache line
+constexpr size_t kLine = kLineBytes;  // no two tensors share one
 constexpr size_t kMost = std::numeric_limits<size_t>::max() / kLine * kLine;
 
 // No memory has so much that the difference would matter.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 
+#include "core/base/ascii.h"
 #include "core/base/spelling.h"
 #include "core/graph/graph_reader.h"
 #include "core/model/model_document.h"
@@ -17,16 +17,9 @@ namespace {
 
 using NumberOfName = std::map<std::string, size_t, std::less<>>;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // What a dispatchable is instead of an operator of ours; empty where it is one.
 std::string WhatElse(std::string_view type) {
-  const std::string lower = Lower(type);
+  const std::string lower = LowerCase(type);
   if (lower == "hlsl") return "an HLSL shader";
   if (lower == "onnx") return "an ONNX model";
   return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
@@ -149,7 +142,7 @@ class ModelReader {
 
   static bool IsGraph(JsonCursor value) {
     const auto type = value.Find("type");
-    return type && type->is_string() && Lower(type->string()) == Lower(kGraphType);
+    return type && type->is_string() && EqualIgnoringCase(type->string(), kGraphType);
   }
 
   void ReadGraphOf(JsonCursor value) {
@@ -304,12 +297,12 @@ class ModelReader {
     if (!values_.Expect(value, JsonKind::kObject)) return;
     const auto type = values_.Require(value, "type");
     if (!type || !values_.Expect(*type, JsonKind::kString)) return;
-    const std::string name = Lower(type->string());
+    const std::string name = LowerCase(type->string());
     if (name == "dispatch") return ReadDispatch(value);
     if (name == "print") return ReadPrint(value);
     if (name == "writefile") return ReadWriteFile(value);
     for (const std::string_view ignored : kIgnoredCommands) {
-      if (name != Lower(ignored)) continue;
+      if (name != LowerCase(ignored)) continue;
       return values_.Warning(
           *type, "JSON-3", fmt::format("'{}' is ignored: there is no such memory", type->string()));
     }

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/machine.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/copy/copy.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {
 namespace {
-
-constexpr int64_t kLine = 64;  // bytes of a cache line
 
 int64_t WholeBlocks(int64_t count) {
   return (count + kRowBlock - 1) / kRowBlock * kRowBlock;
@@ -119,8 +118,8 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
 // Whole blocks, as long as there are any. What is streamed begins with a line.
 int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) const {
   if (streams) {
-    const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
-    if (past_line != 0) return std::min(left, (kLine - past_line) / output_width_);
+    const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);
+    if (past_line != 0) return std::min(left, (kLineBytes - past_line) / output_width_);
   }
   const int64_t count = std::min(left, chunk_);
   return count > kRowBlock ? count / kRowBlock * kRowBlock : count;

@@ -58,7 +58,7 @@ class Formula {
   T WithNumbers(double sum) const {
     double value = factor_ * sum;
     for (const double addend : addends_) value += addend;
-    return RoundOnce<T>(value, 0);
+    return RoundOnce<T>(value);
   }
 
   // Where factors are not finite.

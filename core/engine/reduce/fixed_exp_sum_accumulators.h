@@ -91,7 +91,7 @@ class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulator
 
   bool Finish(int64_t o, int64_t, T& result) const {
     const double shift = shifts_[static_cast<size_t>(o)];
-    result = std::isfinite(shift) ? LogOf(shift, Sum(o)) : RoundOnce<T>(shift, 0.0);
+    result = std::isfinite(shift) ? LogOf(shift, Sum(o)) : RoundOnce<T>(shift);
     return true;
   }
 

@@ -48,7 +48,7 @@ inline HeadTail Scaled(const ApproximateProducts& product) {
 template <typename T>
 bool IsSpecial(double head, T& result) {
   if (head != 0 && std::isfinite(head)) return false;
-  result = head == 0 ? reduce::Zero<T>(std::signbit(head)) : RoundOnce<T>(head, 0.0);
+  result = head == 0 ? reduce::Zero<T>(std::signbit(head)) : RoundOnce<T>(head);
   return true;
 }
 
@@ -220,7 +220,7 @@ class OrderedProductAccumulators {
     const int64_t rows = (filled_ + kLanes - 1) / kLanes;
     for (int64_t o = 0; o < groups_; ++o) {
       T* x = packed_.data() + o * kPitch;
-      std::fill(x + filled_, x + rows * kLanes, RoundOnce<T>(1.0, 0.0));
+      std::fill(x + filled_, x + rows * kLanes, RoundOnce<T>(1.0));
       kernels_.multiply_columns(x, rows, kLanes, kLanes, states_.At(o * kLanes));
     }
     lanes_ = std::max(lanes_, std::min(filled_, kLanes));

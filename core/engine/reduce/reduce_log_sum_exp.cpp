@@ -29,7 +29,7 @@ std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<in
     if (std::isfinite(max)) {
       others.push_back(output);
     } else {
-      results[place->offset(ReducePlan::kOutput)] = RoundOnce<T>(max, 0.0);
+      results[place->offset(ReducePlan::kOutput)] = RoundOnce<T>(max);
     }
   }
   return others;

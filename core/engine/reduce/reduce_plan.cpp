@@ -23,12 +23,6 @@ constexpr int64_t kFoldedColumns = 1024;  // at most
 constexpr int64_t kFoldedRows = 16;       // at least, unless all rows are folded
 constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
 
-template <size_t kOperands>
-LoopNest<kOperands> AtLeastOneLoop(LoopNest<kOperands> nest) {
-  if (nest.rank() == 0) nest.Push(1, {});
-  return nest;
-}
-
 // Falling strides of operand `k`, but loops that stay where they are come first.
 template <size_t kOperands>
 LoopNest<kOperands> InOrderOfMemory(const LoopNest<kOperands>& nest, size_t k) {
@@ -209,7 +203,7 @@ class ColumnBox {
       plan_.inner.sizes[loop] = iterations;
       for (Dims& strides : plan_.inner.strides) strides[loop] *= count;
     }
-    plan_.inner = AtLeastOneLoop(plan_.inner);
+    plan_.inner = WithARow(plan_.inner);
   }
 
   ReducePlan& plan_;
@@ -292,9 +286,9 @@ ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& s
   plan.inner = InnerLoops(input, axes);
   plan.group_size = Product(plan.inner.sizes);
   plan.output_count = Product(outer.sizes);
-  plan.outer = AtLeastOneLoop(InOrderOfMemory(Merged(outer), ReducePlan::kInput));
+  plan.outer = WithARow(InOrderOfMemory(Merged(outer), ReducePlan::kInput));
   if (traits.any_order) plan.inner = InOrderOfMemory(plan.inner, ReducePlan::kElement);
-  plan.inner = AtLeastOneLoop(plan.inner);
+  plan.inner = WithARow(plan.inner);
   plan.by_columns = traits.batch_of_elements > 0 || OutputsLieCloser(plan);
   if (traits.by_vectors && HasShortRows(plan, traits)) plan.by_columns = true;
   SetBatches(plan, traits);

@@ -89,7 +89,7 @@ class Alignment {
     for (const SampleRun& y : grid.rows.runs) {
       for (const SampleRun& x : grid.columns.runs) greatest.Add(Interpolated(plane, y, x));
     }
-    return RoundOnce<T>(greatest.value(), 0);
+    return RoundOnce<T>(greatest.value());
   }
 
   // The weights of rows and columns are added up first.
@@ -104,7 +104,7 @@ class Alignment {
     grid.ForOutside(
         [&](const Times& times) { sum += times.rows * times.columns * reduction_.outside; });
     const Times all = grid.All();
-    return RoundOnce<T>(sum / (all.rows * all.columns), 0);
+    return RoundOnce<T>(sum / (all.rows * all.columns));
   }
 
   T NearestMean(const Plane<T>& plane, const Grid& grid) const {

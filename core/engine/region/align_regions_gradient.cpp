@@ -85,7 +85,7 @@ class Gradient {
                     T* const to = output.elements<T>() + region * step;
                     const Corners corners = CornersOf(region);
                     for (size_t k = 0; k < corners.size(); ++k) {
-                      to[static_cast<int64_t>(k) * strides.back()] = RoundOnce<T>(corners[k], 0);
+                      to[static_cast<int64_t>(k) * strides.back()] = RoundOnce<T>(corners[k]);
                     }
                   }
                 });
@@ -181,7 +181,7 @@ class Gradient {
     for (int64_t y = 0; y < sizes_[2]; ++y) {
       T* const row = plane.elements<T>() + y * plane.layout.strides[2];
       for (int64_t x = 0; x < sizes_[3]; ++x) {
-        row[x * plane.layout.strides[3]] = RoundOnce<T>(*next++, 0);
+        row[x * plane.layout.strides[3]] = RoundOnce<T>(*next++);
       }
     }
   }

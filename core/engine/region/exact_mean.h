@@ -29,13 +29,13 @@ T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
     terms += 1;
     is_negative_zero &= value == 0 && std::signbit(value);
   });
-  if (!std::isfinite(magnitude)) return RoundOnce<T>(sum, 0);
-  if (magnitude == 0) return RoundOnce<T>(is_negative_zero ? -0.0 : 0.0, 0);
+  if (!std::isfinite(magnitude)) return RoundOnce<T>(sum);
+  if (magnitude == 0) return RoundOnce<T>(is_negative_zero ? -0.0 : 0.0);
   const double count = all.rows * all.columns;
   const double mean = sum / count;
   const double bound = (terms + 8) * 0x1p-52 * magnitude / count;
-  const T least = RoundOnce<T>(mean - bound, 0);
-  if (ElementBits(least) == ElementBits(RoundOnce<T>(mean + bound, 0))) return least;
+  const T least = RoundOnce<T>(mean - bound);
+  if (ElementBits(least) == ElementBits(RoundOnce<T>(mean + bound))) return least;
   Dyadic numerator;
   for_each_term([&](const Times& times, double value) {
     numerator = numerator + Dyadic(times.rows) * Dyadic(times.columns) * Dyadic(value);

@@ -113,7 +113,7 @@ class Pool {
         greatest.Add(AsDouble(plane[y * strides[2] + x * strides[3]]));
       }
     }
-    return RoundOnce<T>(greatest.value(), 0);
+    return RoundOnce<T>(greatest.value());
   }
 
   float scale_;

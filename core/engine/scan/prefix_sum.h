@@ -74,8 +74,8 @@ class PrefixFloatSum {
   }
 
   T Value() const {
-    if (is_empty_) return RoundOnce<T>(0.0, 0.0);
-    if (!std::isfinite(special_)) return RoundOnce<T>(special_, 0.0);
+    if (is_empty_) return RoundOnce<T>(0.0);
+    if (!std::isfinite(special_)) return RoundOnce<T>(special_);
     return exact_ ? RoundSum<T>(*exact_) : RoundOnce<T>(sum_.head, sum_.tail);
   }
 

@@ -120,7 +120,7 @@ class ElementSum {
     if constexpr (std::is_integral_v<T>) {
       return Truncated<T>(value);
     } else {
-      return RoundOnce<T>(value, 0);
+      return RoundOnce<T>(value);
     }
   }
 
@@ -158,11 +158,11 @@ class ElementSum {
 
   template <typename Index>
   T RoundedSum(const BoundedTotal& total, Index&& index) const {
-    if (total.special() != 0) return RoundOnce<T>(total.special(), 0);
+    if (total.special() != 0) return RoundOnce<T>(total.special());
     const DoubleDouble& sum = total.sum();
     if (total.is_exact()) {
       if (sum.head != 0) return RoundOnce<T>(sum.head, sum.tail);
-      return RoundOnce<T>(total.all_are_negative_zeros() ? -0.0 : 0.0, 0);
+      return RoundOnce<T>(total.all_are_negative_zeros() ? -0.0 : 0.0);
     }
     const T least = RoundOnce<T>(total.Least().head, total.Least().tail);
     const T greatest = RoundOnce<T>(total.Greatest().head, total.Greatest().tail);

@@ -38,7 +38,7 @@ class FewNorms {
     Exp(logs);
     for (size_t i = 0; i < count_; ++i) {
       const double norm = special_[i] != 0 ? special_[i] : most_[i] == 0 ? 0 : most_[i] * roots[i];
-      results[i] = RoundOnce<T>(norm, 0);
+      results[i] = RoundOnce<T>(norm);
     }
   }
 

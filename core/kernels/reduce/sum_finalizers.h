@@ -47,11 +47,11 @@ inline double Widen(Half x) {
 
 template <typename T>
 T Infinity(bool negative) {
-  return RoundOnce<T>(negative ? -INFINITY : INFINITY, 0.0);
+  return RoundOnce<T>(negative ? -INFINITY : INFINITY);
 }
 template <typename T>
 T Zero(bool negative) {
-  return RoundOnce<T>(negative ? -0.0 : 0.0, 0.0);
+  return RoundOnce<T>(negative ? -0.0 : 0.0);
 }
 
 // --- sums of floats ------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ struct LikeSums {
   }
   template <typename T>
   static T OfSpecial(double sum) {
-    return RoundOnce<T>(sum, 0.0);
+    return RoundOnce<T>(sum);
   }
 };
 
