@@ -24,6 +24,7 @@ constexpr int64_t kLineBytesAtHand = 1 << 20;
 // The factors of the products of one element, without absent ones.
 struct Factors {
   std::span<const double> a, b;
+  bool are_finite;
 
   int64_t count() const { return static_cast<int64_t>(a.size()); }
 };
@@ -37,19 +38,45 @@ class Formula {
   T Result(const Factors& factors, std::span<const double> addends) {
     factors_ = factors;
     addends_ = addends;
-    const PreciseSum sum = SumBy(precise_dot_);
-    if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
-    if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
-    const bool are_finite = std::all_of(addends_.begin(), addends_.end(),
-                                        [](double addend) { return std::isfinite(addend); });
-    if (!are_finite) return WithNumbers(sum.head);
-    if (IsLost(sum)) return Exact();
-    if (const std::optional<T> result = Quick(sum)) return *result;
-    if (const std::optional<T> result = Quick(SumBy(fine_dot_))) return *result;
-    return Exact();
+    if (++results_ % kResultsOfAWay == 0) way_ = Way::kPrecise;
+    if (way_ == Way::kExact && AllAreFinite()) {
+      const T result = Exact();
+      if (AsDouble(result) != 0) return result;  // the sign of a zero takes more
+    }
+    return ByShorterSums();
   }
 
  private:
+  // How the rounding of a result was decided, by a longer sum than the one before. Results of a
+  // product are often alike, so some that follow are computed in the same way at once.
+  enum class Way { kPrecise, kFine, kExact };
+  static constexpr unsigned kResultsOfAWay = 64;
+
+  T ByShorterSums() {
+    const PreciseSum sum = SumBy(way_ == Way::kPrecise ? precise_dot_ : fine_dot_);
+    if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
+    if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
+    if (!AddendsAreFinite()) return WithNumbers(sum.head);
+    if (!IsLost(sum)) {
+      if (const std::optional<T> result = Quick(sum)) return *result;
+      if (way_ == Way::kPrecise) {
+        way_ = Way::kFine;
+        if (const std::optional<T> result = Quick(SumBy(fine_dot_))) return *result;
+      }
+    }
+    way_ = Way::kExact;
+    return Exact();
+  }
+
+  bool AddendsAreFinite() const {
+    return std::all_of(addends_.begin(), addends_.end(),
+                       [](double addend) { return std::isfinite(addend); });
+  }
+
+  bool AllAreFinite() const {
+    return factors_.are_finite && std::isfinite(factor_) && AddendsAreFinite();
+  }
+
   PreciseSum SumBy(PreciseDotFunction* dot) const {
     return dot(factors_.count(), factors_.a.data(), factors_.b.data());
   }
@@ -129,6 +156,8 @@ class Formula {
   PreciseDotFunction* precise_dot_ = PreciseDotFunctionNow();
   PreciseDotFunction* fine_dot_ = FineDotFunctionNow();
   ExactDotFunction* exact_dot_ = ExactDotFunctionNow();
+  Way way_ = Way::kPrecise;
+  unsigned results_ = 0;
   double factor_;
   Factors factors_;
   std::span<const double> addends_;
@@ -150,6 +179,7 @@ int64_t OffsetAt(const Layout& layout, int64_t i) {
 // A line, and where its elements of the output begin.
 struct LineAtHand {
   std::span<const double> elements;
+  bool are_finite;
   bool has_absent;
   int64_t output_offset;
 };
@@ -186,7 +216,9 @@ class LinesAtHand {
     const size_t length = static_cast<size_t>(lines_.length());
     double* elements = elements_.data() + slot * length;
     lines_.Extract(line, elements);
-    return {{elements, length}, lines_.HasAbsent(line), OffsetAt(outputs_, line)};
+    const bool are_finite =
+        std::all_of(elements, elements + length, [](double x) { return std::isfinite(x); });
+    return {{elements, length}, are_finite, lines_.HasAbsent(line), OffsetAt(outputs_, line)};
   }
 
   const MatrixLines& lines_;
@@ -221,7 +253,7 @@ class CarefulProduct {
   void Compute(const MatrixPlace& place) {
     const LineAtHand& row = rows_.Line(place.row);
     const LineAtHand& column = columns_.Line(place.column);
-    Factors factors{row.elements, column.elements};
+    Factors factors{row.elements, column.elements, row.are_finite && column.are_finite};
     if (row.has_absent || column.has_absent) LeaveOutAbsent(factors);
     addends_.clear();
     for (const MatrixAddend& addend : terms_.addends) {
@@ -244,7 +276,7 @@ class CarefulProduct {
       present_a_.push_back(0);
       present_b_.push_back(0);
     }
-    factors = {present_a_, present_b_};
+    factors = {present_a_, present_b_, false};
   }
 
   const MatrixTerms& terms_;
