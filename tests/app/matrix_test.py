@@ -39,6 +39,22 @@ class MatrixTest(ProgramTest):
                 wanted = {*support["types"], *range(support["minRank"], support["maxRank"] + 1)}
                 self.assertEqual({each for each in wanted if (name, first, each) not in seen}, set(), name)
 
+    def test_every_enumerator_has_a_case(self):
+        # Those that no valid descriptor has.
+        never = {(name, "QuantizationType"): {"NONE"} for name in ("QUANTIZE", "DEQUANTIZE")}
+        for name in ("ROI_ALIGN", "ROI_ALIGN1", "ROI_ALIGN_GRAD"):
+            never[name, "ReductionFunction"] = {"ARGMAX", "ARGMIN", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "MIN",
+                                                "MULTIPLY", "SUM", "SUM_SQUARE"}
+        seen = {(case["type"], field, value) for case in self.cases for field, value in case["desc"].items()
+                if isinstance(value, str)}
+        for name, info in operators().items():
+            for field in info["fields"]:
+                if not field["type"].startswith("one of "):
+                    continue
+                words = set(field["type"].removesuffix(", may be left out").removeprefix("one of ").split(", "))
+                missing = {word for word in words if (name, field["name"], word) not in seen}
+                self.assertEqual(missing, never.get((name, field["name"]), set()), (name, field["name"]))
+
     def test_results_are_the_same_however_they_are_computed(self):
         def report(name, *options):
             self.run_program("batch", "cases.jsonl", "--no-times", "--report", name, *options)
