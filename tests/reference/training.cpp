@@ -54,15 +54,15 @@ Expectation Adam(const OperatorDesc& desc, Views inputs, size_t output, const Di
   const double epsilon = FloatIn(desc, "Epsilon");
   const Exact bias1 = OneLessPower(beta1, step);
   const Exact bias2 = OneLessPower(beta2, step);
-  const bool is_finite =
-      std::isfinite(x) && std::isfinite(plain_first) && std::isfinite(plain_second);
-  const bool has_root = is_finite && !(second < 0);
+  const bool has_root = std::isfinite(plain_second) && !(second < 0);
   const Exact divisor = (has_root ? sqrt(second) : Exact(0)) + Exact(epsilon);
-  if (!has_root || !(bias1 > 0) || (!(divisor > 0) && !(divisor < 0))) {
+  const bool is_number = has_root && std::isfinite(x) && std::isfinite(plain_first) && bias1 > 0 &&
+                         (divisor > 0 || divisor < 0);
+  if (!is_number) {
     const double alpha = std::sqrt(ToDouble(bias2)) / ToDouble(bias1);
-    const double root = std::sqrt(has_root ? ToDouble(second) : plain_second);
-    const double moment = is_finite ? ToDouble(first) : plain_first;
-    return Special(type, x - rate * alpha * moment / (root + epsilon));
+    const double moment = std::isfinite(plain_first) ? ToDouble(first) : plain_first;
+    const double below = has_root ? ToDouble(divisor) : std::sqrt(plain_second) + epsilon;
+    return Special(type, x - rate * alpha * moment / below);
   }
   const Exact scale = Exact(rate) * sqrt(bias2) / bias1 / divisor;
   const Exact result = Exact(x) - scale * first;
