@@ -27,12 +27,6 @@ const Field* FunctionOf(const OperatorInfo& info) {
   return info.support.front().of;
 }
 
-// What a cache holds behind its keys is left as it is: where it is an output, it holds nothing.
-void DrawPastLengths(const Entropy& from, const OperatorDesc& desc, TestTensor& tensor) {
-  const bool is_output = TensorSlots(desc, TensorRole::kOutput).size() > 1;
-  DrawNumbers(from, is_output ? 100 : -1, is_output ? 100 : 6, tensor);
-}
-
 }  // namespace
 
 OperatorCall CallOf(const Entropy& from, OperatorDesc desc) {
@@ -44,7 +38,7 @@ OperatorCall CallOf(const Entropy& from, OperatorDesc desc) {
       FillRandomly(engine, tensor);
       if (slot.field->type == TypeVariable::kIndex) DrawIndices(from, call.desc, tensor);
       if (slot.path == "ROITensor") DrawCorners(from, tensor);
-      if (slot.path == "PastSequenceLengthsTensor") DrawPastLengths(from, call.desc, tensor);
+      if (slot.path == "PastSequenceLengthsTensor") DrawNumbers(from, -1, 6, tensor);
       call.inputs.push_back(std::move(tensor));
     } else {
       call.outputs.push_back(std::move(tensor));
