@@ -18,7 +18,8 @@ class ProductExplanation {
 
   template <typename T>
   Calculation For(T result) {
-    const Dyadic exact = AddProducts() + AddAddend();
+    const Dyadic products = AddProducts();
+    const Dyadic exact = products + AddAddend();
     calculation_.quantity = Quantity();
     ExplainSum(result, exact, Dyadic(1), special_, calculation_);
     return std::move(calculation_);

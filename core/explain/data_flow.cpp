@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "core/base/range.h"
+
 namespace dmlop {
 namespace {
 
@@ -52,13 +54,43 @@ class TargetFinder {
   std::vector<Element>& found_;
 };
 
+bool Overlap(const Region& a, const Region& b) {
+  if (a.tensor != b.tensor) return false;
+  for (size_t d = 0; d < a.sizes.size(); ++d) {
+    const int64_t end = std::min(a.begin[d] + a.sizes[d], b.begin[d] + b.sizes[d]);
+    if (std::max(a.begin[d], b.begin[d]) >= end) return false;
+  }
+  return true;
+}
+
+// Adds what the regions from number `first` on do not have, in parts that do not overlap.
+void AddRest(Region region, size_t first, std::vector<Region>& regions) {
+  while (first < regions.size() && !Overlap(region, regions[first])) ++first;
+  if (first == regions.size()) return regions.push_back(region);
+  const Region taken = regions[first];
+  for (size_t d = 0; d < region.sizes.size(); ++d) {
+    const int64_t end = region.begin[d] + region.sizes[d];
+    const int64_t inner_begin = std::max(region.begin[d], taken.begin[d]);
+    const int64_t inner_end = std::min(end, taken.begin[d] + taken.sizes[d]);
+    for (const Range outside : {Range{region.begin[d], inner_begin}, Range{inner_end, end}}) {
+      if (outside.count() == 0) continue;
+      Region part = region;
+      part.begin[d] = outside.begin;
+      part.sizes[d] = outside.count();
+      AddRest(part, first + 1, regions);
+    }
+    region.begin[d] = inner_begin;
+    region.sizes[d] = inner_end - inner_begin;
+  }
+}
+
 }  // namespace
 
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output) {
   const Region element{output.tensor, output.index, Dims::Filled(output.index.size(), 1)};
   std::vector<Region> sources;
   for (const SourceMap& source : SourcesOf(op)) {
-    if (const auto region = source(element)) sources.push_back(*region);
+    if (const auto region = source(element)) AddRest(*region, 0, sources);
   }
   return sources;
 }

@@ -16,7 +16,7 @@ struct Element {
   friend bool operator==(const Element&, const Element&) = default;
 };
 
-// The parts of the inputs that feed an output element: none where it is filled.
+// The parts of the inputs that feed an output element, each element once: none where it is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 
 // The output elements that an input element reaches, by tensors and in row-major order.

@@ -42,7 +42,8 @@ void CheckSamples(const OperatorDesc& op, const Sizes& outputs, Inference& infer
   for (size_t d = 2; d < outputs.size(); ++d) {
     const uint64_t samples = uint64_t{least} * outputs[d];
     infer.Require(samples <= kMostSamples, "RAL-2", At(kMinimumSamples),
-                  "{} samples for each of {} outputs are more than 2^31", least, outputs[d]);
+                  "{} samples for each of the {} {} of the output are more than 2^31", least,
+                  outputs[d], d == 2 ? "rows" : "columns");
   }
 }
 
