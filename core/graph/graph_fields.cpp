@@ -141,20 +141,27 @@ std::optional<FieldValue> ActivationsOf(const file::ActivationArray* array, cons
   return activations;
 }
 
-std::optional<FieldValue> UintOf(const file::Attribute& attribute, const Field& field) {
-  const auto* number = attribute.value_as_Uint32();
-  if (number == nullptr) return std::nullopt;
+std::optional<FieldValue> UintOf(const file::Attribute& attribute, const Field& field,
+                                 const Report& report) {
+  const auto* value = attribute.value_as_Uint32();
+  if (value == nullptr) return std::nullopt;
+  const uint32_t number = value->number();
+  const auto is_below = [&](size_t count) {
+    if (number < count) return true;
+    report(fmt::format("{} is {}; expected 0 to {}", field.name, number, count - 1));
+    return false;
+  };
   switch (field.kind) {
     case FieldKind::kBool:
-      return number->number() != 0;
+      return number != 0;
     case FieldKind::kDataType:
-      if (number->number() >= DataTypeNames().size()) return std::nullopt;
-      return static_cast<DataType>(number->number());
+      if (!is_below(DataTypeNames().size())) return std::nullopt;
+      return static_cast<DataType>(number);
     case FieldKind::kEnum:
-      if (number->number() >= field.names.names.size()) return std::nullopt;
-      return number->number();
+      if (!is_below(field.names.names.size())) return std::nullopt;
+      return number;
     default:
-      return number->number();
+      return number;
   }
 }
 
@@ -173,7 +180,7 @@ std::optional<FieldValue> ScalarOf(const file::ScalarUnion* scalar) {
   return value;
 }
 
-// Nothing where the attribute is of another kind than the field.
+// Nothing where the attribute is of another kind than the field, or what is reported.
 std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field& field,
                                   const Report& report) {
   switch (field.kind) {
@@ -185,7 +192,7 @@ std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field&
       return std::nullopt;
     case FieldKind::kBool:
       if (const auto* number = attribute.value_as_Bool()) return number->number() != 0;
-      return UintOf(attribute, field);
+      return UintOf(attribute, field, report);
     case FieldKind::kUints:
       return NumbersOf<uint32_t>(attribute.value_as_UintArray());
     case FieldKind::kInts:
@@ -212,7 +219,7 @@ std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field&
     case FieldKind::kActivations:
       return ActivationsOf(attribute.value_as_ActivationArray(), field, report);
     default:
-      return UintOf(attribute, field);
+      return UintOf(attribute, field, report);
   }
 }
 
@@ -233,9 +240,17 @@ bool FillAttributes(const Attributes* attributes, const Report& report, Operator
       report(fmt::format("{} is missing", field.name));
       return false;
     }
-    auto value = ValueOf(*attribute, field, report);
+    bool is_told = false;
+    const Report tell = [&](const std::string& fault) {
+      is_told = true;
+      report(fault);
+    };
+    auto value = ValueOf(*attribute, field, tell);
     if (!value) {
-      report(fmt::format("{} has a value of another kind", field.name));
+      if (!is_told) {
+        report(fmt::format("{} has a value of another kind, {}", field.name,
+                           file::EnumNameValue(attribute->value_type())));
+      }
       return false;
     }
     op.values()[i] = *std::move(value);
