@@ -159,7 +159,8 @@ class CompletionTest(ProgramTest):
         return [line for line in done.stdout.splitlines() if line]
 
     def test_bash_offers_what_help_lists(self):
-        self.assertEqual(set(self.complete("")), {*COMMANDS, "--help", "--version"})
+        self.assertEqual(set(self.complete("")), set(COMMANDS))
+        self.assertEqual(set(self.complete("-")), COMMON | {"--version"})
         for command in COMMANDS:
             names = {name for names in options_of_help(command) for name in names}
             self.assertEqual(set(self.complete(command, "-")), names, command)
@@ -174,6 +175,12 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.complete("run", "-t", ""), [])
         self.assertEqual(self.complete("completion", "z"), ["zsh"])
         self.assertEqual(self.complete("show", "x"), ["x.npy"])
+
+    def test_options_stand_before_the_command_too(self):
+        for words, offered in [(("-q", "run", "--kee"), ["--keep", "--keep-all"]), (("--quiet", "ru"), ["run"]),
+                               (("--color", "al"), ["always"]), (("--color", "always", "sho"), ["show"]),
+                               (("-v", "--colo"), ["--color"])]:
+            self.assertEqual(self.complete(*words), offered, words)
 
     def test_files_of_the_kind_that_is_meant(self):
         for name in ("x.npy", "x.bin", "d.json", "m.jsonl", "notes.txt"):

@@ -26,6 +26,20 @@ std::vector<std::string> NamesOf(std::span<const CompletedCommand> commands) {
   return names;
 }
 
+// What stands before the command: it has no name, and the commands are its words.
+CompletedCommand BeforeCommand(std::span<const CompletedCommand> commands) {
+  CompletedCommand before{"", "", {}, NamesOf(commands)};
+  for (const CompletedOption& option : commands.front().options) {
+    const bool is_common = std::ranges::all_of(commands, [&](const CompletedCommand& command) {
+      return std::ranges::find(command.options, option.names, &CompletedOption::names) !=
+             command.options.end();
+    });
+    if (is_common) before.options.push_back(option);
+  }
+  before.options.push_back({{"--version"}, "Print the version", "", {}});
+  return before;
+}
+
 // " npy bin"
 std::string WithSpaces(const std::vector<std::string>& extensions) {
   std::string text;
@@ -75,7 +89,8 @@ std::string BashCommand(const CompletedCommand& command) {
   const std::string cases =
       values.empty() ? "" : fmt::format("      case $before in\n{}      esac\n", values);
   return fmt::format("    {})\n{}      options={}\n      words={}\n      extensions={}\n      ;;\n",
-                     command.name, cases, QuotedWord(fmt::format("{}", fmt::join(names, " "))),
+                     command.name.empty() ? "''" : command.name, cases,
+                     QuotedWord(fmt::format("{}", fmt::join(names, " "))),
                      QuotedWord(fmt::format("{}", fmt::join(command.words, " "))),
                      QuotedWord(fmt::format("{}", fmt::join(command.extensions, " "))));
 }
@@ -97,8 +112,15 @@ std::string ZshOption(const CompletedOption& option) {
   return text;
 }
 
-std::string FishOption(const std::string& command, const CompletedOption& option) {
-  std::string text = fmt::format("complete -c dmlop -n '__fish_seen_subcommand_from {}'", command);
+// What _arguments takes of the options.
+std::string ZshOptions(const CompletedCommand& command) {
+  std::string text;
+  for (const CompletedOption& option : command.options) text += ZshOption(option);
+  return text;
+}
+
+std::string FishOption(std::string_view condition, const CompletedOption& option) {
+  std::string text = fmt::format("complete -c dmlop -n {}", condition);
   for (const std::string& name : option.names) {
     const bool is_long = name.starts_with("--");
     text += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
@@ -136,13 +158,14 @@ _dmlop_files() {
   (($# > 1 && ${#COMPREPLY[@]} > 0)) || COMPREPLY=("${found[@]}")
 }
 _dmlop() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options words extensions
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local command= other options words extensions
   COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
+  for other in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $other in
 )";
-  text += fmt::format("    COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\"))\n",
-                      fmt::join(NamesOf(commands), " "));
-  text += "    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+  text += fmt::format("      {}) command=$other; break ;;\n", fmt::join(NamesOf(commands), "|"));
+  text += "    esac\n  done\n  case $command in\n" + BashCommand(BeforeCommand(commands));
   for (const CompletedCommand& command : commands) text += BashCommand(command);
   return text + R"(  esac
   if [[ $word == -* ]]; then
@@ -169,19 +192,22 @@ _dmlop() {
                         QuotedWord(fmt::format("{}:{}", command.name, ZshText(command.summary))));
   }
   text += R"(  )
-  if ((CURRENT == 2)); then
-    _describe command commands
-    _arguments '--help[Print this help message and exit]' '--version[Print the version]'
+  local -a before=("${(@)words[2,CURRENT-1]}")
+)";
+  text += fmt::format("  local command=${{before[(r)({})]}}\n", fmt::join(NamesOf(commands), "|"));
+  text += "  if [[ -z $command ]]; then\n    _describe command commands\n    _arguments";
+  text += ZshOptions(BeforeCommand(commands));
+  text += R"(
     return
   fi
-  local command=$words[2]
-  shift words
-  ((CURRENT--))
+  while [[ $words[1] != $command ]]; do
+    shift words
+    ((CURRENT--))
+  done
   case $command in
 )";
   for (const CompletedCommand& command : commands) {
-    text += fmt::format("    {})\n      _arguments", command.name);
-    for (const CompletedOption& option : command.options) text += ZshOption(option);
+    text += fmt::format("    {})\n      _arguments{}", command.name, ZshOptions(command));
     const std::string rest = command.words.empty()
                                  ? ZshFiles(command.extensions)
                                  : fmt::format("({})", fmt::join(command.words, " "));
@@ -210,11 +236,13 @@ std::string FishCompletion(std::span<const CompletedCommand> commands) {
       text += fmt::format("complete -c dmlop -n '__fish_seen_subcommand_from {}'{}\n", command.name,
                           FishFiles(command.extensions));
     }
-    for (const CompletedOption& option : command.options) text += FishOption(command.name, option);
+    const std::string is_given = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
+    for (const CompletedOption& option : command.options) text += FishOption(is_given, option);
   }
-  return text + R"(complete -c dmlop -n __fish_use_subcommand -l help -d 'Print this help message'
-complete -c dmlop -n __fish_use_subcommand -l version -d 'Print the version'
-)";
+  for (const CompletedOption& option : BeforeCommand(commands).options) {
+    text += FishOption("__fish_use_subcommand", option);
+  }
+  return text;
 }
 
 }  // namespace dmlop

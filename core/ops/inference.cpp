@@ -37,7 +37,10 @@ bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
                  Counted(rank, "dimension"), like.name(), ToString(like.sizes()));
 }
 
-bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, const Sizes& expected) {
+bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected) {
+  for (size_t d = 0; d < std::min(expected.size(), tensor.sizes().size()); ++d) {
+    if (IsUnknown(expected[d])) expected[d] = tensor.sizes()[d];
+  }
   return Require(tensor.sizes() == expected, code, SizesOf(tensor), "Sizes are {}; expected {}",
                  ToString(tensor.sizes()), ToString(expected));
 }
@@ -45,8 +48,10 @@ bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, cons
 void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
                        const Sizes& sizes) {
   TensorDesc& output = op_.at(field);
-  if (!output.sizes) output.sizes = sizes;
-  RequireSizes(code, tensor(field), sizes);
+  const bool are_known =
+      std::none_of(sizes.begin(), sizes.end(), [&](uint32_t size) { return IsUnknown(size); });
+  if (!output.sizes && are_known) output.sizes = sizes;
+  if (output.sizes) RequireSizes(code, tensor(field), sizes);
 }
 
 void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,

@@ -86,10 +86,10 @@ class Inference {
                    const TensorAt& tensor);
   // The tensors have as many dimensions.
   bool RequireSameRank(std::string_view code, const TensorAt& tensor, const TensorAt& like);
-  // The tensor has those sizes.
-  bool RequireSizes(std::string_view code, const TensorAt& tensor, const Sizes& expected);
+  // The tensor has those sizes, of which 0 is one that is not known after a fault elsewhere.
+  bool RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected);
 
-  // The output has those sizes, and takes them where they are left out.
+  // The output has those sizes, and takes them where they are left out and known.
   void Output(std::string_view code, const FieldOf<TensorDesc>& field, const Sizes& sizes);
   // Those that are too large for a tensor are reported, too.
   void Output(std::string_view code, const FieldOf<TensorDesc>& field,
@@ -101,6 +101,7 @@ class Inference {
 
  private:
   void Report(std::string_view code, const Place& place, std::string message);
+  bool IsUnknown(uint32_t size) const { return size == 0 && diagnostics_.has_errors(); }
 
   OperatorDesc& op_;
   FeatureLevel level_;

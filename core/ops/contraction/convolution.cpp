@@ -54,26 +54,24 @@ bool RequireCounts(const OperatorDesc& op, Inference& infer) {
                        SpatialRank(op), static_cast<int64_t>(rank) - 2);
 }
 
-bool RequireChannels(const OperatorDesc& op, Inference& infer) {
-  const TensorAt input = infer.tensor(kInputTensor);
+void CheckChannels(const OperatorDesc& op, Inference& infer) {
   const TensorAt filter = infer.tensor(kFilterTensor);
-  if (!infer.RequireSameRank("CONV-1", filter, input)) return false;
   const uint32_t groups = op[kGroupCount];
-  const uint32_t channels = input.sizes()[1];
-  if (!infer.Require(channels % groups == 0, "CONV-2", At(kGroupCount),
-                     "{} does not divide the {} channels of InputTensor", groups, channels)) {
-    return false;
-  }
+  const uint32_t channels = op.sizes(kInputTensor)[1];
+  const bool are_groups =
+      infer.Require(channels % groups == 0, "CONV-2", At(kGroupCount),
+                    "{} does not divide the {} channels of InputTensor", groups, channels);
   const uint32_t first = filter.sizes()[0];
   if (!IsForward(op)) {
-    return infer.Require(first == channels, "CONV-2", SizeAt(filter, 0),
-                         "{}; expected {}, the channels of InputTensor", first, channels);
+    infer.Require(first == channels, "CONV-2", SizeAt(filter, 0),
+                  "{}; expected {}, the channels of InputTensor", first, channels);
+    return;
   }
-  return infer.Require(first % groups == 0, "CONV-2", SizeAt(filter, 0),
-                       "{} is no multiple of the {} groups", first, groups) &&
-         infer.Require(filter.sizes()[1] == channels / groups, "CONV-2", SizeAt(filter, 1),
-                       "{}; expected {}, the channels of a group", filter.sizes()[1],
-                       channels / groups);
+  if (!are_groups) return;
+  infer.Require(first % groups == 0, "CONV-2", SizeAt(filter, 0),
+                "{} is no multiple of the {} groups", first, groups);
+  infer.Require(filter.sizes()[1] == channels / groups, "CONV-2", SizeAt(filter, 1),
+                "{}; expected {}, the channels of a group", filter.sizes()[1], channels / groups);
 }
 
 // The spatial sizes that the windows make, which BACKWARD may be less than 1; empty where a window
@@ -133,9 +131,11 @@ void InferOutput(const OperatorDesc& op, std::span<const int64_t> positions, Inf
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   if (op[kInputTensor].rank() < 3) return;  // no level supports it
-  if (!RequireCounts(op, infer) || !RequireChannels(op, infer)) return;
-  if (op.Has(kBiasTensor) &&
-      infer.RequireSameRank("CONV-1", infer.tensor(kBiasTensor), infer.tensor(kInputTensor))) {
+  if (!RequireCounts(op, infer)) return;
+  const TensorAt input = infer.tensor(kInputTensor);
+  if (!infer.RequireSameRank("CONV-1", infer.tensor(kFilterTensor), input)) return;
+  CheckChannels(op, infer);
+  if (op.Has(kBiasTensor) && infer.RequireSameRank("CONV-1", infer.tensor(kBiasTensor), input)) {
     Sizes bias(op[kInputTensor].rank(), 1);
     bias[1] = static_cast<uint32_t>(OutputChannels(op));
     infer.RequireSizes("CONV-2", infer.tensor(kBiasTensor), bias);

@@ -60,7 +60,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   expected_b[output.size() - 2] = output.back();
   output.back() = Untransposed(b.sizes(), op, kTransB).back();
   expected_b.back() = output.back();
-  if (!infer.RequireSizes("GEMM-2", b, Untransposed(expected_b, op, kTransB))) return;
+  if (!infer.RequireSizes("GEMM-2", b, Untransposed(expected_b, op, kTransB))) output.back() = 0;
   if (op.Has(kCTensor) && infer.RequireSameRank("GEMM-1", infer.tensor(kCTensor), a)) {
     infer.RequireSizes("GEMM-2", infer.tensor(kCTensor), output);
   }

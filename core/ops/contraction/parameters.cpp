@@ -49,7 +49,7 @@ std::vector<Number> ValuesOf(const OperatorDesc& op, InputViews inputs, const Fi
 
 void CheckParameter(const OperatorDesc& op, const FieldOf<TensorDesc>& field, Along along,
                     uint32_t count, Inference& infer) {
-  if (!op.Has(field)) return;
+  if (!op.Has(field) || count == 0) return;
   const TensorAt tensor = infer.tensor(field);
   std::vector<Sizes> allowed = {Sizes(tensor.sizes().size(), 1)};
   for (const size_t dim : DimsFor(along, tensor.sizes().size())) {
@@ -75,7 +75,7 @@ std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
   Sizes expected = op.sizes(a);
   expected[rank - 2] = op.sizes(a)[rank - 1];
   expected[rank - 1] = op.sizes(b)[rank - 1];
-  if (!infer.RequireSizes(code, infer.tensor(b), expected)) return {};
+  if (!infer.RequireSizes(code, infer.tensor(b), expected)) expected[rank - 1] = 0;
   expected[rank - 2] = op.sizes(a)[rank - 2];
   return expected;
 }
