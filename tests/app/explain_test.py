@@ -754,6 +754,27 @@ class ExplainTest(ProgramTest):
             {"elements": "InputTensor[0, 0, 1] * FilterTensor[0, 0, 0]", "value": "2 * 10 = 20"}])
         self.assertEqual((calculation["exact"], calculation["rule"]), ("40", "exact"))
 
+    def test_products_with_an_addend_that_is_not_finite(self):
+        for alpha, beta, c, rule in [(1, 0, "inf", "nan"), (1, 1, "-inf", "infinity"), (1, "inf", 2, "infinity"),
+                                     ("inf", 1, "-inf", "nan"), (0, 0, "inf", "nan")]:
+            gemm = json.dumps({
+                "type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 3]},
+                "BTensor": {"DataType": "FLOAT32", "Sizes": [3, 1]}, "CTensor": {"DataType": "FLOAT32", "Sizes": [1, 1]},
+                "TransA": "NONE", "TransB": "NONE", "Alpha": alpha, "Beta": beta,
+                "bindings": {"ATensor": [[1, 1, 1]], "BTensor": [[1], [1], [1]], "CTensor": [[c]]}})
+            with self.subTest(alpha=alpha, beta=beta, c=c):
+                calculation = self.explain(gemm, "OutputTensor[0,0]")["calculation"]
+                self.assertEqual(calculation["rule"], rule)
+                self.assertNotIn("exact", calculation)
+
+    def test_elements_of_windows_that_overlap_are_told_once(self):
+        document = json.dumps({
+            "type": "MAX_POOLING_GRAD", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 5]},
+            "InputGradientTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 3]}, "Strides": [1, 1],
+            "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0], "Dilations": [1, 2],
+            "bindings": {"InputTensor": [[[[1, 3, 2, 5, 4]]]], "InputGradientTensor": [[[[10, 20, 30]]]]}})
+        self.assertEqual(self.explain(document, "OutputGradientTensor[0,0,0,2]")["count"], 8)
+
     def test_weighted_sums(self):
         resample = json.dumps({
             "type": "RESAMPLE", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2]}, "InterpolationMode": "LINEAR",
@@ -781,6 +802,7 @@ class ExplainTest(ProgramTest):
             {"elements": "1 * InputTensor[0, 0, 1]", "value": "1 * 200 = 200"},
             {"elements": "1 * InputTensor[0, 1, 0]", "value": "1 * 100 = 100"}])
         self.assertEqual((calculation["exact"], calculation["rule"], calculation["wraps"]), ("300", "modulo", "1"))
+
     def test_an_activation_of_what_is_rounded(self):
         def document(**activation):
             return json.dumps({
