@@ -11,6 +11,7 @@
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/run/model_inputs.h"
+#include "app/run/refused_options.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
@@ -84,10 +85,7 @@ class CaseReader {
   // finds.
   void ReadModel(const Descriptor& descriptor, const ModelDocument& model,
                  Diagnostics& diagnostics) {
-    if (!options_.inputs.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  "-i is for operator descriptors; a model binds its tensors itself");
-    }
+    if (!options_.inputs.empty()) RefuseForModel("-i is");
     std::optional<ModelInputs> files = BindModelInputs(model, "", descriptor, common_, diagnostics);
     if (!files) return;
     AddSources(model, files->resources, roles_);

@@ -10,6 +10,7 @@
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/run/model_inputs.h"
+#include "app/run/refused_options.h"
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/explanation_text.h"
@@ -50,8 +51,8 @@ class ElementExplanation {
       if (!descriptor) return StatusOf(diagnostics_);
       descriptor_ = *descriptor;
       document = ReadDocument(descriptor_, kHighestFeatureLevel, {}, diagnostics_);
-    } else if (!options_.dispatchable.empty()) {
-      throw Error(ErrorKind::kUsage, "--dispatchable is for models");
+    } else if (document.op) {
+      RequireOptionsOfOperator();
     }
     if (!name) return RefuseElement();
     document_ = std::move(document.op);
@@ -69,6 +70,14 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
+  }
+
+  // Those of models would be ignored.
+  void RequireOptionsOfOperator() const {
+    if (!options_.dispatchable.empty()) {
+      throw Error(ErrorKind::kUsage, "--dispatchable is for models");
+    }
+    if (!options_.input_folder.empty()) RefuseForOperator("--input-path is", "-i");
   }
 
   // Whether the element is one of a tensor of the model's only operator, or names no tensor of the
@@ -89,6 +98,7 @@ class ElementExplanation {
     element_faults_ = {};
     const auto name = ParseModelElementName(options_.element, element_faults_);
     if (!name || !HasTensor(model, name->field)) return RefuseElement();
+    if (!options_.inputs.empty()) RefuseForModel("-i is");
     auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
     if (!inputs) return StatusOf(diagnostics_);
     const auto report =

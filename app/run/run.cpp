@@ -13,6 +13,7 @@
 #include "app/files/output.h"
 #include "app/files/standard_output.h"
 #include "app/options/option_words.h"
+#include "app/run/refused_options.h"
 #include "app/run/run_model.h"
 #include "app/run/run_report.h"
 #include "app/shell_word.h"
@@ -107,8 +108,7 @@ class OperatorRun {
       throw Error(ErrorKind::kUsage, "--keep and --keep-all are for models; bind outputs with -o");
     }
     if (!options_.input_folder.empty() || !options_.output_folder.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  "--input-path and --output-path are for models; name the folder in -i and -o");
+      RefuseForOperator("--input-path and --output-path are", "-i and -o");
     }
   }
 

@@ -9,6 +9,7 @@
 #include "app/files/standard_output.h"
 #include "app/run/kept_tensors.h"
 #include "app/run/model_inputs.h"
+#include "app/run/refused_options.h"
 #include "app/run/run_report.h"
 #include "app/text/diagnostic_text.h"
 #include "app/timing.h"
@@ -26,11 +27,7 @@ void RefuseBindings(const RunOptions& options) {
   }
   const bool binds = !options.inputs.empty() || !options.outputs.empty() ||
                      !options.expected.empty() || !options.judged.empty();
-  if (!binds) return;
-  throw Error(
-      ErrorKind::kUsage,
-      "-i, -o, -e and --judge are for operator descriptors; a model binds its tensors itself, and "
-      "dmlop validate --print-complete makes descriptors of its dispatchables");
+  if (binds) RefuseForModel("-i, -o, -e and --judge are");
 }
 
 // What the commands write. Files appear together, once every command has succeeded.

@@ -17,6 +17,7 @@ from program import COPY, DMLOP, ROOT, SUM, X, ProgramTest, documents_in
 
 SEED = int(os.environ.get("DMLOP_TEST_SEED", "20240229"), 0)
 MATMUL_ADD = str(ROOT / "testdata/models/matmul_add.json")
+IDENTITY = str(ROOT / "testdata/models/element_wise_identity.json")
 QUADRATIC = str(ROOT / "testdata/models/serialized_graph.json")
 
 REDUCE_X = json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [0], "bindings": {"InputTensor": "x.npy"}})
@@ -361,6 +362,12 @@ class ExplainTest(ProgramTest):
               for place, column, what in (("", 1, "'['"), ("[0", 3, "',' or ']'"), ("@-1", 2, "the number of a byte"),
                                           ("@0x", 2, "the number of a byte"))),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),
+            ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--input-path", "."], 2,
+             "--input-path is for models; name the folder in -i"),
+            ([QUADRATIC, "OutputTensor[0]", "--dispatchable", "times", "-i", "ATensor=none.npy"], 5, "none.npy"),
+            *(([tensors, element, "-i", "InputTensor=x.npy"], 2,
+               "-i is for operator descriptors; a model binds its tensors itself")
+              for tensors, element in ((IDENTITY, "identity.OutputTensor[0]"), (IDENTITY, "Out[0]"), (QUADRATIC, "m[0]"))),
             ([SUM, "OutputTensor[0,0]", "-i", "none.npy"], 5, "none.npy"),
             (["-", "OutputTensor[0,0]", "-i", "-"], 2, "standard input"),
             ([SUM], 2, "element"),
