@@ -1,12 +1,8 @@
 #include "app/explain/model_trace.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "core/tensor/nibbles.h"
@@ -38,10 +34,6 @@ ExplainedElement Described(const std::string& tensor, const ConstTensorView& vie
   return {tensor, view.type, begin == 0 ? index : Dims{offset}, offset * width / 8, {}, {}};
 }
 
-std::string NameOfEdge(const ModelDispatchable& graph, const std::string& edge) {
-  return fmt::format("{}.{}", graph.name, edge);
-}
-
 TraceStep TraceStepOf(const Step& step) {
   TraceStep traced{std::string(step.name), &step.op,    step.inputs, {},
                    step.output_names,      step.cleared};
@@ -58,17 +50,10 @@ ModelResources Filled(ModelResources resources) {
 
 std::vector<std::string> TracedNames(const ModelDocument& model) {
   std::vector<std::string> names;
-  for (const ModelCommand& command : model.commands()) {
-    const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
-    if (dispatch == nullptr) continue;
-    const ModelDispatchable& dispatchable = model.dispatchables()[dispatch->dispatchable];
-    if (!dispatchable.is_valid) continue;
-    for (FilledTensor& filled : TensorsFilledBy(dispatchable)) {
-      if (dispatchable.graph() != nullptr) {
-        names.push_back(NameOfEdge(dispatchable, filled.name));
-      }
-      names.push_back(std::move(filled.name));
-    }
+  const FilledTensors filled(model);
+  for (const FilledTensors::One& one : filled.all()) {
+    names.push_back(one.name);
+    names.push_back(one.full_name);
   }
   for (const ModelResource& resource : model.resources()) names.push_back(resource.name);
   std::sort(names.begin(), names.end());
@@ -81,40 +66,19 @@ ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool fu
       resources_(Filled(std::move(inputs.resources))),
       run_(model, resources_, std::move(inputs.bound)),
       length_{full ? std::numeric_limits<int64_t>::max() : kLongestList,
-              static_cast<size_t>(kListEdge)} {
+              static_cast<size_t>(kListEdge)},
+      filled_(model) {
   Plan();
 }
 
 void ModelTrace::Plan() {
   for (size_t i = 0; i < model_.commands().size(); ++i) {
-    const auto* dispatch = std::get_if<DispatchCommand>(&model_.commands()[i].what);
-    if (dispatch == nullptr) continue;
+    if (!std::holds_alternative<DispatchCommand>(model_.commands()[i].what)) continue;
     run_.ForEachStep(i, [&](const Step& step) { steps_.push_back(TraceStepOf(step)); });
-    dispatched_.resize(steps_.size(), &model_.dispatchables()[dispatch->dispatchable]);
   }
-}
-
-// Last of all come those that are filled last, one for each dispatchable.
-std::vector<StepOutput> ModelTrace::FilledAs(const std::string& name) const {
-  std::map<const ModelDispatchable*, StepOutput> found;
   for (size_t step = 0; step < steps_.size(); ++step) {
-    const std::vector<std::string>& names = steps_[step].output_names;
-    for (size_t output = 0; output < names.size(); ++output) {
-      const StepOutput filled{step, output};
-      if (names[output] == name || NameInGraph(filled) == name) found[dispatched_[step]] = filled;
-    }
+    for (size_t k = 0; k < steps_[step].outputs.size(); ++k) outputs_.push_back({step, k});
   }
-  std::vector<StepOutput> all;
-  for (const auto& [dispatchable, filled] : found) all.push_back(filled);
-  std::ranges::sort(all, {}, &StepOutput::step);
-  return all;
-}
-
-// The name that is no other graph's; empty where no graph fills it.
-std::string ModelTrace::NameInGraph(const StepOutput& output) const {
-  const ModelDispatchable& dispatchable = *dispatched_[output.step];
-  if (dispatchable.graph() == nullptr) return "";
-  return NameOfEdge(dispatchable, steps_[output.step].output_names[output.output]);
 }
 
 // Whether the resource begins with the tensor as it is filled there, behind all steps.
@@ -144,28 +108,19 @@ ModelTrace::Start ModelTrace::StartOf(size_t number) {
   return {{resources_.bytes(number).data(), type, LayoutOf(desc)}, desc, steps_.size(), {}};
 }
 
-// A resource or operator of the document hides what a graph calls by its name; but a resource not
-// the tensor that it holds, which says more of it.
+// A resource of the document hides what an operator fills by its name; but not the tensor that it
+// holds, which says more of it.
 std::optional<ModelTrace::Start> ModelTrace::Find(const std::string& name, Diagnostics& faults) {
-  const std::vector<StepOutput> filled = FilledAs(name);
+  const std::vector<size_t> filled = filled_.Find(name);
   const auto& all = model_.resources();
   const auto resource = std::ranges::find(all, name, &ModelResource::name);
   if (resource != all.end()) {
     const size_t number = static_cast<size_t>(resource - all.begin());
-    const bool is_last = !filled.empty() && IsLastIn(number, filled.back());
-    return is_last ? StartOf(filled.back()) : StartOf(number);
+    const bool is_last = !filled.empty() && IsLastIn(number, outputs_[filled.back()]);
+    return is_last ? StartOf(outputs_[filled.back()]) : StartOf(number);
   }
-  const auto own = std::ranges::find_if(filled, [&](const StepOutput& output) {
-    return dispatched_[output.step]->graph() == nullptr;
-  });
-  if (own != filled.end()) return StartOf(*own);
-  if (filled.size() == 1) return StartOf(filled.front());
-  std::vector<std::string> names;
-  for (const StepOutput& one : filled) names.push_back(NameInGraph(one));
-  faults.Error("ELEM-2", "",
-               fmt::format("'{}' is a tensor of {} graphs; say which, as {}", name, filled.size(),
-                           fmt::join(names, " or ")),
-               0);
+  if (filled.size() == 1) return StartOf(outputs_[filled.front()]);
+  faults.Error("ELEM-2", "", filled_.SayWhich(name, filled), 0);
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/run/filled_tensors.h"
 #include "app/run/model_inputs.h"
 #include "app/text/trace_text.h"
 #include "core/explain/element_name.h"
@@ -38,8 +39,6 @@ class ModelTrace {
 
   void Plan();
   std::optional<Start> Find(const std::string& name, Diagnostics& faults);
-  std::vector<StepOutput> FilledAs(const std::string& name) const;
-  std::string NameInGraph(const StepOutput& output) const;
   bool IsLastIn(size_t resource, const StepOutput& output);
   Start StartOf(const StepOutput& output) const;
   Start StartOf(size_t resource);
@@ -53,8 +52,9 @@ class ModelTrace {
   ModelResources resources_;
   ModelRun run_;
   const ListLength length_;
+  const FilledTensors filled_;
   std::vector<TraceStep> steps_;
-  std::vector<const ModelDispatchable*> dispatched_;  // by step
+  std::vector<StepOutput> outputs_;  // of the steps, in the order of the filled tensors
 };
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/run/filled_tensors.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/utf8.h"
@@ -50,17 +51,25 @@ Request ParseRequest(const std::string& argument) {
   return {argument.substr(0, sign), argument.substr(sign + 1)};
 }
 
+// What the tensor has last is kept.
+size_t NumberOf(const std::string& name, const std::string& argument, const FilledTensors& filled) {
+  const std::vector<size_t> found = filled.Find(name);
+  if (found.size() == 1) return found.front();
+  const std::string fault = found.empty()
+                                ? fmt::format("no operator of the model fills '{}'{}", name,
+                                              DidYouMeanOneOf(name, filled.ShortestNames()))
+                                : filled.SayWhich(name, found);
+  throw Error(ErrorKind::kUsage, fmt::format("--keep {}: {}", argument, fault));
+}
+
 }  // namespace
 
 KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders)
     : folders_(folders) {
-  for (const ModelCommand& command : model.commands()) {
-    const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
-    if (dispatch == nullptr) continue;
-    for (const FilledTensor& filled :
-         TensorsFilledBy(model.dispatchables()[dispatch->dispatchable])) {
-      all_.push_back({filled.name, *filled.desc, {}});
-    }
+  if (options.keep.empty() && options.keep_folder.empty()) return;
+  const FilledTensors filled(model);
+  for (size_t i = 0; i < filled.all().size(); ++i) {
+    all_.push_back({filled.ShortestName(i), *filled.all()[i].desc, {}});
   }
   if (!options.keep_folder.empty()) {
     const std::filesystem::path folder = options.keep_folder;
@@ -70,17 +79,7 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
   }
   for (const std::string& argument : options.keep) {
     const Request request = ParseRequest(argument);
-    // What a tensor has last is kept.
-    const auto found = std::find_if(all_.rbegin(), all_.rend(),
-                                    [&](const Kept& kept) { return kept.name == request.name; });
-    if (found == all_.rend()) {
-      std::vector<std::string_view> names;
-      for (const Kept& kept : all_) names.push_back(kept.name);
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--keep {}: no operator of the model fills '{}'{}", argument,
-                              request.name, DidYouMeanOneOf(request.name, names)));
-    }
-    found->paths.push_back(request.path);
+    all_[NumberOf(request.name, argument, filled)].paths.push_back(request.path);
   }
 }
 

@@ -18,7 +18,8 @@ namespace dmlop {
 
 class KeptTensors {
  public:
-  // Throws an Error of kind kUsage for a name that no operator of the model fills.
+  // Throws an Error of kind kUsage for a name of no tensor that an operator of the model fills, or
+  // of several.
   KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
 
   // Whether anything is to be kept.

@@ -371,6 +371,34 @@ class RunTest(GraphTest):
         np.testing.assert_array_equal(self.load("a"), [75, 4.5, 51, 3])
         np.testing.assert_array_equal(self.load("s"), [18, 6, 16, 0])
 
+    def test_kept_edges_of_several_graphs(self):
+        """Which are named with their graph then, and may always be."""
+        self.make(QUADRATIC)
+        model = json.loads(self.model(X, {"y": X, "w": X}, bindings={"x": "x", "y": "y"}))
+        model["dispatchables"]["h"] = model["dispatchables"]["g"]
+        model["commands"].insert(1, {"type": "dispatch", "dispatchable": "h", "bindings": {"x": "y", "y": "w"}})
+        self.write("m.json", json.dumps(model))
+        for argument, message in (("s=s.npy", "'s' is a tensor of 2 graphs; say which, as g.s or h.s\n"),
+                                  ("t=s.npy", "no operator of the model fills 't'; expected one of g.s, g.m, g.y, h.s, h.m, h.y\n"),
+                                  ("g.mm=s.npy", "no operator of the model fills 'g.mm' (did you mean 'g.m'?)\n")):
+            with self.subTest(argument):
+                done = self.dmlop("run", "m.json", "--keep", argument)
+                self.assertEqual((done.returncode, done.stderr), (2, f"dmlop: --keep {argument}: {message}"))
+                self.assertFalse((self.folder / "s.npy").exists())
+        y = X * (2 * X + 10) + 3
+        y = np.where(y < 0, y / 2, y)
+        done = self.dmlop("run", "m.json", "--keep", "g.s=a.npy", "--keep", "h.s=b.npy", "--keep-all", "kept", "--report", "r.json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        np.testing.assert_array_equal(self.load("a"), 2 * X + 10)
+        np.testing.assert_array_equal(self.load("b"), 2 * y + 10)
+        names = [f"{graph}.{edge}" for graph in "gh" for edge in "smy"]
+        self.assertEqual(sorted(os.listdir(self.folder / "kept")), [f"{i:04}-{name}.npy" for i, name in enumerate(names, 1)])
+        outputs = json.loads((self.folder / "r.json").read_text())["outputs"]
+        self.assertEqual([file["tensor"] for file in outputs], sorted([*names, "g.s", "h.s"], key=names.index))
+        self.write("m.json", self.model(X, {"y": X}))
+        self.dmlop("run", "m.json", "--keep", "g.s=c.npy")
+        np.testing.assert_array_equal(self.load("c"), 2 * X + 10)
+
     def test_the_first_of_the_kept_tensors_that_differs(self):
         self.run_graph(QUADRATIC, X, {"y": X}, "--keep-all", "good")
         self.make({**QUADRATIC, "nodes": [SCALE, node("ELEMENT_WISE_ADD", ["x", "s"], ["m"]), THREES, PLUS]})
@@ -754,6 +782,11 @@ class FaultTest(GraphTest):
         done = self.dmlop("run", "read.json", "--keep", "s=x.npy")
         self.assertIn("x.npy is read as resource 'x' and would be written as tensor 's'", done.stderr)
         self.assertEqual(done.returncode, 2)
+        model = json.loads(self.model(X, {"y": X}))
+        model["commands"].insert(0, model["commands"][0])
+        self.write("twice.json", json.dumps(model))
+        done = self.dmlop("run", "twice.json", "--keep", "other=t.npy")
+        self.assertIn("no operator of the model fills 'other'; expected one of s, m, y\n", done.stderr)
         done = self.dmlop("run", "m.json", "--keep", "s=g.bin")
         self.assertIn("the graph 'g'", done.stderr)
         self.assertEqual(done.returncode, 2)
