@@ -80,18 +80,17 @@ class ElementExplanation {
     if (!options_.input_folder.empty()) RefuseForOperator("--input-path is", "-i");
   }
 
-  // Whether the element is one of a tensor of the model's only operator, or names no tensor of the
-  // model where it has several.
+  // Whether the element is one of a tensor of the model's only operator, or of one of several where
+  // the model has no such tensor.
   bool IsOfOperator(const ModelDocument& model) const {
     const std::vector<ModelOperator> operators = OperatorsOf(model);
-    if (operators.size() != 1) {
-      const std::vector<std::string> names = TracedNames(model);
-      return std::ranges::find(names, ModelTensorIn(options_.element)) == names.end();
-    }
     const std::string field = options_.element.substr(0, options_.element.find_first_of("/[@ "));
-    const std::vector<TensorSlot> slots = TensorSlots(*operators.front().op);
-    return std::ranges::any_of(slots,
-                               [&](const TensorSlot& slot) { return slot.field->name == field; });
+    const std::vector<std::string_view> fields = FieldsOf(operators);
+    const bool is_field = std::ranges::find(fields, field) != fields.end();
+    if (operators.size() == 1) return is_field;
+    const std::vector<std::string> names = TracedNames(model);
+    const bool is_traced = std::ranges::find(names, ModelTensorIn(options_.element)) != names.end();
+    return !is_traced && (is_field || operators.empty());
   }
 
   ExitStatus TraceModel(const ModelDocument& model) {
@@ -113,9 +112,7 @@ class ElementExplanation {
     const std::vector<std::string> names = TracedNames(model);
     if (std::ranges::find(names, name) != names.end()) return true;
     std::vector<std::string_view> all(names.begin(), names.end());
-    for (const ModelOperator& one : OperatorsOf(model)) {  // whose own tensors may be meant
-      for (const TensorSlot& slot : TensorSlots(*one.op)) all.push_back(slot.field->name);
-    }
+    for (const std::string_view field : FieldsOf(OperatorsOf(model))) all.push_back(field);
     element_faults_.Error(
         "ELEM-2", "",
         fmt::format("the model has no tensor '{}'{}", name, DidYouMeanOneOf(name, all)), 0);
@@ -155,12 +152,16 @@ class ElementExplanation {
     if (all.empty()) {
       throw Error(ErrorKind::kUsage, descriptor_.name + ": is a model without operators");
     }
-    std::vector<std::string> names;
-    for (const ModelOperator& one : all) names.push_back(one.name);
+    const std::vector<std::string> names = ShortestNames(all);
     const std::string meant =
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
                     descriptor_.name, fmt::join(names, ", "));
-    if (!options_.dispatchable.empty()) throw Error(ErrorKind::kUsage, meant);
+    if (!options_.dispatchable.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}, and there is no '{}'{}", meant, options_.dispatchable,
+                              DidYouMean(options_.dispatchable, std::vector<std::string_view>(
+                                                                    names.begin(), names.end()))));
+    }
     const std::string tensor(ModelTensorIn(options_.element));
     const std::vector<std::string> tensors = TracedNames(model);
     throw Error(ErrorKind::kUsage,

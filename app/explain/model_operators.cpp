@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/base/error.h"
 
 namespace dmlop {
@@ -33,6 +36,28 @@ std::vector<ModelOperator> OperatorsOf(const ModelDocument& model) {
     }
   }
   return all;
+}
+
+std::vector<std::string> ShortestNames(const std::vector<ModelOperator>& all) {
+  std::map<std::string_view, size_t> count;
+  for (const ModelOperator& one : all) ++count[one.name];
+  std::vector<std::string> names;
+  for (const ModelOperator& one : all) {
+    const bool needs_graph = count[one.name] > 1 && !one.name_in_graph.empty();
+    names.push_back(needs_graph ? one.name_in_graph : one.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> FieldsOf(const std::vector<ModelOperator>& all) {
+  std::vector<std::string_view> fields;
+  for (const ModelOperator& one : all) {
+    for (const TensorSlot& slot : TensorSlots(*one.op)) {
+      const std::string_view field = slot.field->name;
+      if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+    }
+  }
+  return fields;
 }
 
 const ModelOperator* FindModelOperator(const ModelDocument& model,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/model_document.h"
@@ -15,6 +16,12 @@ struct ModelOperator {
 };
 
 std::vector<ModelOperator> OperatorsOf(const ModelDocument& model);
+
+// By which FindModelOperator finds each: the name alone, if that means no other.
+std::vector<std::string> ShortestNames(const std::vector<ModelOperator>& all);
+
+// The names of their tensors, each once.
+std::vector<std::string_view> FieldsOf(const std::vector<ModelOperator>& all);
 
 // The dispatchable of that name or, if there is none, the node of a graph. Throws an Error of kind
 // kUsage where several nodes are meant, or a graph; null where nothing has the name.

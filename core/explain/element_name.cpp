@@ -34,6 +34,7 @@ class Parser {
     ElementName name;
     name.field = ModelTensorIn(text_);
     at_ = name.field.size();
+    if (text_.empty()) return Fail("the name of a tensor");
     return ParsePlace(std::move(name), 1);
   }
 

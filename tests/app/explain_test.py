@@ -355,6 +355,14 @@ class ExplainTest(ProgramTest):
             ([model, "OutputTensor[0,0]"], 2, "is a model without operators"),
             ([MATMUL_ADD, "model_outputt[0,0,0,2]"], 2, "<element>:1:1: error: the model has no tensor 'model_outputt' "
                                                         "(did you mean 'model_output'?) [ELEM-2]"),
+            *(([tensors, ""], 2, "<element>:1:1: error: expected the name of a tensor here [ELEM-1]")
+              for tensors in (IDENTITY, MATMUL_ADD, QUADRATIC)),
+            ([QUADRATIC, "nope[0]"], 2, "<element>:1:1: error: the model has no tensor 'nope'; expected one of m, quadratic.m, "
+                                        "quadratic.s, quadratic.y, s, x, y, InputTensor, OutputTensor, ATensor, BTensor [ELEM-2]"),
+            ([QUADRATIC, "OutputTensor[0]", "--dispatchable", "time"], 2, "serialized_graph.json: is a model; --dispatchable NAME "
+             "says which of scale, times, plus is meant, and there is no 'time' (did you mean 'times'?)"),
+            ([MATMUL_ADD, "model_output[0,0]"], 2, "2 indices; model_output has 4 dimensions, with Sizes {1, 1, 1, 5} [ELEM-3]"),
+            ([MATMUL_ADD, "model_output[5]"], 2, "5 is out of range for dimension 0 of model_output, whose size is 5 [ELEM-4]"),
             ([MATMUL_ADD, "OutputTenso[0,0,0,2]"], 2, "(did you mean 'OutputTensor'?) [ELEM-2]"),
             ([MATMUL_ADD, "matmul_b_tensor[0,0,0,2]"], 2, "<element>:1:1: error: the model has no tensor 'matmul_b_tensor'"),
             *(([tensors, name + place], 2, f"<element>:1:{len(name) + column}: error: expected {what} here [ELEM-1]")
