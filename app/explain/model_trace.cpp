@@ -41,6 +41,10 @@ TraceStep TraceStepOf(const Step& step) {
   return traced;
 }
 
+bool HasOneIndex(const ElementName& name) {
+  return !name.byte && name.groups.size() == 1 && name.groups.front().numbers.size() == 1;
+}
+
 ModelResources Filled(ModelResources resources) {
   resources.Fill();
   return resources;
@@ -109,15 +113,18 @@ ModelTrace::Start ModelTrace::StartOf(size_t number) {
 }
 
 // A resource of the document hides what an operator fills by its name; but not the tensor that it
-// holds, which says more of it.
-std::optional<ModelTrace::Start> ModelTrace::Find(const std::string& name, Diagnostics& faults) {
+// holds, which says more of it, unless one index of several is that of the resource.
+std::optional<ModelTrace::Start> ModelTrace::Find(const ElementName& element, Diagnostics& faults) {
+  const std::string& name = element.field;
   const std::vector<size_t> filled = filled_.Find(name);
   const auto& all = model_.resources();
   const auto resource = std::ranges::find(all, name, &ModelResource::name);
   if (resource != all.end()) {
     const size_t number = static_cast<size_t>(resource - all.begin());
     const bool is_last = !filled.empty() && IsLastIn(number, outputs_[filled.back()]);
-    return is_last ? StartOf(outputs_[filled.back()]) : StartOf(number);
+    if (!is_last) return StartOf(number);
+    const Start held = StartOf(outputs_[filled.back()]);
+    return HasOneIndex(element) && held.desc.sizes->size() > 1 ? StartOf(number) : held;
   }
   if (filled.size() == 1) return StartOf(outputs_[filled.front()]);
   faults.Error("ELEM-2", "", filled_.SayWhich(name, filled), 0);
@@ -125,7 +132,7 @@ std::optional<ModelTrace::Start> ModelTrace::Find(const std::string& name, Diagn
 }
 
 std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Diagnostics& faults) {
-  const auto start = Find(name.field, faults);
+  const auto start = Find(name, faults);
   if (!start) return std::nullopt;
   const auto index = FindIndex(name, name.field, start->desc, faults);
   if (!index) return std::nullopt;

@@ -38,7 +38,7 @@ class ModelTrace {
   };
 
   void Plan();
-  std::optional<Start> Find(const std::string& name, Diagnostics& faults);
+  std::optional<Start> Find(const ElementName& element, Diagnostics& faults);
   bool IsLastIn(size_t resource, const StepOutput& output);
   Start StartOf(const StepOutput& output) const;
   Start StartOf(size_t resource);

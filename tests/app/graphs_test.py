@@ -530,8 +530,24 @@ resource 'x':
         done = self.dmlop("explain", "m.json", "OutputTensor[0]", "--dispatchable", "scale")
         self.assertIn("--dispatchable scale: is the name of 2 nodes, g.scale, h.scale", done.stderr)
         self.assertEqual(done.returncode, 2)
+        done = self.dmlop("explain", "m.json", "OutputTensor[0]", "--dispatchable", "scal")
+        self.assertIn("which of g.scale, h.scale is meant, and there is no 'scal'", done.stderr)
         self.assertIn("h.y[0]: ", self.explain("h.y[0]"))
         self.assertIn("ELEMENT_WISE_NEGATE", self.explain("OutputTensor[0]", "--dispatchable", "h.scale"))
+
+    def test_a_resource_has_its_own_index_and_those_of_the_tensor_that_it_holds(self):
+        turned = tensor(2, 2, strides=[1, 2])
+        self.make(graph(node("ELEMENT_WISE_NEGATE", ["x"], ["y"], descs=[turned], out_descs=[turned])))
+        self.write("m.json", self.model(X, {"y": X}))
+        for i, j in np.ndindex(2, 2):
+            place = i + 2 * j
+            for name, index in (f"y[{place}]", [place]), (f"y[{place - 4}]", [place]), (f"y[{i},{j}]", [i, j]), (f"y@{4 * place}", [i, j]):
+                found = json.loads(self.explain(name, "--format", "json"))
+                self.assertEqual(found["element"], {"tensor": "y", "index": index, "dataType": "FLOAT32",
+                                                    "byteOffset": 4 * place, "value": -X[place]})
+                self.assertEqual([one["elements"][0]["byteOffset"] for one in found["origins"]], [4 * place])
+        for name in "y[4]", "y[2,0]":
+            self.assertIn("[ELEM-4]", self.dmlop("explain", "m.json", name).stderr)
 
     def test_long_lists_have_both_ends(self):
         x = np.arange(30, dtype="f4")
