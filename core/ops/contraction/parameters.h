@@ -38,8 +38,8 @@ void RequireOneRank(std::string_view code, const OperatorDesc& op,
   }
 }
 
-// The sizes of the product of A {.., M, K} and B {.., K, N}: {.., M, N}, or {.., M, 0} after reporting
-// that B does not fit. Empty where they are no matrices of one rank.
+// The sizes of the product of A {.., M, K} and B {.., K, N}: {.., M, N}, or {.., M, 0} after
+// reporting that B does not fit. Empty where they are no matrices of one rank.
 std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
                                   const FieldOf<TensorDesc>& a, const FieldOf<TensorDesc>& b,
                                   Inference& infer);
