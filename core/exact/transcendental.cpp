@@ -41,25 +41,45 @@ DoubleDouble OtherLeg(double x) {
   return SquareRoot(TwoSum(1, x) * TwoSum(1, -x));
 }
 
+// Near 0, what the result is next to takes more digits to leave than a number here has. The first
+// term behind it tells the side.
+bool IsTiny(DoubleDouble x) {
+  return std::fabs(x.head) < 0x1p-40;
+}
+
+// x + c * x^3, the beginning of an odd function.
+DoubleDouble WithCube(DoubleDouble x, double c) {
+  return x * (kOne + x.head * x.head * c);
+}
+
+DoubleDouble ArcSine(double x) {
+  if (IsTiny({x, 0})) return WithCube({x, 0}, 1.0 / 6);
+  return WithSignOf(x, Angle({std::fabs(x), 0}, OtherLeg(x)));
+}
+
 DoubleDouble HyperbolicSine(double x) {
+  if (IsTiny({x, 0})) return WithCube({x, 0}, 1.0 / 6);
   const DoubleDouble t = Expm1({std::fabs(x), 0});
   return WithSignOf(x, Scale(t + t / (t + 1.0), 0.5));
 }
 
 DoubleDouble HyperbolicCosine(double x) {
+  if (IsTiny({x, 0})) return kOne + 0.5 * x * x;
   const DoubleDouble e = Exp({std::fabs(x), 0});
   return Scale(e + kOne / e, 0.5);
 }
 
-// Near 0, x - x^3 / 3 shows on which side of x it is, however small x^3 is.
+// t / (t + 2), and 1 - 2 / (t + 2) where that is next to 1.
 DoubleDouble HyperbolicTangent(DoubleDouble x) {
-  if (std::fabs(x.head) < 0x1p-40) return x * (kOne + x.head * x.head / -3);
+  if (IsTiny(x)) return WithCube(x, -1.0 / 3);
   const DoubleDouble t = Expm1(Scale(WithSignOf(x.head, x), 2));
-  return WithSignOf(x.head, t / (t + 2.0));
+  const DoubleDouble magnitude = t.head > 2 ? kOne - Scale(kOne / (t + 2.0), 2) : t / (t + 2.0);
+  return WithSignOf(x.head, magnitude);
 }
 
 // ln(x + sqrt(x^2 + 1)) is ln(1 + x + x^2 / (1 + sqrt(x^2 + 1))).
 DoubleDouble AreaSine(double x) {
+  if (IsTiny({x, 0})) return WithCube({x, 0}, -1.0 / 6);
   const DoubleDouble square = TwoProduct(x, x);
   const DoubleDouble rest = square / (SquareRoot(square + 1.0) + 1.0);
   return WithSignOf(x, Log1p(rest + std::fabs(x)));
@@ -71,6 +91,7 @@ DoubleDouble AreaCosine(double x) {
 }
 
 DoubleDouble AreaTangent(double x) {
+  if (IsTiny({x, 0})) return WithCube({x, 0}, 1.0 / 3);
   const double magnitude = std::fabs(x);
   const DoubleDouble ratio = DoubleDouble{2 * magnitude, 0} / TwoSum(1, -magnitude);
   return WithSignOf(x, Scale(Log1p(ratio), 0.5));
@@ -98,9 +119,18 @@ DoubleDouble Gelu(double x) {
   return Scale(twice * x, 0.5);
 }
 
-// Gamma * x, or Gamma * Alpha * (e^t - 1).
-DoubleDouble ExponentialUnit(double x, DoubleDouble t, double alpha, double gamma) {
-  return x > 0 ? TwoProduct(x, gamma) : Expm1(t) * alpha * gamma;
+// max(x, 0) + min(0, Alpha * (e^(x / Alpha) - 1)). Near 0 that is x + x^2 / (2 * Alpha), whatever
+// the quotient is rounded to.
+DoubleDouble ContinuousUnit(double x, double alpha) {
+  if (x > 0) return {x, 0};
+  const DoubleDouble t = DoubleDouble{x, 0} / alpha;
+  if (IsTiny(t)) return (kOne + (t.head / 2 + t.head * t.head / 6)) * x;
+  return Expm1(t) * alpha;
+}
+
+// Gamma * x, or Gamma * Alpha * (e^x - 1).
+DoubleDouble ScaledUnit(double x, double alpha, double gamma) {
+  return x > 0 ? TwoProduct(x, gamma) : Expm1({x, 0}) * alpha * gamma;
 }
 
 // ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|).
@@ -152,7 +182,7 @@ DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
     case F::kTan:
       return Tangent(x);
     case F::kAsin:
-      return WithSignOf(x, Angle({std::fabs(x), 0}, OtherLeg(x)));
+      return ArcSine(x);
     case F::kAcos:
       return Angle(OtherLeg(x), {x, 0});
     case F::kAtan:
@@ -178,9 +208,9 @@ DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
     case F::kElu:
       return Expm1({x, 0}) * a;
     case F::kCelu:
-      return ExponentialUnit(x, DoubleDouble{x, 0} / a, a, 1);
+      return ContinuousUnit(x, a);
     case F::kScaledElu:
-      return ExponentialUnit(x, {x, 0}, a, b);
+      return ScaledUnit(x, a, b);
     case F::kScaledTanh:
       return HyperbolicTangent(TwoProduct(x, b)) * a;
     case F::kSoftplus:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/exact/dyadic.h"
 #include "core/exact/rounding.h"
 #include "tests/exact/float_strata.h"
 #include "tests/exact/real_function.h"
@@ -15,13 +16,30 @@ namespace {
 
 using F = ElementWiseFunction;
 
-template <typename T>
-T RoundedElement(F function, double x, Parameters parameters = {}) {
+HeadTail Element(F function, double x, Parameters parameters) {
   const bool has_two = function == F::kPow || function == F::kAtanYx;
   const double elements[] = {x, parameters.first};
   const double numbers[] = {parameters.first, parameters.second};
-  const HeadTail exact = ExactElement(function, {elements, has_two ? 2u : 1u}, numbers);
+  return ExactElement(function, {elements, has_two ? 2u : 1u}, numbers);
+}
+
+template <typename T>
+T RoundedElement(F function, double x, Parameters parameters = {}) {
+  const HeadTail exact = Element(function, x, parameters);
   return RoundOnce<T>(exact.head, exact.tail);
+}
+
+// The exact value shows on which side of the rounded one it is, however near. What 1400 bits do not
+// tell apart is left out.
+template <typename T>
+bool HasTheSideOf(F function, double x, T rounded, Parameters parameters = {}) {
+  Real real = RealFunction(function, x, parameters, 1400);
+  const double y = ToDouble(rounded);
+  if (!std::isfinite(x) || !mpfr_number_p(real.get()) || !std::isfinite(y)) return true;
+  const int side = mpfr_cmp_d(real.get(), y);
+  const HeadTail exact = Element(function, x, parameters);
+  const Dyadic distance = Dyadic(exact.head) + Dyadic(exact.tail) - Dyadic(y);
+  return side == 0 || distance.Sign() == (side > 0 ? 1 : -1);
 }
 
 class TranscendentalTest : public testing::TestWithParam<NamedFunction> {};
@@ -40,6 +58,8 @@ TEST_P(TranscendentalTest, FloatsOfAllExponentsAreRoundedRight) {
   for (const float x : FloatStrata()) {
     ASSERT_EQ(BitsOf(RoundedElement<float>(function, x)),
               BitsOf(ExpectedResult<float>(function, x)))
+        << std::hexfloat << x;
+    ASSERT_TRUE(HasTheSideOf(function, x, RoundedElement<float>(function, x)))
         << std::hexfloat << x;
     ASSERT_EQ(RoundedElement<Half>(function, x).bits, ExpectedResult<Half>(function, x).bits)
         << std::hexfloat << x;
@@ -90,9 +110,11 @@ const Activation kActivations[] = {
     {"Elu1", F::kElu, {1, 0}},
     {"EluHalf", F::kElu, {0.5, 0}},
     {"Celu1", F::kCelu, {1, 0}},
+    {"Celu3", F::kCelu, {3, 0}},
     {"CeluNegative", F::kCelu, {-0.75, 0}},
     {"ScaledElu", F::kScaledElu, {1.67326319217681884765625, 1.05070102214813232421875}},
     {"ScaledTanh", F::kScaledTanh, {1, 0.5}},
+    {"ScaledTanhTwice", F::kScaledTanh, {2, 1}},
     {"ScaledTanhLarge", F::kScaledTanh, {1.7159, 0x1.5555555p-1}},
     {"Softplus1", F::kSoftplus, {1, 0}},
     {"Softplus2", F::kSoftplus, {2, 0}},
@@ -121,6 +143,8 @@ TEST_P(ActivationTest, ResultsAreRoundedRight) {
     ASSERT_EQ(BitsOf(RoundedElement<float>(function, x, parameters)),
               BitsOf(ExpectedResult<float>(function, x, parameters)))
         << std::hexfloat << x;
+    const float rounded = RoundedElement<float>(function, x, parameters);
+    ASSERT_TRUE(HasTheSideOf(function, x, rounded, parameters)) << std::hexfloat << x;
   }
   for (uint32_t bits = 0; bits < 0x7C00; ++bits) {
     for (const uint32_t sign : {0u, 0x8000u}) {
