@@ -251,6 +251,58 @@ JSONS = [
 ]
 
 # The element, the code, the column of the caret (from 1) and a part of the message.
+# By function and element: a number, and whether the value is next below (-1) or next above (1) it, or is it (0). The
+# first terms of the series tell that, or that a function comes to its limit from one side.
+NEXT_TO_NUMBERS = [
+    *((f"ELEMENT_WISE_{name}", {}, x, x, side * (1 if x > 0 else -1))
+      for names, side in [(("SIN", "ATAN", "TANH", "ASINH"), -1), (("TAN", "ASIN", "SINH", "ATANH"), 1)]
+      for name in names for x in (1e-15, 1e-18, 1e-30, -1e-30, 1e-45)),
+    ("ELEMENT_WISE_COS", {}, 1e-30, 1, -1),
+    ("ELEMENT_WISE_COSH", {}, 1e-30, 1, 1),
+    ("ELEMENT_WISE_COSH", {}, -1e-9, 1, 1),
+    ("ELEMENT_WISE_EXP", {}, 1e-30, 1, 1),
+    ("ELEMENT_WISE_EXP", {}, -1e-30, 1, -1),
+    ("ELEMENT_WISE_EXP", {}, -1000, 0, 1),
+    ("ELEMENT_WISE_TANH", {}, 30, 1, -1),
+    ("ELEMENT_WISE_TANH", {}, -40, -1, 1),
+    ("ELEMENT_WISE_TANH", {}, 1e38, 1, -1),
+    ("ELEMENT_WISE_ERF", {}, 10, 1, -1),
+    ("ELEMENT_WISE_ERF", {}, -60, -1, 1),
+    ("ACTIVATION_TANH", {}, 60, 1, -1),
+    ("ACTIVATION_SCALED_TANH", {"Alpha": 2, "Beta": 1}, 40, 2, -1),
+    ("ACTIVATION_SCALED_TANH", {"Alpha": 0.5, "Beta": 2}, 1e-30, 1e-30, -1),
+    ("ACTIVATION_SIGMOID", {}, 200, 1, -1),
+    ("ACTIVATION_SIGMOID", {}, -200, 0, 1),
+    ("ACTIVATION_SIGMOID", {}, 1e-30, 0.5, 1),
+    ("ACTIVATION_GELU", {}, 40, 40, -1),
+    ("ACTIVATION_GELU", {}, 2.0 ** -99, 2.0 ** -100, 1),
+    ("ACTIVATION_SOFTPLUS", {"Steepness": 1}, 300, 300, 1),
+    ("ACTIVATION_PARAMETRIC_SOFTPLUS", {"Alpha": 2, "Beta": 1}, 300, 600, 1),
+    ("ACTIVATION_SWISH", {"SigmoidInputScale": 1}, 200, 200, -1),
+    ("ACTIVATION_ELU", {"Alpha": 2}, -200, -2, 1),
+    ("ACTIVATION_ELU", {"Alpha": 1}, -1e-30, -1e-30, 1),
+    ("ACTIVATION_CELU", {"Alpha": 3}, -1e-30, -1e-30, 1),
+    ("ACTIVATION_CELU", {"Alpha": 3}, -1e-20, -1e-20, 1),
+    ("ACTIVATION_SCALED_ELU", {"Alpha": 2, "Gamma": 0.5}, -1e-30, -1e-30, 1),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 1e-30}, 9, 1, 1),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": -1000}, 3, 0, 1),
+    ("ELEMENT_WISE_EXP", {}, 0, 1, 0),
+    ("ELEMENT_WISE_LOG", {}, 1, 0, 0),
+    ("ELEMENT_WISE_COS", {}, 0, 1, 0),
+    ("ELEMENT_WISE_TANH", {}, 0, 0, 0),
+    ("ELEMENT_WISE_ACOS", {}, 1, 0, 0),
+    ("ELEMENT_WISE_ACOSH", {}, 1, 0, 0),
+    ("ACTIVATION_SIGMOID", {}, 0, 0.5, 0),
+    ("ACTIVATION_SOFTSIGN", {}, -3, -0.75, 0),
+    ("ACTIVATION_CELU", {"Alpha": 3}, 7, 7, 0),
+    ("ACTIVATION_SWISH", {"SigmoidInputScale": 0}, 3, 1.5, 0),
+    ("ELEMENT_WISE_SQRT", {}, 2.25, 1.5, 0),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 3}, -3, -27, 0),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": -2}, 4, 0.0625, 0),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 1.5}, 2.25, 3.375, 0),
+    ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 0.125}, 256, 2, 0),
+]
+
 BAD_ELEMENTS = [
     (REDUCE_X, "", "ELEM-1", 1, "expected the name of a tensor here"),
     (REDUCE_X, "[0,1]", "ELEM-1", 1, "expected the name of a tensor"),
@@ -608,6 +660,42 @@ class ExplainTest(ProgramTest):
                     self.check_rounding(found, exact, dtype, lambda y: sign(exact - y))
                 else:
                     self.check_rounding(found, None, dtype, lambda y: other_functions[name](*xs, y))
+
+    def test_values_next_to_a_number(self):
+        for name, fields, x, number, side in NEXT_TO_NUMBERS:
+            number = np.float32(number)
+            found = self.explain(json.dumps({
+                "type": name, **fields, "InputTensor": {"DataType": "FLOAT32", "Sizes": [1]},
+                "bindings": {"InputTensor": [x]}}), "OutputTensor[0]")
+            calculation = found["calculation"]
+            with self.subTest(f"{name} {fields} {x}"):
+                self.assertEqual(np.float32(found["element"]["value"]), number)
+                self.assertEqual(calculation["rule"], "nearest" if side else "exact")
+                if side == 0:
+                    self.assertEqual(Fraction(calculation["exact"]), place(number))
+                    continue
+                self.assertNotIn("exact", calculation)
+                other = np.nextafter(number, np.float32(side * np.inf))
+                self.assertEqual([np.float32(calculation[key]["value"]) for key in ("below", "above")],
+                                 sorted([number, other]))
+
+    def test_angles_and_powers_of_two_elements(self):
+        for name, inputs, value, exact in [
+                ("POW", {"InputTensor": 3, "ExponentTensor": 4}, 81, "81"),
+                ("POW", {"InputTensor": 2, "ExponentTensor": 0.5}, 2 ** 0.5, None),
+                ("POW", {"InputTensor": 1.5, "ExponentTensor": 1e-30}, 1, None),
+                ("ATAN_YX", {"ATensor": 0, "BTensor": 1}, 0, "0"),
+                ("ATAN_YX", {"ATensor": 1, "BTensor": 0}, math.pi / 2, None),
+                ("ATAN_YX", {"ATensor": 0, "BTensor": -1}, math.pi, None),
+                ("ATAN_YX", {"ATensor": 1e-30, "BTensor": 1}, 1e-30, None)]:
+            tensor = {"DataType": "FLOAT32", "Sizes": [1]}
+            found = self.explain(json.dumps({
+                "type": f"ELEMENT_WISE_{name}", **dict.fromkeys(inputs, tensor),
+                "bindings": {key: [x] for key, x in inputs.items()}}), "OutputTensor[0]")
+            with self.subTest(f"{name} {inputs}"):
+                self.assertEqual(np.float32(found["element"]["value"]), np.float32(value))
+                self.assertEqual(found["calculation"].get("exact"), exact)
+                self.assertEqual(found["calculation"]["rule"], "exact" if exact else "nearest")
 
     def test_functions_that_only_select_round_nothing(self):
         self.save(a=np.array([-1.5, np.nan], "f4"), b=np.array([0, 1], "f4"))
