@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/explain/calculate_modulo.h"
 #include "core/explain/exact_value.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -48,6 +49,47 @@ std::optional<Calculation> Explained(const ElementWiseWork& work, const Region& 
   return calculation;
 }
 
+// --- integers ------------------------------------------------------------------------------------
+
+// What wraps to the result; none where the function is another.
+std::optional<Dyadic> WholeValueOf(F function, std::span<const Dyadic> x) {
+  switch (function) {
+    case F::kAbs:
+      return x[0].Sign() < 0 ? -x[0] : x[0];
+    case F::kNegate:
+      return -x[0];
+    case F::kAdd:
+      return x[0] + x[1];
+    case F::kSubtract:
+      return x[0] - x[1];
+    case F::kMultiply:
+      return x[0] * x[1];
+    case F::kDifferenceSquare:
+      return (x[0] - x[1]) * (x[0] - x[1]);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Calculation> ExplainIntegerFunction(const ElementWiseWork& work, const Region& place,
+                                                  DataType type, const ElementBytes& result) {
+  using Types = Join<Integers64, Integers32, Integers16, Integers8>;
+  if (!Types::kSet.Contains(type) || work.call.scale_bias) return std::nullopt;
+  std::optional<Calculation> calculation;
+  VisitDataType(Types(), type, [&]<typename T>() {
+    std::vector<Dyadic> x;
+    for (const ConstTensorView& operand : work.operands) {
+      x.emplace_back(*Narrowed(operand, place).elements<T>());
+    }
+    const std::optional<Dyadic> value = WholeValueOf(work.call.function, x);
+    if (!value) return;
+    calculation.emplace();
+    calculation->quantity = "exact value";
+    ExplainModulo(ElementOf<T>(result), *value, *calculation);
+  });
+  return calculation;
+}
+
 }  // namespace
 
 std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, const Region& place,
@@ -56,8 +98,9 @@ std::optional<Calculation> ExplainFunction(const ElementWiseWork& work, const Re
       !work.operands.empty() &&
       std::all_of(work.operands.begin(), work.operands.end(),
                   [&](const ConstTensorView& operand) { return operand.type == type; });
-  if (!same_type || (type != DataType::kFloat32 && type != DataType::kFloat16)) {
-    return std::nullopt;
+  if (!same_type) return std::nullopt;
+  if (type != DataType::kFloat32 && type != DataType::kFloat16) {
+    return ExplainIntegerFunction(work, place, type, result);
   }
   return type == DataType::kFloat32 ? Explained(work, place, ElementOf<float>(result))
                                     : Explained(work, place, ElementOf<Half>(result));

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/exact/dyadic.h"
+#include "core/explain/calculate_modulo.h"
 #include "core/explain/calculate_reduce.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -46,23 +47,14 @@ Calculation Explain(ReduceFunction function, const Group& group, T result) {
   const std::optional<Dyadic> total = function == ReduceFunction::kMultiply
                                           ? ExactProduct<T>(group)
                                           : ExactTotal<T>(function, group);
-  constexpr int kWidth = 8 * sizeof(T);
   if (!total) {
     calculation.rule = ValueRule::kModulo;
     calculation.reason =
         fmt::format("the product has more than {} bits; the result is the product modulo 2^{}",
-                    kMaxProductBits, kWidth);
+                    kMaxProductBits, 8 * sizeof(T));
     return calculation;
   }
-  calculation.exact = total->ToDecimal();
-  const Dyadic taken = *total - Dyadic(result);
-  if (taken.Sign() == 0) {
-    calculation.reason = fmt::format("it fits into {}", Name(kDataTypeOf<T>));
-    return calculation;
-  }
-  calculation.rule = ValueRule::kModulo;
-  calculation.wraps = taken.TimesPowerOfTwo(-kWidth).ToDecimal();
-  calculation.reason = fmt::format("{} * 2^{} is taken off", calculation.wraps, kWidth);
+  ExplainModulo(result, *total, calculation);
   return calculation;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/explain/calculate_modulo.h"
 #include "core/explain/calculate_sum.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -107,18 +108,13 @@ class WeightExplanation {
 
   template <typename T>
   void ExplainInteger(bool wraps, T result) {
+    if (wraps) return ExplainModulo(result, sum_, calculation_);
     calculation_.exact = sum_.ToDecimal();
-    const Dyadic taken = sum_ - Dyadic(result) * terms_.whole;
-    if (taken.Sign() == 0) {
+    if ((sum_ - Dyadic(result) * terms_.whole).Sign() == 0) {
       calculation_.reason = RoundingReason(ValueRule::kExact, kDataTypeOf<T>);
-    } else if (!wraps) {
+    } else {
       calculation_.rule = ValueRule::kTruncated;
       calculation_.reason = "the fraction is cut off, toward zero";
-    } else {
-      constexpr int kWidth = 8 * sizeof(T);
-      calculation_.rule = ValueRule::kModulo;
-      calculation_.wraps = taken.TimesPowerOfTwo(-kWidth).ToDecimal();
-      calculation_.reason = fmt::format("{} * 2^{} is taken off", calculation_.wraps, kWidth);
     }
   }
 

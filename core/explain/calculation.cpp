@@ -104,19 +104,34 @@ Calculation ExplainScaleBias(const ScaleBias& factors, const ConstTensorView& vi
 
 // --- REDUCE --------------------------------------------------------------------------------------
 
-Calculation ExplainReduce(const ReductionCall& call, const Group& group,
-                          const ElementBytes& result) {
-  const ReduceFunction function = call.function;
+Calculation ExplainGroup(ReduceFunction function, bool takes_last, const Group& group,
+                         const ElementBytes& result) {
   switch (function) {
     case ReduceFunction::kArgMax:
     case ReduceFunction::kArgMin:
     case ReduceFunction::kMax:
     case ReduceFunction::kMin:
-      return ExplainMinMax(function, call.takes_last, group);
+      return ExplainMinMax(function, takes_last, group);
     default:
       return IsFloat(group.view.type) ? ExplainFloats(function, group, result)
                                       : ExplainIntegers(function, group, result);
   }
+}
+
+Calculation ExplainReduce(ReduceFunction function, bool takes_last, const OperatorDesc& op,
+                          InputViews inputs, const Region& source, const ElementBytes& result) {
+  const std::string tensor = DisplayName(TensorSlots(op, TensorRole::kInput)[0].path);
+  const ConstTensorView view = Narrowed(inputs[0], source);
+  return ExplainGroup(function, takes_last, {tensor, source, view}, result);
+}
+
+Calculation OfNothing(ReduceFunction function) {
+  const bool is_sum = function == ReduceFunction::kSum;
+  Calculation calculation;
+  calculation.quantity = is_sum ? "sum" : "product";
+  calculation.exact = is_sum ? "0" : "1";
+  calculation.reason = is_sum ? "a sum of nothing is 0" : "a product of nothing is 1";
+  return calculation;
 }
 
 // How the value came about; none where bits are only moved, or where that is not told yet.
@@ -151,9 +166,11 @@ std::optional<Calculation> ExplainProductsOf(const Family& family, const Operato
 }
 
 std::optional<Calculation> Explain(const Custom& family, const OperatorDesc& op, InputViews inputs,
-                                   const Element& output, const std::vector<Region>&,
+                                   const Element& output, const std::vector<Region>& sources,
                                    const ElementBytes& value) {
-  return ExplainProductsOf(family, op, inputs, output, value);
+  if (!family.reduces) return ExplainProductsOf(family, op, inputs, output, value);
+  if (sources.empty()) return OfNothing(*family.reduces);
+  return ExplainReduce(*family.reduces, false, op, inputs, sources[0], value);
 }
 
 std::optional<Calculation> Explain(const Placed& family, const OperatorDesc& op, InputViews inputs,
@@ -169,9 +186,8 @@ std::optional<Calculation> Explain(const Placed& family, const OperatorDesc& op,
 std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,
                                    InputViews inputs, const Element&,
                                    const std::vector<Region>& sources, const ElementBytes& value) {
-  const ConstTensorView view = Narrowed(inputs[0], sources[0]);
-  const std::string tensor = DisplayName(TensorSlots(op, TensorRole::kInput)[0].path);
-  return ExplainReduce(reduction.call(op), {tensor, sources[0], view}, value);
+  const ReductionCall call = reduction.call(op);
+  return ExplainReduce(call.function, call.takes_last, op, inputs, sources[0], value);
 }
 
 Outcome Unfused(const OperatorDesc& op, InputViews inputs, const Element& output,

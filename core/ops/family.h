@@ -128,6 +128,8 @@ struct Custom {
   // Indices choose the elements of the first input that are read.
   bool chooses = false;
   ProductsFunction products = nullptr;  // of the only output; null: it is nothing of that kind
+  // What the only output is of all its sources, as REDUCE has it. None: it is nothing of that kind.
+  std::optional<ReduceFunction> reduces = std::nullopt;
 };
 
 // Of outputs that are computed as a whole.

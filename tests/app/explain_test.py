@@ -704,12 +704,20 @@ class ExplainTest(ProgramTest):
                                  "-i", "ATensor=a.npy", "-i", "BTensor=b.npy")
             self.assertNotIn("calculation", found)
 
+    def check_wraps(self, found, total, dtype):
+        calculation = found["calculation"]
+        self.assertEqual(int(Fraction(calculation["exact"])), total)
+        wraps = int(Fraction(calculation.get("wraps", "0")))
+        self.assertEqual(found["element"]["value"], total - wraps * 2 ** (8 * dtype.itemsize))
+        info = np.iinfo(dtype)
+        self.assertTrue(info.min <= found["element"]["value"] <= info.max)
+        self.assertEqual(calculation["rule"], "modulo" if wraps else "exact")
+
     def test_integers_say_how_often_they_wrap(self):
         random = np.random.default_rng(SEED)
         for case in range(48):
             dtype = np.dtype(["i4", "u4", "i8", "u8"][case % 4])
             function = ["SUM", "L1", "SUM_SQUARE", "MULTIPLY"][case // 4 % 4]
-            width = 8 * dtype.itemsize
             info = np.iinfo(dtype)
             array = random.integers(info.min, info.max, int(random.integers(1, 7)), dtype=dtype, endpoint=True)
             if case % 3 == 0:
@@ -719,12 +727,57 @@ class ExplainTest(ProgramTest):
                      "MULTIPLY": math.prod(xs)}[function]
             found = self.calculation(function, array)
             with self.subTest(f"{function} {array!r}"):
+                self.check_wraps(found, total, dtype)
+
+    def test_functions_of_integers_say_how_often_they_wrap(self):
+        random = np.random.default_rng(SEED)
+        functions = {"ADD": lambda a, b: a + b, "SUBTRACT": lambda a, b: a - b, "MULTIPLY": lambda a, b: a * b,
+                     "DIFFERENCE_SQUARE": lambda a, b: (a - b) ** 2, "ABS": abs, "NEGATE": lambda a: -a}
+        wrapped = set()
+        for name, function in functions.items():
+            count = function.__code__.co_argcount if name != "ABS" else 1
+            for dtype in map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")):
+                if count == 1 and dtype.kind == "u" or name == "DIFFERENCE_SQUARE" and dtype.itemsize != 4:
+                    continue
+                info = np.iinfo(dtype)
+                for first in (info.min, info.max, 3):
+                    a, b = first, int(random.integers(1, info.max, dtype=dtype.type, endpoint=True))
+                    inputs = {"InputTensor": a} if count == 1 else {"ATensor": a, "BTensor": b}
+                    self.save(**{key: np.array([x], dtype) for key, x in inputs.items()})
+                    found = self.explain(json.dumps({"type": f"ELEMENT_WISE_{name}"}), "OutputTensor[0]",
+                                         *(word for key in inputs for word in ("-i", f"{key}={key}.npy")))
+                    total = function(*inputs.values())
+                    with self.subTest(f"{name} {dtype} {inputs}"):
+                        self.check_wraps(found, total, dtype)
+                        if "wraps" in found["calculation"]:
+                            wrapped.add(name)
+        self.assertEqual(wrapped, set(functions))
+
+    def test_cumulative_sums_and_products(self):
+        random = np.random.default_rng(SEED)
+        sign = lambda x: (x > 0) - (x < 0)
+        for case in range(80):
+            dtype = np.dtype(["f4", "f2", "i4", "u8"][case % 4])
+            is_sum, is_exclusive, direction = case // 4 % 2, case // 8 % 2, case // 16 % 2
+            array = random.normal(size=4) if dtype.kind == "f" else random.integers(0, 2 ** 31, 4)
+            self.save(a=array.astype(dtype))
+            array = [Fraction(float(x)) if dtype.kind == "f" else int(x) for x in array.astype(dtype)]
+            at = int(random.integers(0, 4))
+            taken = array[at + is_exclusive:] if direction else array[:at + 1 - is_exclusive]
+            kind = "Sum" if is_sum else "Product"
+            found = self.explain(json.dumps({
+                "type": "CUMULATIVE_SUMMATION" if is_sum else "CUMULATIVE_PRODUCT", "Axis": 0,
+                "AxisDirection": ["INCREASING", "DECREASING"][direction],
+                f"HasExclusive{kind}": bool(is_exclusive)}), f"OutputTensor[{at}]", "-i", "a.npy")
+            total = sum(taken) if is_sum else math.prod(taken)
+            with self.subTest(f"{kind} {array} {at} {is_exclusive} {direction}"):
                 calculation = found["calculation"]
-                self.assertEqual(int(Fraction(calculation["exact"])), total)
-                wraps = int(Fraction(calculation.get("wraps", "0")))
-                self.assertEqual(found["element"]["value"], total - wraps * 2 ** width)
-                self.assertTrue(info.min <= found["element"]["value"] <= info.max)
-                self.assertEqual(calculation["rule"], "modulo" if wraps else "exact")
+                self.assertEqual(calculation["quantity"], "sum" if is_sum else "product")
+                self.assertEqual(Fraction(calculation["exact"]), total)
+                if dtype.kind == "f":
+                    self.check_rounding(found, total, dtype, lambda y: sign(total - y))
+                else:
+                    self.check_wraps(found, total, dtype)
 
     def test_logarithms(self):
         random = np.random.default_rng(SEED)

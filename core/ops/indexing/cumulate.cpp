@@ -82,7 +82,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CUM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Multiply, Sources<kExclusiveProduct>, TheAxis},
+     .family = Custom{.run = Multiply,
+                      .sources = Sources<kExclusiveProduct>,
+                      .whole = TheAxis,
+                      .reduces = ReduceFunction::kMultiply},
      .in_place = true},
     {.name = "CUMULATIVE_SUMMATION",
      .summary = "sums of each element and those before it along an axis",
@@ -91,7 +94,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CUM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Sum, Sources<kExclusiveSum>, TheAxis},
+     .family = Custom{.run = Sum,
+                      .sources = Sources<kExclusiveSum>,
+                      .whole = TheAxis,
+                      .reduces = ReduceFunction::kSum},
      .in_place = true},
 };
 
