@@ -59,8 +59,6 @@ class FieldChecker {
         count = number != nullptr ? std::optional(*number) : std::nullopt;
       } else if (IsLeftOut(value) && !field.optional) {
         ReportMissing(field, count.value_or(0));
-      } else if (const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value)) {
-        for (const OperatorDesc& activation : *activations) CheckActivation(field, activation);
       }
     }
   }
@@ -73,17 +71,6 @@ class FieldChecker {
                              kMaxImpliedTensors, count);
     }
     diagnostics_.Error("JSON-2", field.name, std::move(message));
-  }
-
-  void CheckActivation(const Field& host, const OperatorDesc& activation) {
-    for (size_t i = 0; i < activation.fields().size(); ++i) {
-      const Field& field = *activation.fields()[i];
-      const bool is_implied = field.is_tensor() || field.kind == FieldKind::kCount;
-      if (is_implied || field.optional || !IsLeftOut(activation.values()[i])) continue;
-      is_complete_ = false;
-      diagnostics_.Error("JSON-2", fmt::format("{}/{}", host.name, field.name),
-                         fmt::format("'{}' is missing", field.name));
-    }
   }
 
   // --- how long arrays are -----------------------------------------------------------------------
@@ -225,21 +212,35 @@ void CheckTensors(const OperatorDesc& op, TensorRole role, Diagnostics& diagnost
   }
 }
 
-// A fused activation keeps its own rules (FUSE-4). Both of its tensors are the output.
-void CheckFused(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
-  auto activation = FusedAlone(op);
-  if (!activation) return;
+// An activation keeps its own rules (FUSE-4), at the level from which on it is there if that is
+// later, so that this is said once. Where both of its tensors are the output, faults of the input
+// are those of the output.
+void CheckActivation(const LoneActivation& activation, const std::string& output,
+                     FeatureLevel level, Diagnostics& diagnostics) {
+  OperatorDesc op = activation.op;
+  const OperatorInfo& info = op.info();
+  const FeatureLevel since = std::max(info.fusable.SinceIn(activation.field.host),
+                                      info.support.front().rows.front().since);
+  RequireLevel(op, since, activation.path, level, diagnostics);
   Diagnostics own;
-  Check(*activation, level, own);
-  const std::string output = TensorSlots(op, TensorRole::kOutput)[0].path;
+  Check(op, std::max(level, since), own);
   for (Diagnostic diagnostic : own.list()) {
     const size_t name = std::min(diagnostic.pointer.find('/'), diagnostic.pointer.size());
     const std::string field = diagnostic.pointer.substr(0, name);
-    if (field == kOutputTensor.name) continue;
-    diagnostic.pointer = field == kInputTensor.name ? output + diagnostic.pointer.substr(name)
-                                                    : "FusedActivation/" + diagnostic.pointer;
+    const bool is_of_input = field == kInputTensor.name;
+    if (field == kOutputTensor.name || (is_of_input && !activation.on_output)) continue;
+    diagnostic.pointer = is_of_input ? output + diagnostic.pointer.substr(name)
+                                     : activation.path + "/" + diagnostic.pointer;
     diagnostics.Append(std::move(diagnostic));
   }
+}
+
+void CheckActivations(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
+  const std::string output = outputs.empty() ? "" : outputs.front().path;
+  ForEachActivation(op, [&](const LoneActivation& activation) {
+    CheckActivation(activation, output, level, diagnostics);
+  });
 }
 
 bool HasZero(const TensorDesc& desc) {
@@ -313,7 +314,7 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   CheckTypesAgree(op, diagnostics);
   CheckTensors(op, TensorRole::kOutput, diagnostics);
   CheckSupport(op, level, diagnostics);
-  CheckFused(op, level, diagnostics);
+  CheckActivations(op, level, diagnostics);
   if (diagnostics.has_errors() && TakesInputs(op)) return;  // an output may lack what follows
   const bool types_follow = diagnostics.has_errors();
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/engine/copy/tiled_loop.h"
+#include "core/ops/inference.h"
 
 namespace dmlop {
 namespace {
@@ -15,6 +16,15 @@ void SetTensors(DataType type, const std::vector<uint32_t>& sizes, OperatorDesc&
   }
 }
 
+// Networks have four dimensions. Where an output is not known, no axis may seem to be too large.
+OperatorDesc OnMadeUpTensors(const OperatorDesc& activation, ActivationHost host) {
+  constexpr size_t kNetworkRank = 4;
+  OperatorDesc alone = activation;
+  const size_t rank = host == ActivationHost::kNetwork ? kNetworkRank : kMaxRank;
+  SetTensors(DataType::kFloat32, std::vector<uint32_t>(rank, 1), alone);
+  return alone;
+}
+
 }  // namespace
 
 std::optional<OperatorDesc> FusedAlone(const OperatorDesc& host) {
@@ -25,6 +35,25 @@ std::optional<OperatorDesc> FusedAlone(const OperatorDesc& host) {
   std::optional<OperatorDesc> alone(*activation);
   SetTensors(*output.data_type, *output.sizes, *alone);
   return alone;
+}
+
+void ForEachActivation(const OperatorDesc& host,
+                       const std::function<void(LoneActivation activation)>& visit) {
+  for (size_t i = 0; i < host.fields().size(); ++i) {
+    const Field& field = *host.fields()[i];
+    const auto* activations = std::get_if<std::vector<OperatorDesc>>(&host.values()[i]);
+    if (activations == nullptr) continue;
+    if (field.kind == FieldKind::kActivation) {
+      const std::optional<OperatorDesc> alone = FusedAlone(host);
+      visit({field, std::string(field.name),
+             alone ? *alone : OnMadeUpTensors(activations->front(), field.host),
+             alone.has_value()});
+      continue;
+    }
+    for (size_t k = 0; k < activations->size(); ++k) {
+      visit({field, At(field, k).path(), OnMadeUpTensors((*activations)[k], field.host), false});
+    }
+  }
 }
 
 OperatorDesc WithoutActivation(OperatorDesc host) {

@@ -1,8 +1,10 @@
-// An activation that follows an operator's own result. It is judged and computed as if it stood
-// alone on the output (FUSE-2, FUSE-4).
+// Activations within operators: one that follows an operator's own result, which is judged and
+// computed as if it stood alone on the output (FUSE-2, FUSE-4), and those of the gates of networks.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "core/ops/operator.h"
 
@@ -11,6 +13,17 @@ namespace dmlop {
 // The activation of a descriptor with the output's type and sizes; none where there is no
 // activation, or where they are not known.
 std::optional<OperatorDesc> FusedAlone(const OperatorDesc& host);
+
+// An activation of a descriptor as if it stood alone.
+struct LoneActivation {
+  const Field& field;  // of the host
+  std::string path;    // "ActivationDescs/1"
+  OperatorDesc op;
+  bool on_output;  // its tensors are the host's output; else they are made up, and valid
+};
+
+void ForEachActivation(const OperatorDesc& host,
+                       const std::function<void(LoneActivation activation)>& visit);
 
 OperatorDesc WithoutActivation(OperatorDesc host);
 

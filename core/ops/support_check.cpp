@@ -57,27 +57,6 @@ bool TakesFields(const OperatorDesc& op, FeatureLevel level) {
   return !diagnostics.has_errors();
 }
 
-template <typename Visit>
-void ForEachActivation(const OperatorDesc& op, Visit&& visit) {
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    const auto* activations = std::get_if<std::vector<OperatorDesc>>(&op.values()[i]);
-    if (activations == nullptr) continue;
-    for (const OperatorDesc& activation : *activations) visit(*op.fields()[i], activation);
-  }
-}
-
-FeatureLevel LevelOfFused(const OperatorDesc& activation, const Field& field) {
-  const OperatorInfo& info = activation.info();
-  return std::max(info.fusable.SinceIn(field.host), info.support.front().rows.front().since);
-}
-
-void ReportMissing(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
-                   FeatureLevel level, Diagnostics& diagnostics) {
-  diagnostics.Error("FL-1", std::string(pointer),
-                    fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
-                                ToString(level), ToString(since)));
-}
-
 class SupportChecker {
  public:
   SupportChecker(const OperatorDesc& op, const SupportTable& table, FeatureLevel level,
@@ -161,18 +140,22 @@ const SupportTable* SupportFor(const OperatorDesc& op) {
   return nullptr;
 }
 
+void RequireLevel(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
+                  FeatureLevel level, Diagnostics& diagnostics) {
+  if (since <= level) return;
+  diagnostics.Error("FL-1", pointer,
+                    fmt::format("{} is not available at feature level {}; it needs {}", op.name(),
+                                ToString(level), ToString(since)));
+}
+
 void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   const SupportTable* table = SupportFor(op);
   if (table == nullptr) return;
   const SupportRow* row = RowAt(*table, level);
   if (row == nullptr) {
-    return ReportMissing(op, table->rows.front().since, "", level, diagnostics);
+    return RequireLevel(op, table->rows.front().since, "", level, diagnostics);
   }
   SupportChecker(op, *table, level, diagnostics).Check(*row);
-  ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
-    const FeatureLevel since = LevelOfFused(activation, field);
-    if (since > level) ReportMissing(activation, since, field.name, level, diagnostics);
-  });
 }
 
 FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
@@ -186,10 +169,10 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
   ForEachLateEnumerator(op, [&](const Field& field, uint32_t value) {
     level = std::max(level, field.names.since[value]);
   });
-  ForEachActivation(op, [&](const Field& field, const OperatorDesc& activation) {
-    level = std::max(level, LevelOfFused(activation, field));
+  ForEachActivation(op, [&](const LoneActivation& activation) {
+    const FeatureLevel fusable = activation.op.info().fusable.SinceIn(activation.field.host);
+    level = std::max({level, fusable, MinimumFeatureLevel(activation.op)});
   });
-  if (const auto fused = FusedAlone(op)) level = std::max(level, MinimumFeatureLevel(*fused));
   const auto levels = FeatureLevels();
   const auto first = std::find_if(levels.begin(), levels.end(), [&](FeatureLevel one) {
     return one >= level && TakesFields(op, one);

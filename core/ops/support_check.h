@@ -9,6 +9,10 @@ namespace dmlop {
 // The table in force for the descriptor; null while the field that it depends on is left out.
 const SupportTable* SupportFor(const OperatorDesc& op);
 
+// Reports an operator that the level does not have, as it is there only since another.
+void RequireLevel(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
+                  FeatureLevel level, Diagnostics& diagnostics);
+
 // Reports the operator, types, ranks and enumerators that the level does not have.
 void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 

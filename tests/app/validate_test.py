@@ -15,6 +15,13 @@ from program import (COPY, ROOT, SUM, THIRDS, X, ProgramTest, cases_by_file, doc
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
 MODELS = ROOT / "testdata/models"
 
+
+def recurrent(activation):
+    one = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+    return json.dumps({"type": "RNN", "InputTensor": one, "WeightTensor": one, "RecurrenceTensor": one,
+                       "Direction": "FORWARD", "ActivationDescs": [activation]})
+
+
 LONG = 1_000_000  # characters of two bytes each
 
 # Where a fault stands: a document, and all that is said of it.
@@ -334,6 +341,9 @@ class ValidateTest(ProgramTest):
             (VALID.replace("[3, 3]", "[1, 1, 3, 3]"), "1_0"), (VALID.replace("FLOAT32", "UINT32"), "3_0"),
             (VALID.replace("FLOAT32", "INT32").replace("[3, 3]", "[1, 1, 3, 3]"), "2_1"),
             (COPY.replace("}", ', "InputTensor": {"DataType": "FLOAT64", "Sizes": [1]}}'), "4_1"),
+            (recurrent({"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1}), "1_0"),
+            (recurrent({"Type": "ACTIVATION_SOFTPLUS", "Steepness": 0.5}), "6_4"),
+            (recurrent({"Type": "ACTIVATION_GELU"}), "5_1"),
         ]:
             (verdict,) = self.verdicts(document)
             self.assertEqual((verdict["valid"], verdict["minimumFeatureLevel"]), (True, level))
