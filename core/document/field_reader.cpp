@@ -114,32 +114,36 @@ class FieldReader {
   }
 
   FieldValue Activation(JsonCursor value) const {
-    std::vector<OperatorDesc> activations;
-    AddActivation(value, activations);
-    if (activations.empty()) return {};
-    return activations;
+    std::optional<OperatorDesc> activation = ReadActivation(value);
+    if (!activation) return {};
+    return std::vector<OperatorDesc>{*std::move(activation)};
   }
 
+  // As with arrays of numbers: what stands for an entry that cannot be read, or no array.
   FieldValue ActivationList(JsonCursor value) const {
     if (!values_.Expect(value, JsonKind::kArray)) return {};
     std::vector<OperatorDesc> activations;
+    bool all_readable = true;
     for (auto child = value.first_child(); child; child = child->next()) {
-      AddActivation(*child, activations);
+      const std::optional<OperatorDesc> activation = ReadActivation(*child);
+      all_readable &= activation.has_value();
+      activations.push_back(activation.value_or(OperatorDesc(CopyOperator())));
     }
+    if (!all_readable && !values_.has_placeholder()) return {};
     return activations;
   }
 
-  void AddActivation(JsonCursor value, std::vector<OperatorDesc>& activations) const {
-    if (!values_.Expect(value, JsonKind::kObject)) return;
+  std::optional<OperatorDesc> ReadActivation(JsonCursor value) const {
+    if (!values_.Expect(value, JsonKind::kObject)) return std::nullopt;
     const OperatorInfo* info = ReadOperatorType(value, values_);
-    if (info == nullptr) return;
+    if (info == nullptr) return std::nullopt;
     if (!info->fusable.In(field_.host)) {
       values_.Error(value, "FUS-2", fmt::format("{} cannot be fused", info->name));
-      return;
+      return std::nullopt;
     }
     const auto desc = values_.FindEither(value, "Desc", "desc");
     const JsonCursor fields = desc.value_or(value);
-    if (!values_.Expect(fields, JsonKind::kObject)) return;
+    if (!values_.Expect(fields, JsonKind::kObject)) return std::nullopt;
     OperatorDesc activation(*info);
     ReadFields(fields, values_, activation, /*tensors=*/false);
     for (const Field* tensor : TensorFieldsOf(*info)) {
@@ -150,7 +154,7 @@ class FieldReader {
       activation.Remove(*tensor);
     }
     CheckKeys(value, fields, *info, {}, values_);
-    activations.push_back(std::move(activation));
+    return activation;
   }
 
   // DxDispatch drops them.
@@ -194,6 +198,7 @@ class UnreadableFiller {
       case FieldKind::kUints:
       case FieldKind::kInts:
       case FieldKind::kFloats:
+      case FieldKind::kActivations:
         return FieldReader(field, values_).Read(value);
       default:
         return {};

@@ -112,6 +112,7 @@ class ValueReader {
   }
 
   Dialect dialect() const { return dialect_; }
+  bool has_placeholder() const { return placeholder_.has_value(); }
 
  private:
   // A pointer takes time in proportion to the array that it leads through.
