@@ -54,9 +54,9 @@ class FieldReader {
       case FieldKind::kFloats:
         return OrNothing(values_.Float32Array(value));
       case FieldKind::kScaleBias:
-        return Pair<float, ScaleBias>(value, {"Scale", "Bias"}, {1, 0});
+        return Pair<float, ScaleBias>(value, {"Scale", "Bias"});
       case FieldKind::kSize2d:
-        return Pair<uint32_t, Size2d>(value, {"Width", "Height"}, {1, 1});
+        return Pair<uint32_t, Size2d>(value, {"Width", "Height"});
       case FieldKind::kScalar:
         return Scalar();
       case FieldKind::kActivation:
@@ -94,23 +94,27 @@ class FieldReader {
     return tensors;
   }
 
-  // An object with two numbers, which have defaults for what cannot be read.
+  // An object with two numbers; as with arrays of them where one cannot be read.
   template <typename T, typename Struct>
-  FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys,
-                  const std::array<T, 2>& defaults) const {
+  FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys) const {
     if (!values_.Expect(value, JsonKind::kObject)) return {};
     values_.CheckKeys(value, keys);
-    std::array<T, 2> numbers = defaults;
+    std::array<std::optional<T>, 2> numbers;
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto member = values_.Require(value, keys[i]);
-      if (!member) continue;
-      if constexpr (std::is_same_v<T, float>) {
-        numbers[i] = values_.Float32(*member).value_or(defaults[i]);
-      } else {
-        numbers[i] = values_.Uint32(*member).value_or(defaults[i]);
-      }
+      if (const auto member = values_.Require(value, keys[i])) numbers[i] = Number<T>(*member);
+      if (!numbers[i] && values_.placeholder()) numbers[i] = static_cast<T>(*values_.placeholder());
     }
-    return Struct{numbers[0], numbers[1]};
+    if (!numbers[0] || !numbers[1]) return {};
+    return Struct{*numbers[0], *numbers[1]};
+  }
+
+  template <typename T>
+  std::optional<T> Number(JsonCursor value) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return values_.Float32(value);
+    } else {
+      return values_.Uint32(value);
+    }
   }
 
   FieldValue Activation(JsonCursor value) const {
@@ -129,7 +133,7 @@ class FieldReader {
       all_readable &= activation.has_value();
       activations.push_back(activation.value_or(OperatorDesc(CopyOperator())));
     }
-    if (!all_readable && !values_.has_placeholder()) return {};
+    if (!all_readable && !values_.placeholder()) return {};
     return activations;
   }
 
@@ -153,7 +157,7 @@ class FieldReader {
       }
       activation.Remove(*tensor);
     }
-    CheckKeys(value, fields, *info, {}, values_);
+    CheckKeys(value, fields, *info, {}, values_, /*tensors=*/false);
     return activation;
   }
 
@@ -195,9 +199,13 @@ class UnreadableFiller {
         return placeholders_.number;
       case FieldKind::kEnum:
         return placeholders_.last_name ? static_cast<uint32_t>(field.names.names.size() - 1) : 0;
+      case FieldKind::kDataType:
+        return placeholders_.type;
       case FieldKind::kUints:
       case FieldKind::kInts:
       case FieldKind::kFloats:
+      case FieldKind::kScaleBias:
+      case FieldKind::kSize2d:
       case FieldKind::kActivations:
         return FieldReader(field, values_).Read(value);
       default:
@@ -268,17 +276,21 @@ void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, 
 }
 
 void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
-               std::span<const std::string_view> others, const ValueReader& values) {
+               std::span<const std::string_view> others, const ValueReader& values, bool tensors) {
   std::vector<std::string_view> names;
-  for (const Field* field : info.fields) names.push_back(field->name);
+  std::vector<std::string_view> refused;
+  for (const Field* field : info.fields) {
+    (tensors || !field->is_tensor() ? names : refused).push_back(field->name);
+  }
   std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
   known.insert(known.end(), others.begin(), others.end());
   if (fields.offset() != object.offset()) {
-    values.CheckKeys(fields, names);
+    values.CheckKeys(fields, names, refused);
+    refused.clear();
   } else {
     known.insert(known.end(), names.begin(), names.end());
   }
-  values.CheckKeys(object, known);
+  values.CheckKeys(object, known, refused);
 }
 
 void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,

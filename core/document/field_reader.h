@@ -23,9 +23,11 @@ void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op,
                 bool tensors = true);
 
 // The object has no other members than these: what every operator has, `others`, and the fields,
-// which may stand in an object of their own.
+// which may stand in an object of their own. Tensors are not proposed where an operator has none,
+// and are refused elsewhere.
 void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
-               std::span<const std::string_view> others, const ValueReader& values);
+               std::span<const std::string_view> others, const ValueReader& values,
+               bool tensors = true);
 
 // What stands for values that cannot be read.
 struct Placeholders {

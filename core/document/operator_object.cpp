@@ -136,11 +136,20 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
                  LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
                  IsMisspelt(earlier, diagnostic.pointer) ||
                  IsMisspeltBinding(earlier, of_operator) || HidesBindings(earlier, of_operator) ||
-                 IsSweep(earlier);
+                 HidesType(earlier, of_operator) || IsSweep(earlier);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
   diagnostics.Omit(found.omitted());
+}
+
+// True for a member whose name is nearly that of a field that would tell the type of tensors.
+bool OperatorObject::HidesType(const Diagnostic& fault, std::string_view of_operator) const {
+  if (!of_operator.ends_with("/DataType")) return false;
+  return std::any_of(op_->fields().begin(), op_->fields().end(), [&](const Field* field) {
+    return field->kind == FieldKind::kDataType &&
+           IsMisspelt(fault, fmt::format("{}/{}", fields_.pointer(), field->name));
+  });
 }
 
 // Negative axes have been refused before the tensor was known that they are of.

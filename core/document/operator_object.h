@@ -36,6 +36,7 @@ class OperatorObject {
   Diagnostics Judge(FeatureLevel level, bool may_be_unreadable);
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
+  bool HidesType(const Diagnostic& fault, std::string_view of_operator) const;
   void ExplainNegativeAxes(Diagnostics& diagnostics) const;
   void ExplainNegativeAxis(JsonCursor value, Diagnostics& diagnostics) const;
   std::string AxisFault(int64_t axis) const;

@@ -34,8 +34,7 @@ enum class Dialect { kDescriptor, kModel };
 
 class ValueReader {
  public:
-  // In an array of numbers, `placeholder` stands for what cannot be read; without one, the whole
-  // array cannot.
+  // In an array, `placeholder` stands for what cannot be read; without one, the whole array cannot.
   explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor,
                        std::optional<uint32_t> placeholder = std::nullopt)
       : diagnostics_(diagnostics), dialect_(dialect), placeholder_(placeholder) {}
@@ -92,8 +91,10 @@ class ValueReader {
   // True when the value is of that kind; reports it otherwise.
   bool Expect(JsonCursor value, JsonKind kind) const;
 
-  // Reports members of an object that are not in `known`, and members that stand twice.
-  void CheckKeys(JsonCursor object, std::span<const std::string_view> known) const;
+  // Reports members of an object that are not in `known`, and members that stand twice. Those in
+  // `others` are known, too, but proposed in place of no other.
+  void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
+                 std::span<const std::string_view> others = {}) const;
 
   void Error(JsonCursor value, std::string_view code, std::string message) const {
     diagnostics_.Error(code, PointerTo(value), std::move(message), value.offset());
@@ -112,7 +113,7 @@ class ValueReader {
   }
 
   Dialect dialect() const { return dialect_; }
-  bool has_placeholder() const { return placeholder_.has_value(); }
+  std::optional<uint32_t> placeholder() const { return placeholder_; }
 
  private:
   // A pointer takes time in proportion to the array that it leads through.

@@ -32,7 +32,11 @@ void ValueReader::ReportKey(JsonCursor member, std::string_view code, std::strin
   }
 }
 
-void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known) const {
+void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view> known,
+                            std::span<const std::string_view> others) const {
+  const auto is_in = [](const auto& names, std::string_view key) {
+    return std::find(names.begin(), names.end(), key) != names.end();
+  };
   const std::string_view consequence = dialect_ == Dialect::kModel ? "; it is ignored" : "";
   const auto suggestion = [&](std::string_view key) {
     if (diagnostics_.full()) return std::string();
@@ -41,10 +45,10 @@ void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view>
   std::vector<std::string_view> seen;
   for (auto member = object.first_child(); member; member = member->next()) {
     const std::string& key = member->key();
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (!is_in(known, key) && !is_in(others, key)) {
       ReportKey(*member, "JSON-3",
                 fmt::format("'{}' is not a known field{}{}", key, suggestion(key), consequence));
-    } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+    } else if (is_in(seen, key)) {
       ReportKey(*member, "JSON-5", fmt::format("'{}' is given twice{}", key, consequence));
     } else {
       seen.push_back(key);
