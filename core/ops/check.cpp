@@ -31,8 +31,7 @@ class FieldChecker {
     return is_complete_;
   }
 
-  // A type may follow from what is wrong elsewhere.
-  void RequireComplete(const TensorSlot& slot, bool type_follows = false) {
+  void RequireComplete(const TensorSlot& slot) {
     const bool is_input = slot.role() == TensorRole::kInput;
     const auto require = [&](std::string_view field, bool is_there) {
       if (is_there) return;
@@ -42,7 +41,7 @@ class FieldChecker {
                                      is_input ? ", and no .npy file is bound that would tell it"
                                               : ", and the other fields do not imply it"));
     };
-    require("DataType", type_follows || slot.desc->data_type.has_value());
+    require("DataType", slot.desc->data_type.has_value());
     require("Sizes", slot.desc->sizes.has_value());
   }
 
@@ -65,6 +64,7 @@ class FieldChecker {
 
   void ReportMissing(const Field& field, uint32_t count) {
     is_complete_ = false;
+    if (field.kind == FieldKind::kDataType) return;  // that of a tensor, which is told to lack it
     std::string message = fmt::format("'{}' is missing", field.name);
     if (field.kind == FieldKind::kTensors && count > kMaxImpliedTensors) {
       message += fmt::format("; a count alone may stand for up to {} tensors, not for {}",
@@ -81,6 +81,7 @@ class FieldChecker {
     const uint32_t* number = nullptr;
     const Field* first = nullptr;
     size_t first_length = 0;
+    std::optional<size_t> expected;  // of the first, by the dimensions of the input
     for (size_t i = 0; i < op_.fields().size(); ++i) {
       const Field& field = *op_.fields()[i];
       if (field.kind == FieldKind::kCount) {
@@ -92,12 +93,13 @@ class FieldChecker {
       const auto length = LengthOf(op_.values()[i]);
       if (!length || count == nullptr || field.kind == FieldKind::kActivation) continue;
       if (first != nullptr) {
-        CheckLikeFirst(field, *length, *first, first_length);
+        if (length != expected) CheckLikeFirst(field, *length, *first, first_length);
         continue;
       }
       first = &field;
       first_length = *length;
-      if (number != nullptr) CheckCount(*count, *number, *length);
+      expected = field.limits.per_dimension ? RankOfInput() : std::nullopt;
+      if (number != nullptr && *number != expected) CheckCount(*count, *number, *length);
       CheckFirstLength(field, *length);
     }
   }
@@ -128,12 +130,17 @@ class FieldChecker {
   }
 
   void CheckPerDimension(const Field& field, size_t length) {
+    const std::optional<size_t> rank = RankOfInput();
+    if (!rank || length == *rank) return;
     const std::vector<TensorSlot> inputs = TensorSlots(op_, TensorRole::kInput);
-    if (inputs.empty() || !inputs.front().desc->sizes) return;
-    const size_t rank = inputs.front().desc->rank();
-    if (length == rank) return;
     ReportLength(field, fmt::format("{} entries; expected {}, one for each dimension of {}", length,
-                                    rank, DisplayName(inputs.front().path)));
+                                    *rank, DisplayName(inputs.front().path)));
+  }
+
+  std::optional<size_t> RankOfInput() const {
+    const std::vector<TensorSlot> inputs = TensorSlots(op_, TensorRole::kInput);
+    if (inputs.empty() || !inputs.front().desc->sizes) return std::nullopt;
+    return inputs.front().desc->rank();
   }
 
   void ReportLength(const Field& field, std::string message) {
@@ -190,6 +197,9 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
   };
   for (const TensorSlot& slot : TensorSlots(op)) {
     if (!slot.desc->data_type) continue;
+    const bool is_first = !firsts[static_cast<size_t>(slot.type)];
+    // Where there is no choice, what levels take says which of two is wrong.
+    if (!is_first && slot.role() == TensorRole::kInput && HasOneType(op, slot.type)) continue;
     check(slot.type, op.info().type_rule, DisplayName(slot.path), slot.path + "/DataType",
           *slot.desc->data_type);
   }
@@ -316,9 +326,8 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   CheckSupport(op, level, diagnostics);
   CheckActivations(op, level, diagnostics);
   if (diagnostics.has_errors() && TakesInputs(op)) return;  // an output may lack what follows
-  const bool types_follow = diagnostics.has_errors();
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
-    fields.RequireComplete(slot, types_follow);
+    fields.RequireComplete(slot);
   }
 }
 

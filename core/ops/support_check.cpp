@@ -97,8 +97,7 @@ class SupportChecker {
 
   void ReportType(const SupportRow& row, const TensorSlot& slot) const {
     const std::string pointer = slot.path + "/DataType";
-    const SupportRow* later =
-        FirstRow(table_, [&](const SupportRow& r) { return TakesType(r, slot); });
+    const SupportRow* later = FirstLater([&](const SupportRow& r) { return TakesType(r, slot); });
     if (later == nullptr && IsReported(pointer)) return;  // by a rule of the operator
     Report("FL-1", pointer, fmt::format("{} is", Name(*slot.desc->data_type)),
            later != nullptr ? "it needs " + ToString(later->since)
@@ -106,14 +105,20 @@ class SupportChecker {
   }
 
   void ReportRank(const SupportRow& row, const TensorSlot& slot) const {
-    const SupportRow* later =
-        FirstRow(table_, [&](const SupportRow& r) { return TakesRank(r, slot); });
+    const SupportRow* later = FirstLater([&](const SupportRow& r) { return TakesRank(r, slot); });
     const SupportRow::Ranks ranks = row.RanksOf(slot.field->ranks);
     const std::string taken = ranks.min == ranks.max
                                   ? fmt::format("{}", ranks.min)
                                   : fmt::format("{} to {}", ranks.min, ranks.max);
     Report("FL-1", slot.path + "/Sizes", fmt::format("{} dimensions are", slot.desc->rank()),
            later != nullptr ? "they need " + ToString(later->since) : "expected " + taken);
+  }
+
+  // An earlier row may have taken what the level does not, where another rule told of the types.
+  template <typename Takes>
+  const SupportRow* FirstLater(Takes&& takes) const {
+    return FirstRow(table_,
+                    [&](const SupportRow& row) { return row.since > level_ && takes(row); });
   }
 
   bool IsReported(const std::string& pointer) const {
@@ -138,6 +143,20 @@ const SupportTable* SupportFor(const OperatorDesc& op) {
     if (value != nullptr && table.Holds(*value)) return &table;
   }
   return nullptr;
+}
+
+bool HasOneType(const OperatorDesc& op, TypeVariable variable) {
+  const SupportTable* table = SupportFor(op);
+  if (table == nullptr) return false;
+  DataTypeSet all;
+  for (const SupportRow& row : table->rows) {
+    if (row.TypesOf(variable).empty()) return false;
+    all = all | row.TypesOf(variable);
+  }
+  int count = 0;
+  for (size_t i = 0; i < DataTypeNames().size(); ++i)
+    count += all.Contains(DataType{static_cast<uint8_t>(i)});
+  return count == 1;
 }
 
 void RequireLevel(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,

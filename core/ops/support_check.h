@@ -13,6 +13,9 @@ const SupportTable* SupportFor(const OperatorDesc& op);
 void RequireLevel(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
                   FeatureLevel level, Diagnostics& diagnostics);
 
+// Whether no level takes any other type of a variable.
+bool HasOneType(const OperatorDesc& op, TypeVariable variable);
+
 // Reports the operator, types, ranks and enumerators that the level does not have.
 void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 

@@ -251,7 +251,7 @@ class ValidateTest(ProgramTest):
              [("/Axes/1", "RED-4"), ("/InputTensor/Strides", "BUF-13"), ("/InputTensor/TotalTensorSizeInBytes", "BUF-10")]),
             (reduction(Sizes=[2, 0]), [("/Axes/1", "RED-4"), ("/InputTensor/Sizes/1", "BUF-3")]),
             (whole | {"expect": {"OutputTensor": [1, 2, 3]}, "name": 7}, [("/expect/OutputTensor", "DOC-4"), ("/name", "DOC-1")]),
-            ({"type": "FILL_VALUE_CONSTANT", "Value": 3}, [("/ValueDataType", "JSON-2"), ("/OutputTensor/Sizes", "JSON-2")]),
+            ({"type": "FILL_VALUE_CONSTANT", "Value": 3}, [("/OutputTensor/DataType", "JSON-2"), ("/OutputTensor/Sizes", "JSON-2")]),
             (MISBOUND, [("/commands/0/bindings/InputTensor", "BIND-3"), ("/commands/0/bindings/InputTensor", "BIND-2")]),
         ]:
             with self.subTest(document):
