@@ -133,6 +133,14 @@ class InvalidTest(ProgramTest):
         rules = {rule["code"] for info in operators().values() for rule in info["rules"]}
         self.assertEqual(rules - {case["rule"] for _, case, _ in self.cases}, set())
 
+    def test_hosts_of_activations_name_the_rules_of_those(self):
+        hosts = [info for info in operators().values()
+                 if {"FusedActivation", "ActivationDescs"} & {field["name"] for field in info["fields"]}]
+        self.assertEqual(len(hosts), 11)
+        for info in hosts:
+            with self.subTest(info["name"]):
+                self.assertLessEqual({"FUS-2", "FUS-4", "ACT-2"}, {rule["code"] for rule in info["rules"]})
+
     def test_nothing_is_written_for_what_is_invalid(self):
         lines = []
         for _, case, _ in self.cases:

@@ -43,6 +43,7 @@ constexpr Rule kRules[] = {
     {"CTR-5", "Strides, Dilations and GroupCount are not 0"},
     kCanBeFused,
     kFusedHasNoTensors,
+    kFusedSteepness,
 };
 
 // --- rules ---------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ constexpr Rule kRules[] = {
      "those are equal"},
     kCanBeFused,
     kFusedHasNoTensors,
+    kFusedSteepness,
 };
 
 // The sizes of a tensor, as if it were not transposed.

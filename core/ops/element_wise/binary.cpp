@@ -43,6 +43,7 @@ constexpr Rule kAdd1Rules[] = {
     kSame,
     kCanBeFused,
     kFusedHasNoTensors,
+    kFusedSteepness,
 };
 
 // --- quotients and remainders --------------------------------------------------------------------

@@ -15,7 +15,6 @@ constexpr auto kMeanTensor = field::Input("MeanTensor");
 constexpr auto kVarianceTensor = field::Input("VarianceTensor");
 constexpr auto kScaleTensor = field::Input("ScaleTensor");
 constexpr auto kBiasTensor = field::Input("BiasTensor");
-constexpr Rule kFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
 
 // --- by moments that are given -------------------------------------------------------------------
 
@@ -35,7 +34,9 @@ constexpr Rule kRules[] = {
     {"BN-3",
      "below 4_0 without Spatial, MeanTensor and VarianceTensor have the input's last two sizes"},
     {"BN-4", "Epsilon is finite"},
-    kFused,
+    kCanBeFused,
+    kFusedHasNoTensors,
+    kFusedSteepness,
 };
 
 // The last two dimensions are height and width.
@@ -88,7 +89,9 @@ constexpr Rule kTrainingRules[] = {
      "all tensors agree in DataType and DimensionCount; FusedAddTensor and output have the input's "
      "Sizes, BiasTensor, mean and variance those of ScaleTensor, which are 1 or the input's"},
     {"BN-4", "Epsilon is finite"},
-    kFused,
+    kCanBeFused,
+    kFusedHasNoTensors,
+    kFusedSteepness,
 };
 
 void InferTraining(const OperatorDesc& op, Inference& infer) {

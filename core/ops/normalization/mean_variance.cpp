@@ -49,10 +49,10 @@ constexpr Rule kParameters = {
     "dimensions 0, 2 and 3 only"};
 constexpr Rule kBothOrNone = {"MVN-3", "below 5_2, ScaleTensor and BiasTensor stand together"};
 constexpr Rule kFinite = {"MVN-9", "Epsilon is finite"};
-constexpr Rule kFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
-constexpr Rule kChannelRules[] = {kShapes, kParameters, kBothOrNone, kFinite, kFused};
-constexpr Rule kAxesRules[] = {kShapes, kParameters, kBothOrNone, {"MVN-4", kAxesText},
-                               kFinite, kFused};
+constexpr Rule kChannelRules[] = {kShapes,     kParameters,        kBothOrNone,    kFinite,
+                                  kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
+constexpr Rule kAxesRules[] = {kShapes, kParameters, kBothOrNone,        {"MVN-4", kAxesText},
+                               kFinite, kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
 
 void InferParameters(const OperatorDesc& op, Inference& infer) {
   for (const auto* field : {&kScaleTensor, &kBiasTensor}) {

@@ -15,8 +15,9 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
 constexpr NetworkKind kKind = {.gates = 3, .activations = 2};
-constexpr Rule kRules[] = {kSizes,    kNotOwned,           kActivationCount,
-                           kAnOutput, kNetworkActivations, kFusedHasNoTensors};
+constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
+                           kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
+                           kFusedSteepness};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferNetwork(kKind, op, infer);

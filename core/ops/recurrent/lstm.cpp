@@ -24,6 +24,7 @@ constexpr Rule kRules[] = {kSizes,
                            kAnOutput,
                            kNetworkActivations,
                            kFusedHasNoTensors,
+                           kFusedSteepness,
                            {"LSTM-3", "with UseClipThreshold, ClipThreshold is at least 0"}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {

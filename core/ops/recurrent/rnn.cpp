@@ -13,8 +13,9 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection};
 constexpr NetworkKind kKind = {.gates = 1, .activations = 1};
-constexpr Rule kRules[] = {kSizes,    kNotOwned,           kActivationCount,
-                           kAnOutput, kNetworkActivations, kFusedHasNoTensors};
+constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
+                           kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
+                           kFusedSteepness};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferNetwork(kKind, op, infer);
