@@ -8,13 +8,12 @@ namespace dmlop {
 
 Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
-  AddExamples(
-      command,
-      "  dmlop run reduce.json                         # the descriptor binds files\n"
-      "  dmlop run reduce.json -i x.npy -o sum.npy     # the command line does\n"
-      "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
-      "  dmlop run reduce.json -i x.npy --judge gpu.npy --ulp 2\n"
-      "  dmlop run model.json --output-path results\n");
+  AddExamples(command,
+              "  dmlop run reduce.json                         # the descriptor binds files\n"
+              "  dmlop run reduce.json -i x.npy -o sum.npy     # the command line does\n"
+              "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
+              "  dmlop run reduce.json -i x.npy --judge gpu.npy --ulp 2\n"
+              "  dmlop run model.json --output-path results\n");
   AddDescriptor(command, options->descriptor);
   AddLine(command, options->line);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);

@@ -21,7 +21,7 @@
 
 #include "core/engine/element_wise/loop.h"
 #include "core/kernels/simd/isa.h"
-#include "tests/exact/real_function.h"
+#include "tests/support/real_function.h"
 #include "tests/exhaustive/pairs.h"
 #include "tests/exhaustive/wide_function.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tests/exact/real_function.h"
+#include "tests/support/real_function.h"
 
 namespace dmlop {
 

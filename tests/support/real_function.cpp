@@ -1,4 +1,4 @@
-#include "tests/exact/real_function.h"
+#include "tests/support/real_function.h"
 
 #include <cmath>
 
