@@ -1,5 +1,6 @@
 """The manual: well-formed, true to --help and to the completions, and every example runs."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -37,7 +38,8 @@ def options_of_page(page):
 
 def literal(block):
     """What a reader sees of a literal block."""
-    return block.replace("\\e", "\\").replace("\\&", "")
+    named = re.sub(r"\\\[u([0-9A-F]{4})\]", lambda match: chr(int(match[1], 16)), block)
+    return named.replace("\\e", "\\").replace("\\&", "")
 
 
 def examples_of(page):
@@ -120,21 +122,32 @@ class PagesTest(unittest.TestCase):
                 self.assertIsNotNone(missing, line)  # of pages that are not installed here
                 self.assertIn(f"{missing[1]}.{missing[2]}", names, line)
 
-    def test_pages_can_be_read_in_a_narrow_terminal(self):
-        """Whose lines groff fills for ever where they are shorter than a page's head."""
-        for page in self.pages:
+    def test_pages_can_be_read_in_terminals_of_any_width(self):
+        """groff fills the head of a page for ever where the volume's name leaves too little of the line."""
+        for page, width in itertools.product(self.pages, ("30", "40", "80")):
             try:
-                shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": "40"}, capture_output=True, timeout=20)
+                shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": width}, capture_output=True, timeout=20)
             except FileNotFoundError:
                 return print("man is not installed: no page was formatted by it", file=sys.stderr)
             self.assertEqual(shown.returncode, 0)
+            self.assertGreater(len(shown.stdout.splitlines()), 10, (page.name, width))
 
     def test_pages_fit_a_terminal(self):
         for page in self.pages:
-            shown = subprocess.run(["mandoc", "-T", "ascii", page], capture_output=True, text=True).stdout
-            lines = re.sub(".\b", "", shown).splitlines()  # bold and underlined characters are typed over others
+            lines = self.rendered(page, "ascii").splitlines()
             self.assertGreater(len(lines), 10)
             self.assertEqual([line for line in lines if len(line) > 79], [], page.name)
+
+    def test_each_word_has_its_own_quotes(self):
+        for page in self.pages:
+            text = " ".join(self.rendered(page, "utf8").split())
+            self.assertEqual(re.findall("‘[^’]*‘[^’]*’", text), [], page.name)
+            self.assertEqual(re.findall(r"‘[\w-]+, [^’]*’", text), [], page.name)
+
+    @staticmethod
+    def rendered(page, device):
+        shown = subprocess.run(["mandoc", "-T", device, page], capture_output=True, text=True).stdout
+        return re.sub(".\b", "", shown)  # bold and underlined characters are typed over others
 
     def test_pages_have_the_options_of_help(self):
         for command in COMMANDS:
@@ -284,7 +297,7 @@ class TutorialTest(ProgramTest):
         for commands, shown in steps:
             with self.subTest(commands):
                 done = run_shell(commands, self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 env=os.environ | {"LC_ALL": "C", "COLUMNS": "80"})
+                                 env=os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "80"})
                 differs = re.search("compare|judge", commands)
                 self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stdout)
                 self.assertRegex(done.stdout, rf"\A{shown_pattern(shown)}\Z")

@@ -98,7 +98,7 @@ std::string ManualPage(const OperatorGroup& group) {
   std::string title;
   for (const char c : name) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string page = fmt::format(
-      ".Dd {}\n.Dt {} 7 PRM\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n.Sh DESCRIPTION\n"
+      ".Dd {}\n.Dt {} 7\n.ds doc-volume dmlop Manual\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n.Sh DESCRIPTION\n"
       "The fields, rules and data types of the operators, as\n.Ql dmlop ops\nprints them.\n"
       ".Xr dmlop-descriptor 5\nsays how documents are written, and\n.Xr dmlop-numerics 7\n"
       "how exact results are.\n",
