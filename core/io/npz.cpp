@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <minizip/unzip.h>
+#define ZLIB_CONST  // what is read stays as it is
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +17,7 @@
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
+#include "core/io/content_kind.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/spool.h"
@@ -22,81 +25,254 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kExtension = ".npz";
-constexpr int kCaseMatters = 1;
-constexpr uint16_t kStored = 0;
-constexpr uint16_t kDeflated = 8;
-constexpr uint32_t kEncrypted = 1;  // a flag
-constexpr const char* kWrongChecksum = "is damaged: its checksum does not match";
-constexpr uint64_t kMostGrowth = 1032;  // of deflate
+using Bytes = std::span<const std::byte>;
 
-std::string_view TextOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+constexpr std::string_view kExtension = ".npz";
+constexpr std::string_view kArrayExtension = ".npy";
+constexpr const char* kWrongChecksum = "is damaged: its checksum does not match";
+
+// Records of the ZIP format, as APPNOTE.TXT of PKWARE has them: how each begins, and its size
+// without what is of any length.
+constexpr std::string_view kMemberMark = "PK\3\4";
+constexpr std::string_view kEntryMark = "PK\1\2";
+constexpr std::string_view kEndMark = "PK\5\6";
+constexpr std::string_view kWideEndMark = "PK\6\6";
+constexpr std::string_view kLocatorMark = "PK\6\7";
+constexpr size_t kMemberSize = 30;
+constexpr size_t kEntrySize = 46;
+constexpr size_t kEndSize = 22;
+constexpr size_t kWideEndSize = 56;
+constexpr size_t kLocatorSize = 20;
+
+bool BeginsWith(Bytes bytes, std::string_view mark) {
+  return bytes.size() >= mark.size() && std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
 }
 
-// Whether the record is whole that an archive ends with, but for a comment behind it. The library
-// would take one that is cut off for that of an archive with nothing in it.
-bool HasEndRecord(std::span<const std::byte> bytes) {
-  constexpr size_t kRecord = 22;
-  constexpr size_t kLongestComment = 65535;
-  const std::string_view end =
-      TextOf(bytes.last(std::min(bytes.size(), kRecord + kLongestComment)));
-  for (size_t at = end.rfind("PK\5\6"); at != std::string_view::npos;
-       at = at == 0 ? std::string_view::npos : end.rfind("PK\5\6", at - 1)) {
-    if (end.size() - at < kRecord) continue;
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(end[at + i]); };
-    const size_t comment = byte(kRecord - 2) + size_t{256} * byte(kRecord - 1);
-    if (at + kRecord + comment == end.size()) return true;
-  }
-  return false;
+// The number at a place of a record, which is little-endian.
+template <typename T>
+T NumberAt(Bytes record, size_t at) {
+  T number{};
+  std::memcpy(&number, record.data() + at, sizeof(T));
+  return number;
 }
 
 struct Member {
-  unz_file_info64 info;
-  std::string name;
+  static constexpr uint16_t kStored = 0, kDeflated = 8;  // methods
+  static constexpr uint16_t kEncrypted = 1;              // a flag
+
+  uint16_t flags = 0;
+  uint16_t method = 0;
+  uint32_t checksum = 0;
+  uint64_t packed_size = 0;
+  uint64_t size = 0;
+  uint64_t begin = 0;  // of its record in the file
 };
 
-// The current one.
-Member MemberOf(unzFile archive, const std::string& path) {
-  constexpr size_t kLongestName = 4096;
-  std::string name(kLongestName, '\0');
-  unz_file_info64 info{};
-  const int error =
-      unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(), nullptr, 0, nullptr, 0);
-  if (error != UNZ_OK) FailTensorFile(path, "is a damaged archive");
-  name.resize(std::min<size_t>(info.size_filename, name.size()));
-  return {info, std::move(name)};
-}
-
-// Where members of an archive are, as far as it was searched. The library itself goes through the
-// members to find one, so that each of thousands would take as long as thousands do.
-class Directory {
+// Reads what deflate made of some bytes.
+class Inflater {
  public:
-  // Makes the first member of that name the current one. False where there is none.
-  bool Find(unzFile archive, const std::string& path, const std::string& member) {
-    const std::scoped_lock lock(mutex_);
-    if (const auto known = places_.find(member); known != places_.end()) {
-      return unzGoToFilePos64(archive, &known->second) == UNZ_OK;
-    }
-    while (Advance(archive)) {
-      const std::string name = MemberOf(archive, path).name;
-      unzGetFilePos64(archive, &last_);
-      places_.try_emplace(name, last_);
-      if (name == member) return true;
-    }
-    return false;
+  explicit Inflater(Bytes packed) : packed_(packed) {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { inflateEnd(&stream_); }
+
+  // Fills `bytes`, or less where there is no more or it is damaged; returns how much.
+  size_t Read(std::span<std::byte> bytes) {
+    stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
+    stream_.avail_out = static_cast<uInt>(bytes.size());
+    do {
+      if (stream_.avail_in == 0) Feed();
+    } while (stream_.avail_out > 0 && inflate(&stream_, Z_NO_FLUSH) == Z_OK);
+    return bytes.size() - stream_.avail_out;
   }
 
  private:
-  // To the member behind the last one.
-  bool Advance(unzFile archive) const {
-    if (places_.empty()) return unzGoToFirstFile(archive) == UNZ_OK;
-    return unzGoToFilePos64(archive, &last_) == UNZ_OK && unzGoToNextFile(archive) == UNZ_OK;
+  void Feed() {
+    const Bytes part = packed_.first(std::min<size_t>(packed_.size(), kStepBytes));
+    stream_.next_in = reinterpret_cast<const Bytef*>(part.data());
+    stream_.avail_in = static_cast<uInt>(part.size());
+    packed_ = packed_.subspan(part.size());
   }
 
-  std::mutex mutex_;
-  std::unordered_map<std::string, unz64_file_pos> places_;
-  unz64_file_pos last_{};
+  z_stream stream_{};
+  Bytes packed_;
+};
+
+uint32_t WithChecksum(uint32_t checksum, Bytes part) {
+  return static_cast<uint32_t>(
+      crc32_z(checksum, reinterpret_cast<const Bytef*>(part.data()), part.size()));
+}
+
+// A zip archive. The list that it ends with says which members it has: what stands elsewhere may be
+// left from before.
+class Archive {
+ public:
+  explicit Archive(const std::string& path) : path_(path), file_(InputFile::Open(path)) {
+    const size_t end = FindEnd();
+    Bytes record = file_.bytes().subspan(end);
+    size_t list_end = end;
+    uint64_t list_size = NumberAt<uint32_t>(record, 12);
+    uint64_t list_begin = NumberAt<uint32_t>(record, 16);
+    if (end >= kWideEndSize + kLocatorSize &&
+        BeginsWith(file_.bytes().subspan(end - kLocatorSize), kLocatorMark)) {
+      list_end = end - kLocatorSize - kWideEndSize;
+      record = file_.bytes().subspan(list_end);
+      if (!BeginsWith(record, kWideEndMark)) FailList();
+      list_size = NumberAt<uint64_t>(record, 40);
+      list_begin = NumberAt<uint64_t>(record, 48);
+    }
+    if (list_size > list_end || list_begin > list_end - list_size) FailList();
+    // An archive may have something before it, such as a program that unpacks it.
+    begin_ = list_end - list_size - list_begin;
+    ReadList(file_.bytes().subspan(list_end - list_size, list_size));
+  }
+
+  const std::vector<std::string>& names() const { return names_; }  // in the order of the list
+
+  bool Has(const std::string& name) const { return members_.contains(name); }
+
+  // A member that it has; `shown` is its name for messages.
+  NpyBytes Read(const std::string& name, const std::string& shown) const {
+    const Member& member = members_.at(name);
+    if ((member.flags & Member::kEncrypted) != 0) FailTensorFile(shown, "is encrypted");
+    const Bytes packed = PackedBytes(member, shown);
+    if (member.method == Member::kStored) return Map(member, packed, shown);
+    if (member.method == Member::kDeflated) return Unpack(member, packed, shown);
+    FailTensorFile(shown, fmt::format("is packed by method {} of ZIP; those that numpy.savez and "
+                                      "numpy.savez_compressed use are read, 0 and 8",
+                                      member.method));
+  }
+
+  bool BeginsAsNpy(const std::string& name) const {
+    const Member& member = members_.at(name);
+    std::byte begin[kNpyMagic.size()] = {};
+    if ((member.flags & Member::kEncrypted) != 0 || member.size < sizeof(begin)) return false;
+    const Bytes packed = PackedBytes(member, name);
+    if (member.method == Member::kStored) return HasNpyMagic(packed);
+    return member.method == Member::kDeflated &&
+           HasNpyMagic(std::span(begin).first(Inflater(packed).Read(begin)));
+  }
+
+ private:
+  [[noreturn]] void FailList() const {
+    FailTensorFile(path_, "is damaged: the list that it ends with does not fit it");
+  }
+
+  // Where the record begins that an archive ends with, but for a comment behind it.
+  size_t FindEnd() const {
+    constexpr size_t kLongestComment = 65535;
+    const Bytes bytes = file_.bytes();
+    const size_t most = std::min(bytes.size(), kEndSize + kLongestComment);
+    for (size_t size = kEndSize; size <= most; ++size) {
+      const Bytes record = bytes.last(size);
+      if (!BeginsWith(record, kEndMark)) continue;
+      if (kEndSize + NumberAt<uint16_t>(record, kEndSize - 2) == size) return bytes.size() - size;
+    }
+    if (BeginsWith(bytes, kMemberMark)) {
+      FailTensorFile(path_, "is cut off: an archive ends with the list of its arrays");
+    }
+    const std::string_view kind = KindOfContent(bytes);
+    FailTensorFile(path_, kind.empty() ? "is not a .npz archive"
+                                       : fmt::format("is not a .npz archive, but {}", kind));
+  }
+
+  void ReadList(Bytes list) {
+    while (!list.empty()) {
+      if (list.size() < kEntrySize || !BeginsWith(list, kEntryMark)) FailList();
+      const size_t name_size = NumberAt<uint16_t>(list, 28);
+      const size_t extra_size = NumberAt<uint16_t>(list, 30);
+      const size_t size = kEntrySize + name_size + extra_size + NumberAt<uint16_t>(list, 32);
+      if (list.size() < size) FailList();
+      std::string name(reinterpret_cast<const char*>(list.data() + kEntrySize), name_size);
+      const Member member = MemberOf(list, list.subspan(kEntrySize + name_size, extra_size));
+      // A later one of the same name was put in its place.
+      if (members_.insert_or_assign(name, member).second) names_.push_back(std::move(name));
+      list = list.subspan(size);
+    }
+  }
+
+  Member MemberOf(Bytes entry, Bytes extra) const {
+    Member member{.flags = NumberAt<uint16_t>(entry, 8),
+                  .method = NumberAt<uint16_t>(entry, 10),
+                  .checksum = NumberAt<uint32_t>(entry, 16),
+                  .packed_size = NumberAt<uint32_t>(entry, 20),
+                  .size = NumberAt<uint32_t>(entry, 24),
+                  .begin = NumberAt<uint32_t>(entry, 42)};
+    Bytes wide = WideNumbers(extra);
+    for (uint64_t* number : {&member.size, &member.packed_size, &member.begin}) {
+      if (*number != UINT32_MAX || wide.size() < sizeof(*number)) continue;
+      *number = NumberAt<uint64_t>(wide, 0);
+      wide = wide.subspan(sizeof(*number));
+    }
+    return member;
+  }
+
+  // What ZIP64 has instead of numbers whose 32 bits are all ones; empty where it has nothing.
+  static Bytes WideNumbers(Bytes extra) {
+    constexpr size_t kHead = 4;
+    constexpr uint16_t kWide = 1;
+    while (extra.size() >= kHead) {
+      const size_t size = std::min<size_t>(NumberAt<uint16_t>(extra, 2), extra.size() - kHead);
+      if (NumberAt<uint16_t>(extra, 0) == kWide) return extra.subspan(kHead, size);
+      extra = extra.subspan(kHead + size);
+    }
+    return {};
+  }
+
+  Bytes PackedBytes(const Member& member, const std::string& shown) const {
+    const Bytes archive = file_.bytes().subspan(begin_);
+    if (member.begin > archive.size() || archive.size() - member.begin < kMemberSize) {
+      FailTensorFile(shown, "is cut off");
+    }
+    const Bytes record = archive.subspan(member.begin);
+    if (!BeginsWith(record, kMemberMark)) {
+      FailTensorFile(shown, "is damaged: it does not begin where the list of the archive says");
+    }
+    const size_t begin =
+        kMemberSize + NumberAt<uint16_t>(record, 26) + NumberAt<uint16_t>(record, 28);
+    if (begin > record.size() || member.packed_size > record.size() - begin) {
+      FailTensorFile(shown, "is cut off");
+    }
+    return record.subspan(begin, member.packed_size);
+  }
+
+  NpyBytes Map(const Member& member, Bytes bytes, const std::string& shown) const {
+    const Work work("reading " + shown, static_cast<int64_t>(bytes.size()));
+    uint32_t checksum = 0;
+    ForEachStep(bytes.size(), [&](size_t at, size_t step) {
+      checksum = WithChecksum(checksum, bytes.subspan(at, step));
+    });
+    if (checksum != member.checksum) FailTensorFile(shown, kWrongChecksum);
+    return {bytes, std::make_shared<const InputFile>(file_)};
+  }
+
+  static NpyBytes Unpack(const Member& member, Bytes packed, const std::string& shown) {
+    constexpr uint64_t kMostGrowth = 1032;  // of deflate
+    if (member.size / kMostGrowth > member.packed_size) {
+      FailTensorFile(shown, "claims to be larger than its compressed bytes can make");
+    }
+    const auto spool = std::make_shared<Spool>(member.size);
+    const Work work("reading " + shown, static_cast<int64_t>(member.size));
+    Inflater inflater(packed);
+    uint32_t checksum = 0;
+    std::vector<std::byte> part;
+    ForEachStep(member.size, [&](size_t, size_t step) {
+      part.resize(step);
+      if (inflater.Read(part) != step) FailTensorFile(shown, "is damaged");
+      checksum = WithChecksum(checksum, part);
+      spool->Append(part);
+    });
+    if (checksum != member.checksum) FailTensorFile(shown, kWrongChecksum);
+    return {spool->bytes(), spool};
+  }
+
+  std::string path_;
+  InputFile file_;
+  uint64_t begin_ = 0;
+  std::unordered_map<std::string, Member> members_;
+  std::vector<std::string> names_;
 };
 
 // What changes where a file does.
@@ -107,103 +283,20 @@ std::string VersionOf(const std::string& path) {
   return fmt::format("{} {} {}", IdentityOf(path), size, time.count());
 }
 
-// That of an archive as it is now.
-std::shared_ptr<Directory> DirectoryOf(const std::string& path) {
+// The archive as it is now. Its list is not read again for each of its arrays: of thousands, each
+// would take as long as thousands do.
+std::shared_ptr<const Archive> Open(const std::string& path) {
   constexpr size_t kMostArchives = 16;
   static std::mutex mutex;
-  static std::unordered_map<std::string, std::shared_ptr<Directory>> directories;
+  static std::unordered_map<std::string, std::shared_ptr<const Archive>> archives;
   const std::string version = VersionOf(path);
   const std::scoped_lock lock(mutex);
-  if (directories.size() >= kMostArchives && !directories.contains(version)) directories.clear();
-  std::shared_ptr<Directory>& directory = directories[version];
-  if (!directory) directory = std::make_shared<Directory>();
-  return directory;
+  const auto known = archives.find(version);
+  if (known != archives.end()) return known->second;
+  auto archive = std::make_shared<const Archive>(path);
+  if (archives.size() >= kMostArchives) archives.clear();
+  return archives[version] = std::move(archive);
 }
-
-// An archive with one of its members.
-class Archive {
- public:
-  explicit Archive(const std::string& path) : path_(path) {
-    const InputFile file = InputFile::Open(path);  // which says why it cannot be opened
-    if (!HasEndRecord(file.bytes())) {
-      FailTensorFile(path, TextOf(file.bytes()).starts_with("PK\3\4")
-                               ? "is cut off: an archive ends with the list of its arrays"
-                               : "is not a .npz archive");
-    }
-    file_.reset(unzOpen64(path.c_str()));
-    if (!file_) FailTensorFile(path, "is a damaged archive");
-  }
-
-  // False where the archive has no such member.
-  bool Find(const std::string& member) {
-    if (!DirectoryOf(path_)->Find(file_.get(), path_, member)) return false;
-    if (MemberOf(file_.get(), path_).name == member) return true;
-    // The file was changed meanwhile.
-    return unzLocateFile(file_.get(), member.c_str(), kCaseMatters) == UNZ_OK;
-  }
-
-  // Calls visit(name) for each member.
-  template <typename Visit>
-  void ForEach(Visit&& visit) {
-    for (int found = unzGoToFirstFile(file_.get()); found == UNZ_OK;
-         found = unzGoToNextFile(file_.get())) {
-      visit(MemberOf(file_.get(), path_).name);
-    }
-  }
-
-  NpyBytes Read(const std::string& name) {
-    const unz_file_info64 info = MemberOf(file_.get(), path_).info;
-    if ((info.flag & kEncrypted) != 0) FailTensorFile(name, "is encrypted");
-    if (unzOpenCurrentFile(file_.get()) != UNZ_OK) {
-      FailTensorFile(name, "is damaged, or not packed by deflate");
-    }
-    if (info.compression_method == kStored) return Map(info, name);
-    if (info.compression_method == kDeflated) return Unpack(info, name);
-    FailTensorFile(name, "is damaged, or not packed by deflate");
-  }
-
- private:
-  struct Close {
-    void operator()(void* file) const { unzClose(file); }
-  };
-
-  NpyBytes Map(const unz_file_info64& info, const std::string& name) const {
-    const auto file = std::make_shared<const InputFile>(InputFile::Open(path_));
-    const uint64_t begin = unzGetCurrentFileZStreamPos64(file_.get());
-    const uint64_t size = file->bytes().size();
-    if (begin > size || info.uncompressed_size > size - begin) FailTensorFile(name, "is cut off");
-    const auto bytes = file->bytes().subspan(begin, info.uncompressed_size);
-    const Work work("reading " + name, static_cast<int64_t>(bytes.size()));
-    uLong checksum = crc32_z(0, nullptr, 0);
-    ForEachStep(bytes.size(), [&](size_t at, size_t step) {
-      checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data() + at), step);
-    });
-    if (checksum != info.crc) FailTensorFile(name, kWrongChecksum);
-    return {bytes, file};
-  }
-
-  NpyBytes Unpack(const unz_file_info64& info, const std::string& name) const {
-    if (info.uncompressed_size / kMostGrowth > info.compressed_size) {
-      FailTensorFile(name, "claims to be larger than its compressed bytes can make");
-    }
-    const size_t size = info.uncompressed_size;
-    const auto spool = std::make_shared<Spool>(size);
-    const Work work("reading " + name, static_cast<int64_t>(size));
-    std::vector<std::byte> part;
-    ForEachStep(size, [&](size_t, size_t step) {
-      part.resize(step);
-      const int got = unzReadCurrentFile(file_.get(), part.data(), static_cast<unsigned>(step));
-      if (got < 0 || static_cast<size_t>(got) != step) FailTensorFile(name, "is damaged");
-      spool->Append(part);
-    });
-    // It is there that the checksum is looked at.
-    if (unzCloseCurrentFile(file_.get()) != UNZ_OK) FailTensorFile(name, kWrongChecksum);
-    return {spool->bytes(), spool};
-  }
-
-  std::string path_;
-  std::unique_ptr<void, Close> file_;
-};
 
 }  // namespace
 
@@ -226,29 +319,35 @@ std::string FileOf(const std::string& path) {
 }
 
 NpyBytes OpenNpzArray(const NpzArray& array) {
-  Archive archive(array.archive);
-  if (!archive.Find(array.name + ".npy") && !archive.Find(array.name)) {
-    FailTensorFile(array.archive, fmt::format("has no array '{}'; it has {}", array.name,
-                                              NpzNames(array.archive)));
+  const auto archive = Open(array.archive);
+  // As NumPy looks for it: a.npy is that of "a" where nothing is called "a" itself.
+  for (const std::string& name : {array.name, array.name + std::string(kArrayExtension)}) {
+    if (archive->Has(name)) return archive->Read(name, array.archive + ":" + array.name);
   }
-  return archive.Read(array.archive + ":" + array.name);
+  FailTensorFile(array.archive,
+                 fmt::format("has no array '{}'; it has {}", array.name, NpzNames(array.archive)));
 }
 
-std::vector<std::string> ArraysOf(const std::string& archive) {
-  std::vector<std::string> names;
-  Archive(archive).ForEach([&](std::string name) {
-    constexpr std::string_view kArray = ".npy";
-    if (!name.ends_with(kArray) || name == kArray) return;
-    name.resize(name.size() - kArray.size());
-    names.push_back(std::move(name));
-  });
-  return names;
+std::vector<std::string> ArraysOf(const std::string& path) {
+  const auto archive = Open(path);
+  std::vector<std::string> arrays;
+  for (const std::string& name : archive->names()) {
+    const bool is_called_so = name.ends_with(kArrayExtension);
+    const std::string stem =
+        is_called_so ? name.substr(0, name.size() - kArrayExtension.size()) : "";
+    if (!stem.empty() && !archive->Has(stem)) {
+      arrays.push_back(stem);
+    } else if (is_called_so || archive->BeginsAsNpy(name)) {
+      arrays.push_back(name);
+    }
+  }
+  return arrays;
 }
 
 std::string NpzNames(const std::string& archive) {
   constexpr size_t kMostListed = 8;
   const std::vector<std::string> names = ArraysOf(archive);
-  if (names.empty()) return "none";
+  if (names.empty()) FailTensorFile(archive, "has no arrays");
   const std::span listed = std::span(names).first(std::min(names.size(), kMostListed));
   return fmt::format("{}{}", fmt::join(listed, ", "), listed.size() < names.size() ? ", ..." : "");
 }

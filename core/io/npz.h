@@ -1,5 +1,6 @@
 // Arrays in NumPy's .npz archives, which are zip files: "x.npz:a" is the array a of x.npz, which
-// has it as a.npy.
+// has it as a.npy. The format is that of PKWARE's APPNOTE.TXT with ZIP64; it is read here because
+// the libraries for it do not tell where in the file a member is, which is then mapped.
 #pragma once
 
 #include <cstddef>
@@ -35,10 +36,10 @@ struct NpyBytes {
 // kTensorFile or kFileSystem.
 NpyBytes OpenNpzArray(const NpzArray& array);
 
-// The names of the arrays of an archive.
-std::vector<std::string> ArraysOf(const std::string& archive);
+// The names of the arrays of an archive, each once.
+std::vector<std::string> ArraysOf(const std::string& path);
 
-// The same as text, "a, b, ...".
+// The same as text, "a, b, ..."; throws where there are none.
 std::string NpzNames(const std::string& archive);
 
 }  // namespace dmlop

@@ -6,6 +6,9 @@ import os
 import struct
 import sys
 import unittest
+import warnings
+import zipfile
+import zlib
 
 import numpy as np
 from numpy.lib import format as npy
@@ -456,11 +459,115 @@ class ArchiveTest(ProgramTest):
             *((packed[:-cut], "x", "is cut off: an archive ends with the list of its arrays") for cut in (1, 8, 12, 22, 30, 200)),
             (stored.replace(self.x.tobytes(), self.big[:12].tobytes(), 1), "x", "damaged.npz:x: is damaged: its checksum does not match"),
             (packed[:where] + bytes(40) + packed[where + 40:], "x", "damaged.npz:x: is damaged"),
-            (huge, "big", "damaged.npz:big: is damaged"),
+            (huge, "big", "damaged.npz:big: claims to be larger than its compressed bytes can make"),
             (stored[:100] + stored[-900:], "big", ""),
         ]:
             self.write("damaged.npz", content)
             self.assertIn(message, self.errors_of("show", f"damaged.npz:{name}", status=4))
+
+    def of_members(self, *members, method=zipfile.ZIP_STORED, comment=b""):
+        """An archive as Python's zipfile writes it, of (name, bytes)."""
+        file = io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that are there twice
+            with zipfile.ZipFile(file, "w", method) as archive:
+                for name, data in members:
+                    archive.writestr(name, data)
+                archive.comment = comment
+        return file.getvalue()
+
+    @staticmethod
+    def widened(archive):
+        """The archive with the sizes and the place of each member, and the list's, as numbers of 64 bits."""
+        end = archive.rindex(b"PK\5\6")
+        count, size, begin = struct.unpack("<HII", archive[end + 10:end + 20])
+        wide_list, at = b"", begin
+        while at < end:
+            entry = archive[at:at + 46]
+            packed, plain, name, extra, comment = struct.unpack("<IIHHH", entry[20:34])
+            member = struct.unpack("<I", entry[42:46])[0]
+            wide = struct.pack("<HHB", 0x5455, 1, 0) + struct.pack("<HHQQQ", 1, 24, plain, packed, member)
+            wide_list += entry[:20] + b"\xff" * 8 + struct.pack("<HHH", name, extra + len(wide), comment) + entry[34:42]
+            wide_list += b"\xff" * 4 + archive[at + 46:at + 46 + name + extra] + wide
+            at += 46 + name + extra + comment
+        record = b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, count, count, len(wide_list), begin)
+        locator = b"PK\6\7" + struct.pack("<IQI", 0, begin + len(wide_list), 1)
+        return archive[:begin] + wide_list + record + locator + b"PK\5\6" + bytes(4) + b"\xff" * 12 + b"\0\0"
+
+    def test_archives_of_all_kinds(self):
+        one, two, other = (npy_bytes(np.float32([1, k])) for k in (2, 3, 4))
+        plain = self.of_members(("a.npy", one), ("b.npy", two))
+        packed = self.of_members(("a.npy", one), ("b.npy", two), method=zipfile.ZIP_DEFLATED)
+        for name, archive, arrays in [
+            ("numbers of 64 bits", self.widened(plain), {"a": 2, "b": 3}),
+            ("numbers of 64 bits, packed", self.widened(packed), {"a": 2, "b": 3}),
+            ("64 bits and a comment", self.widened(plain)[:-2] + b"\5\0hello", {"a": 2, "b": 3}),
+            ("something before it", b"#!/bin/sh\n" + plain, {"a": 2, "b": 3}),
+            ("something before 64 bits", b"#!/bin/sh\n" + self.widened(plain), {"a": 2, "b": 3}),
+            ("the longest comment", self.of_members(("a.npy", one), comment=b"c" * 65535), {"a": 2}),
+            ("the mark of an end in a comment", self.of_members(("a.npy", one), comment=b"PK\5\6" + bytes(30)), {"a": 2}),
+            ("a member without .npy", self.of_members(("a", one)), {"a": 2}),
+            ("the same, packed", self.of_members(("a", one), ("b", two), method=zipfile.ZIP_DEFLATED), {"a": 2, "b": 3}),
+            ("a name with and without .npy", self.of_members(("a.npy", one), ("a", two)), {"a.npy": 2, "a": 3}),
+            ("a name twice", self.of_members(("a.npy", one), ("b.npy", two), ("a.npy", other)), {"a": 4, "b": 3}),
+            ("what is no array", self.of_members(("READ.ME", b"text"), ("deep/", b""), ("a.npy", one)), {"a": 2}),
+        ]:
+            with self.subTest(name):
+                self.write("a.npz", archive)
+                for array, value in arrays.items():
+                    self.assertIn(f"[1, {value}]", self.text_of("show", f"a.npz:{array}"))
+                    if name.endswith(("before it", "before 64 bits", "in a comment")):
+                        continue  # which NumPy does not read
+                    with np.load(self.folder / "a.npz") as loaded:
+                        self.assertEqual(loaded[array].tolist(), [1, value])
+                self.assertIn(f"and it has {', '.join(arrays)}\n", self.errors_of("show", "a.npz", status=2))
+
+    def test_reasons_why_an_array_is_not_read(self):
+        one = npy_bytes(np.float32([1, 2]))
+        plain = self.of_members(("a.npy", one))
+        entry = plain.index(b"PK\1\2")
+        encrypted = bytearray(plain)
+        encrypted[entry + 8] |= 1
+        for archive, message in [
+            (self.of_members(), "x.npz: has no arrays\n"),
+            (self.of_members(("READ.ME", b"text")), "x.npz: has no arrays\n"),
+            (self.of_members(("a.npy", one), method=zipfile.ZIP_LZMA), "x.npz:a: is packed by method 14 of ZIP; "),
+            (self.of_members(("a.npy", one), method=zipfile.ZIP_BZIP2), "x.npz:a: is packed by method 12 of ZIP; "),
+            (bytes(encrypted), "x.npz:a: is encrypted\n"),
+            (plain[4:], "x.npz: is damaged: the list that it ends with does not fit it\n"),
+            (b"QK" + plain[2:], "x.npz:a: is damaged: it does not begin where the list of the archive says\n"),
+            (plain[:entry] + b"QK" + plain[entry + 2:], "x.npz: is damaged: the list that it ends with does not fit it\n"),
+            (one, "x.npz: is not a .npz archive, but a .npy file\n"),
+            (b"\x1f\x8b" + bytes(90), "x.npz: is not a .npz archive, but a gzip file\n"),
+        ]:
+            with self.subTest(message):
+                self.write("x.npz", archive)
+                self.assertIn(message, self.errors_of("show", "x.npz:a", status=4))
+
+    def test_an_archive_of_more_than_4_GiB(self):
+        """A member and a place in the list that 32 bits cannot tell; what lies between takes no room on the disk."""
+        first, last = npy_bytes(np.float32([1, 2])), npy_bytes(np.float32([3, 4]))
+        gap = 5 << 30
+        def member(data, name):
+            return b"PK\3\4" + struct.pack("<HHHHHIIIHH", 45, 0, 0, 0, 33, zlib.crc32(data), len(data), len(data),
+                                           len(name), 0) + name + data
+        def entry(data, name, begin):
+            return b"PK\1\2" + struct.pack("<HHHHHHIIIHHHHHII", 45, 45, 0, 0, 0, 33, zlib.crc32(data), len(data),
+                                           len(data), len(name), 12, 0, 0, 0, 0, 0xFFFFFFFF) + name + struct.pack(
+                                               "<HHQ", 1, 8, begin)
+        list_bytes = entry(first, b"a.npy", 0) + entry(last, b"b.npy", gap)
+        with open(self.folder / "huge.npz", "wb") as file:
+            file.write(member(first, b"a.npy"))
+            file.seek(gap)
+            file.write(member(last, b"b.npy"))
+            begin = file.tell()
+            file.write(list_bytes + b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, 2, 2, len(list_bytes), begin) +
+                       b"PK\6\7" + struct.pack("<IQI", 0, begin + len(list_bytes), 1) +
+                       b"PK\5\6" + bytes(4) + b"\xff" * 12 + bytes(2))
+        with np.load(self.folder / "huge.npz") as loaded:
+            self.assertEqual(loaded["b"].tolist(), [3, 4])
+        self.assertIn("[1, 2]", self.text_of("show", "huge.npz:a"))
+        self.assertIn("[3, 4]", self.text_of("show", "huge.npz:b"))
 
     def test_links_to_archives_do_not_leave_a_folder(self):
         (self.folder / "in").mkdir()
