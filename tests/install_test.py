@@ -1,6 +1,9 @@
 """What 'cmake --install' and the Debian package put in place, and a project that builds against it."""
 
 import gzip
+import html
+import itertools
+import json
 import os
 import pathlib
 import re
@@ -42,7 +45,8 @@ PLACES = {
         "bin/dmlop", f"{LIBRARIES}/dmlop/dmlop-bench.so",
         "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
         "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright",
-        "share/doc/dmlop/html/manual.css", *(f"share/doc/dmlop/html/{page}.html" for page in PAGES),
+        *(f"share/doc/dmlop/html/{file}" for file in ("differences.png", "index.html", "manual.css", "product.png")),
+        *(f"share/doc/dmlop/html/{page}.html" for page in PAGES),
         *(f"share/man/man{page[-1]}/{page}.gz" for page in PAGES)],
     "libdmlop0": [f"{LIBRARIES}/libdmlop.so.0", f"{LIBRARIES}/libdmlop.so.0.1.0"],
     "libdmlop-dev": [
@@ -59,6 +63,30 @@ PACKAGED = {
     "libdmlop0": ["share/doc/libdmlop0/changelog.gz", "share/doc/libdmlop0/copyright"],
     "libdmlop-dev": ["share/doc/libdmlop-dev/changelog.gz", "share/doc/libdmlop-dev/copyright"],
 }
+
+
+# What a browser makes of the pages in frames: options that are broken into lines, monospace that is
+# smaller than the text around it, cells of a synopsis that do not begin at the top, and more.
+MEASURE = """
+const measure = frame => {
+  const page = frame.contentDocument, root = page.documentElement;
+  const style = element => frame.contentWindow.getComputedStyle(element);
+  const all = selector => [...page.querySelectorAll(selector)];
+  const texts = elements => elements.map(element => element.textContent);
+  return {
+    width: root.clientWidth, needs: root.scrollWidth,
+    broken: texts(all("code.Fl").filter(one => one.getClientRects().length > 1)),
+    small: texts(all("code, pre").filter(one => style(one).fontSize != style(one.parentElement).fontSize)),
+    low: texts(all("table.Nm td").filter(one => style(one).verticalAlign != "top")),
+    pictures: all("img").map(one => one.naturalWidth > 0 && one.width <= root.clientWidth),
+    colors: [style(page.body).color, style(page.body).backgroundColor],
+    subsections: all("h2").length, listed: all("body > div nav li").length,
+  };
+};
+addEventListener("load", () => {
+  document.body.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(measure));
+});
+"""
 
 
 class InstallTest(unittest.TestCase):
@@ -84,14 +112,52 @@ class InstallTest(unittest.TestCase):
 
     def test_links_of_the_html_pages_lead_to_pages(self):
         folder = self.prefix / "share/doc/dmlop/html"
-        names = {page.name for page in folder.iterdir()}
-        for page in folder.glob("*.html"):
-            text = " ".join(page.read_text().split())  # headings may be broken into lines
-            links = set(re.findall(r'href="([^"#]+)"', text))
+        texts = {page.name: " ".join(page.read_text().split()) for page in folder.glob("*.html")}  # links may be broken into lines
+        places = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in texts.items()}
+        files = {file.name for file in folder.iterdir()}
+        for name, text in texts.items():
+            links = re.findall(r'(?:href|src)="([^"]+)"', text)
             self.assertIn("manual.css", links)
             for link in links:
-                self.assertTrue(link in names or re.fullmatch(r"https://manpages\.debian\.org/[\w-]+\.\d", link), link)
-            self.assertIn("EXIT STATUS" if page.name.startswith("dmlop-run") else "NAME", text)
+                file, _, place = link.partition("#")
+                outside = re.fullmatch(r"https://manpages\.debian\.org/(?!dmlop)[\w-]+\.\d", link)
+                self.assertTrue(outside or (file or name) in files, link)
+                self.assertTrue(not place or place in places[file or name], link)
+            self.assertTrue(name == "index.html" or "index.html" in links, name)
+            self.assertEqual(re.findall("<title>(.*?)</title>", text),
+                             ["dmlop Manual" if name == "index.html" else re.sub(r"\.(.)\.html", r"(\1)", name)])
+
+    def test_the_index_has_every_page_and_operator(self):
+        index = " ".join((self.prefix / "share/doc/dmlop/html/index.html").read_text().split())
+        told = dict(re.findall(r'<dt><a href="([^"#]+)\.html">[^<]*</a></dt> <dd>([^<]*?) <', index))
+        self.assertEqual(sorted(told), PAGES)
+        for page, description in told.items():
+            source = gzip.decompress((self.prefix / f"share/man/man{page[-1]}/{page}.gz").read_bytes()).decode()
+            self.assertIn(f"\n.Nd {html.unescape(description)}\n", source)
+        operators = [line.split()[0] for line in run(self.prefix / "bin/dmlop", "ops").splitlines()]
+        self.assertEqual(sorted(re.findall(r'<li><a href="[^"]*">([A-Z0-9_]+)</a>', index)), sorted(operators))
+
+    def test_the_html_pages_fit_narrow_and_wide_windows(self):
+        if shutil.which("chromium") is None:
+            self.skipTest("chromium is not installed")
+        looks = {"light": 400, "dark": 1280}
+        pages = sorted((self.prefix / "share/doc/dmlop/html").glob("*.html"))
+        frames = [f'<iframe src="{page.as_uri()}" style="width: {width}px; border: 0; color-scheme: {scheme}"></iframe>'
+                  for page in pages for scheme, width in looks.items()]
+        (self.folder / "measure.html").write_text(f"<body>{''.join(frames)}<script>{MEASURE}</script></body>")
+        shown = run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+                    f"--user-data-dir={self.folder}/chromium", "--dump-dom", (self.folder / "measure.html").as_uri(), timeout=60)
+        measured = json.loads(html.unescape(re.search(r"<body>(.*)</body>", shown, re.S)[1]))
+        self.assertEqual(len(measured), 2 * len(pages))
+        for number, (page, scheme) in enumerate(itertools.product(pages, looks)):
+            with self.subTest(page=page.name, scheme=scheme):
+                found = measured[number]
+                self.assertEqual(found["needs"], found["width"])
+                self.assertEqual((found["broken"], found["small"], found["low"]), ([], [], []))
+                self.assertEqual(found["pictures"], [True] * (2 if page.name == "dmlop-tutorial.7.html" else 0))
+                ink, paper = (sum(map(int, re.findall(r"\d+", color)[:3])) for color in found["colors"])
+                self.assertEqual(ink > paper, scheme == "dark")
+                self.assertEqual(found["listed"], found["subsections"] if found["subsections"] > 1 else 0)
 
     def test_the_program_runs_and_finds_its_module(self):
         program = self.prefix / "bin/dmlop"

@@ -9,8 +9,11 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
+
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
+from maps_test import decode_png
 from program import DMLOP, GROUPS, ROOT, X, ProgramTest, manual_of, operators, start
 
 TUTORIAL = ROOT / "man/dmlop-tutorial.7"
@@ -301,6 +304,10 @@ class TutorialTest(ProgramTest):
                 differs = re.search("compare|judge", commands)
                 self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stdout)
                 self.assertRegex(done.stdout, rf"\A{shown_pattern(shown)}\Z")
+        drawn, installed = (decode_png((folder / "differences.png").read_bytes())
+                            for folder in (self.folder, ROOT / "app/packaging"))
+        for pair in zip(drawn, installed, strict=True):
+            np.testing.assert_array_equal(*pair)
 
 
 if __name__ == "__main__":
