@@ -39,10 +39,10 @@ class CompareFiles {
     const AlignedTensors aligned =
         Align(Compared(pair_.actual), Compared(pair_.expected), options_.rules.leniency);
     if (!aligned.mismatches.empty()) return ReportMismatches(aligned.mismatches);
-    shown_ = aligned.expected;
+    shown_ = aligned.shown();
     if (draws()) RequireElements(options_.expected, shown_.view);
     PrepareMaps();
-    const Tolerance tolerance = options_.rules.tolerances.For(pair_.expected.view.type);
+    const Tolerance tolerance = options_.rules.tolerances.For(pair_.actual.view.type);
     const Comparison comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance,
                                           {maps_, options_.most_listed});
     std::optional<Picture> picture;

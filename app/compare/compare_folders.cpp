@@ -186,7 +186,7 @@ class FolderComparison {
           LoadPair(PathOf(options_.actual, pair), PathOf(options_.expected, pair), options_.raw);
       pair.judgement =
           Judge(Compared(actual), Compared(expected),
-                options_.rules.tolerances.For(expected.view.type), options_.rules.leniency);
+                options_.rules.tolerances.For(actual.view.type), options_.rules.leniency);
       if (!pair.judgement.passes()) pair.status = ExitStatus::kDifferent;
     } catch (const Error& error) {
       pair.error = error.what();
@@ -258,9 +258,9 @@ class FolderComparison {
     return {Printable(pair.name),
             fmt::format("{}", c.difference_count),
             fmt::format("{}", c.element_count),
-            fmt::format("{}", c.max_ulp_error),
-            fmt::format("{:.3g}", c.max_absolute_error),
-            fmt::format("{:.3g}", c.max_relative_error),
+            fmt::format("{}", c.failing.max_ulp_error),
+            fmt::format("{:.3g}", c.failing.max_absolute_error),
+            fmt::format("{:.3g}", c.failing.max_relative_error),
             fmt::format("{}", c.nan_mismatches),
             fmt::format("{}", c.infinity_mismatches),
             IndexText(judgement.shown.view.layout.sizes, c.worst->index)};

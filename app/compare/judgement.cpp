@@ -36,7 +36,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
   judgement.comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance);
-  judgement.shown = aligned.expected;
+  judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
   return judgement;
 }
@@ -46,7 +46,7 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b) {
     const Comparison& comparison = judgement.comparison;
     const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
     return std::tuple(!judgement.passes(), !judgement.mismatches.empty(), mismatches > 0,
-                      comparison.max_ulp_error, comparison.difference_count);
+                      comparison.failing.max_ulp_error, comparison.difference_count);
   };
   return distance(a) > distance(b);
 }
@@ -62,8 +62,9 @@ std::string JudgementLine(const Judgement& judgement) {
   if (!judgement.mismatches.empty()) {
     return fmt::format("{}", fmt::join(judgement.mismatches, "; "));
   }
-  return fmt::format("{} of {} elements differ", judgement.comparison.difference_count,
-                     judgement.comparison.element_count);
+  const std::string text = DifferenceCountText(judgement.comparison);
+  const bool is_exact = ToleranceText(judgement.tolerance) == ToleranceText({});
+  return is_exact ? text : fmt::format("{}; allowed: {}", text, ToleranceText(judgement.tolerance));
 }
 
 Json JudgementJson(const Judgement& judgement) {

@@ -35,7 +35,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected);
 
 // Whether `a` is to be told before `b`: different types or shapes come first, then mismatches of
-// NaN and infinity, then the larger ULP error.
+// NaN and infinity, then the larger ULP error of what does not pass.
 bool IsFurtherOff(const Judgement& a, const Judgement& b);
 
 // What there is to say, and its first line.

@@ -205,6 +205,8 @@ void AddRules(CLI::App& command, ComparisonRules& rules) {
   command.add_flag("--squeeze", rules.leniency.unit_sizes, "Ignore dimensions of size 1 in shapes");
   command.add_flag("--any-integers", rules.leniency.integer_types,
                    "Compare integers of different types by their values");
+  command.add_flag("--any-floats", rules.leniency.float_types,
+                   "Compare floats of different types by their values");
 }
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
@@ -217,8 +219,8 @@ void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {
   const auto is_given = [&](const std::string& name) { return command.count(name) > 0; };
   if (std::any_of(compare.begin(), compare.end(), is_given)) return;
-  for (const char* rule :
-       {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers", "--tolerance"}) {
+  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers",
+                           "--any-floats", "--tolerance"}) {
     if (!is_given(rule)) continue;
     throw Error(ErrorKind::kUsage, fmt::format("{} needs {}", rule, fmt::join(compare, " or ")));
   }

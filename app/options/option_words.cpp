@@ -27,6 +27,7 @@ std::string RuleWords(const ComparisonRules& rules) {
   if (webnn) text += " --tolerance webnn";
   if (leniency.unit_sizes) text += " --squeeze";
   if (leniency.integer_types) text += " --any-integers";
+  if (leniency.float_types) text += " --any-floats";
   return text;
 }
 

@@ -264,9 +264,9 @@ class OperatorRun {
   void TellAgreement(const ComparedFile& compared) const {
     const Judgement& judgement = compared.judgement;
     PrintMessage(fmt::format(
-        "dmlop: {} and {} agree: {} elements, largest ULP error {}; allowed: {}\n",
-        compared.file.tensor, Printable(compared.file.path), judgement.comparison.element_count,
-        judgement.comparison.max_ulp_error, ToleranceText(judgement.tolerance)));
+        "dmlop: {} and {} agree: {}, largest ULP error {}; allowed: {}\n", compared.file.tensor,
+        Printable(compared.file.path), Counted(judgement.comparison.element_count, "element"),
+        judgement.comparison.passing.max_ulp_error, ToleranceText(judgement.tolerance)));
   }
 
   // The outputs that would be printed, and what was compared.

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/text/histogram_text.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
+#include "core/base/counted.h"
 #include "core/compare/tolerances.h"
 #include "core/document/document_json.h"
 
@@ -24,32 +26,46 @@ std::string UlpText(const Difference& difference) {
   return difference.is_mismatch ? "-" : fmt::format("{}", difference.ulp_error);
 }
 
-std::string DifferenceRow(std::string_view label, const Difference& difference,
-                          const ConstTensorView& tensor) {
-  const DataType type = tensor.type;
+// What elements are told in: `type` is that of the actual ones.
+struct Form {
+  const Dims& sizes;
+  DataType type;
+  DataType expected_type;
+
+  std::string IndexOf(const Difference& difference) const {
+    return IndexText(sizes, difference.index);
+  }
+};
+
+Form FormOf(const Comparison& comparison, const ConstTensorView& tensor) {
+  return {tensor.layout.sizes, tensor.type, comparison.expected_type};
+}
+
+std::string DifferenceRow(std::string_view label, const Difference& difference, const Form& form) {
   return fmt::format(
       "{}: element {}\n"
       "  actual    {:<24} 0x{}\n"
       "  expected  {:<24} 0x{}\n"
       "  error     absolute {:.6g}, relative {:.6g}, ULP {}\n",
-      label, IndexText(tensor.layout.sizes, difference.index),
-      ValueText(type, difference.actual_bits), BitsText(type, difference.actual_bits),
-      ValueText(type, difference.expected_bits), BitsText(type, difference.expected_bits),
-      difference.absolute_error, difference.relative_error, UlpText(difference));
+      label, form.IndexOf(difference), ValueText(form.type, difference.actual_bits),
+      BitsText(form.type, difference.actual_bits),
+      ValueText(form.expected_type, difference.expected_bits),
+      BitsText(form.expected_type, difference.expected_bits), difference.absolute_error,
+      difference.relative_error, UlpText(difference));
 }
 
 Json ValueJson(DataType type, uint64_t bits) {
   return ElementJson(type, BytesOf(bits).data());
 }
 
-Json DifferenceJson(const std::optional<Difference>& difference, const ConstTensorView& tensor) {
+Json DifferenceJson(const std::optional<Difference>& difference, const Form& form) {
   if (!difference) return nullptr;
-  const Dims index = IndexOf(tensor.layout.sizes, difference->index);
+  const Dims index = IndexOf(form.sizes, difference->index);
   Json json = {{"index", std::vector<int64_t>(index.begin(), index.end())},
-               {"actual", ValueJson(tensor.type, difference->actual_bits)},
-               {"expected", ValueJson(tensor.type, difference->expected_bits)},
-               {"actualBits", BitsText(tensor.type, difference->actual_bits)},
-               {"expectedBits", BitsText(tensor.type, difference->expected_bits)},
+               {"actual", ValueJson(form.type, difference->actual_bits)},
+               {"expected", ValueJson(form.expected_type, difference->expected_bits)},
+               {"actualBits", BitsText(form.type, difference->actual_bits)},
+               {"expectedBits", BitsText(form.expected_type, difference->expected_bits)},
                {"absoluteError", NumberJson(difference->absolute_error)},
                {"relativeError", NumberJson(difference->relative_error)}};
   json["ulpError"] = difference->is_mismatch ? Json(nullptr) : Json(difference->ulp_error);
@@ -57,8 +73,7 @@ Json DifferenceJson(const std::optional<Difference>& difference, const ConstTens
 }
 
 bool HasUlpErrors(const Comparison& comparison) {
-  return std::any_of(comparison.ulp_histogram.begin() + 1, comparison.ulp_histogram.end(),
-                     [](int64_t count) { return count > 0; });
+  return comparison.passing.max_ulp_error > 0 || comparison.failing.max_ulp_error > 0;
 }
 
 // "0", "1", "3-4", ... "513-1024"; then "2^10-2^11", which begins above 2^10.
@@ -70,26 +85,38 @@ std::string UlpBinText(size_t bin) {
   return least == most ? fmt::format("{}", least) : fmt::format("{}-{}", least, most);
 }
 
-// The bins that have elements.
+// Calls visit(bin, count, failing_count) for the bins that have elements.
+template <typename Visit>
+void ForEachBin(const Comparison& comparison, Visit&& visit) {
+  const UlpHistogram& passing = comparison.passing.ulp_histogram;
+  const UlpHistogram& failing = comparison.failing.ulp_histogram;
+  for (size_t bin = 0; bin < passing.size(); ++bin) {
+    const int64_t count = passing[bin] + failing[bin];
+    if (count > 0) visit(bin, count, failing[bin]);
+  }
+}
+
 std::string UlpHistogramText(const Comparison& comparison) {
   std::vector<HistogramRow> rows;
-  for (size_t bin = 0; bin < comparison.ulp_histogram.size(); ++bin) {
-    const int64_t count = comparison.ulp_histogram[bin];
-    if (count == 0) continue;
-    rows.push_back({UlpBinText(bin), count});
-  }
+  ForEachBin(comparison, [&](size_t bin, int64_t count, int64_t failing_count) {
+    rows.push_back({UlpBinText(bin), count, comparison.passes() ? 0 : count - failing_count});
+  });
   const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
   if (mismatches > 0) rows.push_back({"mismatch", mismatches});
-  return "elements by ULP error:\n" + HistogramText(rows);
+  const bool has_dots =
+      std::any_of(rows.begin(), rows.end(), [](const HistogramRow& row) { return row.dotted > 0; });
+  return fmt::format("elements by ULP error{}:\n{}", has_dots ? " (# differ, . pass)" : "",
+                     HistogramText(rows));
 }
 
 Json UlpHistogramJson(const Comparison& comparison) {
   Json json = Json::array();
-  for (size_t bin = 0; bin < comparison.ulp_histogram.size(); ++bin) {
-    const int64_t count = comparison.ulp_histogram[bin];
-    if (count == 0) continue;
-    json.push_back({{"leastUlp", LeastUlp(bin)}, {"mostUlp", MostUlp(bin)}, {"count", count}});
-  }
+  ForEachBin(comparison, [&](size_t bin, int64_t count, int64_t failing_count) {
+    json.push_back({{"leastUlp", LeastUlp(bin)},
+                    {"mostUlp", MostUlp(bin)},
+                    {"count", count},
+                    {"differenceCount", failing_count}});
+  });
   return json;
 }
 
@@ -112,14 +139,13 @@ Json MapJson(const DifferenceMap& map) {
 }
 
 // The listed differences as a table, whose columns line up.
-std::string ListText(const Comparison& comparison, const ConstTensorView& tensor) {
+std::string ListText(const Comparison& comparison, const Form& form) {
   if (comparison.listed.empty()) return "";
   std::vector<std::vector<std::string>> rows = {
       {"element", "actual", "expected", "absolute", "relative", "ULP"}};
   for (const Difference& difference : comparison.listed) {
-    rows.push_back({IndexText(tensor.layout.sizes, difference.index),
-                    ValueText(tensor.type, difference.actual_bits),
-                    ValueText(tensor.type, difference.expected_bits),
+    rows.push_back({form.IndexOf(difference), ValueText(form.type, difference.actual_bits),
+                    ValueText(form.expected_type, difference.expected_bits),
                     fmt::format("{:.6g}", difference.absolute_error),
                     fmt::format("{:.6g}", difference.relative_error), UlpText(difference)});
   }
@@ -131,6 +157,29 @@ std::string HeadroomText(const Comparison& comparison, const Tolerance& toleranc
   return headroom && *headroom >= 0
              ? fmt::format("headroom: {:.3g} % of the tolerance\n", 100 * *headroom)
              : "";
+}
+
+// Numbers below the least normal one, which devices may flush to zero.
+std::string SubnormalText(const Comparison& comparison) {
+  const auto& [actual, expected] =
+      std::pair(comparison.actual_subnormals, comparison.expected_subnormals);
+  if (actual == 0 && expected == 0) return "";
+  return fmt::format("subnormal numbers: actual {}, expected {}\n", actual, expected);
+}
+
+// The --ulp that is enough, unless it is so large that it would let pass anything.
+std::string PassingUlpText(const Comparison& comparison) {
+  constexpr uint64_t kMostUlp = 4096;
+  if (!comparison.smallest_passing_ulp) return "no --ulp lets this pass\n";
+  if (*comparison.smallest_passing_ulp > kMostUlp) return "";
+  return fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp);
+}
+
+std::string LargestErrorsText(const Comparison& comparison) {
+  const ErrorTally& tally = comparison.decisive();
+  return fmt::format(
+      "largest errors of finite elements that differ: absolute {:.6g}, relative {:.6g}, ULP {}\n",
+      tally.max_absolute_error, tally.max_relative_error, tally.max_ulp_error);
 }
 
 }  // namespace
@@ -154,39 +203,43 @@ Json ToleranceJson(const Tolerance& tolerance) {
           {"ulp", tolerance.ulp}};
 }
 
+std::string DifferenceCountText(const Comparison& comparison) {
+  return fmt::format("{} of {} {}", comparison.difference_count,
+                     Counted(comparison.element_count, "element"),
+                     comparison.element_count == 1 ? "differs" : "differ");
+}
+
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance) {
-  std::string text = fmt::format("{} of {} elements differ\n", comparison.difference_count,
-                                 comparison.element_count);
-  if (comparison.first) text += DifferenceRow("first", *comparison.first, tensor);
+  std::string text = DifferenceCountText(comparison) + "\n";
+  const Form form = FormOf(comparison, tensor);
+  if (comparison.first) text += DifferenceRow("first", *comparison.first, form);
   if (comparison.worst && comparison.worst->index != comparison.first->index) {
-    text += DifferenceRow("worst", *comparison.worst, tensor);
+    text += DifferenceRow("worst", *comparison.worst, form);
   }
   const bool has_other_finite = comparison.worst_finite &&
                                 comparison.worst_finite->index != comparison.worst->index &&
                                 comparison.worst_finite->index != comparison.first->index;
-  if (has_other_finite) text += DifferenceRow("worst finite", *comparison.worst_finite, tensor);
-  text += ListText(comparison, tensor);
+  if (has_other_finite) text += DifferenceRow("worst finite", *comparison.worst_finite, form);
+  text += ListText(comparison, form);
   if (HasUlpErrors(comparison)) text += UlpHistogramText(comparison);
+  text += SubnormalText(comparison);
   if (comparison.passes()) return text + HeadroomText(comparison, tolerance);
-  text += fmt::format(
-      "largest errors of finite elements: absolute {:.6g}, relative {:.6g}, ULP {}\n",
-      comparison.max_absolute_error, comparison.max_relative_error, comparison.max_ulp_error);
+  text += LargestErrorsText(comparison);
   if (comparison.nan_mismatches + comparison.infinity_mismatches > 0) {
     text += fmt::format("mismatches: {} of NaN, {} of infinities\n", comparison.nan_mismatches,
                         comparison.infinity_mismatches);
   }
-  if (tolerance.bits) return text;
-  text += comparison.smallest_passing_ulp
-              ? fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp)
-              : "no --ulp lets this pass\n";
-  return text;
+  text += fmt::format("allowed: {}\n", ToleranceText(tolerance));
+  return tolerance.bits ? text : text + PassingUlpText(comparison);
 }
 
 Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                  const Tolerance& tolerance) {
   const Dims& sizes = tensor.view.layout.sizes;
   const auto headroom = HeadroomOf(comparison, tolerance);
+  const ErrorTally& largest = comparison.decisive();
+  const Form form = FormOf(comparison, tensor.view);
   Json json = {{"equal", comparison.passes()},
                {"dataType", tensor.type_name},
                {"sizes", std::vector<int64_t>(sizes.begin(), sizes.end())},
@@ -194,26 +247,30 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                {"differenceCount", comparison.difference_count},
                {"nanMismatches", comparison.nan_mismatches},
                {"infinityMismatches", comparison.infinity_mismatches},
-               {"maxAbsoluteError", NumberJson(comparison.max_absolute_error)},
-               {"maxRelativeError", NumberJson(comparison.max_relative_error)},
-               {"maxUlpError", comparison.max_ulp_error}};
+               {"maxAbsoluteError", NumberJson(largest.max_absolute_error)},
+               {"maxRelativeError", NumberJson(largest.max_relative_error)},
+               {"maxUlpError", largest.max_ulp_error},
+               {"actualSubnormals", comparison.actual_subnormals},
+               {"expectedSubnormals", comparison.expected_subnormals}};
+  if (form.expected_type != form.type) json["expectedDataType"] = Name(form.expected_type);
   json["smallestPassingUlp"] =
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
-  json["worst"] = DifferenceJson(comparison.worst, tensor.view);
-  json["worstFinite"] = DifferenceJson(comparison.worst_finite, tensor.view);
+  json["worst"] = DifferenceJson(comparison.worst, form);
+  json["worstFinite"] = DifferenceJson(comparison.worst_finite, form);
   json["tolerance"] = ToleranceJson(tolerance);
-  json["headroom"] = headroom ? Json(*headroom) : Json(nullptr);
+  json["headroom"] = headroom ? NumberJson(*headroom) : Json(nullptr);
   return json;
 }
 
 Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map) {
   Json json = FiguresJson(comparison, tensor, tolerance);
-  json["first"] = DifferenceJson(comparison.first, tensor.view);
+  const Form form = FormOf(comparison, tensor.view);
+  json["first"] = DifferenceJson(comparison.first, form);
   if (comparison.most_listed > 0) {
     json["differences"] = Json::array();
     for (const Difference& difference : comparison.listed) {
-      json["differences"].push_back(DifferenceJson(difference, tensor.view));
+      json["differences"].push_back(DifferenceJson(difference, form));
     }
   }
   json["ulpHistogram"] = UlpHistogramJson(comparison);

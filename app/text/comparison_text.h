@@ -13,7 +13,11 @@ namespace dmlop {
 std::string ToleranceText(const Tolerance& tolerance);
 Json ToleranceJson(const Tolerance& tolerance);
 
-// `tensor` has the type and the sizes of both; its elements are not looked at.
+// "1 of 3 elements differ"
+std::string DifferenceCountText(const Comparison& comparison);
+
+// `tensor` has the type of the actual elements and the sizes of both; its elements are not looked
+// at.
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance);
 

@@ -13,6 +13,17 @@ namespace {
 constexpr size_t kLeastBar = 4;
 constexpr size_t kMostBar = 40;
 
+size_t CellsOf(int64_t count, int64_t most, size_t width) {
+  const double share = static_cast<double>(count) / static_cast<double>(most);
+  return static_cast<size_t>(std::ceil(share * static_cast<double>(width)));
+}
+
+std::string BarText(const HistogramRow& row, int64_t most, size_t width) {
+  const size_t dots = CellsOf(row.dotted, most, width);
+  const size_t all = std::max(CellsOf(row.count, most, width), dots + (row.dotted < row.count));
+  return std::string(dots, '.') + std::string(all - dots, '#');
+}
+
 }  // namespace
 
 std::string HistogramText(const std::vector<HistogramRow>& rows) {
@@ -29,10 +40,8 @@ std::string HistogramText(const std::vector<HistogramRow>& rows) {
       std::clamp(width > before_bar ? width - before_bar : 0, kLeastBar, kMostBar);
   std::string text;
   for (const HistogramRow& row : rows) {
-    const double share = static_cast<double>(row.count) / static_cast<double>(most);
-    const double bar = std::ceil(share * static_cast<double>(bar_width));
     text += fmt::format("  {:>{}}  {:>{}} {}\n", row.label, label_width, row.count, count_width,
-                        std::string(static_cast<size_t>(bar), '#'));
+                        BarText(row, most, bar_width));
   }
   return text;
 }

@@ -78,6 +78,8 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
   const DataType expected = aligned.expected.view.type;
   if (actual == expected) return;
   const bool are_integers = !IsFloat(actual) && !IsFloat(expected);
+  const bool are_floats = IsFloat(actual) && IsFloat(expected);
+  if (leniency.float_types && are_floats) return;
   if (leniency.integer_types && are_integers) {
     if (Widen<int64_t>(DataType::kInt64, aligned)) return;
     if (Widen<uint64_t>(DataType::kUint64, aligned)) return;
@@ -85,9 +87,11 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
         "values differ: some are negative, and others are 2^63 or more, which no type holds both");
     return;
   }
-  aligned.mismatches.push_back(fmt::format(
-      "data types differ: actual {}, expected {}{}", aligned.actual.type_name,
-      aligned.expected.type_name, are_integers ? "; --any-integers compares the values" : ""));
+  aligned.mismatches.push_back(fmt::format("data types differ: actual {}, expected {}{}",
+                                           aligned.actual.type_name, aligned.expected.type_name,
+                                           are_integers ? "; --any-integers compares the values"
+                                           : are_floats ? "; --any-floats compares the values"
+                                                        : ""));
 }
 
 void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {

@@ -14,6 +14,7 @@ namespace dmlop {
 struct Leniency {
   bool unit_sizes = false;     // dimensions of size 1
   bool integer_types = false;  // integers of any type, by their values
+  bool float_types = false;    // the same of floats
 };
 
 enum class Side { kActual, kExpected };
@@ -24,10 +25,16 @@ struct ComparedTensor {
 };
 
 struct AlignedTensors {
-  ComparedTensor actual;  // of equal types and sizes, unless there are mismatches
+  // Of equal sizes and types, or of two types of floats, unless there are mismatches.
+  ComparedTensor actual;
   ComparedTensor expected;
   std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
   std::vector<std::shared_ptr<const void>> storage;  // of what had to be converted
+
+  // What the outcome is told in the type and the sizes of.
+  const ComparedTensor& shown() const {
+    return actual.view.type == expected.view.type ? expected : actual;
+  }
 };
 
 // Views of types that are at least a byte wide. `shape` says whose sizes both get where they differ

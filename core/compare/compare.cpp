@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
@@ -17,6 +18,8 @@ namespace dmlop {
 namespace {
 
 using Loops = CompareLoops;
+
+using FloatsOfAnyWidth = Join<TypeList<double>, Floats>;
 
 constexpr int64_t kPartElements = 1 << 16;  // fewer are not worth a second thread
 
@@ -43,27 +46,25 @@ std::optional<LoopNest<Loops::kOperands>> WithRowsOfActual(const LoopNest<Loops:
   return reordered;
 }
 
-template <typename T>
+// Of elements of T beside those of E, which are the same or both floats.
+template <typename T, typename E = T>
 class TensorComparison {
  public:
   TensorComparison(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, const ComparisonDetails& details)
       : actual_(actual.elements<T>()),
-        expected_(expected.elements<T>()),
+        expected_(expected.elements<E>()),
         bytes_(expected.element_bytes()),
         tolerance_(tolerance),
         details_(details),
         nest_(PlanLoops(actual.layout, expected.layout)) {
+    total_.expected_type = expected.type;
     total_.element_count = expected.layout.element_count();
     total_.most_listed = details.most_listed;
   }
 
   Comparison Result() {
-    if (const auto tiled = WithRowsOfActual(nest_)) {
-      CompareTiles(*tiled);
-    } else {
-      CompareRuns();
-    }
+    CompareAll();
     SortListed(total_);
     return total_;
   }
@@ -79,6 +80,13 @@ class TensorComparison {
       const std::lock_guard lock(mutex);
       Merge(comparer.result(), total_);
     });
+  }
+
+  void CompareAll() {
+    if constexpr (std::is_same_v<T, E>) {
+      if (const auto tiled = WithRowsOfActual(nest_)) return CompareTiles(*tiled);
+    }
+    CompareRuns();
   }
 
   void CompareRuns() {
@@ -111,7 +119,7 @@ class TensorComparison {
   }
 
   const T* actual_;
-  const T* expected_;
+  const E* expected_;
   const int64_t bytes_;
   const Tolerance& tolerance_;
   const ComparisonDetails& details_;
@@ -123,12 +131,21 @@ class TensorComparison {
 
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, const ComparisonDetails& details) {
-  assert(actual.type == expected.type && actual.layout.sizes == expected.layout.sizes);
+  assert(actual.layout.sizes == expected.layout.sizes);
   Comparison result;
   const Work work("comparing", expected.element_bytes());
-  VisitDataType(AllTypes{}, expected.type, [&]<typename T>() {
-    result = TensorComparison<T>(actual, expected, tolerance, details).Result();
-  });
+  const auto compare = [&]<typename T, typename E>() {
+    result = TensorComparison<T, E>(actual, expected, tolerance, details).Result();
+  };
+  if (actual.type == expected.type) {
+    VisitDataType(AllTypes{}, actual.type,
+                  [&]<typename T>() { compare.template operator()<T, T>(); });
+  } else {
+    VisitDataType(FloatsOfAnyWidth{}, actual.type, [&]<typename T>() {
+      VisitDataType(FloatsOfAnyWidth{}, expected.type,
+                    [&]<typename E>() { compare.template operator()<T, E>(); });
+    });
+  }
   return result;
 }
 

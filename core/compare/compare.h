@@ -21,7 +21,9 @@ struct ComparisonDetails {
 };
 
 // Views of equal types and sizes, laid out in any way. The type is at least a byte wide. Where both
-// are packed, elements need not be aligned.
+// are packed, elements need not be aligned. The types may differ where both are of floats: then
+// errors are those of the values, and ULP those of the actual type, counted from its number that is
+// nearest to what is expected; where that is the actual one, the element passes.
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, const ComparisonDetails& details = {});
 

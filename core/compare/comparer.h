@@ -64,14 +64,30 @@ class Comparer {
     for (int64_t i = 0; i < count; i += kBlock) {
       const int64_t size = std::min(kBlock, count - i);
       const int64_t first = index + i * stride[kIndex];
-      if (std::memcmp(actual + i, expected + i, static_cast<size_t>(size) * sizeof(T)) == 0) {
-        result_.ulp_histogram[0] += size;
-      } else if (are_aligned) {
+      if (are_aligned) {
         CompareBlock(actual + i, expected + i, first, stride, size);
       } else {
         const Block a(actual + i, size);
         const Block e(expected + i, size);
         CompareBlock(a.elements.data(), e.elements.data(), first, stride, size);
+      }
+    }
+  }
+
+  // The same with floats of another type, one by one: errors are those of the values, and ULP are
+  // counted from the number of T that is nearest to what is expected.
+  template <typename E>
+  void CompareRun(const T* actual, const E* expected, int64_t index, const Offsets& stride,
+                  int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = At(actual + i * stride[kActual]);
+      const E e = At(expected + i * stride[kExpected]);
+      const T nearest = FromDouble<T>(AsDouble(e));
+      CountSubnormals(a, e);
+      if (ElementBits(a) == ElementBits(nearest) && AsDouble(nearest) == AsDouble(e)) {
+        ++result_.passing.ulp_histogram[0];
+      } else {
+        CompareUnequal(a, nearest, e, index + i * stride[kIndex]);
       }
     }
   }
@@ -107,6 +123,7 @@ class Comparer {
 
  private:
   using Ulp = WideUnsigned<T>;
+  using Ulps = std::array<Ulp, kBlock>;
 
   // An aligned copy.
   struct Block {
@@ -117,7 +134,10 @@ class Comparer {
   };
 
   // Of elements that may lie anywhere, as those of archives do.
-  static T At(const T* from) { return ElementOf<T>(reinterpret_cast<const std::byte*>(from)); }
+  template <typename E>
+  static E At(const E* from) {
+    return ElementOf<E>(reinterpret_cast<const std::byte*>(from));
+  }
 
   static bool IsAligned(const T* elements) {
     return reinterpret_cast<uintptr_t>(elements) % sizeof(T) == 0;
@@ -125,36 +145,74 @@ class Comparer {
 
   void CompareBlock(const T* actual, const T* expected, int64_t index, const Offsets& stride,
                     int64_t count) {
+    if (std::memcmp(actual, expected, static_cast<size_t>(count) * sizeof(T)) == 0) {
+      result_.passing.ulp_histogram[0] += count;
+      CountSubnormals(expected, expected, count);
+      return;
+    }
     if (CountBlock(actual, expected, index, count)) return;
     CompareElements(actual, expected, index, stride, count);
   }
 
   struct BlockDifferences {
     int64_t count;
-    Ulp most_not_close;  // the greatest ULP error that neither absolute nor relative errors excuse
+    const Ulp* not_close;  // the ULP errors that absolute and relative errors do not excuse, else 0
+    Ulp most_not_close;
   };
 
   // Counts the elements of a block in which no difference has to be written down: what differs and
   // does not pass is finite and none of it is notable. Else does nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
     if (!writers_.empty()) return false;
-    std::array<Ulp, kBlock> ulps;
+    Ulps ulps;
     const auto [most, has_special] = kernels_.measure(actual, expected, count, ulps.data());
     if (has_special) return false;
-    const BlockDifferences differences = DifferencesOf(ulps.data(), most, actual, expected, count);
+    Ulps not_close;
+    const BlockDifferences differences =
+        DifferencesOf(ulps, most, actual, expected, count, not_close);
     if (differences.count > 0 && IsNotable(most, index, /*is_finite=*/true, result_)) return false;
-    CountUlps(ulps.data(), count, most);
-    result_.max_ulp_error = std::max(result_.max_ulp_error, uint64_t{most});
-    LargestErrors largest{result_.max_absolute_error, result_.max_relative_error};
-    kernels_.take_largest(ulps.data(), actual, expected, count, largest);
-    result_.max_absolute_error = largest.absolute;
-    result_.max_relative_error = largest.relative;
+    CountSubnormals(actual, expected, count);
+    if (differences.count == 0) {
+      Count(ulps.data(), most, actual, expected, count, 0, result_.passing);
+    } else if (tolerance_.bits || tolerates_nothing_) {
+      const int64_t equal_count = count - differences.count;
+      Count(ulps.data(), most, actual, expected, count, equal_count, result_.failing);
+      result_.passing.ulp_histogram[0] += equal_count;
+    } else {
+      CountApart(ulps, differences, actual, expected, count);
+    }
     result_.difference_count += differences.count;
     if (result_.smallest_passing_ulp) {
       result_.smallest_passing_ulp =
           std::max(*result_.smallest_passing_ulp, uint64_t{differences.most_not_close});
     }
     return true;
+  }
+
+  // Adds the errors of a block, of which so many elements are of another kind and have the error 0.
+  void Count(const Ulp* ulps, Ulp most, const T* actual, const T* expected, int64_t count,
+             int64_t other_count, ErrorTally& tally) {
+    CountUlps(ulps, count, most, tally.ulp_histogram);
+    tally.ulp_histogram[0] -= other_count;
+    tally.max_ulp_error = std::max(tally.max_ulp_error, uint64_t{most});
+    LargestErrors largest{tally.max_absolute_error, tally.max_relative_error};
+    kernels_.take_largest(ulps, actual, expected, count, largest);
+    tally.max_absolute_error = largest.absolute;
+    tally.max_relative_error = largest.relative;
+  }
+
+  // Where some elements are excused, and others are not.
+  void CountApart(const Ulps& ulps, const BlockDifferences& differences, const T* actual,
+                  const T* expected, int64_t count) {
+    const auto count_part = [&](bool above, int64_t other_count, ErrorTally& tally) {
+      ErrorBlock<T> part;
+      const Ulp most =
+          kernels_.take_part(ulps.data(), differences.not_close, static_cast<Ulp>(tolerance_.ulp),
+                             above, actual, expected, count, part);
+      Count(part.ulps, most, part.actual, expected, count, other_count, tally);
+    };
+    count_part(/*above=*/false, differences.count, result_.passing);
+    count_part(/*above=*/true, count - differences.count, result_.failing);
   }
 
   // UlpBin without a jump, which is a matter of luck where errors of 0 and 1 mix.
@@ -167,14 +225,14 @@ class Comparer {
     }
   }
 
-  void CountUlps(const Ulp* ulps, int64_t count, Ulp most) {
+  void CountUlps(const Ulp* ulps, int64_t count, Ulp most, UlpHistogram& histogram) {
     constexpr size_t kFewBins = 16;
     const size_t bins = UlpBin(most) + 1;
-    if (bins > kFewBins) return CountUlpsOneByOne(ulps, count, bins);
+    if (bins > kFewBins) return CountUlpsOneByOne(ulps, count, bins, histogram);
     int64_t above = count;  // what the bin before has at most
     for (size_t bin = 0; bin < bins; ++bin) {
       const int64_t rest = CountAbove(MostUlp(bin), ulps, count);
-      result_.ulp_histogram[bin] += above - rest;
+      histogram[bin] += above - rest;
       above = rest;
     }
   }
@@ -184,27 +242,29 @@ class Comparer {
     return kernels_.count_above(static_cast<Ulp>(limit), ulps, count);
   }
 
-  void CountUlpsOneByOne(const Ulp* ulps, int64_t count, size_t bins) {
+  static void CountUlpsOneByOne(const Ulp* ulps, int64_t count, size_t bins,
+                                UlpHistogram& histogram) {
     // Several tables, because the next error often has the bin of the last.
     constexpr int64_t kTables = 4;
     std::array<UlpHistogram, kTables> tables{};
     for (int64_t i = 0; i < count; ++i) ++tables[static_cast<size_t>(i % kTables)][BinOf(ulps[i])];
     for (const UlpHistogram& table : tables) {
-      for (size_t bin = 0; bin < bins; ++bin) result_.ulp_histogram[bin] += table[bin];
+      for (size_t bin = 0; bin < bins; ++bin) histogram[bin] += table[bin];
     }
   }
 
-  BlockDifferences DifferencesOf(const Ulp* ulps, Ulp most, const T* actual, const T* expected,
-                                 int64_t count) const {
-    BlockDifferences differences{};
+  // `not_close` is room for what is not close. Takes note of what is used of the tolerance.
+  BlockDifferences DifferencesOf(const Ulps& ulps, Ulp most, const T* actual, const T* expected,
+                                 int64_t count, Ulps& not_close) {
+    BlockDifferences differences{0, ulps.data(), most};
     if (tolerance_.absolute == 0 && tolerance_.relative == 0) {
-      differences = {CountAbove(tolerance_.ulp, ulps, count), most};
+      TakeUsed(static_cast<double>(most), 0.0, 0.0);
     } else {
-      std::array<Ulp, kBlock> not_close;
-      differences.most_not_close =
-          kernels_.excuse_close(ulps, actual, expected, count, limits_, not_close.data());
-      differences.count = CountAbove(tolerance_.ulp, not_close.data(), count);
+      differences.most_not_close = kernels_.excuse_close(
+          ulps.data(), actual, expected, count, limits_, not_close.data(), result_.most_used);
+      differences.not_close = not_close.data();
     }
+    differences.count = CountAbove(tolerance_.ulp, differences.not_close, count);
     if (tolerance_.bits) differences.count = kernels_.count_unequal_bits(actual, expected, count);
     return differences;
   }
@@ -214,33 +274,52 @@ class Comparer {
     for (int64_t i = 0; i < count; ++i) {
       const T a = At(actual + i * stride[kActual]);
       const T e = At(expected + i * stride[kExpected]);
+      CountSubnormals(a, e);
       if (ElementBits(a) == ElementBits(e)) {
-        ++result_.ulp_histogram[0];
+        ++result_.passing.ulp_histogram[0];
       } else {
-        CompareUnequalBits(a, e, index + i * stride[kIndex]);
+        CompareUnequal(a, e, e, index + i * stride[kIndex]);
       }
     }
   }
 
-  void CompareUnequalBits(T a, T e, int64_t index) {
+  void CountSubnormals(const T* actual, const T* expected, int64_t count) {
+    if constexpr (std::is_integral_v<T>) return;
+    const int64_t expected_count = kernels_.count_subnormals(expected, count);
+    result_.expected_subnormals += expected_count;
+    result_.actual_subnormals +=
+        actual == expected ? expected_count : kernels_.count_subnormals(actual, count);
+  }
+
+  template <typename E>
+  void CountSubnormals(T actual, E expected) {
+    result_.actual_subnormals += IsSubnormal(actual);
+    result_.expected_subnormals += IsSubnormal(expected);
+  }
+
+  // What an element of T can be at best is `nearest`, which is e, rounded to T.
+  template <typename E>
+  void CompareUnequal(T a, T nearest, E e, int64_t index) {
     const double actual = AsDouble(a);
     const double expected = AsDouble(e);
+    const double reachable = AsDouble(nearest);
+    const bool is_finite = std::isfinite(actual) && std::isfinite(reachable);
+    const bool are_equal = actual == reachable || (std::isnan(actual) && std::isnan(reachable));
     Errors errors;
-    bool passes = false;
-    if (std::isfinite(actual) && std::isfinite(expected)) {
-      errors = ErrorsOf(UlpDistance(a, e), actual, expected);
-      passes = CountFinite(errors, std::abs(expected));
-    } else if (std::isnan(actual) && std::isnan(expected)) {
-      ++result_.ulp_histogram[0];
-      passes = true;
-    } else {
+    bool passes = true;
+    if (is_finite) {
+      errors = ErrorsOf(UlpDistance(a, nearest), actual, expected);
+      passes = Tolerates(errors, std::abs(expected));
+    } else if (!are_equal) {
       errors = kMismatch;
-      CountMismatch(std::isnan(actual) || std::isnan(expected));
+      passes = false;
+      CountMismatch(std::isnan(actual) || std::isnan(reachable));
     }
-    if (passes && !tolerance_.bits) return;
+    passes = tolerance_.bits ? ElementBits(a) == ElementBits(nearest) : passes;
+    if (!errors.is_mismatch) Count(errors, passes ? result_.passing : result_.failing);
+    if (passes) return;
     ++result_.difference_count;
     for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
-    const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
     if (!IsNotable(errors.ulp, index, is_finite, result_)) return;
     Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
           errors.absolute, errors.relative, errors.ulp},
@@ -253,18 +332,26 @@ class Comparer {
   }
 
   static Errors ErrorsOf(uint64_t ulp, double actual, double expected) {
-    if (ulp == 0) return {};
     const double absolute =
         std::is_integral_v<T> ? static_cast<double>(ulp) : std::abs(actual - expected);
+    if (absolute == 0) return {};
     return {false, absolute, absolute / std::abs(expected), ulp};
   }
 
-  // True when the errors are tolerated.
-  bool CountFinite(const Errors& errors, double magnitude) {
-    ++result_.ulp_histogram[UlpBin(errors.ulp)];
-    result_.max_absolute_error = std::max(result_.max_absolute_error, errors.absolute);
-    result_.max_relative_error = std::max(result_.max_relative_error, errors.relative);
-    result_.max_ulp_error = std::max(result_.max_ulp_error, errors.ulp);
+  static void Count(const Errors& errors, ErrorTally& tally) {
+    ++tally.ulp_histogram[UlpBin(errors.ulp)];
+    tally.max_absolute_error = std::max(tally.max_absolute_error, errors.absolute);
+    tally.max_relative_error = std::max(tally.max_relative_error, errors.relative);
+    tally.max_ulp_error = std::max(tally.max_ulp_error, errors.ulp);
+  }
+
+  void TakeUsed(double ulp, double absolute, double magnitude) {
+    result_.most_used = std::max(result_.most_used, PartUsed(ulp, absolute, magnitude, limits_));
+  }
+
+  // Also takes note of what is used of the tolerance.
+  bool Tolerates(const Errors& errors, double magnitude) {
+    TakeUsed(static_cast<double>(errors.ulp), errors.absolute, magnitude);
     if (IsClose<T>(static_cast<Ulp>(errors.ulp), errors.absolute, magnitude, limits_)) return true;
     if (result_.smallest_passing_ulp) {
       result_.smallest_passing_ulp = std::max(*result_.smallest_passing_ulp, errors.ulp);
@@ -278,7 +365,9 @@ class Comparer {
   }
 
   const Tolerance tolerance_;
-  const ErrorLimits limits_{tolerance_.absolute, tolerance_.relative};
+  const ErrorLimits limits_{tolerance_.absolute, tolerance_.relative, tolerance_.ulp};
+  const bool tolerates_nothing_ =
+      tolerance_.absolute == 0 && tolerance_.relative == 0 && tolerance_.ulp == 0;
   const CopyTileFunction copy_tile_ = CopyTileFor(sizeof(T));
   const ErrorKernels<T> kernels_ = ErrorKernelsFor<T>();
   Comparison result_;

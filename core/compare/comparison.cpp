@@ -41,6 +41,15 @@ void List(const Difference& difference, Comparison& comparison) {
   std::push_heap(listed.begin(), listed.end(), IsWorseDifference);
 }
 
+void Merge(const ErrorTally& part, ErrorTally& total) {
+  total.max_absolute_error = std::max(total.max_absolute_error, part.max_absolute_error);
+  total.max_relative_error = std::max(total.max_relative_error, part.max_relative_error);
+  total.max_ulp_error = std::max(total.max_ulp_error, part.max_ulp_error);
+  for (size_t bin = 0; bin < part.ulp_histogram.size(); ++bin) {
+    total.ulp_histogram[bin] += part.ulp_histogram[bin];
+  }
+}
+
 // All but the list.
 void Note(const Difference& difference, Comparison& comparison) {
   const auto [ulp_error, index] = std::pair(difference.ulp_error, difference.index);
@@ -90,16 +99,15 @@ void Merge(const Comparison& part, Comparison& total) {
     if (difference) Note(*difference, total);
   }
   for (const Difference& difference : part.listed) List(difference, total);
-  total.max_absolute_error = std::max(total.max_absolute_error, part.max_absolute_error);
-  total.max_relative_error = std::max(total.max_relative_error, part.max_relative_error);
-  total.max_ulp_error = std::max(total.max_ulp_error, part.max_ulp_error);
+  Merge(part.passing, total.passing);
+  Merge(part.failing, total.failing);
+  total.actual_subnormals += part.actual_subnormals;
+  total.expected_subnormals += part.expected_subnormals;
+  total.most_used = std::max(total.most_used, part.most_used);
   if (total.smallest_passing_ulp && part.smallest_passing_ulp) {
     total.smallest_passing_ulp = std::max(*total.smallest_passing_ulp, *part.smallest_passing_ulp);
   } else {
     total.smallest_passing_ulp.reset();
-  }
-  for (size_t bin = 0; bin < part.ulp_histogram.size(); ++bin) {
-    total.ulp_histogram[bin] += part.ulp_histogram[bin];
   }
 }
 

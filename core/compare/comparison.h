@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/tensor/data_type.h"
 #include "core/tensor/tolerance.h"
 
 namespace dmlop {
@@ -25,9 +26,11 @@ struct Difference {
   bool is_mismatch = false;
   double absolute_error = 0.0;  // infinite in a mismatch; 0 between two NaN of different bits
   double relative_error = 0.0;  // by |expected|; infinite where only that is 0
-  uint64_t ulp_error = 0;       // representable values from one to the other; integers: difference
+  uint64_t ulp_error = 0;  // values of actual's type from one to the other; integers: difference
 
-  bool is_finite() const { return std::isfinite(actual) && std::isfinite(expected); }
+  bool is_finite() const {
+    return !is_mismatch && std::isfinite(actual) && std::isfinite(expected);
+  }
 };
 
 // Counts of ULP errors by powers of two: bin 0 holds equal values (two NaN and two equal infinities
@@ -40,7 +43,16 @@ size_t UlpBin(uint64_t ulp_error);
 uint64_t LeastUlp(size_t bin);
 uint64_t MostUlp(size_t bin);
 
+// The errors of elements that are finite on both sides, or equal.
+struct ErrorTally {
+  double max_absolute_error = 0.0;
+  double max_relative_error = 0.0;
+  uint64_t max_ulp_error = 0;
+  UlpHistogram ulp_histogram{};
+};
+
 struct Comparison {
+  DataType expected_type = DataType::kUnknown;  // that expected bits are of
   int64_t element_count = 0;
   int64_t difference_count = 0;  // elements that do not pass
   int64_t nan_mismatches = 0;
@@ -50,15 +62,23 @@ struct Comparison {
   std::optional<Difference> worst_finite;  // the same of those that are finite on both sides
   size_t most_listed = 0;                  // differences that are listed at most
   std::vector<Difference> listed;          // the worst of all; once sorted, the worst comes first
-  double max_absolute_error = 0.0;
-  double max_relative_error = 0.0;
-  uint64_t max_ulp_error = 0;
+  ErrorTally passing;                      // of the elements that pass
+  ErrorTally failing;                      // and of those that do not
+  int64_t actual_subnormals = 0;
+  int64_t expected_subnormals = 0;
+  // The largest part that an element uses of what it may be off by: 1 at the limit, more beyond it,
+  // infinite where nothing is tolerated. Of several rules the one counts that is used least, since
+  // each of them lets the element pass.
+  double most_used = 0.0;
   // The least Tolerance::ulp with which all elements pass, `absolute` and `relative` as they are
   // and `bits` off; empty where there is a mismatch.
   std::optional<uint64_t> smallest_passing_ulp = 0;
-  UlpHistogram ulp_histogram{};
 
   bool passes() const { return difference_count == 0; }
+
+  // What the verdict rests on: the errors of the elements that do not pass or, where all do, of
+  // all.
+  const ErrorTally& decisive() const { return passes() ? passing : failing; }
 };
 
 // True where Keep would keep a difference: few are the first or among the worst so far, and the

@@ -1,7 +1,6 @@
 #include "core/compare/tolerances.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace dmlop {
 
@@ -20,17 +19,9 @@ std::optional<double> HeadroomOf(const Comparison& comparison, const Tolerance& 
   if (tolerance.bits || comparison.nan_mismatches + comparison.infinity_mismatches > 0) {
     return std::nullopt;
   }
-  std::optional<double> least_used;
-  const auto consider = [&](double largest_error, double limit) {
-    if (!(limit > 0)) return;
-    const double used = std::isinf(limit) ? 0 : largest_error / limit;
-    least_used = std::min(used, least_used.value_or(used));
-  };
-  consider(comparison.max_absolute_error, tolerance.absolute);
-  consider(comparison.max_relative_error, tolerance.relative);
-  consider(static_cast<double>(comparison.max_ulp_error), static_cast<double>(tolerance.ulp));
-  if (!least_used) return std::nullopt;
-  return comparison.passes() ? std::max(0.0, 1 - *least_used) : 1 - *least_used;
+  if (tolerance.absolute == 0 && tolerance.relative == 0 && tolerance.ulp == 0) return std::nullopt;
+  const double left = 1 - comparison.most_used;
+  return comparison.passes() ? std::max(0.0, left) : left;
 }
 
 }  // namespace dmlop

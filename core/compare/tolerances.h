@@ -26,7 +26,7 @@ struct Tolerances {
 };
 
 // The share of the tolerance that no element has used: 1 where all are equal, negative where they
-// do not pass. Where several rules let an element pass it is at least as much. Empty where nothing
+// do not pass. All still pass where every limit is made smaller by that share. Empty where nothing
 // is tolerated, or where there is a mismatch, which nothing lets pass.
 std::optional<double> HeadroomOf(const Comparison& comparison, const Tolerance& tolerance);
 

@@ -62,7 +62,7 @@ class RolesTest(ProgramTest):
 
     def test_verbose_tells_what_passed_by_which_rule(self):
         text = self.errors_of(*READ_X, "--judge", "two.npy", "--atol", "1", "--ulp", "FLOAT32=3", "-v")
-        self.assertIn("dmlop: OutputTensor and two.npy agree: 1 elements, largest ULP error 8388608; "
+        self.assertIn("dmlop: OutputTensor and two.npy agree: 1 element, largest ULP error 8388608; "
                       "allowed: absolute 1, ULP 3\n", text)
 
 
@@ -145,6 +145,35 @@ class LeniencyTest(ProgramTest):
         for other, message in (("b", "1 of 2 elements differ"), ("d", "1 of 2 elements differ"),
                                ("c", "values differ: some are negative, and others are 2^63 or more")):
             self.assertIn(message, self.text_of("compare", "a.npy", f"{other}.npy", "--any-integers", status=1))
+
+    def test_floats_of_other_types(self):
+        """FLOAT32 sums beside those that NumPy makes: errors of the values, ULP of the file to test."""
+        exact = np.array([[1 + 2**-24 * 1.5, 2, 1e300]])
+        self.save(exact=exact, nearest=exact.astype("f4"), near=np.array([[1, 2, np.inf]], "f4"),
+                  half=np.array([[1, 2, np.inf]], "f2"))
+        compared = lambda a, e, *options, status=0: json.loads(
+            self.text_of("compare", f"{a}.npy", f"{e}.npy", "--any-floats", "--format", "json", *options, status=status))
+        self.assertEqual(compared("nearest", "exact")["maxAbsoluteError"], 2**-25)
+        said = compared("near", "exact", status=1)
+        self.assertEqual((said["dataType"], said["expectedDataType"], said["differenceCount"]), ("FLOAT32", "FLOAT64", 1))
+        self.assertEqual((said["worst"]["actual"], said["worst"]["expected"]), (1, exact[0, 0]))
+        self.assertEqual((said["worst"]["ulpError"], said["worst"]["absoluteError"]), (1, 2**-24 * 1.5))
+        self.assertEqual(compared("near", "exact", "--ulp", "FLOAT32=1")["headroom"], 0)
+        compared("half", "near")
+        compared("half", "exact", "--bits")
+        compared("exact", "half", status=1)
+        for command in (["compare", "near.npy", "exact.npy"], ["compare", "half.npy", "near.npy"]):
+            self.assertIn("; --any-floats compares the values", self.text_of(*command, "--any-integers", status=1))
+
+    def test_a_reference_of_numpy_for_every_command(self):
+        self.save(g=X.astype("f8").mean(axis=0, keepdims=True))
+        average = reduction("AVERAGE", [0])
+        self.write("cases.jsonl", json.loads(average) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "g.npy"}})
+        for command in (["run", average, "-i", "x.npy", "-e", "g.npy"], ["run", average, "-i", "x.npy", "--judge", "g.npy", "--rtol", "1e-7"],
+                        ["batch", "cases.jsonl", "--check"], ["batch", "cases.jsonl", "--judge", "--rtol", "1e-7"]):
+            self.run_program(*command, "--any-floats")
+            done = self.run_program(*command, status=1)
+            self.assertIn(b"--any-floats", done.stdout + done.stderr)
 
     def test_other_shapes_stay_different(self):
         self.save(a=np.zeros((2, 3), "f4"), b=np.zeros((3, 2), "f4"), c=np.zeros((1, 2, 1, 3), "f4"))
@@ -230,6 +259,53 @@ class ToleranceTest(ProgramTest):
             self.assertEqual(json.loads(done)["headroom"], headroom)
         self.assertIn("headroom: 75 % of the tolerance", self.text_of("compare", "f4_next.npy", "f4.npy", "--ulp", "4"))
 
+    def test_headroom_of_limits_that_count_together(self):
+        """1 - max(|a - e| / (atol + rtol * |e|)), and of --ulp where that lets an element pass sooner."""
+        random = np.random.default_rng(3)
+        for dtype, kind in (("f4", "FLOAT32"), ("f2", "FLOAT16")):
+            e = (random.standard_normal(500) * 10.0 ** random.integers(-4, 4, 500)).astype(dtype)
+            a = (e + 5e-3 * e * random.standard_normal(500) + 1e-4 * random.standard_normal(500)).astype(dtype)
+            self.save(a=a, e=e)
+            of = np.abs(a.astype("f8") - e) / (1e-2 + 0.1 * np.abs(e.astype("f8")))
+            places = [np.abs(x).view(f"i{x.itemsize}").astype("i8") * np.sign(x).astype("i8") for x in (a, e)]
+            steps = np.abs(places[0] - places[1])
+            for options, used in [
+                (["--atol", "1e-2", "--rtol", "0.1"], of),
+                (["--atol", f"{kind}=1e-2", "--rtol", "0.1", "--atol", "FLOAT64=7"], of),
+                (["--atol", "1e-2", "--rtol", "0.1", "--ulp", "100"], np.minimum(of, steps / 100)),
+            ]:
+                with self.subTest(kind, options=options):
+                    said = json.loads(self.text_of("compare", "a.npy", "e.npy", *options, "--format", "json"))
+                    self.assertAlmostEqual(said["headroom"], 1 - used.max(), places=12)
+
+    def test_figures_are_those_of_what_differs(self):
+        """An element that --atol lets pass has a relative error of 1e23."""
+        self.save(a=np.array([-1e-7, 101, 1], "f4"), e=np.array([1e-30, 100, 1], "f4"))
+        limits = ["--atol", "1e-6", "--rtol", "1e-3"]
+        text = self.text_of("compare", "a.npy", "e.npy", *limits, status=1)
+        self.assertIn("that differ: absolute 1, relative 0.01, ULP 131072\nallowed: absolute 1e-06, relative 0.001\n", text)
+        self.assertRegex(text, r"\(# differ, . pass\):\n +0  1 \.+\n +2\^16-2\^17  1 #+\n +2\^30-2\^31  1 \.+\n")
+        said = json.loads(self.text_of("compare", "a.npy", "e.npy", *limits, "--format", "json", status=1))
+        self.assertEqual((said["maxAbsoluteError"], said["maxRelativeError"], said["maxUlpError"]), (1, 0.01, 131072))
+        self.assertEqual([(row["count"], row["differenceCount"]) for row in said["ulpHistogram"]], [(1, 0), (1, 1), (1, 0)])
+
+    def test_the_ulp_that_would_do_is_told_where_it_is_sane(self):
+        for steps, told in ((1, True), (4096, True), (4097, False)):
+            self.save(near=(np.ones(1, "f4").view("i4") + steps).view("f4"))
+            text = self.text_of("compare", "near.npy", "f4.npy", status=1)
+            self.assertEqual(f"passes with --ulp {steps}\n" in text, told)
+            self.assertIn("allowed: equal values\n", text)
+
+    def test_subnormal_numbers_are_counted_on_both_sides(self):
+        """1e-40 and 1e-7 are below the least normal numbers of FLOAT32 and FLOAT16."""
+        for dtype, small in (("f4", 1e-40), ("f2", 1e-7)):
+            self.save(a=np.array([0, small, 1, 0, np.nan], dtype), e=np.array([-small, small, 1, small, np.nan], dtype))
+            text = self.text_of("compare", "a.npy", "e.npy", status=1)
+            self.assertIn("subnormal numbers: actual 1, expected 3\n", text)
+            said = json.loads(self.text_of("compare", "a.npy", "e.npy", "--format", "json", status=1))
+            self.assertEqual((said["actualSubnormals"], said["expectedSubnormals"]), (1, 3))
+        self.assertNotIn("subnormal", self.text_of("compare", "f4.npy", "f4.npy"))
+
 
 class ListTest(ProgramTest):
     def setUp(self):
@@ -303,6 +379,14 @@ class FoldersTest(ProgramTest):
         self.assertEqual((far["elementCount"], far["differenceCount"], far["maxUlpError"], far["worst"]["index"]),
                          (9, 9, 5, [0, 0]))
         self.assertEqual(files["nan.npy"]["nanMismatches"], 1)
+
+    def test_what_passes_makes_no_file_worse(self):
+        for name, actual, expected in (("t", [-1e-7, 101], [1e-30, 100]), ("u", [0, 51], [0, 1])):
+            self.put(f"deep/{name}", np.array(actual, "f4"), np.array(expected, "f4"))
+        limits = ["--atol", "1e-6", "--rtol", "1e-3"]
+        rows = [line.split() for line in self.text_of("compare", "gpu/deep", "golden/deep", *limits, status=1).splitlines()]
+        self.assertEqual([row[:6] for row in rows[1:3]], [["u.npy", "1", "2", "46923776", "50", "50"],
+                                                          ["t.npy", "1", "2", "131072", "1", "0.01"]])
 
     def test_a_name_without_a_file_is_no_agreement(self):
         for folder in ("gpu", "golden"):
@@ -390,7 +474,8 @@ class FoldersTest(ProgramTest):
             (self.folder / folder).mkdir()
             (self.folder / folder / "raw.bin").write_bytes(bytes(4) + array.tobytes() + bytes(4))
         options = ["--type", "FLOAT32", "--sizes", "3,3", "--strides", "3,1", "--offset", "4", "--atol", "0.5",
-                   "--rtol", "0.25", "--ulp", "7", "--atol", "FLOAT16=2", "--squeeze", "--any-integers"]
+                   "--rtol", "0.25", "--ulp", "7", "--atol", "FLOAT16=2", "--squeeze", "--any-integers",
+                   "--any-floats"]
         text = self.text_of("compare", "a b", "c", *options, status=1)
         command = shlex.split(text.splitlines()[-1])
         self.assertEqual(command, ["dmlop", "compare", "a b/raw.bin", "c/raw.bin", *options])

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/tensor/element.h"
 #include "tests/compare/naive_compare.h"
 #include "tests/compare/tensor_of.h"
 #include "tests/support/random_tensor.h"
@@ -98,6 +99,39 @@ TEST_P(CompareProperty, AgreesWithDefinitionOnEachInstructionSetWhereAllIsFinite
       SelectIsa(isa);
       ExpectSame(Compare(actual.view(), expected.view(), tolerance, kDetails), truth);
     }
+    if (HasFailure()) break;
+  }
+}
+
+// The values in another type of floats, rounded, some of them disturbed.
+TestTensor Near(Engine& engine, DataType type, const ConstTensorView& expected) {
+  TestTensor near = RandomOutput(engine, type, expected.layout.sizes);
+  reference::ForEachIndex(expected.layout.sizes, [&](const Dims& index) {
+    double value = 0;
+    VisitDataType(AllTypes{}, expected.type, [&]<typename E>() {
+      value = AsDouble(reference::FromBits<E>(reference::BitsAt(expected, index)));
+    });
+    VisitDataType(Join<TypeList<double>, Floats>{}, type, [&]<typename T>() {
+      const uint64_t bits = reference::ToBits(FromDouble<T>(value));
+      reference::SetBitsAt(near.mutable_view(), index,
+                           OneIn(engine, 3) ? Disturbed(engine, bits) : bits);
+    });
+  });
+  return near;
+}
+
+TEST_P(CompareProperty, AgreesWithDefinitionBesideOtherFloats) {
+  if (!IsFloat(GetParam())) return;
+  constexpr DataType kFloats[] = {DataType::kFloat64, DataType::kFloat32, DataType::kFloat16};
+  for (int i = 0; i < kCasesOfEachType / 5; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    const Dims sizes = RandomSizes(engine, 3, 2000);
+    const TestTensor expected = RandomInput(engine, OneOf(engine, kFloats), sizes);
+    const TestTensor actual = Near(engine, GetParam(), expected.view());
+    const Tolerance tolerance = RandomTolerance(engine);
+    ExpectSame(Compare(actual.view(), expected.view(), tolerance, kDetails),
+               NaiveCompare(actual.view(), expected.view(), tolerance));
     if (HasFailure()) break;
   }
 }

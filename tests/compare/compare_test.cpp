@@ -97,9 +97,9 @@ TEST(Compare, ReportsFirstWorstAndMaxima) {
   EXPECT_EQ(result.first->ulp_error, 0x200000u);
   EXPECT_EQ(result.worst->index, 2);
   EXPECT_EQ(result.worst->ulp_error, 2u * 0x41000000u);
-  EXPECT_EQ(result.max_absolute_error, 16.0);
-  EXPECT_EQ(result.max_relative_error, 2.0);
-  EXPECT_EQ(result.max_ulp_error, 2u * 0x41000000u);
+  EXPECT_EQ(result.decisive().max_absolute_error, 16.0);
+  EXPECT_EQ(result.decisive().max_relative_error, 2.0);
+  EXPECT_EQ(result.decisive().max_ulp_error, 2u * 0x41000000u);
   EXPECT_EQ(result.smallest_passing_ulp, 2u * 0x41000000u);
 }
 
@@ -114,16 +114,112 @@ TEST(Compare, MismatchesAreWorseThanNumbersAndCountedApart) {
   EXPECT_EQ(result.worst->index, 1);
   EXPECT_TRUE(result.worst->is_mismatch);
   EXPECT_EQ(result.worst->absolute_error, kInf);
-  EXPECT_EQ(result.max_ulp_error, 2u * 0x7F7FFFFFu);
+  EXPECT_EQ(result.decisive().max_ulp_error, 2u * 0x7F7FFFFFu);
   EXPECT_EQ(result.smallest_passing_ulp, std::nullopt);
 }
 
-TEST(Compare, MaximaCountElementsThatPass) {
+TEST(Compare, MaximaCountElementsThatPassWhereAllDo) {
   const Comparison result = CompareValues<int32_t>({1, 20}, {4, 25}, {.absolute = 10.0});
   EXPECT_TRUE(result.passes());
-  EXPECT_EQ(result.max_absolute_error, 5.0);
-  EXPECT_EQ(result.max_relative_error, 0.75);
+  EXPECT_EQ(result.decisive().max_absolute_error, 5.0);
+  EXPECT_EQ(result.decisive().max_relative_error, 0.75);
   EXPECT_EQ(result.smallest_passing_ulp, 0u);
+}
+
+TEST(Compare, MaximaCountElementsThatFailWhereSomeDo) {
+  const Comparison result = CompareValues<float>({-1e-7f, 1.5f, 2.0f}, {1e-30f, 1.0f, 2.0f},
+                                                 {.absolute = 1e-6, .relative = 1e-3});
+  EXPECT_EQ(result.difference_count, 1);
+  EXPECT_EQ(result.decisive().max_absolute_error, 0.5);
+  EXPECT_EQ(result.decisive().max_relative_error, 0.5);
+  EXPECT_EQ(result.decisive().max_ulp_error, 1u << 22);
+  EXPECT_EQ(result.passing.max_relative_error, (double{1e-7f} + double{1e-30f}) / double{1e-30f});
+}
+
+struct UsedCase {
+  std::string name;
+  std::vector<float> actual;  // beside {8, 0, 1}
+  Tolerance tolerance;
+  double most_used;
+};
+
+class MostUsed : public testing::TestWithParam<UsedCase> {};
+
+TEST_P(MostUsed, IsThatOfTheElementNearestToItsLimit) {
+  const UsedCase& c = GetParam();
+  const Comparison result = CompareValues<float>(c.actual, {8, 0, 1}, c.tolerance);
+  EXPECT_DOUBLE_EQ(result.most_used, c.most_used);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, MostUsed,
+    testing::ValuesIn(std::vector<UsedCase>{
+        {"EqualElements", {8, -0.0f, 1}, {}, 0},
+        {"NoTolerance", {8, 0, 2}, {}, kInf},
+        {"BothSummands", {9, 0, 1}, {.absolute = 1, .relative = 0.125}, 0.5},
+        {"SummandsOfAnotherElement", {9, 0.75f, 1}, {.absolute = 1, .relative = 0.125}, 0.75},
+        {"AnErrorBeyond", {12, 0, 1}, {.absolute = 1, .relative = 0.125}, 2},
+        {"UlpAlone", {8, 0, 1 + 0x1p-22f}, {.ulp = 8}, 0.25},
+        {"WhicheverRuleHelps", {9, 0, 1 + 0x1p-22f}, {.absolute = 4, .ulp = 8}, 0.25},
+        {"AnotherRuleForEachElement", {8, 3, 1 + 0x1p-22f}, {.absolute = 4, .ulp = 8}, 0.75},
+        {"AnInfiniteLimit", {9, 0, 1}, {.relative = kInf}, 0},
+        {"ALimitOfNothing", {8, 1, 1}, {.relative = 0.5}, kInf},
+    }),
+    CaseName<UsedCase>);
+
+// What is expected is given more precisely than the actual type can tell.
+struct MixedCase {
+  std::string name;
+  float actual;
+  double expected;
+  Tolerance tolerance;
+  bool passes;
+  uint64_t ulp;
+  double absolute;
+};
+
+class OtherFloats : public testing::TestWithParam<MixedCase> {};
+
+TEST_P(OtherFloats, AreComparedByValue) {
+  const MixedCase& c = GetParam();
+  const std::vector<float> actual = {c.actual};
+  const std::vector<double> expected = {c.expected};
+  const Comparison result = Compare(ViewOf(actual), ViewOf(expected), c.tolerance);
+  EXPECT_EQ(result.passes(), c.passes);
+  EXPECT_EQ(result.decisive().max_ulp_error, c.ulp);
+  EXPECT_EQ(result.decisive().max_absolute_error, c.absolute);
+  EXPECT_EQ(result.expected_type, DataType::kFloat64);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Floats, OtherFloats,
+    testing::ValuesIn(std::vector<MixedCase>{
+        {"Equal", 1.5f, 1.5, {}, true, 0, 0},
+        {"TheNearest", 1, 1 + 0x1p-25, {}, true, 0, 0x1p-25},
+        {"NotTheNearest", 1, 1 + 0x1.8p-24, {}, false, 1, 0x1.8p-24},
+        {"WithinUlp", 1, 1 + 0x1.8p-24, {.ulp = 1}, true, 1, 0x1.8p-24},
+        {"WithinAbsolute", 1, 1 + 0x1.8p-24, {.absolute = 0x1.8p-24}, true, 1, 0x1.8p-24},
+        {"BeyondAbsolute", 1, 1 + 0x1.8p-24, {.absolute = 0x1.7p-24}, false, 1, 0x1.8p-24},
+        {"BitsOfTheNearest", 1, 1 + 0x1p-25, {.bits = true}, true, 0, 0x1p-25},
+        {"BeyondTheLargest", kInf, 1e300, {}, true, 0, 0},
+        {"LargestForMore", kMax, 1e300, kAnything, false, 0, 0},
+        {"TwoNans", kNan, -double{kNan}, {}, true, 0, 0},
+        {"NanAgainstNumber", kNan, 1, kAnything, false, 0, 0},
+    }),
+    CaseName<MixedCase>);
+
+TEST(Compare, CountsSubnormalsOnBothSides) {
+  for (const size_t length : {3u, 300u}) {
+    std::vector<float> expected(length, 1.0f);
+    std::vector<float> actual = expected;
+    expected[0] = expected[2] = kLeast;
+    actual[0] = -kLeast;
+    actual[1] = std::numeric_limits<float>::min();
+    actual[2] = 0;
+    const Comparison result = CompareValues(actual, expected);
+    EXPECT_EQ(result.actual_subnormals, 1);
+    EXPECT_EQ(result.expected_subnormals, 2);
+  }
 }
 
 TEST(Compare, SmallestPassingUlpLeavesOtherTolerancesAsTheyAre) {
@@ -140,13 +236,13 @@ TEST(Compare, IntegersAreExactAtTheirExtremes) {
   EXPECT_EQ(far.worst->ulp_error, UINT64_MAX);
   EXPECT_FALSE(far.worst->is_mismatch);
   EXPECT_EQ(far.smallest_passing_ulp, UINT64_MAX);
-  EXPECT_EQ(far.ulp_histogram.back(), 1);
-  EXPECT_EQ(CompareValues<uint64_t>({0}, {UINT64_MAX}).max_ulp_error, UINT64_MAX);
-  EXPECT_EQ(CompareValues<int8_t>({-128}, {127}).max_ulp_error, 255u);
-  EXPECT_EQ(CompareValues<uint8_t>({255}, {0}).max_absolute_error, 255.0);
-  EXPECT_EQ(CompareValues<int16_t>({-32768}, {32767}).max_ulp_error, 65535u);
-  EXPECT_EQ(CompareValues<uint16_t>({1}, {3}).max_ulp_error, 2u);
-  EXPECT_EQ(CompareValues<uint32_t>({0}, {UINT32_MAX}).max_ulp_error, UINT32_MAX);
+  EXPECT_EQ(far.failing.ulp_histogram.back(), 1);
+  EXPECT_EQ(CompareValues<uint64_t>({0}, {UINT64_MAX}).decisive().max_ulp_error, UINT64_MAX);
+  EXPECT_EQ(CompareValues<int8_t>({-128}, {127}).decisive().max_ulp_error, 255u);
+  EXPECT_EQ(CompareValues<uint8_t>({255}, {0}).decisive().max_absolute_error, 255.0);
+  EXPECT_EQ(CompareValues<int16_t>({-32768}, {32767}).decisive().max_ulp_error, 65535u);
+  EXPECT_EQ(CompareValues<uint16_t>({1}, {3}).decisive().max_ulp_error, 2u);
+  EXPECT_EQ(CompareValues<uint32_t>({0}, {UINT32_MAX}).decisive().max_ulp_error, UINT32_MAX);
 }
 
 TEST(Compare, NeighboursThatRoundToOneDoubleDiffer) {
@@ -160,7 +256,7 @@ TEST(Compare, NeighboursThatRoundToOneDoubleDiffer) {
 TEST(Compare, DifferencesThatOverflowAreNoMismatch) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   const Comparison result = CompareValues<double>({-kLargest}, {kLargest});
-  EXPECT_EQ(result.max_absolute_error, kInf);
+  EXPECT_EQ(result.decisive().max_absolute_error, kInf);
   EXPECT_FALSE(result.worst->is_mismatch);
   EXPECT_EQ(result.smallest_passing_ulp, 2 * ElementBits(kLargest));
 }
@@ -211,8 +307,8 @@ TEST(Compare, FindsOneDifferenceAnywhere) {
     const Comparison result = CompareValues(actual, expected);
     EXPECT_EQ(result.difference_count, 1);
     EXPECT_EQ(result.first->index, static_cast<int64_t>(at));
-    EXPECT_EQ(result.ulp_histogram[0], 19999);
-    EXPECT_EQ(result.ulp_histogram[1], 1);
+    EXPECT_EQ(result.passing.ulp_histogram[0], 19999);
+    EXPECT_EQ(result.failing.ulp_histogram[1], 1);
   }
 }
 

@@ -71,6 +71,13 @@ int64_t CountUnequalBits(const T* actual, const T* expected, int64_t count) {
   return static_cast<int64_t>(unequal);
 }
 
+template <typename T>
+int64_t CountSubnormals(const T* elements, int64_t count) {
+  WideUnsigned<T> subnormal = 0;  // as above
+  for (int64_t i = 0; i < count; ++i) subnormal += IsSubnormal(elements[i]);
+  return static_cast<int64_t>(subnormal);
+}
+
 // |actual - expected|; of integers, the ULP error.
 template <typename T>
 HWY_INLINE double AbsoluteError(WideUnsigned<T> ulp, T actual, T expected) {
@@ -100,39 +107,67 @@ HWY_INLINE int64_t Widen(const WideUnsigned<T>* ulps, const T* actual, const T* 
 }
 
 // IsClose, except for integers that a double cannot hold.
-HWY_INLINE hn::Mask<Wide> AreClose(WideVec absolute, WideVec magnitude, const ErrorLimits& limits) {
-  const Wide d;
-  const WideVec limit =
-      hn::Add(hn::Set(d, limits.absolute), hn::Mul(hn::Set(d, limits.relative), magnitude));
-  const WideVec most = hn::Set(d, std::numeric_limits<double>::max());
+HWY_INLINE hn::Mask<Wide> AreClose(WideVec absolute, WideVec limit) {
+  const WideVec most = hn::Set(Wide(), std::numeric_limits<double>::max());
   return hn::And(hn::Le(absolute, most), hn::Le(absolute, limit));
 }
 
 template <typename T>
 WideUnsigned<T> ExcuseClose(const WideUnsigned<T>* ulps, const T* actual, const T* expected,
-                            int64_t count, const ErrorLimits& limits, WideUnsigned<T>* not_close) {
+                            int64_t count, const ErrorLimits& limits, WideUnsigned<T>* not_close,
+                            double& most_used) {
   using Ulp = WideUnsigned<T>;
   HWY_ALIGN uint64_t keeps[kMaxErrorBlock];  // all bits of what is not close
+  WideErrors wide;
+  const int64_t end = Widen(ulps, actual, expected, count, wide);
+  const Wide d;
+  const hn::RebindToUnsigned<Wide> bits;
+  const WideVec zero = hn::Zero(d);
+  hn::Mask<Wide> may_use_more = hn::MaskFromVec(zero);
+  for (int64_t i = 0; i < end; i += static_cast<int64_t>(hn::Lanes(d))) {
+    const WideVec absolute = hn::Load(d, wide.absolute + i);
+    const WideVec limit =
+        hn::Add(hn::Set(d, limits.absolute),
+                hn::Mul(hn::Set(d, limits.relative), hn::Load(d, wide.magnitude + i)));
+    const auto uses_less = hn::Lt(absolute, hn::Mul(hn::Set(d, most_used), limit));
+    may_use_more = hn::Or(may_use_more, hn::AndNot(uses_less, hn::Gt(absolute, zero)));
+    const auto close = AreClose(absolute, limit);
+    hn::Store(hn::Not(hn::BitCast(bits, hn::VecFromMask(d, close))), bits, keeps + i);
+  }
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
     for (int64_t i = 0; i < count; ++i) {
-      const double magnitude = std::abs(AsDouble(expected[i]));
-      keeps[i] = uint64_t{IsClose<T>(ulps[i], AsDouble(ulps[i]), magnitude, limits)} - 1;
+      keeps[i] = uint64_t{IsClose<T>(ulps[i], wide.absolute[i], wide.magnitude[i], limits)} - 1;
     }
-  } else {
-    WideErrors wide;
-    const int64_t end = Widen(ulps, actual, expected, count, wide);
-    const Wide d;
-    const hn::RebindToUnsigned<Wide> bits;
-    for (int64_t i = 0; i < end; i += static_cast<int64_t>(hn::Lanes(d))) {
-      const auto close =
-          AreClose(hn::Load(d, wide.absolute + i), hn::Load(d, wide.magnitude + i), limits);
-      hn::Store(hn::Not(hn::BitCast(bits, hn::VecFromMask(d, close))), bits, keeps + i);
-    }
+  }
+  // As in TakeLargest, most blocks need no division.
+  for (int64_t i = 0; i < count && !hn::AllFalse(d, may_use_more); ++i) {
+    const double used =
+        PartUsed(static_cast<double>(ulps[i]), wide.absolute[i], wide.magnitude[i], limits);
+    most_used = most_used < used ? used : most_used;
   }
   Ulp most = 0;
   for (int64_t i = 0; i < count; ++i) {
     const Ulp ulp = ulps[i] & static_cast<Ulp>(keeps[i]);
     not_close[i] = ulp;
+    most = most < ulp ? ulp : most;
+  }
+  return most;
+}
+
+template <typename T>
+WideUnsigned<T> TakePart(const WideUnsigned<T>* ulps, const WideUnsigned<T>* not_close,
+                         WideUnsigned<T> limit, bool above, const T* actual, const T* expected,
+                         int64_t count, ErrorBlock<T>& part) {
+  using Ulp = WideUnsigned<T>;
+  const Ulp flip = above ? Ulp{0} : static_cast<Ulp>(-1);
+  Ulp most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const Ulp keep = static_cast<Ulp>(-static_cast<Ulp>(not_close[i] > limit)) ^ flip;
+    const Ulp ulp = ulps[i] & keep;
+    const T a = actual[i];
+    const T e = expected[i];
+    part.ulps[i] = ulp;
+    part.actual[i] = keep != 0 ? a : e;
     most = most < ulp ? ulp : most;
   }
   return most;
@@ -169,7 +204,9 @@ void TakeLargest(const WideUnsigned<T>* ulps, const T* actual, const T* expected
 
 template <typename T>
 ErrorKernels<T> Kernels() {
-  return {Measure<T>, CountAbove<WideUnsigned<T>>, CountUnequalBits<T>, ExcuseClose<T>,
+  return {Measure<T>,          CountAbove<WideUnsigned<T>>,
+          CountUnequalBits<T>, CountSubnormals<T>,
+          ExcuseClose<T>,      TakePart<T>,
           TakeLargest<T>};
 }
 

@@ -17,10 +17,12 @@ struct LargestErrors {
   double relative = 0.0;  // by |expected|
 };
 
-// An error of at most absolute + relative * |expected| is close.
+// An error of at most absolute + relative * |expected| is close; one of at most `ulp` ULP passes,
+// too.
 struct ErrorLimits {
   double absolute;
   double relative;
+  uint64_t ulp;
 };
 
 // `absolute_error` is that of the ULP error; `magnitude` is |expected|.
@@ -38,6 +40,41 @@ bool IsClose(WideUnsigned<T> ulp, double absolute_error, double magnitude,
   }
 }
 
+// The part that an error uses of the limits, by the one that it uses least; infinite where there is
+// none.
+inline double PartUsed(double ulp, double absolute_error, double magnitude,
+                       const ErrorLimits& limits) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (ulp == 0) return 0.0;
+  const double limit = limits.absolute + limits.relative * magnitude;
+  const bool has_limit = limit > 0 && absolute_error <= std::numeric_limits<double>::max();
+  const double close = has_limit ? absolute_error / limit : kNone;
+  const double few = limits.ulp > 0 ? ulp / static_cast<double>(limits.ulp) : kNone;
+  return close < few ? close : few;
+}
+
+// Whether a float is neither 0 nor as large as the least normal number of its type.
+template <typename T>
+bool IsSubnormal(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else {
+    using Bits = WideUnsigned<T>;
+    constexpr int kFraction = sizeof(T) == 2 ? 10 : sizeof(T) == 4 ? 23 : 52;
+    constexpr Bits kMagnitude = (Bits{1} << (8 * sizeof(T) - 1)) - 1;
+    // 0 becomes the largest number.
+    const Bits below = (static_cast<Bits>(ElementBits(x)) & kMagnitude) - 1;
+    return below < (Bits{1} << kFraction) - 1;
+  }
+}
+
+// A part of the elements of a block, with their ULP errors.
+template <typename T>
+struct ErrorBlock {
+  alignas(64) T actual[kMaxErrorBlock];
+  alignas(64) WideUnsigned<T> ulps[kMaxErrorBlock];
+};
+
 template <typename T>
 struct ErrorKernels {
   using Ulp = WideUnsigned<T>;
@@ -52,12 +89,18 @@ struct ErrorKernels {
 
   int64_t (*count_above)(Ulp limit, const Ulp* ulps, int64_t count);
   int64_t (*count_unequal_bits)(const T* actual, const T* expected, int64_t count);
+  int64_t (*count_subnormals)(const T* elements, int64_t count);
 
   // These are for elements that are not special.
   //
   // Stores the ULP errors that are not close, and 0 in place of the others; returns the largest.
+  // `most_used` becomes the largest PartUsed of the elements where that is more.
   Ulp (*excuse_close)(const Ulp* ulps, const T* actual, const T* expected, int64_t count,
-                      const ErrorLimits& limits, Ulp* not_close);
+                      const ErrorLimits& limits, Ulp* not_close, double& most_used);
+  // Copies the elements of a block whose error of `not_close` is above the limit, or the others;
+  // what is expected stands in their place. Returns the largest ULP error.
+  Ulp (*take_part)(const Ulp* ulps, const Ulp* not_close, Ulp limit, bool above, const T* actual,
+                   const T* expected, int64_t count, ErrorBlock<T>& part);
   void (*take_largest)(const Ulp* ulps, const T* actual, const T* expected, int64_t count,
                        LargestErrors& largest);
 };
