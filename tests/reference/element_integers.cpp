@@ -31,7 +31,7 @@ Integer ElementOfIntegers(ElementWiseFunction function, const ElementParameters&
   const auto reaches = [&](size_t k, bool is_outside) {
     return is_outside && !std::isnan(parameters.numbers[k]);
   };
-  const int width = static_cast<int>(BitWidth(type));
+  const Integer counts = BitWidth(type) == 64 ? 64 : 32;  // of a shift (BIT-3)
   switch (function) {
     case kAbs:
       return a < 0 ? -a : a;
@@ -68,9 +68,9 @@ Integer ElementOfIntegers(ElementWiseFunction function, const ElementParameters&
     case kLogicalXor:
       return (a != 0) != (b != 0);
     case kBitShiftLeft:
-      return b >= width ? 0 : a << static_cast<int>(b);
+      return a << static_cast<int>(b % counts);
     case kBitShiftRight:
-      return b >= width ? 0 : a >> static_cast<int>(b);
+      return a >> static_cast<int>(b % counts);
     case kClip:
       return std::max(bound(0), std::min(a, bound(1)));
     case kThreshold:

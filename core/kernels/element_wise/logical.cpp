@@ -96,20 +96,24 @@ struct CountOf {
   }
 };
 
+// The count as the hardware takes it (BIT-3): modulo 32, and modulo 64 for integers of 64 bits.
+template <class D>
+HWY_INLINE hn::Vec<D> ShiftCount(D d, hn::Vec<D> b) {
+  return hn::And(b, hn::Set(d, 8 * sizeof(hn::TFromD<D>) - 1));
+}
+
 // Shifts of narrower integers are computed with 32 bits, of which the higher ones are dropped.
 struct LeftShiftOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
-    const V bits = hn::Set(d, 8 * sizeof(hn::TFromD<D>));
-    return hn::IfThenElseZero(hn::Lt(b, bits), hn::Shl(a, hn::IfThenElseZero(hn::Lt(b, bits), b)));
+    return hn::Shl(a, ShiftCount(d, b));
   }
 };
 
 struct RightShiftOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
-    const V bits = hn::Set(d, 8 * sizeof(hn::TFromD<D>));
-    return hn::IfThenElseZero(hn::Lt(b, bits), hn::Shr(a, hn::IfThenElseZero(hn::Lt(b, bits), b)));
+    return hn::Shr(a, ShiftCount(d, b));
   }
 };
 
