@@ -76,7 +76,8 @@ class DMLOP_API Operator {
   // an index that is out of range, of a tensor of indices. Mostly nothing, and then this costs no
   // more than to read such tensors. Throws as Run does.
   //
-  //   IndicesTensor: 2 of 8 indices are out of range and clamped; the first is 9 at [0, 3] [IDX-5]
+  //   IndicesTensor: 2 of 8 indices are out of range and clamped; the first is 9 at [0, 3]; such
+  //   elements judge no device [IDX-5]
   std::vector<std::string> WarningsOf(const std::vector<std::span<const std::byte>>& inputs) const;
 
  private:

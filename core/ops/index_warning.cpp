@@ -10,8 +10,9 @@ void WarnOfStray(const StrayIndices& stray, std::string_view path, const Layout&
   const Dims first = IndexOf(all.sizes, stray.first);
   diagnostics.Warning(
       "IDX-5", std::string(path),
-      fmt::format("{} of {} indices {} out of range and {}; the first is {} at [{}]", stray.count,
-                  all.element_count(), stray.count == 1 ? "is" : "are", what_happens,
+      fmt::format("{} of {} indices {} out of range and {}; the first is {} at [{}]; "
+                  "such elements judge no device",
+                  stray.count, all.element_count(), stray.count == 1 ? "is" : "are", what_happens,
                   stray.first_value, fmt::join(first.begin(), first.end(), ", ")));
 }
 

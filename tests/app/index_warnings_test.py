@@ -15,7 +15,8 @@ GATHER = {
     "Axis": 1,
     "IndexDimensions": 2,
 }
-WARNING = "warning: {}IndicesTensor: {} [IDX-5]"
+JUDGE = "such elements judge no device"
+WARNING = "warning: {}IndicesTensor: {}; " + JUDGE + " [IDX-5]"
 
 
 def bound(indices, **fields):
@@ -68,14 +69,16 @@ class IndexWarningsTest(ProgramTest):
                     "SpatialScaleY": 1, "OutOfBoundsInputValue": 0, "MinimumSamplesPerOutput": 1,
                     "MaximumSamplesPerOutput": 1,
                     "bindings": {"InputTensor": [1, 2], "ROITensor": 8 * [0], "BatchIndicesTensor": [1, 2]}}
-        message = "warning: /BatchIndicesTensor: 1 of 2 indices is out of range and clamped; the first is 2 at [1] [IDX-5]"
+        message = ("warning: /BatchIndicesTensor: 1 of 2 indices is out of range and clamped; the first is 2 at [1]; "
+                   f"{JUDGE} [IDX-5]")
         self.assertEqual(self.warnings_of(json.dumps(document)), [message])
         document = {"type": "ROI_POOLING", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
                     "ROITensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 5]}, "SpatialScale": 1,
                     "PooledSize": {"Width": 1, "Height": 1},
                     "bindings": {"InputTensor": [1, 2],
                                  "ROITensor": [1.5, 0, 0, 0, 0, "nan", 0, 0, 0, 0, -1, 0, 0, 0, 0]}}
-        message = "warning: /ROITensor: 2 of 3 indices are out of range and clamped; the first is NaN at [0, 0, 1, 0] [IDX-5]"
+        message = ("warning: /ROITensor: 2 of 3 indices are out of range and clamped; "
+                   f"the first is NaN at [0, 0, 1, 0]; {JUDGE} [IDX-5]")
         self.assertEqual(self.warnings_of(json.dumps(document)), [message])
 
     def test_a_length_beyond_the_steps_counts_as_those(self):
