@@ -1,7 +1,9 @@
 """Runs testdata/operators and reads testdata/invalid. A new case is a line; it needs no code.
 
 operators/NAME.jsonl   cases of that operator, as `dmlop batch --check` takes them: "name", "type",
-                       "desc", "bindings" and "expect"
+                       "desc", "bindings" and "expect"; a name that begins with chromium_COMMIT or
+                       webnn is of what DirectML gave in Chromium's tests of WebNN, or was said
+                       to give there: the rule confirmed, or kept where that device was off
 invalid/*.jsonl        broken documents: the "rule" that each breaks, the "document", the "message"
                        of `dmlop validate` behind the place, or a list of them, and further "args"
 invalid/RULE[-WHAT].json   a document whose fault is in how it is written, or that has many lines;
