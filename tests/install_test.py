@@ -227,6 +227,8 @@ int main() {
   Expect([&] { op.Run({xs}, {ys.subspan(1)}); });
   alignas(4) std::byte bytes[32];
   Expect([&] { op.Run({xs}, {std::span(bytes).subspan(1)}); });
+  Expect([&] { op.Run({xs, xs}, {ys}); });
+  Expect([&] { op.Run({xs}, {}); });
   Expect([] { dmlop::SetMaximumThreads(0); });
   dmlop::SetMaximumThreads(1);
   op.Run({xs}, {ys});
@@ -241,12 +243,62 @@ int main() {
         self.assertEqual(said[2:], [
             "InvalidDescriptor",
             "InputTensor FLOAT32 4 24 2,2 4,1",
-            "0 buffers for 1 tensors",
+            "0 buffers for 1 input",
             "InputTensor has 20 bytes; it needs 24",
             "OutputTensor has 15 bytes; it needs 16",
             "OutputTensor is not aligned to 4 bytes",
+            "2 buffers for 1 input",
+            "0 buffers for 1 output",
             "0 threads",
             "1 2 3 4"])
+
+    def test_the_library_refuses_outputs_that_overlap(self):
+        """Four elements 1 to 4 for each input. The places are of tensors, in elements of one buffer, the inputs' first."""
+        two = '{"DataType": "FLOAT32", "Sizes": [4]}'
+        add = f'{{"type": "ELEMENT_WISE_ADD", "ATensor": {two}, "BTensor": {two}}}'
+        wide = add.replace("]}}", ']}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4], "Strides": [2]}}')
+        join = f'{{"type": "JOIN", "Axis": 0, "InputTensors": [{two}, {two}]}}'
+        split = (f'{{"type": "SPLIT", "Axis": 0, "InputTensor": {two}, "OutputTensors": '
+                 '[{"DataType": "FLOAT32", "Sizes": [2]}, {"DataType": "FLOAT32", "Sizes": [2]}]}')
+        apart = "; in place, both begin together and have one DataType, Sizes and Strides"
+        calls = [(add, [0, 4, 8], "2 4 6 8"), (add, [0, 4, 0], "2 4 6 8"), (add, [0, 4, 4], "2 4 6 8"), (add, [0, 0, 0], "2 4 6 8"),
+                 (add, [0, 4, 1], "OutputTensor overlaps ATensor" + apart),
+                 (add, [0, 4, 7], "OutputTensor overlaps BTensor" + apart),
+                 (wide, [0, 8, 0], "OutputTensor overlaps ATensor" + apart), (wide, [0, 4, 8], "2 0 4 0"),
+                 (join, [0, 4, 8], "1 2 3 4"), (join, [0, 4, 0], "OutputTensor overlaps InputTensors[0]; JOIN does not run in place"),
+                 (split, [0, 4, 6], "1 2 3 4"), (split, [0, 4, 5], "OutputTensors[1] overlaps OutputTensors[0]"),
+                 (split, [4, 1, 3], "OutputTensors[1] overlaps InputTensor; SPLIT does not run in place")]
+        rows = "".join(f'  Call(R"({document})", {{{", ".join(map(str, places))}}});\n' for document, places, _ in calls)
+        source = self.folder / "overlaps.cpp"
+        source.write_text(r"""
+#include <dmlop/operator.h>
+#include <cstdio>
+void Call(const char* descriptor, std::vector<size_t> places) {
+  float buffer[24] = {};
+  const dmlop::Operator op(descriptor);
+  std::vector<std::span<const std::byte>> inputs;
+  std::vector<std::span<std::byte>> outputs;
+  for (const auto& tensor : op.inputs()) {
+    const std::span<float> at = std::span(buffer).subspan(places[inputs.size()], tensor.sizes[0]);
+    for (size_t i = 0; i < at.size(); ++i) at[i] = static_cast<float>(i + 1);
+    inputs.push_back(std::as_bytes(at));
+  }
+  for (const auto& tensor : op.outputs()) {
+    const size_t begin = places[inputs.size() + outputs.size()];
+    outputs.push_back(std::as_writable_bytes(std::span(buffer).subspan(begin, tensor.bytes / 4)));
+  }
+  try {
+    op.Run(inputs, outputs);
+    const float* y = reinterpret_cast<const float*>(outputs[0].data());
+    std::printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
+  } catch (const std::invalid_argument& e) { std::puts(e.what()); }
+}
+int main() {
+""" + rows + "}\n")
+        program = self.folder / "overlaps"
+        run(COMPILER, "-std=c++20", source, "-o", program, f"-I{self.prefix}/include", f"-L{self.prefix / LIBRARIES}", "-ldmlop")
+        said = run(program, env=self.finding_the_library()).splitlines()
+        self.assertEqual(said, [expected for _, _, expected in calls])
 
     def test_only_the_interface_can_be_seen(self):
         symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / LIBRARIES / "libdmlop.so.0")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_document.h"
 #include "core/ops/buffer_run.h"
@@ -52,25 +53,25 @@ TensorInfo InfoOf(const TensorSlot& slot) {
 }
 
 // Bytes from the first to the last element.
-size_t ElementExtent(const TensorInfo& tensor, DataType type) {
-  size_t last = 0;
-  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
-    last += (tensor.sizes[d] - size_t{1}) * tensor.strides[d];
-  }
-  return BufferBytes(type, last + 1);
+size_t ElementExtent(const Layout& layout, DataType type) {
+  return BufferBytes(type, static_cast<size_t>(Extent(layout)));
 }
 
+// `role` is what each of the tensors is.
 template <typename View, typename Byte>
-std::vector<View> ViewsOf(std::span<const TensorInfo> tensors, const std::vector<DataType>& types,
+std::vector<View> ViewsOf(std::string_view role, std::span<const TensorInfo> tensors,
+                          const std::vector<DataType>& types,
                           const std::vector<std::span<Byte>>& buffers) {
   if (buffers.size() != tensors.size()) {
     throw std::invalid_argument(
-        fmt::format("{} buffers for {} tensors", buffers.size(), tensors.size()));
+        fmt::format("{} for {}", Counted(buffers.size(), "buffer"), Counted(tensors.size(), role)));
   }
   std::vector<View> views;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorInfo& tensor = tensors[i];
-    const size_t extent = ElementExtent(tensor, types[i]);
+    const Layout layout = {Dims(tensor.sizes.begin(), tensor.sizes.end()),
+                           Dims(tensor.strides.begin(), tensor.strides.end())};
+    const size_t extent = ElementExtent(layout, types[i]);
     if (buffers[i].size() < extent) {
       throw std::invalid_argument(
           fmt::format("{} has {} bytes; it needs {}", tensor.name, buffers[i].size(), extent));
@@ -79,12 +80,61 @@ std::vector<View> ViewsOf(std::span<const TensorInfo> tensors, const std::vector
       throw std::invalid_argument(
           fmt::format("{} is not aligned to {} bytes", tensor.name, tensor.element_bytes));
     }
-    views.push_back({buffers[i].data(),
-                     types[i],
-                     {Dims(tensor.sizes.begin(), tensor.sizes.end()),
-                      Dims(tensor.strides.begin(), tensor.strides.end())}});
+    views.push_back({buffers[i].data(), types[i], layout});
   }
   return views;
+}
+
+// --- buffers that overlap ------------------------------------------------------------------------
+
+// Where the elements of a tensor lie.
+struct Place {
+  const TensorInfo* tensor;
+  uintptr_t begin, end;
+
+  bool Overlaps(const Place& other) const { return begin < other.end && other.begin < end; }
+  // One in which the other's elements may be replaced one by one.
+  bool IsSameAs(const Place& other) const {
+    return begin == other.begin && tensor->data_type == other.tensor->data_type &&
+           tensor->sizes == other.tensor->sizes && tensor->strides == other.tensor->strides;
+  }
+};
+
+template <typename View>
+std::vector<Place> PlacesOf(std::span<const TensorInfo> tensors, const std::vector<View>& views) {
+  std::vector<Place> places;
+  for (size_t i = 0; i < views.size(); ++i) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(views[i].data);
+    places.push_back({&tensors[i], begin, begin + ElementExtent(views[i].layout, views[i].type)});
+  }
+  return places;
+}
+
+[[noreturn]] void RefuseOverlap(const Place& output, const Place& other, std::string_view why) {
+  throw std::invalid_argument(
+      fmt::format("{} overlaps {}{}", output.tensor->name, other.tensor->name, why));
+}
+
+void RequireApart(std::vector<Place> outputs) {
+  std::ranges::sort(outputs, {}, &Place::begin);
+  for (size_t i = 1; i < outputs.size(); ++i) {
+    if (outputs[i].Overlaps(outputs[i - 1])) RefuseOverlap(outputs[i], outputs[i - 1], "");
+  }
+}
+
+// An operator has many inputs or many outputs, but not both.
+void RequireApart(const OperatorInfo& op, std::span<const Place> outputs,
+                  std::span<const Place> inputs) {
+  for (const Place& output : outputs) {
+    for (const Place& input : inputs) {
+      if (!output.Overlaps(input) || (op.in_place && output.IsSameAs(input))) continue;
+      if (!op.in_place) {
+        RefuseOverlap(output, input, fmt::format("; {} does not run in place", op.name));
+      }
+      RefuseOverlap(output, input,
+                    "; in place, both begin together and have one DataType, Sizes and Strides");
+    }
+  }
 }
 
 }  // namespace
@@ -123,14 +173,19 @@ std::span<const TensorInfo> Operator::outputs() const {
 
 void Operator::Run(const std::vector<std::span<const std::byte>>& inputs,
                    const std::vector<std::span<std::byte>>& outputs) const {
-  RunOnBuffers(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
-               ViewsOf<TensorView>(state_->outputs, state_->output_types, outputs));
+  const auto from = ViewsOf<ConstTensorView>("input", state_->inputs, state_->input_types, inputs);
+  const auto to = ViewsOf<TensorView>("output", state_->outputs, state_->output_types, outputs);
+  const std::vector<Place> places = PlacesOf(state_->outputs, to);
+  RequireApart(state_->desc.info(), places, PlacesOf(state_->inputs, from));
+  RequireApart(places);
+  RunOnBuffers(state_->desc, from, to);
 }
 
 std::vector<std::string> Operator::WarningsOf(
     const std::vector<std::span<const std::byte>>& inputs) const {
   Diagnostics diagnostics;
-  WarnOfValues(state_->desc, ViewsOf<ConstTensorView>(state_->inputs, state_->input_types, inputs),
+  WarnOfValues(state_->desc,
+               ViewsOf<ConstTensorView>("input", state_->inputs, state_->input_types, inputs),
                diagnostics);
   std::vector<std::string> lines;
   for (const Diagnostic& warning : diagnostics.list()) lines.push_back(LineOf(warning));

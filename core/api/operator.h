@@ -67,8 +67,10 @@ class DMLOP_API Operator {
   // of its tensor's element_bytes and reaches to the last element at least. Elements lie as the
   // strides say, and what lies between those of an output is left alone. Two elements of INT4 or
   // UINT4 share a byte, the first one in its low half; behind a last one alone there is zero.
-  // Outputs overlap neither one another nor inputs. Throws std::invalid_argument for buffers that
-  // are too few, too many, too small or not aligned, and std::bad_alloc.
+  // Outputs overlap neither one another nor inputs, but that of an operator which runs in place, as
+  // most element-wise ones do, may be the buffer of an input of its DataType, Sizes and Strides.
+  // Throws std::invalid_argument for buffers that are too few, too many, too small, not aligned or
+  // overlap, and std::bad_alloc. Only what reaches from a first to a last element counts.
   void Run(const std::vector<std::span<const std::byte>>& inputs,
            const std::vector<std::span<std::byte>>& outputs) const;
 
