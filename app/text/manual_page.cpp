@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "app/text/operator_words.h"
+#include "core/base/words.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {
@@ -18,11 +19,10 @@ constexpr size_t kColumns = 79;
 std::string Filled(std::string_view text) {
   std::string filled;
   size_t column = 0;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
+  const std::vector<std::string_view> words = WordsOf(text);
+  for (size_t i = 0; i < words.size(); ++i) {
     std::string word;
-    for (const char c : text.substr(0, end)) word += c == '\\' ? "\\e" : std::string(1, c);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    for (const char c : words[i]) word += c == '\\' ? "\\e" : std::string(1, c);
     if (column > 0 && column + 1 + word.size() > kColumns) {
       filled += '\n';
       column = 0;
@@ -35,7 +35,7 @@ std::string Filled(std::string_view text) {
     }
     filled += word;
     column += word.size();
-    if (word.ends_with('.') && !text.empty()) {
+    if (word.ends_with('.') && i + 1 < words.size()) {
       filled += '\n';
       column = 0;
     }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/ops/meanings.h"
 #include "core/tensor/element.h"
 #include "core/tensor/feature_level.h"
 #include "core/tensor/scale_bias.h"
@@ -85,6 +86,7 @@ struct Field {
   Limits limits = {};
   EnumNames names = {};
   ActivationHost host = ActivationHost::kElements;
+  std::string_view meaning = {};  // a sentence, where an operator does not say something else
 
   constexpr bool is_tensor() const {
     return kind == FieldKind::kTensor || kind == FieldKind::kTensors;
@@ -118,7 +120,13 @@ std::optional<size_t> LengthOf(const FieldValue& value);
 
 // A field with values of type T, by which a descriptor is asked for them.
 template <typename T>
-struct FieldOf : Field {};
+struct FieldOf : Field {
+  constexpr FieldOf Means(std::string_view text) const {
+    FieldOf field = *this;
+    field.meaning = text;
+    return field;
+  }
+};
 
 namespace field {
 
@@ -192,8 +200,11 @@ constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) 
 
 // An activation of what the operator has rounded.
 constexpr FieldOf<std::vector<OperatorDesc>> FusedActivation(ActivationHost host) {
-  return {
-      {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true, .host = host}};
+  return {{.name = "FusedActivation",
+           .kind = FieldKind::kActivation,
+           .optional = true,
+           .host = host,
+           .meaning = "An activation of the result, after that is rounded."}};
 }
 
 template <typename T>
@@ -205,17 +216,25 @@ constexpr FieldOf<T> Optional(FieldOf<T> field) {
 }  // namespace field
 
 // Fields with one meaning wherever they stand.
-inline constexpr auto kInputTensor = field::Input("InputTensor");
-inline constexpr auto kOutputTensor = field::Output("OutputTensor");
-inline constexpr auto kATensor = field::Input("ATensor");
-inline constexpr auto kBTensor = field::Input("BTensor");
+inline constexpr auto kInputTensor = field::Input("InputTensor").Means(meaning::kInputTensor);
+inline constexpr auto kOutputTensor = field::Output("OutputTensor").Means(meaning::kOutputTensor);
+inline constexpr auto kATensor = field::Input("ATensor").Means(meaning::kATensor);
+inline constexpr auto kBTensor = field::Input("BTensor").Means(meaning::kBTensor);
 inline constexpr FieldOf<ScaleBias> kScaleBias = {
-    {.name = "ScaleBias", .kind = FieldKind::kScaleBias, .optional = true}};
+    {.name = "ScaleBias",
+     .kind = FieldKind::kScaleBias,
+     .optional = true,
+     .meaning = "Factors that make x * Scale + Bias of each element x first."}};
 inline constexpr auto kFusedActivation = field::FusedActivation(ActivationHost::kElements);
-inline constexpr auto kDimensionCount = field::Count("DimensionCount");
-inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
+inline constexpr auto kDimensionCount =
+    field::Count("DimensionCount").Means("The length of each array that follows.");
+inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1})
+                                  .Means("The dimension to work along, counted from 0.");
 inline constexpr std::string_view kAxisDirections[] = {"INCREASING", "DECREASING"};
 inline constexpr auto kAxisDirection =
-    field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections});
+    field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections})
+        .Means(
+            "INCREASING goes from the first element along the axis to the last, DECREASING the "
+            "other way.");
 
 }  // namespace dmlop

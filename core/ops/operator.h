@@ -134,6 +134,9 @@ class OperatorDesc {
 // The activation that follows an operator's own result; null where there is none.
 const OperatorDesc* FusedActivationOf(const OperatorDesc& host);
 
+// A sentence about a field of the operator, for people.
+std::string_view MeaningOf(const OperatorInfo& info, const Field& field);
+
 // The fields that are tensors, or arrays of them.
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info);
 

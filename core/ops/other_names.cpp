@@ -7,6 +7,7 @@
 
 #include "core/base/ascii.h"
 #include "core/base/spelling.h"
+#include "core/base/words.h"
 
 namespace dmlop {
 namespace {
@@ -216,16 +217,6 @@ const Row* RowOf(const OperatorInfo& info) {
   const auto* found = std::find_if(std::begin(kRows), std::end(kRows),
                                    [&](const Row& row) { return row.name == info.name; });
   return found == std::end(kRows) ? nullptr : found;
-}
-
-std::vector<std::string_view> WordsOf(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const size_t length = std::min(text.find(' '), text.size());
-    words.push_back(text.substr(0, length));
-    text.remove_prefix(std::min(text.size(), length + 1));
-  }
-  return words;
 }
 
 // "reduce_sum", "ReduceSum" and "reduceSum" are one name.

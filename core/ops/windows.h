@@ -20,11 +20,14 @@ constexpr Limits Spatial(uint32_t min) {
           .max_count = kMaxSpatialRank,
           .count_rule = "UNF-1"};
 }
-inline constexpr auto kWindowSizes = field::Uints("WindowSizes", Spatial(1));
-inline constexpr auto kStrides = field::Uints("Strides", Spatial(1));
-inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
-inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
-inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
+inline constexpr auto kWindowSizes = field::Uints("WindowSizes", Spatial(1))
+                                         .Means("The size of a window in each spatial dimension.");
+inline constexpr auto kStrides = field::Uints("Strides", Spatial(1)).Means(meaning::kStrides);
+inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1)).Means(meaning::kDilations);
+inline constexpr auto kStartPadding =
+    field::Uints("StartPadding", Spatial(0)).Means(meaning::kStartPadding);
+inline constexpr auto kEndPadding =
+    field::Uints("EndPadding", Spatial(0)).Means(meaning::kEndPadding);
 inline constexpr const Field* kFields[] = {&kInputTensor,  &kOutputTensor, &kDimensionCount,
                                            &kWindowSizes,  &kStrides,      &kDilations,
                                            &kStartPadding, &kEndPadding};

@@ -21,11 +21,16 @@ namespace {
 
 constexpr std::string_view kTransformNames[] = {"NONE", "TRANSPOSE"};
 constexpr EnumNames kTransforms = {"DML_MATRIX_TRANSFORM_", kTransformNames};
-constexpr auto kCTensor = field::Optional(field::Input("CTensor"));
-constexpr auto kTransA = field::Enum("TransA", kTransforms);
-constexpr auto kTransB = field::Enum("TransB", kTransforms);
-constexpr auto kAlpha = field::Float("Alpha");
-constexpr auto kBeta = field::Float("Beta");
+constexpr auto kCTensor = field::Optional(field::Input("CTensor"))
+                              .Means(
+                                  "The matrices that are added, with the sizes of the output; "
+                                  "strides of 0 repeat rows or columns.");
+constexpr auto kTransA = field::Enum("TransA", kTransforms)
+                             .Means("TRANSPOSE takes the transpose of each matrix of ATensor.");
+constexpr auto kTransB = field::Enum("TransB", kTransforms)
+                             .Means("TRANSPOSE takes the transpose of each matrix of BTensor.");
+constexpr auto kAlpha = field::Float("Alpha").Means("The factor of the product.");
+constexpr auto kBeta = field::Float("Beta").Means("The factor of CTensor.");
 constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
 constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
                                     &kTransB,  &kAlpha,   &kBeta,    &kActivation};

@@ -13,20 +13,38 @@ namespace dmlop::integer_convolution {
 inline constexpr auto kQuantized = TypeVariable::kIndex;
 inline constexpr auto kSide = RankGroup::kSide;
 
-inline constexpr auto kFilter = field::Input("FilterTensor", TypeVariable::kU);
+inline constexpr auto kFilter =
+    field::Input("FilterTensor", TypeVariable::kU)
+        .Means("The weights, {output channels, input channels / GroupCount, spatial sizes}.");
 inline constexpr auto kInputZeroPoint =
-    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide));
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide))
+        .Means(meaning::kInputZeroPointTensor);
 inline constexpr auto kFilterZeroPoint =
-    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide));
-inline constexpr auto kInputScale = field::Input("InputScaleTensor", TypeVariable::kV, kSide);
+    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide))
+        .Means(
+            "The integer that stands for 0 in the filter, one for all or one for each output "
+            "channel; without it, 0.");
+inline constexpr auto kInputScale =
+    field::Input("InputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kInputScaleTensor);
 inline constexpr auto kFilterScale =
-    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther);
-inline constexpr auto kOutputScale = field::Input("OutputScaleTensor", TypeVariable::kV, kSide);
+    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther)
+        .Means(
+            "The value of one unit of the filter, one number for all or one for each output "
+            "channel.");
+inline constexpr auto kOutputScale =
+    field::Input("OutputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kOutputScaleTensor);
 inline constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
-inline constexpr auto kBias = field::Optional(field::Input("BiasTensor", TypeVariable::kW));
-inline constexpr auto kSums = field::Output("OutputTensor", TypeVariable::kV);
-inline constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide))
+        .Means(meaning::kOutputZeroPointTensor);
+inline constexpr auto kBias =
+    field::Optional(field::Input("BiasTensor", TypeVariable::kW))
+        .Means(
+            "An integer for each output channel, {1, output channels, 1, ...}, in units of the "
+            "product of both scales; without it, 0.");
+inline constexpr auto kSums =
+    field::Output("OutputTensor", TypeVariable::kV).Means(meaning::kOutputTensor);
+inline constexpr auto kIntegers =
+    field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
 
 constexpr Limits Spatial(uint32_t min) {
   return {.min = min,
@@ -35,11 +53,14 @@ constexpr Limits Spatial(uint32_t min) {
           .max_count = 2,
           .count_rule = "CTR-4"};
 }
-inline constexpr auto kStrides = field::Uints("Strides", Spatial(1));
-inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
-inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
-inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
-inline constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
+inline constexpr auto kStrides = field::Uints("Strides", Spatial(1)).Means(meaning::kStrides);
+inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1)).Means(meaning::kDilations);
+inline constexpr auto kStartPadding =
+    field::Uints("StartPadding", Spatial(0)).Means(meaning::kStartPadding);
+inline constexpr auto kEndPadding =
+    field::Uints("EndPadding", Spatial(0)).Means(meaning::kEndPadding);
+inline constexpr auto kGroupCount =
+    field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"}).Means(meaning::kGroupCount);
 
 inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
   std::vector<IntegerWindowAxis> axes;

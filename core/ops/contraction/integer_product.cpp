@@ -30,21 +30,29 @@ constexpr auto kReal = TypeVariable::kV;
 constexpr auto kQuantized = TypeVariable::kIndex;
 constexpr auto kSide = RankGroup::kSide;
 
-constexpr auto kB = field::Input("BTensor", TypeVariable::kU);
-constexpr auto kAScale = field::Input("AScaleTensor", kReal, kSide);
-constexpr auto kBScale = field::Input("BScaleTensor", kReal, kSide);
+constexpr auto kB = field::Input("BTensor", TypeVariable::kU).Means(meaning::kBTensor);
+constexpr auto kAScale = field::Input("AScaleTensor", kReal, kSide).Means(meaning::kAScaleTensor);
+constexpr auto kBScale = field::Input("BScaleTensor", kReal, kSide).Means(meaning::kBScaleTensor);
 constexpr auto kAZeroPoint =
-    field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT, kSide));
+    field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT, kSide))
+        .Means(meaning::kAZeroPointTensor);
 constexpr auto kBZeroPoint =
-    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, kSide));
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, kSide))
+        .Means(meaning::kBZeroPointTensor);
 constexpr auto kLateBZeroPoint =
-    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, RankGroup::kOther));
-constexpr auto kOutputScale = field::Input("OutputScaleTensor", kReal, kSide);
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, RankGroup::kOther))
+        .Means(meaning::kBZeroPointTensor);
+constexpr auto kOutputScale =
+    field::Input("OutputScaleTensor", kReal, kSide).Means(meaning::kOutputScaleTensor);
 constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
-constexpr auto kBias = field::Optional(field::Input("BiasTensor", kReal));
-constexpr auto kSums = field::Output("OutputTensor", kReal);
-constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide))
+        .Means(meaning::kOutputZeroPointTensor);
+constexpr auto kBias =
+    field::Optional(field::Input("BiasTensor", kReal))
+        .Means(
+            "Numbers that are added to the product, with the sizes of the output; without it, 0.");
+constexpr auto kSums = field::Output("OutputTensor", kReal).Means(meaning::kOutputTensor);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
 
 constexpr DataTypeSet kInt32 = {DataType::kInt32};
 constexpr DataTypeSet kFloat32 = {DataType::kFloat32};

@@ -21,7 +21,8 @@ constexpr SupportRow kReluGradRows[] = {
 constexpr SupportTable kReluSupport[] = {{kReluRows}};
 constexpr SupportTable kReluGradSupport[] = {{kReluGradRows}};
 
-constexpr auto kSlopeTensor = field::Input("SlopeTensor");
+constexpr auto kSlopeTensor =
+    field::Input("SlopeTensor").Means("The factor of each element that is below 0.");
 constexpr const Field* kSlopeFields[] = {&kInputTensor, &kSlopeTensor, &kOutputTensor};
 
 void InferSlope(const OperatorDesc& op, Inference& infer) {
@@ -57,8 +58,10 @@ constexpr SupportRow kShrinkRows[] = {
 };
 constexpr SupportTable kShrinkSupport[] = {{kShrinkRows}};
 
-constexpr auto kBias = field::Float("Bias");
-constexpr auto kThreshold = field::Float("Threshold");
+constexpr auto kBias =
+    field::Float("Bias").Means("How far elements beyond the threshold move towards 0.");
+constexpr auto kThreshold =
+    field::Float("Threshold").Means("Elements that are not farther from 0 become 0.");
 constexpr const Field* kShrinkFields[] = {&kInputTensor, &kOutputTensor, &kBias, &kThreshold};
 
 // Alpha * x + Beta is what IDENTITY computes with a ScaleBias.

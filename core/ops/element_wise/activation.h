@@ -5,8 +5,8 @@
 
 namespace dmlop::element_wise {
 
-inline constexpr auto kAlpha = field::Float("Alpha");
-inline constexpr auto kBeta = field::Float("Beta");
+inline constexpr auto kAlpha = field::Float("Alpha").Means("A factor of the formula.");
+inline constexpr auto kBeta = field::Float("Beta").Means("An addend of the formula.");
 inline constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
 inline constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
 

@@ -8,9 +8,10 @@ using namespace element_wise;
 
 // --- VALUE_SCALE_2D ------------------------------------------------------------------------------
 
-constexpr auto kScale = field::Float("Scale");
-constexpr auto kChannelCount = field::Count("ChannelCount");
-constexpr auto kBias = field::Floats("Bias");
+constexpr auto kScale = field::Float("Scale").Means("The factor of each element.");
+constexpr auto kChannelCount = field::Count("ChannelCount").Means("The length of Bias, 1 or 3.");
+constexpr auto kBias =
+    field::Floats("Bias").Means("A number for each channel, which is added behind the factor.");
 constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
                                          &kBias};
 constexpr SupportRow kScaleRows[] = {{Level(1, 0), 4, 4, {kFloats}}};
@@ -40,9 +41,12 @@ std::vector<ConstTensorView> ScaleOperands(const OperatorDesc& op, InputViews in
 
 // --- FILL_VALUE_SEQUENCE -------------------------------------------------------------------------
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType");
-constexpr auto kValueStart = field::ScalarOf("ValueStart");
-constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
+constexpr auto kValueDataType = field::TypeOf("ValueDataType").Means(meaning::kValueDataType);
+constexpr auto kValueStart = field::ScalarOf("ValueStart").Means("The first element.");
+constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"))
+                                 .Means(
+                                     "The difference between an element and the one before it, "
+                                     "which may be negative for unsigned types, too.");
 constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,
                                             &kValueDelta};
 constexpr SupportRow kSequenceRows[] = {

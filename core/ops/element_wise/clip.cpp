@@ -29,11 +29,13 @@ constexpr SupportTable kClipGradSupport[] = {{kClipGradRows}};
 
 // --- bounds --------------------------------------------------------------------------------------
 
-constexpr auto kMin = field::Float("Min");
-constexpr auto kMax = field::Float("Max");
-constexpr auto kMinMaxDataType = field::TypeOf("MinMaxDataType");
-constexpr auto kTypedMin = field::ScalarOf("Min");
-constexpr auto kTypedMax = field::ScalarOf("Max");
+constexpr auto kMin = field::Float("Min").Means(meaning::kMin);
+constexpr auto kMax = field::Float("Max").Means(meaning::kMax);
+constexpr auto kMinMaxDataType =
+    field::TypeOf("MinMaxDataType")
+        .Means("The data type of Min and Max, which is that of the tensors.");
+constexpr auto kTypedMin = field::ScalarOf("Min").Means(meaning::kMin);
+constexpr auto kTypedMax = field::ScalarOf("Max").Means(meaning::kMax);
 
 void SetMin(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters = FloatBounds(*op[kInputTensor].data_type, op[kMin], op[kMin]);

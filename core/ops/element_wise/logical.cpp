@@ -51,7 +51,8 @@ constexpr SupportTable kBitCountSupport[] = {{kBitCountRows}};
 
 constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
 constexpr auto kInfinityMode =
-    field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes});
+    field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes})
+        .Means("Which infinities count: both, the positive or the negative one.");
 constexpr const Field* kIsInfinityFields[] = {&kInputTensor, &kOtherOutput, &kInfinityMode};
 
 void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {

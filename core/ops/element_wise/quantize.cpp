@@ -12,8 +12,12 @@ constexpr DataTypes kInt32 = {DataType::kInt32};
 constexpr auto kQ = kQuantizedType;
 constexpr auto kScale = TypeVariable::kV;  // what scales are
 
-constexpr auto kScaleTensor = field::Input("ScaleTensor", kScale);
-constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQ));
+constexpr auto kScaleTensor =
+    field::Input("ScaleTensor", kScale)
+        .Means("The value of one unit of the integers, for each element; strides of 0 repeat it.");
+constexpr auto kZeroPointTensor =
+    field::Optional(field::Input("ZeroPointTensor", kQ))
+        .Means("The integer that stands for 0, for each element; without it, 0.");
 
 void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, Inference& infer) {
   infer.Require(op.Has(field) || infer.level() >= Level(6, 2), "QNT-5", At(field),
@@ -46,7 +50,7 @@ constexpr Rule kDequantizeRules[] = {
     kZeroPointRule,
 };
 
-constexpr auto kQuantized = field::Output("OutputTensor", kQ);
+constexpr auto kQuantized = field::Output("OutputTensor", kQ).Means(meaning::kOutputTensor);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
                                             &kQuantized};
 constexpr SupportRow kQuantizeRows[] = {
@@ -76,8 +80,8 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
           op.Has(kZeroPointTensor) ? inputs[2] : Zeros(type, inputs[0].layout)};
 }
 
-constexpr auto kInteger = field::Input("InputTensor", kQ);
-constexpr auto kReal = field::Output("OutputTensor", kScale);
+constexpr auto kInteger = field::Input("InputTensor", kQ).Means(meaning::kInputTensor);
+constexpr auto kReal = field::Output("OutputTensor", kScale).Means(meaning::kOutputTensor);
 constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
 constexpr DataTypes kIntegers = types::kInt32s | types::kInt16s | types::kInt8s;
 constexpr SupportRow kDequantizeRows[] = {
@@ -107,16 +111,21 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 // --- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------
 
 // Each tensor's zero point has its type.
-constexpr auto kA = field::Input("ATensor", TypeVariable::kT);
-constexpr auto kAScale = field::Input("AScaleTensor", kScale);
-constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT));
-constexpr auto kB = field::Input("BTensor", kQ);
-constexpr auto kBScale = field::Input("BScaleTensor", kScale);
-constexpr auto kBZeroPoint = field::Optional(field::Input("BZeroPointTensor", kQ));
-constexpr auto kSumScale = field::Input("OutputScaleTensor", kScale);
+constexpr auto kA = field::Input("ATensor", TypeVariable::kT).Means(meaning::kATensor);
+constexpr auto kAScale = field::Input("AScaleTensor", kScale).Means(meaning::kAScaleTensor);
+constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT))
+                                 .Means(meaning::kAZeroPointTensor);
+constexpr auto kB = field::Input("BTensor", kQ).Means(meaning::kBTensor);
+constexpr auto kBScale = field::Input("BScaleTensor", kScale).Means(meaning::kBScaleTensor);
+constexpr auto kBZeroPoint =
+    field::Optional(field::Input("BZeroPointTensor", kQ)).Means(meaning::kBZeroPointTensor);
+constexpr auto kSumScale =
+    field::Input("OutputScaleTensor", kScale).Means(meaning::kOutputScaleTensor);
 constexpr auto kSumZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex));
-constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
+    field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex))
+        .Means(meaning::kOutputZeroPointTensor);
+constexpr auto kSum =
+    field::Output("OutputTensor", TypeVariable::kIndex).Means(meaning::kOutputTensor);
 constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,   &kB,  &kBScale,
                                        &kBZeroPoint, &kSumScale, &kSumZeroPoint, &kSum};
 constexpr SupportRow kAddRows[] = {

@@ -10,8 +10,12 @@ constexpr std::string_view kQuantizationTypeNames[] = {"NONE", "SCALE", "SCALE_Z
 enum QuantizationType : uint32_t { kNone, kScale, kScaleZeroPoint };
 
 constexpr auto kQuantizationType =
-    field::Enum("QuantizationType", {"DML_QUANTIZATION_TYPE_", kQuantizationTypeNames});
-constexpr auto kQuantizationTensorCount = field::Count("QuantizationTensorCount");
+    field::Enum("QuantizationType", {"DML_QUANTIZATION_TYPE_", kQuantizationTypeNames})
+        .Means(
+            "SCALE has a scale alone, SCALE_ZERO_POINT a scale and a zero point; NONE is not "
+            "allowed.");
+constexpr auto kQuantizationTensorCount =
+    field::Count("QuantizationTensorCount").Means("The length of QuantizationTensors.");
 
 // A scale, of the type that real numbers have, and a zero point, of the type of what is quantized.
 constexpr FieldOf<std::vector<TensorDesc>> Parameters() {
@@ -20,7 +24,9 @@ constexpr FieldOf<std::vector<TensorDesc>> Parameters() {
   parameters.limits.max_count = 2;
   return parameters;
 }
-constexpr auto kParameters = Parameters();
+constexpr auto kParameters = Parameters().Means(
+    "The scale and perhaps the zero point, an element for each block of the input, whose sizes "
+    "they divide; without a zero point it is 0 for signed types, 8 for UINT4 and 128 for UINT8.");
 
 constexpr Rule kRules[] = {
     {"QZ-1", "input and output agree in Sizes; all tensors agree in DimensionCount"},
@@ -72,7 +78,8 @@ constexpr DataTypes kQuantizedTypes = types::kInt8s | DataTypes{DataType::kInt4,
 constexpr SupportRow kRows[] = {{Level(6, 3), 1, 8, {kFloats, kQuantizedTypes}}};
 constexpr SupportTable kSupport[] = {{kRows}};
 
-constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
+constexpr auto kQuantized =
+    field::Output("OutputTensor", kQuantizedType).Means(meaning::kOutputTensor);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kQuantizationType,
                                             &kQuantizationTensorCount, &kParameters, &kQuantized};
 
@@ -91,7 +98,7 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
 
 // --- DEQUANTIZE ----------------------------------------------------------------------------------
 
-constexpr auto kInteger = field::Input("InputTensor", kQuantizedType);
+constexpr auto kInteger = field::Input("InputTensor", kQuantizedType).Means(meaning::kInputTensor);
 constexpr const Field* kDequantizeFields[] = {
     &kInteger, &kQuantizationType, &kQuantizationTensorCount, &kParameters, &kOutputTensor};
 

@@ -8,7 +8,9 @@ using namespace element_wise;
 
 // --- ELEMENT_WISE_IF -----------------------------------------------------------------------------
 
-constexpr auto kConditionTensor = field::Input("ConditionTensor", TypeVariable::kU);
+constexpr auto kConditionTensor =
+    field::Input("ConditionTensor", TypeVariable::kU)
+        .Means("Where it is not 0, the element of ATensor is taken, else that of BTensor.");
 constexpr const Field* kIfFields[] = {&kConditionTensor, &kATensor, &kBTensor, &kOutputTensor};
 constexpr DataTypes kUint8 = {DataType::kUint8};
 constexpr SupportRow kIfRows[] = {

@@ -17,10 +17,13 @@ inline constexpr const Field* kScaledFields[] = {&kInputTensor, &kOutputTensor, 
 inline constexpr const Field* kBinaryFields[] = {&kATensor, &kBTensor, &kOutputTensor};
 
 // An output with a type of its own.
-inline constexpr auto kOtherOutput = field::Output("OutputTensor", TypeVariable::kU);
+inline constexpr auto kOtherOutput =
+    field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
 
-inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
-inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
+inline constexpr auto kInputGradient =
+    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+inline constexpr auto kOutputGradient =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
 inline constexpr const Field* kGradientFields[] = {&kInputTensor, &kInputGradient,
                                                    &kOutputGradient};
 

@@ -6,9 +6,13 @@ namespace {
 
 using namespace element_wise;
 
-constexpr auto kGamma = field::Float("Gamma");
-constexpr auto kSteepness = field::Float("Steepness");
-constexpr auto kSigmoidInputScale = field::Float("SigmoidInputScale");
+constexpr auto kGamma = field::Float("Gamma").Means("The factor of the whole formula.");
+constexpr auto kSteepness = field::Float("Steepness")
+                                .Means(
+                                    "The factor of x in the exponent, by which the logarithm is "
+                                    "divided; below feature level 6_4 it is at least 1.");
+constexpr auto kSigmoidInputScale =
+    field::Float("SigmoidInputScale").Means("The factor of x in the exponent.");
 constexpr const Field* kAlphaGammaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kGamma};
 constexpr const Field* kSoftplusFields[] = {&kInputTensor, &kOutputTensor, &kSteepness};
 constexpr const Field* kSwishFields[] = {&kInputTensor, &kOutputTensor, &kSigmoidInputScale};

@@ -48,7 +48,9 @@ constexpr OperatorInfo Function(std::string_view name, std::string_view summary,
 
 // --- powers --------------------------------------------------------------------------------------
 
-constexpr auto kExponentTensor = field::Input("ExponentTensor", TypeVariable::kU);
+constexpr auto kExponentTensor =
+    field::Input("ExponentTensor", TypeVariable::kU)
+        .Means("The exponent of each element; its type may be another.");
 constexpr const Field* kPowFields[] = {&kInputTensor, &kExponentTensor, &kOutputTensor,
                                        &kScaleBias};
 constexpr SupportRow kPowRows[] = {
@@ -72,7 +74,7 @@ void InferPow(const OperatorDesc& op, Inference& infer) {
                 Name(type));
 }
 
-constexpr auto kExponent = field::Float("Exponent");
+constexpr auto kExponent = field::Float("Exponent").Means("The exponent of all elements.");
 constexpr const Field* kConstantPowFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias,
                                                &kExponent};
 constexpr SupportRow kConstantPowRows[] = {

@@ -69,7 +69,11 @@ constexpr OperatorInfo Abs() {
 
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
-constexpr auto kRoundingMode = field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes});
+constexpr auto kRoundingMode =
+    field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes})
+        .Means(
+            "HALVES_TO_NEAREST_EVEN and TOWARD_INFINITY round to the nearest integer, halves to "
+            "the even one and away from 0; TOWARD_ZERO truncates.");
 constexpr const Field* kRoundFields[] = {&kInputTensor, &kOutputTensor, &kRoundingMode};
 
 void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {

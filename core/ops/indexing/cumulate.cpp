@@ -8,8 +8,10 @@ namespace {
 
 using namespace indexing;
 
-constexpr auto kExclusiveSum = field::Bool("HasExclusiveSum");
-constexpr auto kExclusiveProduct = field::Bool("HasExclusiveProduct");
+constexpr auto kExclusiveSum =
+    field::Bool("HasExclusiveSum").Means("Whether each sum leaves out its own element.");
+constexpr auto kExclusiveProduct =
+    field::Bool("HasExclusiveProduct").Means("Whether each product leaves out its own element.");
 constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
                                        &kExclusiveSum};
 constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,

@@ -9,7 +9,10 @@ namespace {
 
 using namespace indexing;
 
-constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank});
+constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank})
+                                      .Means(
+                                          "How many of the last dimensions of IndicesTensor count; "
+                                          "those before them have the size 1.");
 constexpr const Field* kGatherFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis,
                                           &kIndexDimensions};
 constexpr const Field* kElementsFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis};

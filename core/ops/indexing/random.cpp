@@ -8,10 +8,15 @@ namespace {
 using namespace indexing;
 
 constexpr std::string_view kTypeNames[] = {"PHILOX_4X32_10"};
-constexpr auto kInputState = field::Input("InputStateTensor");
-constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"));
+constexpr auto kInputState = field::Input("InputStateTensor")
+                                 .Means(
+                                     "Six numbers, {..., 6}: a counter of four words, the least "
+                                     "one first, and a key of two.");
+constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"))
+                                  .Means("The state to begin the next numbers with.");
 constexpr auto kType =
-    field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames});
+    field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames})
+        .Means("The generator; there is one.");
 constexpr const Field* kFields[] = {&kInputState, &kOutputTensor, &kOutputState, &kType};
 constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {kUint32}},

@@ -13,9 +13,12 @@ using namespace indexing;
 
 // --- TOP_K ---------------------------------------------------------------------------------------
 
-constexpr auto kValues = field::Output("OutputValueTensor");
-constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex);
-constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"});
+constexpr auto kValues =
+    field::Output("OutputValueTensor").Means("The elements that are taken, sorted.");
+constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex)
+                             .Means("The places of these elements along the axis.");
+constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"})
+                        .Means("How many elements to take along the axis.");
 constexpr const Field* kTopKFields[] = {&kInputTensor, &kValues, &kPlaces, &kAxis, &kK};
 constexpr const Field* kTopK1Fields[] = {&kInputTensor, &kValues, &kPlaces,
                                          &kAxis,        &kK,      &kAxisDirection};
@@ -58,9 +61,11 @@ std::vector<SourceMap> TopKSources(const OperatorDesc& op) {
 
 // --- NONZERO_COORDINATES -------------------------------------------------------------------------
 
-constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide);
+constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide)
+                            .Means("How many elements are not 0: one number.");
 constexpr auto kCoordinates =
-    field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther);
+    field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther)
+        .Means("A row of coordinates for each element that is not 0, and rows of 0 behind them.");
 constexpr const Field* kNonzeroFields[] = {&kInputTensor, &kCount, &kCoordinates};
 constexpr SupportRow kNonzeroRows[] = {
     Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),

@@ -21,7 +21,10 @@ IndexLinks SequenceLinks(const OperatorDesc& op, size_t rank, bool shares_data) 
 
 // --- REVERSE_SUBSEQUENCES ------------------------------------------------------------------------
 
-constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex);
+constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex)
+                              .Means(
+                                  "How many of the first elements along the axis to reverse: the "
+                                  "sizes of the input, with 1 along the axis.");
 constexpr const Field* kReverseFields[] = {&kInputTensor, &kLengths, &kOutputTensor, &kAxis};
 constexpr SupportRow kReverseRows[] = {
     Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
@@ -57,7 +60,8 @@ std::vector<SourceMap> ReverseSources(const OperatorDesc& op) {
 
 // --- ONE_HOT -------------------------------------------------------------------------------------
 
-constexpr auto kValues = field::Input("ValuesTensor");
+constexpr auto kValues =
+    field::Input("ValuesTensor").Means("The values elsewhere and at the index, in this order.");
 constexpr const Field* kOneHotFields[] = {&kIndicesTensor, &kValues, &kOutputTensor, &kAxis};
 constexpr SupportRow kOneHotRows[] = {
     Row(Level(2, 0), 4, 4, types::kFloats, kUint32),

@@ -11,10 +11,23 @@
 
 namespace dmlop::indexing {
 
-inline constexpr auto kIndicesTensor = field::Input("IndicesTensor", TypeVariable::kIndex);
-inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor");
-inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank});
-inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank});
+inline constexpr auto kIndicesTensor =
+    field::Input("IndicesTensor", TypeVariable::kIndex)
+        .Means(
+            "Places along the axis; those of signed types may be counted from the end as -1, -2 "
+            "and so on, and others are clamped.");
+inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor")
+                                           .Means(
+                                               "The elements for the places that IndicesTensor "
+                                               "names; of several for one place, the last counts.");
+inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank})
+                                         .Means(
+                                             "How many of the last dimensions of InputTensor "
+                                             "count; those before them have the size 1.");
+inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank})
+                                       .Means(
+                                           "How many of the last dimensions of IndicesTensor "
+                                           "count; those before them have the size 1.");
 
 // --- support -------------------------------------------------------------------------------------
 

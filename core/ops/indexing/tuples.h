@@ -39,6 +39,8 @@ struct TupleRules {
 // Checks all but what is chosen. Returns whether TupleSizes is to be had.
 bool CheckTuples(const TupleRules& rules, const OperatorDesc& op, Inference& infer);
 
-inline constexpr auto kBatchDims = field::Uint("BatchDimensionCount", {.max = kMaxRank});
+inline constexpr auto kBatchDims =
+    field::Uint("BatchDimensionCount", {.max = kMaxRank})
+        .Means("How many of the first of these dimensions input and indices share.");
 
 }  // namespace dmlop::indexing

@@ -9,8 +9,13 @@ namespace {
 
 enum Order : uint32_t { kDepthColumnRow, kColumnRowDepth };
 constexpr std::string_view kOrderNames[] = {"DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"};
-constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"});
-constexpr auto kOrder = field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames});
+constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"})
+                                .Means("The height and the width of a block.");
+constexpr auto kOrder =
+    field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames})
+        .Means(
+            "How the channels on the deep side are numbered: DEPTH_COLUMN_ROW has the place in the "
+            "block first, COLUMN_ROW_DEPTH the channel of the other side.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
 constexpr const Field* kOrderedFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize, &kOrder};
 

@@ -11,15 +11,22 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kOffset = field::Int("Offset");
-constexpr auto kFloatValue = field::Float("Value");
+constexpr auto kOffset = field::Int("Offset").Means(
+    "Which diagonal to fill, column - row: 0 is the main one, and 1 lies above it.");
+constexpr auto kFloatValue = field::Float("Value").Means(meaning::kValue);
 constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
 
 constexpr auto kOptionalInput = field::Optional(kInputTensor);
-constexpr auto kValueDataType = field::TypeOf("ValueDataType", "VAL-2");
-constexpr auto kTypedValue = field::ScalarOf("Value");
-constexpr auto kBegin = field::Int("DiagonalFillBegin");
-constexpr auto kEnd = field::Int("DiagonalFillEnd");
+constexpr auto kValueDataType =
+    field::TypeOf("ValueDataType", "VAL-2").Means(meaning::kValueDataType);
+constexpr auto kTypedValue = field::ScalarOf("Value").Means(meaning::kValue);
+constexpr auto kBegin =
+    field::Int("DiagonalFillBegin").Means("The first diagonal to fill, column - row.");
+constexpr auto kEnd =
+    field::Int("DiagonalFillEnd")
+        .Means(
+            "The first diagonal behind those to fill; if it is less than DiagonalFillBegin, all "
+            "are filled but those from it to before DiagonalFillBegin.");
 constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
                                            &kTypedValue,    &kBegin,        &kEnd};
 

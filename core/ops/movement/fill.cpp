@@ -7,8 +7,8 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType");
-constexpr auto kValue = field::ScalarOf("Value");
+constexpr auto kValueDataType = field::TypeOf("ValueDataType").Means(meaning::kValueDataType);
+constexpr auto kValue = field::ScalarOf("Value").Means(meaning::kValue);
 constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
 
 constexpr SupportRow kRows[] = {

@@ -9,14 +9,16 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kInputCount = field::Count("InputCount");
+constexpr auto kInputCount = field::Count("InputCount").Means("The length of InputTensors.");
 constexpr auto kInputTensors =
-    field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
+    field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5")
+        .Means("The tensors to join; their sizes differ along the axis only.");
 constexpr const Field* kJoinFields[] = {&kInputCount, &kInputTensors, &kOutputTensor, &kAxis};
 
-constexpr auto kOutputCount = field::Count("OutputCount");
+constexpr auto kOutputCount = field::Count("OutputCount").Means("The length of OutputTensors.");
 constexpr auto kOutputTensors =
-    field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4");
+    field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4")
+        .Means("The parts; their sizes along the axis add up to that of the input.");
 constexpr const Field* kSplitFields[] = {&kInputTensor, &kOutputCount, &kOutputTensors, &kAxis};
 
 constexpr DataTypeSet kUpTo16 = types::kFloats | types::kInt32s | types::kInt16s;

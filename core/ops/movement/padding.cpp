@@ -20,12 +20,22 @@ constexpr FeatureLevel kModeLevels[] = {Level(1, 0), Level(1, 0), Level(1, 0), L
 constexpr Limits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "MOV-4", .per_dimension = true};
 constexpr auto kPaddingMode =
-    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"});
-constexpr auto kFloatValue = field::Float("PaddingValue");
-constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType", "VAL-2");
-constexpr auto kTypedValue = field::ScalarOf("PaddingValue");
-constexpr auto kStartPadding = field::Uints("StartPadding", kPerDimension);
-constexpr auto kEndPadding = field::Uints("EndPadding", kPerDimension);
+    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"})
+        .Means(
+            "The elements around the input: PaddingValue (CONSTANT), the nearest element (EDGE), "
+            "the elements mirrored without the edge (REFLECTION) or with it (SYMMETRIC), or those "
+            "of the other end (WRAP).");
+constexpr auto kFloatValue = field::Float("PaddingValue").Means(meaning::kPaddingValue);
+constexpr auto kValueDataType =
+    field::TypeOf("PaddingValueDataType", "VAL-2")
+        .Means("The data type of PaddingValue, which is that of the tensors.");
+constexpr auto kTypedValue = field::ScalarOf("PaddingValue").Means(meaning::kPaddingValue);
+constexpr auto kStartPadding =
+    field::Uints("StartPadding", kPerDimension)
+        .Means("How many elements to put before the first one in each dimension.");
+constexpr auto kEndPadding =
+    field::Uints("EndPadding", kPerDimension)
+        .Means("How many elements to put behind the last one in each dimension.");
 constexpr const Field* kPaddingFields[] = {&kInputTensor, &kOutputTensor,   &kPaddingMode,
                                            &kFloatValue,  &kDimensionCount, &kStartPadding,
                                            &kEndPadding};

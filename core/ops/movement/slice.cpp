@@ -26,9 +26,12 @@ constexpr Rule kPerDimension = {"MOV-4", "each array has an entry for each dimen
 
 // --- SLICE ---------------------------------------------------------------------------------------
 
-constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"));
-constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1));
-constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1));
+constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"))
+                              .Means("The first element to take in each dimension.");
+constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1))
+                            .Means("How many elements to take in each dimension.");
+constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1))
+                              .Means("The step from one element to the next in each dimension.");
 constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
                                          &kOffsets,     &kSizes,        &kStrides};
 
@@ -68,11 +71,18 @@ std::vector<TensorMove> Slice(const OperatorDesc& op, InputViews inputs, OutputV
 
 // --- SLICE1 and SLICE_GRAD -----------------------------------------------------------------------
 
-constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"));
-constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1));
-constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"));
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"))
+                                    .Means("Where the window begins in each dimension.");
+constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1))
+                                  .Means("How many elements the window spans in each dimension.");
+constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"))
+                                    .Means(
+                                        "The step from one element to the next in each dimension; "
+                                        "a negative one begins at the last element of the window.");
+constexpr auto kInputGradientTensor =
+    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+constexpr auto kOutputGradientTensor =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
 constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDimensionCount,
                                           &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
 constexpr const Field* kGradFields[] = {&kInputGradientTensor, &kOutputGradientTensor,

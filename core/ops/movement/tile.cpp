@@ -5,13 +5,14 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kRepeatsCount = field::Count("RepeatsCount");
+constexpr auto kRepeatsCount = field::Count("RepeatsCount").Means("The length of Repeats.");
 constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
                                                    .rule = "TIL-1",
                                                    .min_count = 1,
                                                    .max_count = kMaxRank,
                                                    .count_rule = "TIL-1",
-                                                   .per_dimension = true});
+                                                   .per_dimension = true})
+                              .Means("How many times the input stands along each dimension.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
 
 constexpr SupportRow kRows[] = {

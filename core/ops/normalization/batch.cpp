@@ -11,14 +11,18 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kMeanTensor = field::Input("MeanTensor");
-constexpr auto kVarianceTensor = field::Input("VarianceTensor");
-constexpr auto kScaleTensor = field::Input("ScaleTensor");
-constexpr auto kBiasTensor = field::Input("BiasTensor");
+constexpr auto kMeanTensor = field::Input("MeanTensor").Means(meaning::kMeanTensor);
+constexpr auto kVarianceTensor = field::Input("VarianceTensor").Means(meaning::kVarianceTensor);
+constexpr auto kScaleTensor = field::Input("ScaleTensor").Means(meaning::kScaleTensor);
+constexpr auto kBiasTensor =
+    field::Input("BiasTensor")
+        .Means("The addend behind the scale, with the size of the input or 1 in each dimension.");
 
 // --- by moments that are given -------------------------------------------------------------------
 
-constexpr auto kSpatial = field::Bool("Spatial");
+constexpr auto kSpatial = field::Bool("Spatial").Means(
+    "Without effect from feature level 4_0 on; before, false asks for a mean and a variance for "
+    "each place of a plane.");
 constexpr const Field* kFields[] = {&kInputTensor, &kMeanTensor, &kVarianceTensor,
                                     &kScaleTensor, &kBiasTensor, &kOutputTensor,
                                     &kSpatial,     &kEpsilon,    &kFusedActivation};
@@ -76,9 +80,14 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 
 // --- by moments of slices ------------------------------------------------------------------------
 
-constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"));
-constexpr auto kOutputMean = field::Output("OutputMeanTensor");
-constexpr auto kOutputVariance = field::Output("OutputVarianceTensor");
+constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"))
+                                     .Means(
+                                         "Numbers that are added to the result before the "
+                                         "activation, with the sizes of the input; without it, 0.");
+constexpr auto kOutputMean = field::Output("OutputMeanTensor").Means("The mean of each slice.");
+constexpr auto kOutputVariance =
+    field::Output("OutputVarianceTensor")
+        .Means("The variance of each slice, as that of a whole population.");
 constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &kBiasTensor,
                                             &kFusedAddTensor, &kOutputTensor, &kOutputMean,
                                             &kOutputVariance, &kEpsilon,      &kFusedActivation};

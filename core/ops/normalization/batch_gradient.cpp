@@ -12,13 +12,16 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kGradient = field::Input("InputGradientTensor");
-constexpr auto kMeanTensor = field::Input("MeanTensor");
-constexpr auto kVarianceTensor = field::Input("VarianceTensor");
-constexpr auto kScaleTensor = field::Input("ScaleTensor");
-constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
-constexpr auto kScaleGradient = field::Output("OutputScaleGradientTensor");
-constexpr auto kBiasGradient = field::Output("OutputBiasGradientTensor");
+constexpr auto kGradient = field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+constexpr auto kMeanTensor = field::Input("MeanTensor").Means(meaning::kMeanTensor);
+constexpr auto kVarianceTensor = field::Input("VarianceTensor").Means(meaning::kVarianceTensor);
+constexpr auto kScaleTensor = field::Input("ScaleTensor").Means(meaning::kScaleTensor);
+constexpr auto kOutputGradient =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+constexpr auto kScaleGradient =
+    field::Output("OutputScaleGradientTensor").Means("The gradient of the scale.");
+constexpr auto kBiasGradient =
+    field::Output("OutputBiasGradientTensor").Means("The gradient of the bias.");
 constexpr auto kOptionalEpsilon = field::Optional(kEpsilon);
 constexpr const Field* kFields[] = {&kInputTensor,    &kGradient,     &kMeanTensor,
                                     &kVarianceTensor, &kScaleTensor,  &kOutputGradient,

@@ -10,9 +10,12 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
-constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
-constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
+constexpr auto kIntegers =
+    field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
+constexpr auto kScale =
+    field::Output("OutputScaleTensor", TypeVariable::kV).Means(meaning::kOutputScaleTensor);
+constexpr auto kZeroPoint =
+    field::Output("OutputZeroPointTensor", TypeVariable::kU).Means(meaning::kOutputZeroPointTensor);
 constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
 constexpr SupportRow kRows[] = {
     {Level(4, 0), 1, 8, {types::kFloats, types::kInt8s, DataTypeSet{DataType::kFloat32}}},

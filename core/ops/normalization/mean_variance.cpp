@@ -13,12 +13,24 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"));
-constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
-constexpr auto kCrossChannel = field::Bool("CrossChannel");
-constexpr auto kNormalizeVariance = field::Bool("NormalizeVariance");
-constexpr auto kUseMean = field::Bool("UseMean");
-constexpr auto kUseVariance = field::Bool("UseVariance");
+constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"))
+                                  .Means(
+                                      "The factor of the normalized elements, with the size of the "
+                                      "input or 1 in each dimension; without it, 1.");
+constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"))
+                                 .Means(
+                                     "The addend behind the scale, with the size of the input or 1 "
+                                     "in each dimension; without it, 0.");
+constexpr auto kCrossChannel =
+    field::Bool("CrossChannel")
+        .Means("Whether a slice is a batch item with all its channels, or one channel of it.");
+constexpr auto kNormalizeVariance =
+    field::Bool("NormalizeVariance")
+        .Means("Whether to divide by the root of the variance, or to subtract the mean only.");
+constexpr auto kUseMean = field::Bool("UseMean").Means(
+    "Whether to subtract the mean; without it, the variance is the mean of the squares.");
+constexpr auto kUseVariance =
+    field::Bool("UseVariance").Means("Whether to divide by the root of the variance.");
 
 constexpr const Field* kChannelFields[] = {&kInputTensor,  &kScaleTensor,    &kBiasTensor,
                                            &kOutputTensor, &kCrossChannel,   &kNormalizeVariance,

@@ -8,7 +8,11 @@ namespace {
 
 using namespace recurrent;
 
-constexpr auto kLinearBeforeReset = field::Bool("LinearBeforeReset");
+constexpr auto kLinearBeforeReset =
+    field::Bool("LinearBeforeReset")
+        .Means(
+            "Whether the reset gate multiplies what the weights make of the hidden state, or the "
+            "hidden state itself.");
 constexpr const Field* kFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
     &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,

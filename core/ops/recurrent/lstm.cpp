@@ -8,9 +8,13 @@ namespace {
 
 using namespace recurrent;
 
-constexpr auto kClipThreshold = field::Float("ClipThreshold");
-constexpr auto kUseClipThreshold = field::Bool("UseClipThreshold");
-constexpr auto kCoupleInputForget = field::Bool("CoupleInputForget");
+constexpr auto kClipThreshold =
+    field::Float("ClipThreshold")
+        .Means("The sums that go into activations are clipped to [-ClipThreshold, ClipThreshold].");
+constexpr auto kUseClipThreshold =
+    field::Bool("UseClipThreshold").Means("Whether anything is clipped.");
+constexpr auto kCoupleInputForget =
+    field::Bool("CoupleInputForget").Means("Whether the forget gate is 1 - the input gate.");
 constexpr const Field* kFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,       &kBiasTensor,
     &kHiddenInitTensor,     &kCellMemInitTensor,  &kSequenceLengthsTensor,  &kPeepholeTensor,

@@ -9,24 +9,58 @@
 
 namespace dmlop::recurrent {
 
-inline constexpr auto kWeightTensor = field::Input("WeightTensor");
-inline constexpr auto kRecurrenceTensor = field::Input("RecurrenceTensor");
-inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
-inline constexpr auto kHiddenInitTensor = field::Optional(field::Input("HiddenInitTensor"));
-inline constexpr auto kCellMemInitTensor = field::Optional(field::Input("CellMemInitTensor"));
+inline constexpr auto kWeightTensor =
+    field::Input("WeightTensor")
+        .Means("The weights of the input, {1, directions, gates * hidden size, input size}.");
+inline constexpr auto kRecurrenceTensor =
+    field::Input("RecurrenceTensor")
+        .Means(
+            "The weights of the hidden state, {1, directions, gates * hidden size, hidden size}.");
+inline constexpr auto kBiasTensor =
+    field::Optional(field::Input("BiasTensor"))
+        .Means(
+            "The biases of the input and then those of the hidden state, {1, 1, directions, 2 * "
+            "gates * hidden size}; without it, 0.");
+inline constexpr auto kHiddenInitTensor =
+    field::Optional(field::Input("HiddenInitTensor"))
+        .Means(
+            "The hidden state before the first step, {1, directions, batch, hidden size}; without "
+            "it, 0.");
+inline constexpr auto kCellMemInitTensor =
+    field::Optional(field::Input("CellMemInitTensor"))
+        .Means(
+            "The cell state before the first step, {1, directions, batch, hidden size}; without "
+            "it, 0.");
 inline constexpr auto kSequenceLengthsTensor =
-    field::Optional(field::Input("SequenceLengthsTensor", TypeVariable::kU));
-inline constexpr auto kPeepholeTensor = field::Optional(field::Input("PeepholeTensor"));
+    field::Optional(field::Input("SequenceLengthsTensor", TypeVariable::kU))
+        .Means("How many steps each batch item has, {1, 1, 1, batch}; without it, all.");
+inline constexpr auto kPeepholeTensor =
+    field::Optional(field::Input("PeepholeTensor"))
+        .Means(
+            "The weights of the cell state in the input, output and forget gates, {1, 1, "
+            "directions, 3 * hidden size}; without it, 0.");
 inline constexpr auto kOutputSequenceTensor =
-    field::Optional(field::Output("OutputSequenceTensor"));
-inline constexpr auto kOutputSingleTensor = field::Optional(field::Output("OutputSingleTensor"));
+    field::Optional(field::Output("OutputSequenceTensor"))
+        .Means("The hidden state after each step, {sequence, directions, batch, hidden size}.");
+inline constexpr auto kOutputSingleTensor =
+    field::Optional(field::Output("OutputSingleTensor"))
+        .Means("The hidden state after the last step, {1, directions, batch, hidden size}.");
 inline constexpr auto kOutputCellSingleTensor =
-    field::Optional(field::Output("OutputCellSingleTensor"));
-inline constexpr auto kActivationDescCount = field::Count("ActivationDescCount");
-inline constexpr auto kActivationDescs = field::Activations("ActivationDescs");
+    field::Optional(field::Output("OutputCellSingleTensor"))
+        .Means("The cell state after the last step, {1, directions, batch, hidden size}.");
+inline constexpr auto kActivationDescCount =
+    field::Count("ActivationDescCount").Means("The length of ActivationDescs.");
+inline constexpr auto kActivationDescs =
+    field::Activations("ActivationDescs")
+        .Means(
+            "The activations of the gates, for each direction: one for RNN, two for GRU, three for "
+            "LSTM.");
 inline constexpr std::string_view kDirectionNames[] = {"FORWARD", "BACKWARD", "BIDIRECTIONAL"};
 inline constexpr auto kDirection =
-    field::Enum("Direction", {"DML_RECURRENT_NETWORK_DIRECTION_", kDirectionNames});
+    field::Enum("Direction", {"DML_RECURRENT_NETWORK_DIRECTION_", kDirectionNames})
+        .Means(
+            "FORWARD goes from the first step to the last, BACKWARD the other way, and "
+            "BIDIRECTIONAL both ways.");
 
 inline constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats, {DataType::kUint32}}},

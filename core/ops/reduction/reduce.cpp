@@ -9,7 +9,11 @@ namespace {
 using namespace reduction;
 
 constexpr auto kFunction =
-    field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
+    field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames})
+        .Means(
+            "The function of each slice: L1 sums the magnitudes, SUM_SQUARE the squares, and L2 is "
+            "the root of that; LOG_SUM is the logarithm of the sum, LOG_SUM_EXP that of the sum of "
+            "e^x; ARGMIN and ARGMAX are the index of the first extreme.");
 constexpr const Field* kFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
 
 constexpr DataTypeSet kFloatsAnd32 = types::kFloats | types::kInt32s;

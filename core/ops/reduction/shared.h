@@ -8,10 +8,12 @@
 
 namespace dmlop::reduction {
 
-inline constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
-inline constexpr auto kAxisCount = field::Count("AxisCount");
+inline constexpr auto kOutput =
+    field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
+inline constexpr auto kAxisCount = field::Count("AxisCount").Means(meaning::kAxisCount);
 inline constexpr auto kAxes =
-    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
+    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true})
+        .Means(meaning::kAxes);
 
 inline constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 

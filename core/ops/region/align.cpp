@@ -8,7 +8,8 @@ namespace {
 
 using namespace region;
 
-constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
+constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue")
+                                   .Means("The value of samples that lie outside of the image.");
 constexpr const Field* kFields[] = {&kInputTensor,    &kRegions,           &kBatches,
                                     &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
                                     &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,

@@ -10,10 +10,12 @@ namespace {
 using namespace region;
 
 constexpr auto kImage = field::Optional(kInputTensor);
-constexpr auto kGradient = field::Input("InputGradientTensor");
-constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
+constexpr auto kGradient = field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+constexpr auto kImageGradient =
+    field::Optional(field::Output("OutputGradientTensor")).Means(meaning::kOutputGradientTensor);
 constexpr auto kRegionGradient =
-    field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
+    field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide))
+        .Means("The gradient of ROITensor.");
 constexpr const Field* kFields[] = {
     &kImage,          &kGradient,       &kRegions,           &kBatches,
     &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,

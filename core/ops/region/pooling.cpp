@@ -8,9 +8,15 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kRegions = field::Input("ROITensor");
-constexpr auto kSpatialScale = field::Float("SpatialScale");
-constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
+constexpr auto kRegions = field::Input("ROITensor")
+                              .Means(
+                                  "The regions, {1, 1, regions, 5}: batch index, x1, y1, x2 and y2 "
+                                  "of each, both corners included.");
+constexpr auto kSpatialScale =
+    field::Float("SpatialScale")
+        .Means("The factor from the coordinates of regions to those of the input.");
+constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"})
+                                 .Means("The width and the height of the output.");
 constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
                                     &kPooledSize};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};

@@ -24,18 +24,38 @@ constexpr std::string_view kDirectionNames[] = {"INCREASING", "DECREASING"};
 
 constexpr Limits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "RSM-1", .per_dimension = true};
-constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"});
+constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"})
+                                .Means("How many times wider and higher the output is.");
 constexpr auto kInterpolationMode =
-    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames});
+    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames})
+        .Means(meaning::kInterpolationMode);
 constexpr auto kRoundingDirection =
-    field::Enum("RoundingDirection", {"DML_AXIS_DIRECTION_", kDirectionNames});
-constexpr auto kScaleCount = field::Count("ScaleCount");
-constexpr auto kScales = field::Floats("Scales", kPerDimension);
-constexpr auto kInputPixelOffsets = field::Floats("InputPixelOffsets", kPerDimension);
-constexpr auto kOutputPixelOffsets = field::Floats("OutputPixelOffsets", kPerDimension);
-constexpr auto kAntialiased = field::Bool("Antialiased");
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+    field::Enum("RoundingDirection", {"DML_AXIS_DIRECTION_", kDirectionNames})
+        .Means(
+            "Which of two elements NEAREST_NEIGHBOR takes: the one below (DECREASING) or above "
+            "(INCREASING).");
+constexpr auto kScaleCount = field::Count("ScaleCount").Means("The length of Scales.");
+constexpr auto kScales = field::Floats("Scales", kPerDimension)
+                             .Means(
+                                 "The divisor of coordinates in the output, in each dimension: 2 "
+                                 "makes twice as many elements.");
+constexpr auto kInputPixelOffsets =
+    field::Floats("InputPixelOffsets", kPerDimension)
+        .Means(
+            "The number that is subtracted from coordinates in the input, in each dimension: 0.5 "
+            "puts the centres of elements at halves, 0 at whole numbers.");
+constexpr auto kOutputPixelOffsets =
+    field::Floats("OutputPixelOffsets", kPerDimension)
+        .Means(
+            "The number that is subtracted from coordinates in the output, in each dimension: -0.5 "
+            "puts the centres of elements at halves, 0 at whole numbers.");
+constexpr auto kAntialiased =
+    field::Bool("Antialiased")
+        .Means("Whether LINEAR takes the mean of more neighbours where a scale is below 0.5.");
+constexpr auto kInputGradientTensor =
+    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+constexpr auto kOutputGradientTensor =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
 
 constexpr const Field* kUpsampleFields[] = {&kInputTensor, &kOutputTensor, &kScaleSize,
                                             &kInterpolationMode};

@@ -10,13 +10,23 @@
 namespace dmlop {
 namespace {
 
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
-constexpr auto kCrossChannel = field::Bool("CrossChannel");
-constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"});
-constexpr auto kAlpha = field::Float("Alpha");
-constexpr auto kBeta = field::Float("Beta");
-constexpr auto kBias = field::Float("Bias");
+constexpr auto kInputGradientTensor =
+    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+constexpr auto kOutputGradientTensor =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+constexpr auto kCrossChannel = field::Bool("CrossChannel")
+                                   .Means(
+                                       "Whether squares are summed along the channels, or over "
+                                       "height and width of one channel.");
+constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"})
+                                .Means(
+                                    "How many neighbours the sum of squares takes along a "
+                                    "dimension, with the element itself in the middle.");
+constexpr auto kAlpha =
+    field::Float("Alpha").Means("The factor of the sum of squares, which is divided by LocalSize.");
+constexpr auto kBeta = field::Float("Beta").Means("The power of the divisor.");
+constexpr auto kBias =
+    field::Float("Bias").Means("The number that the sum of squares is added to.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kCrossChannel, &kLocalSize,
                                     &kAlpha,       &kBeta,         &kBias};
 constexpr const Field* kGradFields[] = {&kInputTensor,

@@ -9,7 +9,9 @@ namespace {
 
 using namespace pooling;
 
-constexpr auto kP = field::Uint("P", {.min = 1, .rule = "CTR-5"});
+constexpr auto kP =
+    field::Uint("P", {.min = 1, .rule = "CTR-5"})
+        .Means("Which norm: the P-th root of the sum of the magnitudes to the power of P.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
                                     &kWindowSize,  &kStartPadding, &kEndPadding,     &kP};
 constexpr const Field* kFields1[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,

@@ -9,7 +9,10 @@ namespace {
 using namespace pooling;
 
 constexpr auto kIndices =
-    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
+    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex))
+        .Means(
+            "Where each greatest element lies, counted in row-major order through the whole "
+            "input.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
                                     &kWindowSize,  &kStartPadding, &kEndPadding};
 constexpr const Field* kFields1[] = {&kInputTensor,    &kOutputTensor, &kIndices,

@@ -15,13 +15,18 @@ using namespace pooling;
 
 constexpr auto kOutputType = TypeVariable::kU;
 constexpr auto kScaleType = TypeVariable::kV;
-constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide);
+constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide)
+                                 .Means(meaning::kInputScaleTensor);
 constexpr auto kInputZeroPoint =
-    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide));
-constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide);
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide))
+        .Means(meaning::kInputZeroPointTensor);
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide)
+                                  .Means(meaning::kOutputScaleTensor);
 constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
-constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
+    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide))
+        .Means(meaning::kOutputZeroPointTensor);
+constexpr auto kQuantized =
+    field::Output("OutputTensor", kOutputType).Means(meaning::kOutputTensor);
 constexpr const Field* kFields[] = {
     &kInputTensor, &kInputScale,     &kInputZeroPoint, &kOutputScale, &kOutputZeroPoint,
     &kQuantized,   &kDimensionCount, &kStrides,        &kWindowSize,  &kStartPadding,

@@ -26,14 +26,23 @@ constexpr Limits Spatial(uint32_t min) {
           .max_count = kMaxSpatialRank,
           .count_rule = "CTR-4"};
 }
-inline constexpr auto kStrides = field::Uints("Strides", Spatial(1));
-inline constexpr auto kWindowSize = field::Uints("WindowSize", Spatial(1));
-inline constexpr auto kStartPadding = field::Uints("StartPadding", Spatial(0));
-inline constexpr auto kEndPadding = field::Uints("EndPadding", Spatial(0));
-inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1));
-inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
-inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
-inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
+inline constexpr auto kStrides = field::Uints("Strides", Spatial(1)).Means(meaning::kStrides);
+inline constexpr auto kWindowSize =
+    field::Uints("WindowSize", Spatial(1)).Means("The size of a window in each spatial dimension.");
+inline constexpr auto kStartPadding =
+    field::Uints("StartPadding", Spatial(0)).Means(meaning::kStartPadding);
+inline constexpr auto kEndPadding =
+    field::Uints("EndPadding", Spatial(0)).Means(meaning::kEndPadding);
+inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1)).Means(meaning::kDilations);
+inline constexpr auto kIncludePadding =
+    field::Bool("IncludePadding")
+        .Means(
+            "Whether places of the padding are counted as elements with the value 0, or left out "
+            "of the average.");
+inline constexpr auto kInputGradient =
+    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
+inline constexpr auto kOutputGradient =
+    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
 
 // --- support -------------------------------------------------------------------------------------
 
