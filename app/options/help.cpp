@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
+
+#include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {
@@ -12,30 +13,13 @@ namespace {
 constexpr size_t kColumns = 80;
 constexpr size_t kNameColumns = 30;
 
-// The words in lines of so many columns; lines behind the first begin with a margin.
-std::string Wrapped(std::string_view text, size_t columns, const std::string& margin) {
-  std::string wrapped;
-  size_t used = 0;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (used > 0 && used + 1 + word.size() > columns) {
-      wrapped += "\n" + margin;
-      used = 0;
-    }
-    wrapped += (used > 0 ? " " : "") + std::string(word);
-    used += (used > 0 ? 1 : 0) + word.size();
-  }
-  return wrapped;
-}
-
 // Names in one column, what they mean in the other.
 std::string Row(const std::string& name, std::string_view meaning) {
   const std::string margin(kNameColumns, ' ');
   const std::string head = "  " + name;
   const bool fits = head.size() + 2 <= kNameColumns;
   return fmt::format("{:<{}}{}{}\n", head, fits ? kNameColumns : 0, fits ? "" : "\n" + margin,
-                     Wrapped(meaning, kColumns - kNameColumns, margin));
+                     WrappedText(meaning, kColumns - kNameColumns, margin));
 }
 
 class Formatter : public CLI::Formatter {

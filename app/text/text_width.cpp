@@ -6,6 +6,8 @@
 #include <clocale>
 #include <cwchar>
 
+#include "core/base/words.h"
+
 namespace dmlop {
 namespace {
 
@@ -79,6 +81,21 @@ std::string CutFrontTo(size_t width, std::string_view text, std::string_view ell
     begin += glyph.bytes;
   }
   return std::string(ellipsis) + std::string(text.substr(begin));
+}
+
+std::string WrappedText(std::string_view text, size_t columns, const std::string& margin) {
+  std::string wrapped;
+  size_t used = 0;
+  for (const std::string_view word : WordsOf(text)) {
+    const size_t width = TextWidth(word);
+    if (used > 0 && used + 1 + width > columns) {
+      wrapped += "\n" + margin;
+      used = 0;
+    }
+    wrapped += (used > 0 ? " " : "") + std::string(word);
+    used += (used > 0 ? 1 : 0) + width;
+  }
+  return wrapped;
 }
 
 }  // namespace dmlop

@@ -24,4 +24,7 @@ std::string CutTo(size_t width, std::string_view text);
 // The same with its end, behind an ellipsis that has one cell.
 std::string CutFrontTo(size_t width, std::string_view text, std::string_view ellipsis);
 
+// The words in lines of so many cells; lines behind the first begin with a margin.
+std::string WrappedText(std::string_view text, size_t columns, const std::string& margin);
+
 }  // namespace dmlop
