@@ -1,12 +1,7 @@
 #include "core/ops/other_names.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 
-#include "core/base/ascii.h"
-#include "core/base/spelling.h"
 #include "core/base/words.h"
 
 namespace dmlop {
@@ -202,7 +197,7 @@ constexpr Row kRows[] = {
     {"SLICE", "Slice Crop", "slice", "narrow"},
     {"SLICE1", "Slice", "slice reverse", "narrow flip"},
     {"SLICE_GRAD", "", "", "slice_backward"},
-    {"SPACE_TO_DEPTH", "SpaceToDepth", "", "pixel_unshuffle"},
+    {"SPACE_TO_DEPTH", "SpaceToDepth", "", ""},
     {"SPACE_TO_DEPTH1", "SpaceToDepth", "", "pixel_unshuffle"},
     {"SPLIT", "Split", "split", "split chunk"},
     {"TILE", "Tile", "tile", "tile repeat"},
@@ -213,57 +208,12 @@ constexpr Row kRows[] = {
     {"VALUE_SCALE_2D", "ImageScaler", "", ""},
 };
 
-const Row* RowOf(const OperatorInfo& info) {
-  const auto* found = std::find_if(std::begin(kRows), std::end(kRows),
-                                   [&](const Row& row) { return row.name == info.name; });
-  return found == std::end(kRows) ? nullptr : found;
-}
-
-// "reduce_sum", "ReduceSum" and "reduceSum" are one name.
-std::string Bare(std::string_view name) {
-  std::string bare;
-  for (const char c : name) {
-    if (c != '_') bare += LowerCase(c);
-  }
-  return bare;
-}
-
-bool HasName(const OtherNames& names, std::string_view bare) {
-  for (const auto& words : {names.onnx, names.webnn, names.pytorch}) {
-    for (const std::string_view word : words) {
-      if (Bare(word) == bare) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 OtherNames OtherNamesOf(const OperatorInfo& info) {
-  const Row* row = RowOf(info);
-  if (row == nullptr) return {};
+  const auto* row = std::ranges::find(kRows, info.name, &Row::name);
+  if (row == std::end(kRows)) return {};
   return {WordsOf(row->onnx), WordsOf(row->webnn), WordsOf(row->pytorch)};
-}
-
-std::vector<const OperatorInfo*> OperatorsLike(std::string_view name) {
-  std::vector<const OperatorInfo*> like;
-  const std::string bare = Bare(name);
-  for (const OperatorInfo* info : Operators()) {
-    if (HasName(OtherNamesOf(*info), bare)) like.push_back(info);
-  }
-  return like;
-}
-
-std::string DidYouMeanOperator(std::string_view name) {
-  if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
-  const std::vector<const OperatorInfo*> like = OperatorsLike(name);
-  if (like.empty()) return DidYouMean(name, OperatorNames());
-  // Some functions are activations, too.
-  const auto element_wise = std::find_if(like.begin(), like.end(), [](const OperatorInfo* info) {
-    return info->name.starts_with("ELEMENT_WISE_");
-  });
-  const OperatorInfo* best = element_wise == like.end() ? like.front() : *element_wise;
-  return fmt::format(" (did you mean '{}'?)", best->name);
 }
 
 }  // namespace dmlop

@@ -11,7 +11,7 @@ using namespace normalization;
 
 constexpr auto kP =
     field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"})
-        .Means("1 divides by the sum of the magnitudes, 2 by the root of the sum of the squares.");
+        .Means("Which norm: 1 is the sum of the magnitudes, 2 the root of the sum of the squares.");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},

@@ -1,0 +1,227 @@
+// What stands here for names of other libraries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "core/base/ascii.h"
+#include "core/base/spelling.h"
+#include "core/base/words.h"
+#include "core/ops/other_names.h"
+
+namespace dmlop {
+namespace {
+
+// What several operators or none compute, or other programs call so.
+struct Composition {
+  std::string_view names;      // separated by blanks
+  std::string_view operators;  // likewise
+  std::string_view note = {};  // without one, each of the operators does it alone
+};
+
+constexpr Composition kCompositions[] = {
+    {"Reshape view Flatten Squeeze Unsqueeze expand_dims ravel newaxis", "ELEMENT_WISE_IDENTITY",
+     "No operator is needed: these are the same elements with other Sizes. Write the new Sizes "
+     "where the next operator reads the tensor; a raw file (.bin) takes any Sizes of as many "
+     "elements."},
+    {"broadcast_to broadcast expand_as repeat_interleave", "ELEMENT_WISE_IDENTITY",
+     "No operator is needed: a stride of 0 repeats elements. {\"Sizes\": [3, 4], \"Strides\": [0, "
+     "1]} reads a row of 4 elements 3 times."},
+    {"permute swapaxes swapdims moveaxis movedim adjoint t", "ELEMENT_WISE_IDENTITY"},
+    {"Einsum tensordot", "GEMM ELEMENT_WISE_MULTIPLY REDUCE",
+     "A sum over one index is a GEMM of tensors whose Sizes and Strides are permuted; anything "
+     "else "
+     "is ELEMENT_WISE_MULTIPLY with strides of 0 where a tensor lacks an index, then REDUCE SUM."},
+    {"GroupNormalization GroupNorm group_norm", "MEAN_VARIANCE_NORMALIZATION1",
+     "Read the input as {N, groups, C / groups, rest} and normalize with Axes [2, 3]; scale and "
+     "bias of {C} have the same Sizes with Strides [0, C / groups, 1, 0]."},
+    {"masked_fill", "ELEMENT_WISE_IF",
+     "ConditionTensor is the mask, ATensor the value with strides of 0, BTensor the input."},
+    {"masked_scatter", "ELEMENT_WISE_IF", "With the source brought to the sizes of the input."},
+    {"relu6 hardtanh", "ELEMENT_WISE_CLIP", "With Min 0 and Max 6, or -1 and 1 for hardtanh."},
+    {"QuickGelu", "ACTIVATION_SWISH", "With SigmoidInputScale 1.702."},
+    {"Mish", "ACTIVATION_SOFTPLUS ELEMENT_WISE_TANH ELEMENT_WISE_MULTIPLY",
+     "x * tanh(softplus(x)), one operator after another."},
+    {"logsigmoid", "ACTIVATION_SOFTPLUS ELEMENT_WISE_NEGATE",
+     "-softplus(-x), one operator after another."},
+    {"glu", "SPLIT ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY",
+     "One half times the sigmoid of the other."},
+    {"softmin", "ELEMENT_WISE_NEGATE ACTIVATION_SOFTMAX1", "The softmax of -x."},
+    {"log1p", "ELEMENT_WISE_LOG", "With ScaleBias {1, 1}; x + 1 is rounded to FLOAT32 first."},
+    {"log2 log10", "ELEMENT_WISE_LOG ELEMENT_WISE_MULTIPLY", "The logarithm times a constant."},
+    {"expm1", "ELEMENT_WISE_EXP ELEMENT_WISE_SUBTRACT", "e^x less 1."},
+    {"exp2", "ELEMENT_WISE_POW", "With 2 as the base, by strides of 0."},
+    {"rsqrt", "ELEMENT_WISE_CONSTANT_POW", "With Exponent -0.5."},
+    {"square", "ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_MULTIPLY",
+     "With Exponent 2, or of a tensor with itself."},
+    {"NotEqual ne", "ELEMENT_WISE_LOGICAL_EQUALS ELEMENT_WISE_LOGICAL_NOT",
+     "One operator after the other."},
+    {"isclose allclose", "ELEMENT_WISE_SUBTRACT ELEMENT_WISE_ABS ELEMENT_WISE_LOGICAL_LESS_THAN",
+     "One operator after another; of files, dmlop compare --atol --rtol."},
+    {"var std var_mean", "BATCH_NORMALIZATION_TRAINING",
+     "OutputVarianceTensor, which divides by N; unbiased ones divide by N - 1."},
+    {"mse_loss", "ELEMENT_WISE_DIFFERENCE_SQUARE REDUCE", "The AVERAGE of the squares."},
+    {"cross_entropy nll_loss NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
+     "ACTIVATION_LOG_SOFTMAX1 GATHER_ELEMENTS REDUCE",
+     "The logarithms of the softmax, of these the ones that the targets name, their AVERAGE "
+     "negated."},
+    {"SkipLayerNormalization", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
+     "The sum of both inputs, then the normalization."},
+    {"RotaryEmbedding", "SPLIT ELEMENT_WISE_MULTIPLY ELEMENT_WISE_ADD JOIN",
+     "The halves of each head times cosines and sines."},
+    {"MatMulNBits", "DEQUANTIZE GEMM", "The weights are made numbers, then multiplied."},
+    {"QLinearConcat", "ELEMENT_WISE_DEQUANTIZE_LINEAR JOIN ELEMENT_WISE_QUANTIZE_LINEAR",
+     "One operator after another."},
+    {"roll", "SLICE1 JOIN", "The two parts, the other way round."},
+    {"outer", "ELEMENT_WISE_MULTIPLY", "With strides of 0 in both operands."},
+    {"addcmul addcdiv lerp", "ELEMENT_WISE_MULTIPLY ELEMENT_WISE_DIVIDE ELEMENT_WISE_ADD",
+     "One operator after another."},
+    {"scatter_add index_add ScatterReduce segment_sum", "ONE_HOT GEMM",
+     "SCATTER only replaces elements; a product with the marked indices adds them up."},
+    {"embedding embedding_lookup take", "GATHER"},
+    {"take_along_axis take_along_dim", "GATHER_ELEMENTS"},
+    {"concatenate hstack vstack dstack column_stack", "JOIN"},
+    {"array_split tensor_split hsplit vsplit unbind unstack", "SPLIT"},
+    {"Dropout", "ACTIVATION_IDENTITY", "Outside of training, it copies."},
+    {"max min", "REDUCE"},
+    {"dot inner baddbmm addmv mv", "GEMM"},
+    {"fmax fmin", "ELEMENT_WISE_MAX ELEMENT_WISE_MIN"},
+    {"power float_power", "ELEMENT_WISE_POW"},
+    {"subtract", "ELEMENT_WISE_SUBTRACT"},
+    {"multiply", "ELEMENT_WISE_MULTIPLY"},
+    {"divide true_divide", "ELEMENT_WISE_DIVIDE"},
+    {"negative", "ELEMENT_WISE_NEGATE"},
+    {"astype", "CAST"},
+    {"argwhere CountNonzero count_nonzero", "NONZERO_COORDINATES"},
+};
+
+// Names that nothing here computes.
+constexpr std::string_view kNowhere =
+    "NonMaxSuppression nms GridSample grid_sample DeformConv Det FFT DFT STFT Unique Compress "
+    "Loop Scan If Shape Size cummax cummin bincount searchsorted";
+
+// "reduce_sum", "ReduceSum" and "reduceSum" are one name, and so are "conv1d" and "Conv2d".
+std::string Bare(std::string_view name) {
+  std::string bare;
+  for (const char c : name) {
+    if (c != '_') bare += LowerCase(c);
+  }
+  if (bare.size() > 2 && bare.ends_with('d') && bare.end()[-2] >= '1' && bare.end()[-2] <= '3') {
+    bare.resize(bare.size() - 2);
+  }
+  return bare;
+}
+
+bool Names(const std::vector<std::string_view>& words, std::string_view bare) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return Bare(word) == bare; });
+}
+
+// A name as a program has it: what stands before it says whose it is.
+struct ProgramName {
+  std::string_view name;
+  Libraries libraries;
+};
+
+ProgramName Parsed(std::string_view text) {
+  if (const size_t open = text.find('('); open != text.npos) text = text.substr(0, open);
+  const size_t end = text.find_last_of(".:/ ");
+  if (end == text.npos || end + 1 == text.size()) return {text, {}};
+  const std::string before = LowerCase(text.substr(0, end));
+  const std::string first = before.substr(0, before.find_first_of(".:/"));
+  ProgramName parsed{text.substr(end + 1), {}};
+  if (before.find("onnx") != before.npos || before.starts_with("com.microsoft")) {
+    parsed.libraries = {.webnn = false, .pytorch = false};
+  } else if (HasWord("torch nn f aten at tensor torchvision", first)) {
+    parsed.libraries = {.onnx = false, .webnn = false};
+  } else if (HasWord("webnn ml builder mlgraphbuilder", first)) {
+    parsed.libraries = {.onnx = false, .pytorch = false};
+  }
+  return parsed;
+}
+
+Likeness LikeIn(const Libraries& libraries, std::string_view name) {
+  const std::string bare = Bare(name);
+  Likeness like{{}, {}, {.onnx = false, .webnn = false, .pytorch = false}};
+  std::vector<const OperatorInfo*> others;
+  for (const OperatorInfo* info : Operators()) {
+    const OtherNames names = OtherNamesOf(*info);
+    const bool onnx = libraries.onnx && Names(names.onnx, bare);
+    const bool webnn = libraries.webnn && Names(names.webnn, bare);
+    const bool pytorch = libraries.pytorch && Names(names.pytorch, bare);
+    if (!onnx && !webnn && !pytorch) continue;
+    like.libraries.onnx |= onnx;
+    like.libraries.webnn |= webnn;
+    like.libraries.pytorch |= pytorch;
+    // ONNX's Sum and Mean are of several tensors; others mean the reduction.
+    const bool is_reduction = info->name == "REDUCE" && name != "Sum" && name != "Mean";
+    (is_reduction ? like.operators : others).push_back(info);
+  }
+  like.operators.insert(like.operators.end(), others.begin(), others.end());
+  return like;
+}
+
+void AddCompositions(std::string_view name, Likeness& like) {
+  for (const Composition& composition : kCompositions) {
+    if (!Names(WordsOf(composition.names), Bare(name))) continue;
+    like.note = composition.note;
+    if (like.note.empty()) like.libraries = {};
+    for (const std::string_view word : WordsOf(composition.operators)) {
+      const OperatorInfo* info = FindOperator(word);
+      if (std::ranges::find(like.operators, info) == like.operators.end()) {
+        like.operators.push_back(info);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Likeness FindLike(std::string_view name) {
+  const ProgramName parsed = Parsed(name);
+  Likeness like = LikeIn(parsed.libraries, parsed.name);
+  if (like.operators.empty()) like = LikeIn({}, parsed.name);
+  AddCompositions(parsed.name, like);
+  const OperatorInfo* own = FindOperator(name);
+  if (like.operators.empty() && own != nullptr) like = {{own}, {}, {}};
+  return like;
+}
+
+std::vector<std::string_view> NamesElsewhere() {
+  std::vector<std::string_view> all;
+  const auto add = [&](const std::vector<std::string_view>& words) {
+    all.insert(all.end(), words.begin(), words.end());
+  };
+  for (const OperatorInfo* info : Operators()) {
+    const OtherNames names = OtherNamesOf(*info);
+    for (const auto& words : {names.onnx, names.webnn, names.pytorch}) add(words);
+  }
+  for (const Composition& composition : kCompositions) add(WordsOf(composition.names));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::string DidYouMeanElsewhere(std::string_view name) {
+  const std::string_view bare = Parsed(name).name;
+  const std::vector<std::string_view> all = NamesElsewhere();
+  if (HasWord(kNowhere, bare)) return "; no operator computes it, nor do several together";
+  for (size_t begin = 0; begin < all.size(); begin += kMaxCandidates) {
+    const auto some = std::span(all).subspan(begin, std::min(kMaxCandidates, all.size() - begin));
+    if (std::string meant = DidYouMean(bare, some); !meant.empty()) return meant;
+  }
+  return DidYouMean(bare, OperatorNames());
+}
+
+std::string DidYouMeanOperator(std::string_view name) {
+  if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
+  const std::vector<const OperatorInfo*> like = LikeIn({}, name).operators;
+  if (like.empty()) return DidYouMean(name, OperatorNames());
+  // Some functions are activations, too.
+  const auto best = std::ranges::find_if(like, [](const OperatorInfo* info) {
+    return info->name == "REDUCE" || info->name.starts_with("ELEMENT_WISE_");
+  });
+  return fmt::format(" (did you mean '{}'?)", (best == like.end() ? like.front() : *best)->name);
+}
+
+}  // namespace dmlop
