@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/files/output.h"
 #include "app/text/manual_page.h"
+#include "app/text/operator_template.h"
 #include "app/text/operator_words.h"
+#include "app/text/text_width.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/document/document_json.h"
@@ -18,47 +22,70 @@
 namespace dmlop {
 namespace {
 
+// A name in a column of its own and text beside it, or below where the terminal is too narrow.
+std::string Listed(std::string_view name, size_t width, std::string_view text) {
+  constexpr size_t kLeast = 24;
+  const size_t columns = TextColumns();
+  const bool fits = width + 1 + kLeast <= columns;
+  const size_t margin = fits ? width + 1 : 4;
+  const std::string blanks(margin, ' ');
+  const std::string below = name.empty() ? blanks : "\n" + blanks;
+  return fmt::format("{:<{}}{}{}\n", name, fits ? margin : 0, fits ? "" : below,
+                     WrappedText(text, columns - margin, blanks));
+}
+
 // One line for each group that the row says something of.
 std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
   std::string text;
   for (const std::string& words : RowWords(row, groups)) {
-    text += text.empty() ? fmt::format("  {}  {}\n", ToString(row.since), words)
-                         : fmt::format("       {}\n", words);
+    text += Listed(text.empty() ? "  " + ToString(row.since) : "", 6, words);
   }
   return text;
 }
 
-std::string OtherNamesText(const OperatorInfo& info) {
-  const OtherNames names = OtherNamesOf(info);
+std::string FieldText(const OperatorInfo& info, const Field& field, size_t width) {
+  const std::string elsewhere = ArgumentWords(info, field);
+  std::string text = Listed(fmt::format("  {}", field.name), width, TypeOf(field)) +
+                     Listed("", width, MeaningOf(info, field));
+  if (!elsewhere.empty()) text += Listed("", width, "Elsewhere: " + elsewhere);
+  return text;
+}
+
+std::string FieldsText(const OperatorInfo& info) {
+  size_t width = 15;
+  for (const Field* field : info.fields) width = std::max(width, field->name.size());
   std::string text;
-  const auto add = [&](std::string_view library, const std::vector<std::string_view>& words) {
-    if (!words.empty()) text += fmt::format("  {:<15} {}\n", library, fmt::join(words, ", "));
-  };
-  add("ONNX", names.onnx);
-  add("WebNN", names.webnn);
-  add("PyTorch", names.pytorch);
+  for (const Field* field : info.fields) text += FieldText(info, *field, width + 2);
+  return text;
+}
+
+std::string NamesElsewhereText(const OperatorInfo& info) {
+  std::string text;
+  for (const auto& [library, names] : NamesByLibrary(info)) {
+    text += Listed(fmt::format("  {}", library), 17, fmt::format("{}", fmt::join(names, ", ")));
+  }
   return text.empty() ? "" : "\nNames elsewhere\n" + text;
 }
 
-std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
-  std::string text = fmt::format("{}{}: {}\n\nFields\n", kOperatorPrefix, info.name, info.summary);
-  size_t width = 15;
-  for (const Field* field : info.fields) width = std::max(width, field->name.size());
-  for (const Field* field : info.fields) {
-    text += fmt::format("  {:<{}} {}\n", field->name, width, TypeOf(*field));
-  }
-  text += OtherNamesText(info);
-  text += "\nRules\n";
-  for (const Rule& rule : info.rules) text += fmt::format("  {:<8} {}\n", rule.code, rule.text);
-  text += "\nData types by feature level\n";
+std::string SupportText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
+  std::string text;
   const std::vector<TensorGroup> groups = GroupsOf(info);
   for (const SupportTable& table : info.support) {
-    if (table.of != nullptr) text += fmt::format("  {}\n", AppliesTo(table));
+    if (table.of != nullptr) text += Listed("", 1, AppliesTo(table));
     const auto rows = RowsOf(table, level);
     if (rows.empty()) text += fmt::format("  not available at {}\n", ToString(*level));
     for (const SupportRow& row : rows) text += RowText(row, groups);
   }
   return text;
+}
+
+std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
+  std::string text = WrappedText(fmt::format("{}{}: {}", kOperatorPrefix, info.name, info.summary),
+                                 TextColumns(), "    ") +
+                     "\n\nFields\n" + FieldsText(info) + NamesElsewhereText(info) + "\nRules\n";
+  for (const Rule& rule : info.rules) text += Listed(fmt::format("  {}", rule.code), 10, rule.text);
+  return text + "\nData types by feature level\n" + SupportText(info, level) + "\nExample\n" +
+         ExampleText(info);
 }
 
 Json TypesJson(DataTypeSet set) {
@@ -100,7 +127,15 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   Json json = {{"name", info.name}, {"summary", info.summary}, {"inPlace", info.in_place}};
   json["fields"] = Json::array();
   for (const Field* field : info.fields) {
-    json["fields"].push_back({{"name", field->name}, {"type", TypeOf(*field)}});
+    const Argument argument = ArgumentOf(info, *field);
+    json["fields"].push_back({{"name", field->name},
+                              {"type", TypeOf(*field)},
+                              {"meaning", MeaningOf(info, *field)},
+                              {"arguments",
+                               {{"onnx", argument.onnx},
+                                {"webnn", argument.webnn},
+                                {"pytorch", argument.pytorch},
+                                {"note", argument.note}}}});
   }
   const OtherNames names = OtherNamesOf(info);
   json["otherNames"] = {{"onnx", names.onnx}, {"webnn", names.webnn}, {"pytorch", names.pytorch}};
@@ -114,6 +149,7 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
       json["support"].push_back(RowJson(table, row, info));
     }
   }
+  json["example"] = ExampleJson(info);
   return json;
 }
 
@@ -127,54 +163,103 @@ std::string ManualPageOf(std::string_view name) {
                                              name, DidYouMeanOneOf(name, names)));
 }
 
-// All operators, or those that another library has under a name; of a level, if it is given.
-std::vector<const OperatorInfo*> Listed(const OpsOptions& options) {
-  const auto of_level = [&](std::vector<const OperatorInfo*> listed) {
-    std::erase_if(listed, [&](const OperatorInfo* info) {
-      return options.level && std::all_of(info->support.begin(), info->support.end(),
-                                          [&](const SupportTable& table) {
-                                            return RowAt(table, *options.level) == nullptr;
-                                          });
-    });
-    return listed;
-  };
-  if (options.like.empty()) return of_level({Operators().begin(), Operators().end()});
-  const std::vector<const OperatorInfo*> like = OperatorsLike(options.like);
-  if (like.empty()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("no operator is called '{}' in ONNX, WebNN or PyTorch", options.like));
+// As man shows it on a terminal.
+void ShowManualPage(const std::string& page) {
+  FILE* man = isatty(STDOUT_FILENO) == 0
+                  ? nullptr
+                  : popen("if command -v man > /dev/null; then man -l -; else cat; fi", "w");
+  if (man == nullptr) return PrintResult(page);
+  fputs(page.c_str(), man);
+  pclose(man);
+}
+
+bool IsAt(const OperatorInfo& info, std::optional<FeatureLevel> level) {
+  return !level || std::ranges::any_of(info.support, [&](const SupportTable& table) {
+    return RowAt(table, *level) != nullptr;
+  });
+}
+
+std::string ListText(const std::vector<const OperatorInfo*>& operators) {
+  size_t width = 0;
+  for (const OperatorInfo* info : operators) width = std::max(width, info->name.size());
+  std::string text;
+  for (const OperatorInfo* info : operators) text += Listed(info->name, width, info->summary);
+  return text;
+}
+
+// The fields of an operator, each with what it is in libraries.
+std::string ArgumentsText(const OperatorInfo& info, const Libraries& libraries) {
+  size_t width = 0;
+  for (const Field* field : info.fields) width = std::max(width, field->name.size());
+  std::string text;
+  for (const Field* field : info.fields) {
+    const std::string words = ArgumentWords(info, *field, libraries);
+    if (!words.empty()) text += Listed(fmt::format("  {}", field->name), width + 2, words);
   }
-  return of_level(like);
+  return text.empty() ? "" : fmt::format("\n{}:\n{}", info.name, text);
+}
+
+std::string NoteText(std::string_view note) {
+  return note.empty() ? "" : "\n" + WrappedText(note, TextColumns(), "") + "\n";
+}
+
+// `note` is about all of them, and `behind` goes on in text.
+void PrintOperators(const std::vector<const OperatorInfo*>& operators, const OpsOptions& options,
+                    std::string_view note = {}, std::string_view behind = {}) {
+  if (options.format == TextFormat::kText)
+    return PrintResult(ListText(operators) + NoteText(note) + std::string(behind));
+  Json list = Json::array();
+  for (const OperatorInfo* info : operators) {
+    list.push_back(DescriptionJson(*info, options.level));
+    if (!note.empty()) list.back()["note"] = note;
+  }
+  PrintResult(Utf8Text(list, 2) + "\n");
+}
+
+void PrintLike(const OpsOptions& options) {
+  Likeness like = FindLike(options.like);
+  if (like.operators.empty()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("no operator is called '{}' in ONNX, WebNN or PyTorch{}", options.like,
+                            DidYouMeanElsewhere(options.like)));
+  }
+  std::erase_if(like.operators,
+                [&](const OperatorInfo* info) { return !IsAt(*info, options.level); });
+  std::string behind;
+  for (const OperatorInfo* info : like.operators) behind += ArgumentsText(*info, like.libraries);
+  PrintOperators(like.operators, options, like.note, behind);
+}
+
+void PrintAll(const OpsOptions& options) {
+  std::vector<const OperatorInfo*> all(Operators().begin(), Operators().end());
+  std::erase_if(all, [&](const OperatorInfo* info) { return !IsAt(*info, options.level); });
+  PrintOperators(all, options);
+}
+
+void PrintOne(const OpsOptions& options) {
+  const OperatorInfo* info = FindOperator(options.name);
+  if (info == nullptr) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not one of dmlop's operators{}",
+                                               options.name, DidYouMeanOperator(options.name)));
+  }
+  if (options.is_template) return PrintResult(TemplateText(*info));
+  const bool is_json = options.format == TextFormat::kJson;
+  PrintResult(is_json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
+                      : DescriptionText(*info, options.level));
 }
 
 }  // namespace
 
 ExitStatus OpsCommand(const OpsOptions& options) {
   if (!options.manual.empty()) {
-    PrintResult(ManualPageOf(options.manual));
-    return ExitStatus::kSuccess;
+    ShowManualPage(ManualPageOf(options.manual));
+  } else if (!options.like.empty()) {
+    PrintLike(options);
+  } else if (options.name.empty()) {
+    PrintAll(options);
+  } else {
+    PrintOne(options);
   }
-  const bool json = options.format == TextFormat::kJson;
-  if (options.name.empty()) {
-    std::string text;
-    Json list = Json::array();
-    const std::vector<const OperatorInfo*> listed = Listed(options);
-    size_t width = 0;
-    for (const OperatorInfo* info : listed) width = std::max(width, info->name.size());
-    for (const OperatorInfo* info : listed) {
-      text += fmt::format("{:<{}} {}\n", info->name, width, info->summary);
-      list.push_back(DescriptionJson(*info, options.level));
-    }
-    PrintResult(json ? Utf8Text(list, 2) + "\n" : text);
-    return ExitStatus::kSuccess;
-  }
-  const OperatorInfo* info = FindOperator(options.name);
-  if (info == nullptr) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not one of dmlop's operators{}",
-                                               options.name, DidYouMeanOperator(options.name)));
-  }
-  PrintResult(json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
-                   : DescriptionText(*info, options.level));
   return ExitStatus::kSuccess;
 }
 

@@ -12,8 +12,10 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
               "  dmlop ops\n"
               "  dmlop ops REDUCE -L 2_1\n"
               "  dmlop ops --like MatMul\n"
+              "  dmlop ops CONVOLUTION --template > conv.json\n"
               "  dmlop ops --manual reduction\n");
-  command.add_option("operator", options->name, "Describe this operator")->type_name("OPERATOR");
+  CLI::Option* name = command.add_option("operator", options->name, "Describe this operator")
+                          ->type_name("OPERATOR");
   command
       .add_option("--like", options->like,
                   "List the operators that ONNX, WebNN or PyTorch has under this name")
@@ -26,6 +28,11 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
                   "Print the page of the manual on a group of operators, as mdoc(7)")
       ->type_name("GROUP")
       ->excludes("operator", "--like", "-L", "--format");
+  command
+      .add_flag("--template", options->is_template,
+                "Print a descriptor of the operator to fill in, which runs as it is")
+      ->needs(name)
+      ->excludes("--like", "-L", "--format", "--manual");
   return [options] { return OpsCommand(*options); };
 }
 

@@ -122,9 +122,10 @@ struct ExplainOptions {
 };
 
 struct OpsOptions {
-  std::string name;    // empty: list all, or those like `like`
-  std::string like;    // another library's name
-  std::string manual;  // the group of operators whose page is printed; empty: none
+  std::string name;          // empty: list all, or those like `like`
+  std::string like;          // another library's name
+  std::string manual;        // the group of operators whose page is printed; empty: none
+  bool is_template = false;  // a descriptor is printed, not a description
   std::optional<FeatureLevel> level;
   TextFormat format = TextFormat::kText;
 };

@@ -5,9 +5,9 @@
 
 #include <cctype>
 
+#include "app/text/operator_template.h"
 #include "app/text/operator_words.h"
 #include "core/base/words.h"
-#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -43,10 +43,18 @@ std::string Filled(std::string_view text) {
   return filled + "\n";
 }
 
+std::string Sentence(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
+}
+
 std::string FieldsText(const OperatorInfo& info) {
   std::string text = ".Pp\nFields:\n.Bl -tag -width DimensionCount -compact\n";
   for (const Field* field : info.fields) {
-    text += fmt::format(".It Ql {}\n{}", field->name, Filled(TypeOf(*field)));
+    const std::string elsewhere = ArgumentWords(info, *field);
+    text += fmt::format(".It Ql {}\n{}{}{}", field->name, Filled(Sentence(TypeOf(*field))),
+                        Filled(MeaningOf(info, *field)),
+                        elsewhere.empty() ? "" : Filled(Sentence("Elsewhere: " + elsewhere)));
   }
   return text + ".El\n";
 }
@@ -78,17 +86,17 @@ std::string SupportText(const OperatorInfo& info) {
   return text;
 }
 
-std::string OtherNamesText(const OperatorInfo& info) {
-  const OtherNames names = OtherNamesOf(info);
+std::string ElsewhereText(const OperatorInfo& info) {
   std::vector<std::string> libraries;
-  const auto add = [&](std::string_view library, const std::vector<std::string_view>& words) {
-    if (!words.empty()) libraries.push_back(fmt::format("{} {}", library, fmt::join(words, ", ")));
-  };
-  add("ONNX", names.onnx);
-  add("WebNN", names.webnn);
-  add("PyTorch", names.pytorch);
+  for (const auto& [library, names] : NamesByLibrary(info)) {
+    libraries.push_back(fmt::format("{} {}", library, fmt::join(names, ", ")));
+  }
   if (libraries.empty()) return "";
   return ".Pp\n" + Filled(fmt::format("Elsewhere: {}.", fmt::join(libraries, "; ")));
+}
+
+std::string ExampleBlock(const OperatorInfo& info) {
+  return fmt::format(".Pp\nAn example:\n.Bd -literal -offset indent\n{}.Ed\n", ExampleText(info));
 }
 
 }  // namespace
@@ -98,14 +106,16 @@ std::string ManualPage(const OperatorGroup& group) {
   std::string title;
   for (const char c : name) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string page = fmt::format(
-      ".Dd {}\n.Dt {} 7\n.ds doc-volume dmlop Manual\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n.Sh DESCRIPTION\n"
+      ".Dd {}\n.Dt {} 7\n.ds doc-volume dmlop Manual\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n.Sh "
+      "DESCRIPTION\n"
       "The fields, rules and data types of the operators, as\n.Ql dmlop ops\nprints them.\n"
       ".Xr dmlop-descriptor 5\nsays how documents are written, and\n.Xr dmlop-numerics 7\n"
       "how exact results are.\n",
       kDate, title, name, group.title);
   for (const OperatorInfo* info : group.operators) {
     page += fmt::format(".Ss {}\n{}", info->name, Filled(info->summary));
-    page += FieldsText(*info) + RulesText(*info) + SupportText(*info) + OtherNamesText(*info);
+    page += FieldsText(*info) + RulesText(*info) + SupportText(*info) + ElsewhereText(*info) +
+            ExampleBlock(*info);
   }
   return page +
          ".Sh SEE ALSO\n.Xr dmlop 1 ,\n.Xr dmlop-ops 1 ,\n.Xr dmlop-descriptor 5 ,\n"

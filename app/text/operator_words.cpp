@@ -56,6 +56,34 @@ std::string TypeOf(const Field& field) {
   return KindOf(field) + (field.optional ? ", may be left out" : "");
 }
 
+std::string ArgumentWords(const OperatorInfo& info, const Field& field,
+                          const Libraries& libraries) {
+  const Argument argument = ArgumentOf(info, field);
+  std::vector<std::pair<std::string_view, std::string_view>> there;
+  if (libraries.onnx) there.emplace_back("ONNX", argument.onnx);
+  if (libraries.webnn) there.emplace_back("WebNN", argument.webnn);
+  if (libraries.pytorch) there.emplace_back("PyTorch", argument.pytorch);
+  const bool is_one = there.size() == 1;
+  std::vector<std::string> words;
+  for (const auto& [library, name] : there) {
+    if (name.empty()) continue;
+    words.push_back(is_one ? std::string(name) : fmt::format("{} {}", library, name));
+  }
+  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  if (!there.empty() && !argument.note.empty()) {
+    text += (text.empty() ? "" : "; ") + std::string(argument.note);
+  }
+  return text;
+}
+
+std::vector<LibraryNames> NamesByLibrary(const OperatorInfo& info) {
+  const OtherNames names = OtherNamesOf(info);
+  std::vector<LibraryNames> libraries = {
+      {"ONNX", names.onnx}, {"WebNN", names.webnn}, {"PyTorch", names.pytorch}};
+  std::erase_if(libraries, [](const LibraryNames& library) { return library.names.empty(); });
+  return libraries;
+}
+
 std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level) {
   if (!level) return {table.rows.begin(), table.rows.end()};
   const SupportRow* row = RowAt(table, *level);

@@ -7,11 +7,24 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 
 // What a field takes: "input tensor, may be left out".
 std::string TypeOf(const Field& field);
+
+// "ONNX group, WebNN groups", of a library alone "groups", and what differs: what a field is
+// elsewhere; empty where it is nothing there.
+std::string ArgumentWords(const OperatorInfo& info, const Field& field,
+                          const Libraries& libraries = {});
+
+// The libraries that have names for an operator, each with these.
+struct LibraryNames {
+  std::string_view library;
+  std::vector<std::string_view> names;
+};
+std::vector<LibraryNames> NamesByLibrary(const OperatorInfo& info);
 
 // The rows to list: all, or the one in force at `level`.
 std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level);
