@@ -45,6 +45,7 @@ Json Stated(const OperatorInfo& info, std::string_view ExampleValue::*members) {
   return stated;
 }
 
+// The fields of an operator with values, and what its inputs are bound to.
 class Example {
  public:
   explicit Example(const OperatorInfo& info)
@@ -102,8 +103,8 @@ class Example {
     Json tensor = stated.is_object() ? stated : Json::object();
     if (!tensor.contains("DataType")) tensor["DataType"] = TypeOfTensor(field.TypeOfEntry(entry));
     if (stated.is_array()) tensor["Sizes"] = stated;
-    if (field.role == TensorRole::kInput && !tensor.contains("Sizes"))
-      tensor["Sizes"] = SizesOf(field);
+    if (field.role == TensorRole::kOutput || tensor.contains("Sizes")) return tensor;
+    tensor["Sizes"] = SizesOf(field);
     return tensor;
   }
 
@@ -139,9 +140,8 @@ class Example {
   }
 
   void AddField(const Field& field) {
-    Line line{&field, ValueOf(field), !field.optional};
-    if (field.kind == FieldKind::kCount || field.kind == FieldKind::kDataType)
-      line.is_given = false;
+    const bool follows = field.kind == FieldKind::kCount || field.kind == FieldKind::kDataType;
+    Line line{&field, ValueOf(field), !field.optional && !follows};
     if (field.is_tensor()) {
       const bool is_output = field.role == TensorRole::kOutput;
       line.is_given = IsStated(field) || (line.is_given && !is_output);

@@ -215,7 +215,7 @@ std::string DidYouMeanElsewhere(std::string_view name) {
 
 std::string DidYouMeanOperator(std::string_view name) {
   if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
-  const std::vector<const OperatorInfo*> like = LikeIn({}, name).operators;
+  const std::vector<const OperatorInfo*> like = LikeIn({}, Parsed(name).name).operators;
   if (like.empty()) return DidYouMean(name, OperatorNames());
   // Some functions are activations, too.
   const auto best = std::ranges::find_if(like, [](const OperatorInfo* info) {
