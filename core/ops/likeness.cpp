@@ -73,6 +73,23 @@ constexpr Composition kCompositions[] = {
     {"MatMulNBits", "DEQUANTIZE GEMM", "The weights are made numbers, then multiplied."},
     {"QLinearConcat", "ELEMENT_WISE_DEQUANTIZE_LINEAR JOIN ELEMENT_WISE_QUANTIZE_LINEAR",
      "One operator after another."},
+    {"FastGelu", "ACTIVATION_GELU",
+     "By the error function; the form with tanh gives slightly other values."},
+    {"BiasGelu", "ELEMENT_WISE_ADD1", "With ACTIVATION_GELU as FusedActivation."},
+    {"BiasAdd", "ELEMENT_WISE_ADD", "Strides of 0 repeat the bias."},
+    {"NhwcConv", "CONVOLUTION", "With Strides of the tensors that have the channels last."},
+    {"DynamicQuantizeMatMul", "DYNAMIC_QUANTIZE_LINEAR MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+     "One operator after the other."},
+    {"EmbedLayerNormalization", "GATHER ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION1",
+     "The sum of the rows that are gathered, then the normalization."},
+    {"SimplifiedLayerNormalization", "MEAN_VARIANCE_NORMALIZATION2", "With UseMean false."},
+    {"adaptive_max_pool2d", "MAX_POOLING2", "To one element: with a window as large as the plane."},
+    {"argsort", "TOP_K1", "OutputIndexTensor, with all elements along the axis as K."},
+    {"floor_divide", "ELEMENT_WISE_DIVIDE ELEMENT_WISE_FLOOR",
+     "One operator after the other; quotients of integers are truncated."},
+    {"tanhshrink", "ELEMENT_WISE_TANH ELEMENT_WISE_SUBTRACT", "x - tanh(x)."},
+    {"cosine_similarity", "ELEMENT_WISE_MULTIPLY REDUCE ELEMENT_WISE_DIVIDE",
+     "The SUM of the products, divided by both L2 norms."},
     {"roll", "SLICE1 JOIN", "The two parts, the other way round."},
     {"outer", "ELEMENT_WISE_MULTIPLY", "With strides of 0 in both operands."},
     {"addcmul addcdiv lerp", "ELEMENT_WISE_MULTIPLY ELEMENT_WISE_DIVIDE ELEMENT_WISE_ADD",
@@ -85,6 +102,9 @@ constexpr Composition kCompositions[] = {
     {"array_split tensor_split hsplit vsplit unbind unstack", "SPLIT"},
     {"Dropout", "ACTIVATION_IDENTITY", "Outside of training, it copies."},
     {"max min", "REDUCE"},
+    {"FusedMatMul FusedMatMulActivation", "GEMM"},
+    {"quantize_per_channel", "ELEMENT_WISE_QUANTIZE_LINEAR"},
+    {"zeros_like ones_like full_like", "FILL_VALUE_CONSTANT"},
     {"dot inner baddbmm addmv mv", "GEMM"},
     {"fmax fmin", "ELEMENT_WISE_MAX ELEMENT_WISE_MIN"},
     {"power float_power", "ELEMENT_WISE_POW"},
@@ -99,7 +119,8 @@ constexpr Composition kCompositions[] = {
 // Names that nothing here computes.
 constexpr std::string_view kNowhere =
     "NonMaxSuppression nms GridSample grid_sample DeformConv Det FFT DFT STFT Unique Compress "
-    "Loop Scan If Shape Size cummax cummin bincount searchsorted";
+    "AffineGrid CenterCropPad MelWeightMatrix BitCast ImageDecoder Loop Scan If Shape Size cummax "
+    "cummin bincount searchsorted";
 
 // "reduce_sum", "ReduceSum" and "reduceSum" are one name, and so are "conv1d" and "Conv2d".
 std::string Bare(std::string_view name) {

@@ -119,6 +119,15 @@ class LikeTest(ProgramTest):
                 self.assertIn(note, json.loads(self.text_of("ops", "--like", name, "--format", "json"))[0]["note"])
         self.assertIn("; no operator computes it", self.errors_of("ops", "--like", "nms", status=2))
 
+    def test_every_composition_is_of_operators(self):
+        source = (ROOT / "core/ops/likeness.cpp").read_text().split("kNowhere")[0]
+        rows = re.findall(r'^    \{"([^"]+)",\s*"([A-Z0-9_ ]+)"', source, re.M)
+        self.assertGreater(len(rows), 40)
+        for names, composed in rows:
+            self.assertLessEqual(set(composed.split()), set(operators()), names)
+            for name in names.split():
+                self.assertLessEqual(set(composed.split()), set(listed(self.text_of("ops", "--like", name))), name)
+
     def test_misspellings(self):
         for name, meant in [("sofmax", "Softmax"), ("MatMull", "MatMul"), ("torch.nn.functional.conv_transpos2d", "conv_transpose2d"),
                             ("Reshap", "Reshape"), ("FILL_VALUE_CONSTNT", "FILL_VALUE_CONSTANT")]:
