@@ -212,7 +212,7 @@ class OperatorRun {
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
       PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} with {}\n", desc.name(),
-                               times_.run_seconds * 1e3, Counted(ThreadCount(), "thread"),
+                               times_.run_seconds * 1e3, Counted(SettledThreadCount(), "thread"),
                                CurrentIsa()));
     }
   }

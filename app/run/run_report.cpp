@@ -46,7 +46,8 @@ std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& t
   json.update(what);
   json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
   if (!files.compared.empty()) json["comparisons"] = ComparisonsJson(files.compared);
-  json.update({{"threads", ThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
+  json.update(
+      {{"threads", SettledThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
   return Pretty(json) + "\n";
 }
 

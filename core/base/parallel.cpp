@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -12,8 +13,11 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -33,7 +37,8 @@ struct CpuSetFree {
 };
 
 struct Limit {
-  int count = AvailableCores();
+  std::atomic<int> count = AvailableCores();
+  std::once_flag settled;  // the system has so many
   std::optional<tbb::global_control> control;
   // For more threads than TBB would use by itself, which are as many as there are cores. Otherwise
   // each thread that calls has an arena of its own.
@@ -77,7 +82,7 @@ class Order {
 };
 
 void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
-  if (count <= grain || ThreadsAtHand() == 1) return body(0, count);
+  if (count <= grain || ThreadsAtHand() == 1 || SettledThreadCount() == 1) return body(0, count);
   Order start;
   Order end;
   start.Pass();
@@ -98,19 +103,45 @@ void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
   end.Await();
 }
 
-// TBB ends the process where it gets no more threads, so whether there are so many is found before.
-void RequireThreads(int count) {
-  std::latch end(1);
-  std::vector<std::jthread> threads;
-  try {
-    for (int i = 1; i < count; ++i) threads.emplace_back([&] { end.wait(); });
-  } catch (const std::system_error&) {
+// The threads of this process; 0 where the system does not say.
+size_t RunningThreads() {
+  struct stat tasks;
+  constexpr size_t kOtherLinks = 2;  // of each folder
+  return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink - kOtherLinks : 0;
+}
+
+// A thread that has been joined counts against limits until the kernel has cleared it away.
+void AwaitThreads(size_t count) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (RunningThreads() > count && std::chrono::steady_clock::now() < end) sched_yield();
+}
+
+// How many threads the system gives, this one included, `wanted` at most. TBB ends the process
+// where it gets fewer than it asks for, so that is found before.
+int ThreadsToBeHad(int wanted) {
+  const size_t before = RunningThreads();
+  int count = 1;
+  {
+    std::latch end(1);
+    std::vector<std::jthread> threads;
+    try {
+      for (; count < wanted; ++count) threads.emplace_back([&] { end.wait(); });
+    } catch (const std::system_error&) {
+      // There are no more: of threads, or of memory for them.
+    } catch (const std::bad_alloc&) {
+    }
     end.count_down();
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("there are no {} threads to be had; the system ends at {}", count,
-                            threads.size() + 1));
   }
-  end.count_down();
+  AwaitThreads(before);
+  return count;
+}
+
+void LimitTo(int count) {
+  Limit& limit = ThreadLimit();
+  limit.count = count;
+  limit.arena.reset();
+  if (count > AvailableCores()) limit.arena.emplace(count);
+  limit.control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
 }
 
 }  // namespace
@@ -128,17 +159,31 @@ int AvailableCores() {
 }
 
 void SetThreadCount(int count) {
-  const bool is_more_than_cores = count > AvailableCores();
-  if (is_more_than_cores) RequireThreads(count);
-  Limit& limit = ThreadLimit();
-  limit.count = count;
-  limit.arena.reset();
-  if (is_more_than_cores) limit.arena.emplace(count);
-  limit.control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
+  static int most_had = 1;
+  if (count > most_had) {
+    const int had = ThreadsToBeHad(count);
+    if (had < count) {
+      throw Error(
+          ErrorKind::kFileSystem,
+          fmt::format("there are no {} threads to be had; the system ends at {}", count, had));
+    }
+    most_had = had;
+  }
+  std::call_once(ThreadLimit().settled, [] {});
+  LimitTo(count);
 }
 
 int ThreadCount() {
   return ThreadLimit().count;
+}
+
+int SettledThreadCount() {
+  Limit& limit = ThreadLimit();
+  std::call_once(limit.settled, [&] {
+    const int had = ThreadsToBeHad(limit.count);
+    if (had < limit.count) LimitTo(had);
+  });
+  return limit.count;
 }
 
 int ThreadsAtHand() {

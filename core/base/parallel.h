@@ -9,12 +9,16 @@ namespace dmlop {
 // The number of cores that the process may use, by its affinity.
 int AvailableCores();
 
-// The number of threads that loops run on, at least 1, as far as they have ranges for them; at
-// first, the available cores. It may be larger than their number. Throws an Error of kind
-// kFileSystem, and leaves the number as it was, where the system does not have so many. Not to be
-// called while loops run. Results never depend on it.
+// The number of threads that loops run on, at least 1, as far as they have ranges for them. It may
+// be larger than that of the cores. Throws an Error of kind kFileSystem, and leaves the number as
+// it was, where the system does not have so many. Not to be called while loops run. Results never
+// depend on it.
 void SetThreadCount(int count);
+
+// What was set; else the available cores, as far as the system has been found to give so many
+// threads. The second one asks the system if nobody has yet, as the first loop does.
 int ThreadCount();
+int SettledThreadCount();
 
 // The threads that a loop begun here runs on: 1 within the body of a parallel one.
 int ThreadsAtHand();

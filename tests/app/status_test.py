@@ -2,7 +2,11 @@
 
 import json
 import os
+import pathlib
 import pty
+import re
+import resource
+import shutil
 import subprocess
 import sys
 import unittest
@@ -99,6 +103,87 @@ UNREADABLE = [
     ("a folder as a golden file", [*READ_X, "-e", "."], "is a folder"),
     ("a missing file to show", ["show", "none.npy"], "none.npy"),
 ]
+
+
+class LimitTest(ProgramTest):
+    """Every command that computes, where the system gives no thread but the first, or little memory."""
+
+    SIZE = 256
+    GEMM = ('{"type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 256, 256]},'
+            ' "BTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 256, 256]},'
+            ' "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}')
+    FILES = ["-i", "a.npy", "-i", "a.npy"]
+    COMMANDS = [
+        ["run", GEMM, *FILES, "-o", "y.npy", "--report", "r.json"], ["run", "model.json"], ["batch", "cases.jsonl"],
+        ["batch", "cases.jsonl", "--check"], ["bench", GEMM, "--min-time", "1ms", "-q"], ["compare", "large.npy", "other.npy", "-q"],
+        ["show", "large.npy", "--stats"], ["explain", GEMM, *FILES, "OutputTensor[0,0,1,2]"], ["validate", "cases.jsonl", "--line", "1"]]
+    # Those that differ.
+    STATUS = {"compare": 1}
+
+    def setUp(self):
+        super().setUp()
+        # Where everybody may read and write them.
+        for file in (DMLOP, pathlib.Path(DMLOP).with_name("dmlop-bench.so")):
+            shutil.copy(file, self.folder)
+        self.folder.chmod(0o777)
+        random = np.random.default_rng(1)
+        large = random.random((2048, 1024), "f4")
+        self.save(a=random.random((1, 1, self.SIZE, self.SIZE), "f4"), large=large, other=large + 1)
+        self.write("cases.jsonl", "".join(json.dumps(json.loads(self.GEMM) | {"bindings": {
+            "ATensor": "a.npy", "BTensor": "a.npy", "OutputTensor": f"{i}.npy"}}) + "\n" for i in range(20)))
+        buffer = {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 1 << 20, "value": 2}}
+        desc = {"DataType": "FLOAT32", "Sizes": [1 << 20]}
+        self.write("model.json", {
+            "resources": {"x": buffer, "y": buffer},
+            "dispatchables": {"exp": {"type": "ELEMENT_WISE_EXP", "desc": {"InputTensor": desc, "OutputTensor": desc}}},
+            "commands": [{"type": "dispatch", "dispatchable": "exp", "bindings": {"InputTensor": "x", "OutputTensor": "y"}}]})
+
+    def limited(self, arguments, limits):
+        """As a user of its own who has nothing else running: limits on threads do not bind root."""
+        user = 100_000 + os.getpid()
+
+        def bind():
+            for limit, value in limits:
+                resource.setrlimit(limit, (value, value))
+            if os.getuid() == 0:
+                os.setresgid(user, user, user)
+                os.setresuid(user, user, user)
+
+        return subprocess.run([self.folder / "dmlop", *arguments], cwd=self.folder, capture_output=True, preexec_fn=bind, timeout=60)
+
+    def test_without_another_thread_everything_runs(self):
+        for count in (1, 2) if os.getuid() == 0 else (1,):
+            for command in self.COMMANDS:
+                with self.subTest(command, threads=count):
+                    done = self.limited(command, [(resource.RLIMIT_NPROC, count)])
+                    self.assertEqual(done.returncode, self.STATUS.get(command[0], 0), done.stderr)
+            self.assertEqual(json.loads((self.folder / "r.json").read_text())["threads"], min(count, len(os.sched_getaffinity(0))))
+            self.assert_same(self.load("y"), self.load("0"))
+
+    def test_threads_that_are_asked_for_and_not_to_be_had(self):
+        for command in self.COMMANDS:
+            if command[0] not in ("run", "batch", "bench"):
+                continue
+            with self.subTest(command):
+                before = self.files()
+                done = self.limited([*command, "-t", "4"], [(resource.RLIMIT_NPROC, 1)])
+                self.assertEqual((done.returncode, done.stdout), (5, b""), done.stderr)
+                self.assertIn(b"there are no 4 threads to be had; the system ends at 1", done.stderr)
+                self.assertEqual(self.files(), before)
+
+    def test_little_memory_is_no_fault_of_the_program(self):
+        """From where the program cannot be loaded to where all is well."""
+        for command in self.COMMANDS:
+            statuses = set()
+            for megabytes in (*range(16, 64, 4), 96, 4096):
+                with self.subTest(command, megabytes=megabytes):
+                    done = self.limited(command, [(resource.RLIMIT_AS, megabytes << 20)])
+                    is_loaded = b"error while loading shared libraries" not in done.stderr and done.returncode != -11
+                    self.assertTrue(not is_loaded or done.returncode in (5, self.STATUS.get(command[0], 0)), (done.returncode, done.stderr))
+                    if done.returncode == 5:
+                        self.assertRegex(done.stderr.decode(), r"memory|thread|batch|Cannot allocate")
+                    statuses.add(done.returncode)
+            self.assertIn(self.STATUS.get(command[0], 0), statuses)
 
 
 class StatusTest(ProgramTest):
