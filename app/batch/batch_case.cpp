@@ -1,7 +1,6 @@
 #include "app/batch/batch_case.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include "app/compare/judgement.h"
 #include "app/files/descriptor.h"
 #include "app/timing.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/document/run_into.h"
 #include "core/engine/copy/copy_views.h"
@@ -155,7 +155,7 @@ void BatchCase::RequireBound(TensorRole role) const {
   }
   if (unbound.empty()) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} {} no {} in 'bindings'", fmt::join(unbound, ", "),
+              fmt::format("{} {} no {} in 'bindings'", Listed(unbound),
                           unbound.size() == 1 ? "has" : "have",
                           role == TensorRole::kInput ? "file or values" : "file"));
 }

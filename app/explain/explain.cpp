@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/explanation_text.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/document/operator_case.h"
@@ -155,7 +155,7 @@ class ElementExplanation {
     const std::vector<std::string> names = ShortestNames(all);
     const std::string meant =
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
-                    descriptor_.name, fmt::join(names, ", "));
+                    descriptor_.name, Listed(names));
     if (!options_.dispatchable.empty()) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("{}, and there is no '{}'{}", meant, options_.dispatchable,

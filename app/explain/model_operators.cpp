@@ -1,11 +1,11 @@
 #include "app/explain/model_operators.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
+#include "core/base/counted.h"
 #include "core/base/error.h"
 
 namespace dmlop {
@@ -20,7 +20,7 @@ void RequireNoGraph(const ModelDocument& model, const std::string& name) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a graph; --dispatchable takes one of its operators, {}, and the "
                             "names of its edges need none",
-                            name, fmt::join(names, ", ")));
+                            name, Listed(names)));
   }
 }
 
@@ -76,7 +76,7 @@ const ModelOperator* FindModelOperator(const ModelDocument& model,
   throw Error(ErrorKind::kUsage,
               fmt::format("--dispatchable {}: is the name of {} nodes, {}; the elements of their "
                           "tensors need none",
-                          name, nodes.size(), fmt::join(names, ", ")));
+                          name, nodes.size(), Listed(names)));
 }
 
 }  // namespace dmlop

@@ -1,11 +1,11 @@
 #include "app/run/filled_tensors.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {
@@ -65,7 +65,7 @@ std::string FilledTensors::SayWhich(std::string_view name, const std::vector<siz
   std::vector<std::string_view> names;
   for (const size_t number : found) names.push_back(all_[number].full_name);
   return fmt::format("'{}' is a tensor of {} graphs; say which, as {}", name, found.size(),
-                     fmt::join(names, " or "));
+                     Listed(names, " or "));
 }
 
 }  // namespace dmlop

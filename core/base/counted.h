@@ -1,9 +1,12 @@
-// Nouns that are counted.
+// Nouns that are counted, and lists that end somewhere.
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +15,23 @@ namespace dmlop {
 // "1 file", "2 files"
 std::string Counted(std::integral auto count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// "299,980"
+inline std::string WithSeparators(size_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+// "a, b, c", or the first twenty "and 299,980 more": a message is a screen long at most.
+template <typename Names>
+std::string Listed(const Names& names, std::string_view separator = ", ") {
+  constexpr size_t kMostListed = 20;
+  const auto listed = std::span(names).first(std::min(names.size(), kMostListed));
+  std::string text = fmt::format("{}", fmt::join(listed, separator));
+  if (names.size() == listed.size()) return text;
+  return text + fmt::format(" and {} more", WithSeparators(names.size() - listed.size()));
 }
 
 }  // namespace dmlop

@@ -1,11 +1,11 @@
 #include "core/document/operator_case.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
@@ -190,6 +190,7 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
           LoadedArray{slot.path, LoadNpy(path),
                       !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),
                       !slot.desc->sizes && !IsWritten(slot.path, /*type=*/false, diagnostics)});
+      loaded_at_.emplace(slot.path, loaded_.size() - 1);
       if (array.told_type) slot.desc->data_type = array.tensor.view.type;
       if (array.told_sizes) TakeSizes(array.tensor.view, path, *slot.desc);
     });
@@ -197,10 +198,8 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
 }
 
 const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const {
-  for (const LoadedArray& array : loaded_) {
-    if (array.slot_path == slot_path) return &array.tensor;
-  }
-  return nullptr;
+  const auto found = loaded_at_.find(slot_path);
+  return found == loaded_at_.end() ? nullptr : &loaded_[found->second].tensor;
 }
 
 LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const {
@@ -224,11 +223,10 @@ std::vector<std::string> OperatorCase::UnboundInputs(bool only_incomplete) const
 void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
   const std::vector<std::string> unbound = UnboundInputs(only_incomplete);
   if (unbound.empty()) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} {} no {}; -i NAME=FILE binds one", fmt::join(unbound, ", "),
-                  unbound.size() == 1 ? "has" : "have",
-                  only_incomplete ? "file that tells DataType and Sizes" : "file or values"));
+  throw Error(ErrorKind::kUsage, fmt::format("{} {} no {}; -i NAME=FILE binds one", Listed(unbound),
+                                             unbound.size() == 1 ? "has" : "have",
+                                             only_incomplete ? "file that tells DataType and Sizes"
+                                                             : "file or values"));
 }
 
 void OperatorCase::LoadInputs(Diagnostics& diagnostics) {

@@ -1,6 +1,7 @@
 // An operator with its files: the unit of work of every command that runs something.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,8 @@ class OperatorCase {
   OperatorDocument& document_;
   std::optional<Error> usage_fault_;  // of the files that were to be bound
   std::vector<LoadedArray> loaded_;
-  std::vector<LoadedTensor> inputs_;  // fitted to their descs
+  std::map<std::string, size_t> loaded_at_;  // in that list, by the paths of slots
+  std::vector<LoadedTensor> inputs_;         // fitted to their descs
 };
 
 }  // namespace dmlop

@@ -90,9 +90,7 @@ std::string JsonCursor::pointer() const {
     for (const char c : key()) name += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
     return parent.pointer() + "/" + name;
   }
-  size_t index = 0;
-  for (auto child = parent.first_child(); child->node_ != node_; child = child->next()) ++index;
-  return fmt::format("{}/{}", parent.pointer(), index);
+  return fmt::format("{}/{}", parent.pointer(), node.key_begin);
 }
 
 std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& diagnostics) {

@@ -94,7 +94,7 @@ class JsonDocument {
     uint32_t parent, next;  // nodes
     uint32_t first_child;
     uint32_t key, string;  // indices of strings_
-    uint32_t key_begin;
+    uint32_t key_begin;    // of an element of an array, its index
     JsonKind kind;
   };
 

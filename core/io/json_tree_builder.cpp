@@ -165,6 +165,7 @@ void JsonTreeBuilder::ReadContainer(uint32_t node, char close) {
     const uint32_t child = ReadValue(node, key);
     (last == JsonDocument::kNone ? nodes[node].first_child : nodes[last].next) = child;
     last = child;
+    ++key.begin;
     SkipBlanks();
     if (Peek() == close) break;
     if (Peek() != ',') FailExpecting(close == '}' ? "',' or '}'" : "',' or ']'");

@@ -2,8 +2,11 @@
 
 import json
 import re
+import resource
 import sys
 import unittest
+
+import numpy as np
 
 sys.dont_write_bytecode = True
 from program import ProgramTest, peak_memory, start
@@ -103,6 +106,70 @@ class HostileTest(ProgramTest):
         resource = {"initialValuesDataType": "INT8", "initialValues": ["x"] * 200}
         self.check(json.dumps({"resources": {"n" * 100000: resource}, "dispatchables": {},
                                "commands": []}).encode(), "DOC-1", "expected an integer, found a string")
+
+
+    def test_long_lists_of_values_take_time_in_proportion(self):
+        """Those of tensors that there are not, of the wrong kind, of files: by a limit on the processor's time that the
+        square of their number would exceed by far."""
+        many = 300_000
+        desc = '{"DataType": "FLOAT32", "Sizes": [1]}'
+        join = '{"type": "JOIN", "Axis": 0, "InputTensors": [%s], "bindings": {"InputTensors": [%s]}}'
+        split = ('{"type": "SPLIT", "Axis": 0, "OutputCount": 1, "InputTensor": %s, "bindings": {"InputTensor": [1]},'
+                 ' "expect": {"OutputTensors": [%s]}}')
+        model = '{"resources": {"x": {"initialValuesDataType": "FLOAT32", "initialValues": [%s]}}, "dispatchables": {}, "commands": [%s]}'
+        for name, text, message in [
+            ("values for tensors that are not there", join % (desc, ",".join(["[1]"] * many)), "there is no tensor InputTensors[1] to bind"),
+            ("numbers in place of values", join % (desc, ",".join(["5"] * many)), "expected a file name, values or an initializer"),
+            ("words in place of numbers", join % (desc, "[" + ",".join(['"a"'] * many) + "]"), "'a' is not a number"),
+            ("expected values of tensors that are not there", split % (desc, ",".join(["[1]"] * many)),
+             "there is no tensor OutputTensors[1] to expect values of"),
+            ("numbers in place of expected values", split % (desc, ",".join(["5"] * many)), "expected values or an initializer"),
+            ("initial values that are words", model % (",".join(['"a"'] * many), ""), "'a' is not a number"),
+            ("commands that are numbers", model % ("1", ",".join(["5"] * many)), "expected an object"),
+        ]:
+            with self.subTest(name):
+                self.write("d.json", text)
+                done = start(["validate", "d.json"], cwd=self.folder,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+                errors = done.stderr.decode()
+                self.assertEqual(done.returncode, 3, errors[:1000])
+                self.assertIn(message, errors)
+                self.assertRegex(errors, r"d\.json: and [23]\d{5} more\n$")
+
+    def test_many_files_take_time_in_proportion(self):
+        many = 20_000
+        np.save(self.folder / "x.npy", np.ones(1, "f4"))
+        for name, status in (("x.npy", 0), ("none.npy", 5)):
+            self.write("d.json", {"type": "JOIN", "Axis": 0, "bindings": {"InputTensors": [name] * many, "OutputTensor": "y.npy"}})
+            done = start(["run", "d.json"], cwd=self.folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+            self.assertEqual(done.returncode, status, done.stderr[:1000])
+        self.assertEqual(np.load(self.folder / "y.npy").tolist(), [1] * many)
+
+    def test_messages_are_a_screen_long_at_most(self):
+        many = 300_000
+        desc = '{"DataType": "FLOAT32", "Sizes": [1]}'
+        inputs = ",".join([desc] * many)
+        self.write("join.json", '{"type": "JOIN", "Axis": 0, "InputTensors": [%s]}' % inputs)
+        self.write("cases.jsonl", '{"type": "JOIN", "Axis": 0, "InputTensors": [%s], "bindings": {"OutputTensor": "y.npy"}}\n' % inputs)
+        self.write("split.jsonl", '{"type": "SPLIT", "Axis": 0, "InputTensor": {"DataType": "FLOAT32", "Sizes": [%d]}, "OutputCount": %d,'
+                   ' "bindings": {"InputTensor": {"value": 1}}}\n' % (many // 10, many // 10))
+        names = ", ".join(f"InputTensors[{i}]" for i in range(20))
+        outputs = ", ".join(f"OutputTensors[{i}]" for i in range(20))
+        self.write("model.json", {
+            "resources": {}, "commands": [], "dispatchables": {
+                f"d{i:05}": {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": json.loads(desc), "OutputTensor": json.loads(desc)}}
+                for i in range(3000)}})
+        operators = ", ".join(f"d{i:05}" for i in range(20))
+        for command, status, message in [
+            (["run", "join.json"], 2, f"{names} and 299,980 more have no file or values; -i NAME=FILE binds one"),
+            (["batch", "cases.jsonl"], 2, f"{names} and 299,980 more have no file or values in 'bindings'"),
+            (["batch", "split.jsonl"], 2, f"{outputs} and 29,980 more have no file in 'bindings'"),
+            (["explain", "model.json", "InputTensor[0]"], 2, f"which of {operators} and 2,980 more is meant"),
+        ]:
+            with self.subTest(command):
+                errors = self.errors_of(*command, status=status)
+                self.assertIn(message, errors)
+                self.assertLess(len(errors), 24 * 80)
 
 
 class OmittedTest(ProgramTest):
