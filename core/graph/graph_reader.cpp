@@ -54,7 +54,10 @@ class GraphReader {
     }
     const file::File& graph = *file::GetFile(bytes);
     if (!has_few_names || BytesReferredTo(graph) > most) {
-      report_("SGR-4", "is far more than its bytes: too many nodes share what they refer to",
+      report_("SGR-4",
+              fmt::format("is far more than its {} bytes: its parts refer to more than {} in all, "
+                          "each time that one is shared",
+                          source_.file.size(), most),
               std::nullopt);
       return nullptr;
     }
@@ -217,6 +220,11 @@ class GraphReader {
   void FillConstant(GraphEdge& edge) {
     const auto found = constants_.find(static_cast<size_t>(&edge - graph_->edges.data()));
     if (found == constants_.end() || !edge.desc || !is_right_) return;
+    const auto* name = found->second->value_as_ConstantName();
+    if (name != nullptr && NameOf(*name).find('\0') != std::string::npos) {
+      return Fail("SGR-3", "the constant '{}': '{}' names no file, for it has a NUL byte",
+                  edge.name, NameOf(*name));
+    }
     try {
       const std::span<const std::byte> bytes = BytesOf(*found->second);
       const uint64_t size = SizeInBytes(*edge.desc);

@@ -697,6 +697,28 @@ class FaultTest(GraphTest):
                 self.assertIn(f"g.bin: the constant 'c': {message} [SGR-3]", done.stderr)
                 self.assertEqual(done.returncode, status)
 
+    def test_names_may_have_any_bytes(self):
+        """A file's name can have no NUL, and what stands before one names another file. Messages end at none."""
+        (self.folder / "weights").write_bytes(bytes(16))
+        (self.folder / "weights.bin").write_bytes(bytes(16))
+        add = node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])
+        missing = "cannot be opened: No such file or directory"
+        for name, shown, status in (
+                ("weights\0old", r"'weights\x00old' names no file, for it has a NUL byte", 3),
+                ("\0", r"'\x00' names no file, for it has a NUL byte", 3),
+                ("weights\n", rf"weights\x0a.bin: {missing}", 5), ("\x1b[7m", rf"\x1b[7m.bin: {missing}", 5)):
+            with self.subTest(name):
+                done = self.run_graph(graph(constant("c", name=name), add), X, {"y": X})
+                self.assertIn(f"g.bin: the constant 'c': {shown} [SGR-3]\n", done.stderr)
+                self.assertEqual(done.returncode, status)
+                self.assertEqual(done.stdout, "")
+        for edge, what in (("c\0d", r"c\x00d"), ("\x1b[7m", r"\x1b[7m")):
+            done = self.run_graph(graph(constant(edge, name="none"), node("ELEMENT_WISE_ADD", ["x", edge], ["y"])), X, {"y": X})
+            self.assertIn(f"g.bin: the constant '{what}': none.bin: {missing} [SGR-3]\n", done.stderr)
+            done = self.run_graph(graph(node("ELEMENT_WISE_ADD", ["x", edge], ["y"])), X, {"y": X})
+            self.assertIn(what, done.stderr)
+            self.assertEqual(done.returncode, 3)
+
     def test_rules_of_the_operators_hold_in_graphs(self):
         self.make(graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], descs=[tensor(4), tensor(3)])))
         done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X})))
@@ -756,7 +778,9 @@ class FaultTest(GraphTest):
                 path.write_bytes(with_one_node_often(path.read_bytes(), 2000))
                 self.write("m.json", self.model(X, {"y": X}))
                 done = self.dmlop("run", "m.json")
-                self.assertIn("g.bin: is far more than its bytes: too many nodes share what they refer to [SGR-4]", done.stderr)
+                size = path.stat().st_size
+                self.assertIn(f"g.bin: is far more than its {size} bytes: its parts refer to more than {64 * size + (1 << 24)} in all, "
+                              "each time that one is shared [SGR-4]", done.stderr)
                 self.assertEqual(done.returncode, 3)
 
     def test_damaged_files_never_crash(self):
