@@ -94,6 +94,7 @@ DoubleDouble Exp(DoubleDouble x) {
 }
 
 DoubleDouble Expm1(DoubleDouble x) {
+  if (std::fabs(x.head) < kNegligible) return {x.head, x.tail + x.head * x.head / 2};
   const ExpParts parts = SplitExp(x);
   if (parts.exponent == 0) return parts.rest;
   const double power = PowerOfTwo(parts.exponent);

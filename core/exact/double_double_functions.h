@@ -6,6 +6,9 @@
 
 namespace dmlop {
 
+// Beside 1 the square of what is below this is beyond all digits.
+inline constexpr double kNegligible = 0x1p-60;
+
 // e^x for x in [-600, 600], and e to the nearer of the two for others: both are beyond what
 // FLOAT32 can tell from the result.
 DoubleDouble Exp(DoubleDouble x);

@@ -104,6 +104,12 @@ DoubleDouble ErrorFunction(double x) {
   return WithSignOf(x, erf);
 }
 
+// x / 2 + c * x, for a c that is negligible beside 1. Halves of odd subnormals of FLOAT32 are ties,
+// which c alone decides.
+DoubleDouble NearHalf(double x, double c) {
+  return {0.5 * x, c * x};
+}
+
 // 1 / (1 + e^-x)
 DoubleDouble Logistic(DoubleDouble x) {
   return kOne / (Exp(-x) + 1.0);
@@ -111,6 +117,8 @@ DoubleDouble Logistic(DoubleDouble x) {
 
 // x * (1 + erf(z)) / 2 with z = x / sqrt(2). Far to the left 1 + erf(z) is erfc(-z).
 DoubleDouble Gelu(double x) {
+  constexpr double kSlope = 0x1.9884533d43651p-2;  // 1 / sqrt(2 * pi)
+  if (std::fabs(x) < kNegligible) return NearHalf(x, kSlope * x);
   const DoubleDouble z = kSqrtHalf * std::fabs(x);
   const bool is_far = z.head > 2;
   const DoubleDouble tail = is_far ? Erfc(z, {0.5 * x * x, 0}) : -Erf(z);
@@ -168,6 +176,13 @@ DoubleDouble SnapToShort(DoubleDouble value) {
   return std::fabs(distance) <= magnitude * 0x1p-90 ? DoubleDouble{snapped, 0} : value;
 }
 
+// x / (1 + e^-(a * x))
+DoubleDouble Swish(double x, double a) {
+  const DoubleDouble scaled = TwoProduct(x, a);
+  if (std::fabs(scaled.head) < kNegligible) return NearHalf(x, scaled.head / 4);
+  return Logistic(scaled) * x;
+}
+
 DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
   const auto [x, a, b] = arguments;
   switch (function) {
@@ -218,7 +233,7 @@ DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
     case F::kParametricSoftplus:
       return SoftMaximum(TwoProduct(x, b)) * a;
     case F::kSwish:
-      return Logistic(TwoProduct(x, a)) * x;
+      return Swish(x, a);
     case F::kConstantPow:
     case F::kPow:
       return SnapToShort(WithSignOf(std::fmod(a, 2) != 0 ? x : 1, Power(x, a)));

@@ -42,6 +42,25 @@ class OperatorsTest(ProgramTest):
                 with self.subTest(name=name, dtype=dtype):
                     self.assert_same(self.load("y"), REDUCTIONS[name][0](x, (0, 1)))
 
+    def test_halves_of_subnormals_are_rounded_by_what_follows(self):
+        """These functions are x / 2 + c * x^2 + ... near 0, with a tie of FLOAT32 in front for each odd subnormal, which
+        the sign of c decides."""
+        half = np.arange(1, 1 << 23, 5, dtype="i8")
+        k = np.concatenate([half, -half])  # of the least subnormal
+        x = np.where(k < 0, (1 << 31) - k, k).astype("u4").view("f4")
+        self.save(x=x)
+        for name, fields, sign in [("GELU", {}, 1), ("SWISH", {"SigmoidInputScale": 1}, 1), ("SWISH", {"SigmoidInputScale": -3}, -1),
+                                   ("ELU", {"Alpha": 0.5}, 1), ("SCALED_ELU", {"Alpha": 0.25, "Gamma": 2}, 1)]:
+            with self.subTest(name, **fields):
+                self.run_program("run", json.dumps({"type": f"ACTIVATION_{name}"} | fields), "-i", "x.npy", "-o", "y.npy")
+                curved = k < 0 if "ELU" in name and name != "GELU" else np.full(k.shape, True)
+                # Rounded up or down; without a curve, as for what is linear, nothing is halved.
+                halved = np.where(k % 2 == 0, k // 2, (k + sign) // 2)
+                scale = 1 if name == "ELU" else fields.get("Gamma", 1)
+                expected = np.where(curved, halved, k * scale)
+                bits = np.where((expected < 0) | ((expected == 0) & (k < 0)), (1 << 31) - expected, expected).astype("u4")
+                self.assert_same(self.load("y"), bits.view("f4"))
+
     def integer(self, low, high):
         return int(self.random.integers(low, high + 1))
 
