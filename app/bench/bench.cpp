@@ -2,14 +2,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <atomic>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/bench/bench_baseline.h"
 #include "app/bench/bench_case.h"
 #include "app/bench/bench_notes.h"
+#include "app/bench/bench_output.h"
 #include "app/bench/bench_progress.h"
-#include "app/bench/bench_report.h"
 #include "app/bench/bench_ring.h"
 #include "app/commands.h"
 #include "app/engine.h"
@@ -20,7 +21,8 @@
 #include "core/base/integer_division.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/io/file.h"
+#include "core/document/document_json.h"
+#include "core/io/signals.h"
 
 namespace dmlop {
 namespace {
@@ -50,20 +52,20 @@ double WarmUp(const std::function<void()>& function, double min_seconds) {
 class Bench {
  public:
   Bench(const BenchOptions& options, const CommonOptions& common, const BenchLibrary& library,
-        const std::vector<BenchCase>& cases)
-      : options_(options), library_(library), cases_(cases), quiet_(common.quiet) {
+        const BenchPlan& plan)
+      : options_(options), library_(library), plan_(plan), quiet_(common.quiet) {
     const int64_t known = library.LastLevelCacheBytes();
     cold_bytes_ = kCacheFills * (known > 0 ? known : kUsualCacheBytes);
-    threads_ = options.threads;
-    if (threads_.empty()) threads_.push_back(ThreadCount());
-    if (options.caches != BenchCaches::kCold) caches_.push_back(CacheState::kHot);
-    if (options.caches != BenchCaches::kHot) caches_.push_back(CacheState::kCold);
   }
 
-  // One row for each case, number of threads and state of the caches.
-  std::vector<BenchRow> Measure() {
-    for (const BenchCase& of : cases_) RequireMemoryFor(of);
-    for (const BenchCase& of : cases_) {
+  // Calls take(row) for each row of the plan, whose operators are those of the cases.
+  template <typename Take>
+  void Measure(const std::vector<BenchCase>& cases, Take&& take) {
+    for (const BenchCase& of : cases) RequireMemoryFor(of);
+    const std::vector<BenchRow> rows = RowsOf(plan_);
+    const size_t rows_of_case = rows.size() / cases.size();
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const BenchCase& of = cases[i];
       OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)));
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
@@ -71,9 +73,11 @@ class Bench {
                        CopiesOf(LimitRing::BytesOf(LimitOf(traffic), moved)));
       LimitRing arithmetic(Limit::kArithmetic, ring.operations(), 1);
       const bool computes = arithmetic.SecondsOfCall() > memory.SecondsOfCall();
-      MeasureCase(of, ring, computes ? arithmetic : memory);
+      for (size_t row = i * rows_of_case; row < (i + 1) * rows_of_case; ++row) {
+        RowProgress progress(NameOf(rows[row], row), quiet_);
+        take(MeasureRow(rows[row], ring, computes ? arithmetic : memory, progress));
+      }
     }
-    return std::move(rows_);
   }
 
  private:
@@ -93,28 +97,17 @@ class Bench {
                             needed, machine));
   }
 
-  void MeasureCase(const BenchCase& of, OperatorRing& ring, LimitRing& limit) {
-    for (const int threads : threads_) {
-      SetThreadCount(threads);
-      for (const CacheState cache : caches_) {
-        RowProgress progress(fmt::format("[{}/{}] {}, {}, {} caches", rows_.size() + 1,
-                                         cases_.size() * threads_.size() * caches_.size(), of.name,
-                                         Counted(threads, "thread"), Name(cache)),
-                             quiet_);
-        BenchRow row;
-        row.name = of.name;
-        row.threads = threads;
-        row.cache = cache;
-        row.traffic = ring.traffic();
-        row.operations = ring.operations();
-        row.limit = limit.limit();
-        MeasureRow(ring, limit, progress, row);
-        rows_.push_back(std::move(row));
-      }
-    }
+  std::string NameOf(const BenchRow& row, size_t number) const {
+    return fmt::format("[{}/{}] {}, {}, {} caches", number + 1, plan_.row_count(), row.name,
+                       Counted(row.threads, "thread"), Name(row.cache));
   }
 
-  void MeasureRow(OperatorRing& ring, LimitRing& limit, RowProgress& progress, BenchRow& row) {
+  BenchRow MeasureRow(BenchRow row, OperatorRing& ring, LimitRing& limit,
+                      RowProgress& progress) const {
+    SetThreadCount(row.threads);
+    row.traffic = ring.traffic();
+    row.operations = ring.operations();
+    row.limit = limit.limit();
     const bool cold = row.cache == CacheState::kCold;
     bool is_shown = true;  // each call by itself
     const auto run = [&] {
@@ -141,73 +134,35 @@ class Bench {
     row.time = StatisticsOf(row.samples);
     row.limit_time = StatisticsOf(row.limit_samples);
     if (cold) row.memory_rate = limit.MemoryRate();
+    return row;
   }
 
   const BenchOptions& options_;
   const BenchLibrary& library_;
-  const std::vector<BenchCase>& cases_;
+  const BenchPlan& plan_;
   const bool quiet_;
   int64_t cold_bytes_;  // no cache holds as much
-  std::vector<int> threads_;
-  std::vector<CacheState> caches_;
-  std::vector<BenchRow> rows_;
 };
 
-BenchFormat FormatFor(const BenchOptions& options) {
-  if (options.format) return *options.format;
-  const std::string extension = std::filesystem::path(options.output).extension().string();
-  if (extension == ".json") return BenchFormat::kJson;
-  if (extension == ".csv") return BenchFormat::kCsv;
-  if (extension == ".md") return BenchFormat::kMarkdown;
-  const bool is_text = extension.empty() || extension == ".txt" || IsDevice(options.output);
-  if (is_text) return BenchFormat::kTable;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: unknown kind of file; the known extensions are .json, .csv, .md and "
-                          ".txt, and --format chooses for any other",
-                          options.output));
-}
-
-std::string Text(const BenchReport& report, BenchFormat format, const BenchLibrary& library,
-                 std::optional<size_t> width) {
-  switch (format) {
-    case BenchFormat::kTable:
-      return TableText(report, width);
-    case BenchFormat::kJson:
-      return JsonText(report, library);
-    case BenchFormat::kCsv:
-      return CsvText(report);
-    case BenchFormat::kMarkdown:
-      return MarkdownText(report);
+BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,
+                 const std::vector<BenchCase>& cases, bool has_baseline) {
+  BenchPlan plan{machine, {}, options.threads, {}, has_baseline};
+  for (const BenchCase& of : cases) {
+    plan.works.push_back({of.name, OneLine(OperatorJson(of.desc))});
   }
-  return "";
-}
-
-// The file takes the results in its format; standard output then shows the table.
-void PrintReport(const BenchReport& report, const BenchOptions& options,
-                 const CommonOptions& common, const BenchLibrary& library) {
-  const BenchFormat format = FormatFor(options);
-  const std::optional<size_t> width = TerminalWidth(STDOUT_FILENO);
-  if (options.output.empty()) return PrintResult(Text(report, format, library, width));
-  ResultFile file(options.output, Text(report, format, library, std::nullopt));
-  file.Publish();
-  if (!common.quiet && !IsDevice(options.output)) PrintResult(TableText(report, width));
-}
-
-// Found before the time is spent. Devices take what they are given.
-void CheckOutput(const BenchOptions& options) {
-  FormatFor(options);
-  const std::string& path = options.output;
-  if (!path.empty() && !IsDevice(path)) OutputFile(path, 0);
+  if (plan.threads.empty()) plan.threads.push_back(SettledThreadCount());
+  for (const int threads : plan.threads) SetThreadCount(threads);  // all are to be had
+  if (options.caches != BenchCaches::kCold) plan.caches.push_back(CacheState::kHot);
+  if (options.caches != BenchCaches::kHot) plan.caches.push_back(CacheState::kCold);
+  return plan;
 }
 
 void PrintNote(std::string_view text) {
   PrintMessage(fmt::format("dmlop: note: {}\n", Printable(text)));
 }
 
-void PrintNotes(const BenchReport& report, const std::optional<Baseline>& baseline) {
-  for (const std::string& note : NotesAbout(report)) PrintNote(note);
-  if (!baseline) return;
-  for (const std::string& warning : WarningsAbout(*baseline, report)) {
+void PrintWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
     PrintMessage(fmt::format("dmlop: warning: {}\n", Printable(warning)));
   }
 }
@@ -215,10 +170,8 @@ void PrintNotes(const BenchReport& report, const std::optional<Baseline>& baseli
 // Says which rows are slower than they may be, and which only seem to be.
 ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
   std::vector<std::string> by_chance, untested;
-  bool any = false;
   ExitStatus status = ExitStatus::kSuccess;
   for (const BenchRow& row : report.rows) {
-    any |= row.ratio.has_value();
     if (row.ratio && !row.p_value) untested.push_back(KeyOf(row));
     if (!row.ratio || *row.ratio <= 1 + fail_over) continue;
     const std::string p = row.p_value ? fmt::format(" (p = {:.2g})", *row.p_value) : "";
@@ -231,7 +184,6 @@ ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
         "dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is allowed{}\n",
         KeyOf(row), *row.ratio, 1 + fail_over, p));
   }
-  if (!any) throw Error(ErrorKind::kUsage, "--fail-over: the baseline has none of the rows");
   if (!by_chance.empty() && !quiet) {
     PrintNote(
         fmt::format("by the medians {} would be too slow, but the samples may be so by chance",
@@ -247,12 +199,16 @@ ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
 }  // namespace
 
 ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common) {
+  std::optional<BenchOutput> output;
+  std::atomic<bool> has_output = false;
+  const LastWords words([&] {
+    if (has_output) output->Interrupt();
+  });
   SetEngine(std::nullopt, options.isa);
-  BenchReport report;
-  report.machine = DescribeMachine();
+  const Machine machine = DescribeMachine();
   std::optional<Baseline> baseline;
   if (!options.baseline.empty()) {
-    baseline = ReadBaseline(options.baseline, report.machine, common);
+    baseline = ReadBaseline(options.baseline, machine, common);
     if (!baseline) return ExitStatus::kInvalidDocument;
   }
   FileRoles roles;
@@ -262,15 +218,30 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
   if (status != ExitStatus::kSuccess) return status;
   roles.Writes(options.output, "the results");
   roles.RequireSeparate();
-  CheckOutput(options);
+  CheckBenchOutput(options);
 
+  BenchReport report{PlanOf(options, machine, cases, baseline.has_value()), {}};
+  if (baseline) baseline->Pair(report.plan);
+  if (options.fail_over && baseline->pairs.empty()) {
+    throw Error(ErrorKind::kUsage, "--fail-over: the baseline has none of the rows");
+  }
   const BenchLibrary& library = LoadBenchLibrary();
-  report.rows = Bench(options, common, library, cases).Measure();
-  if (baseline) Compare(*baseline, report);
-  PrintReport(report, options, common, library);
-  if (!common.quiet) PrintNotes(report, baseline);
-  if (!options.fail_over) return ExitStatus::kSuccess;
-  return Judge(report, *options.fail_over, common.quiet);
+  output.emplace(options, common, library, report);
+  has_output = true;
+  Bench(options, common, library, report.plan).Measure(cases, [&](BenchRow row) {
+    if (baseline) Compare(*baseline, row);
+    output->Add(std::move(row));
+  });
+  output->End();
+
+  // Where a row is not judged, it is said in any case.
+  if (baseline && (!common.quiet || options.fail_over)) {
+    PrintWarnings(WarningsAbout(*baseline, report.plan));
+  }
+  if (!common.quiet) {
+    for (const std::string& note : NotesAbout(report)) PrintNote(note);
+  }
+  return options.fail_over ? Judge(report, *options.fail_over, common.quiet) : ExitStatus::kSuccess;
 }
 
 }  // namespace dmlop

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/bench/bench_notes.h"
+#include "app/bench/bench_report.h"
 #include "app/bench/mann_whitney.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
@@ -35,6 +36,23 @@ std::optional<double> NumberAt(JsonCursor object, std::string_view key) {
   return number;
 }
 
+// Where "/hot/threads:1" begins.
+size_t ConditionsIn(const std::string& key) {
+  const size_t threads = key.rfind('/');
+  const size_t cache = threads == std::string::npos ? threads : key.rfind('/', threads - 1);
+  return std::min(cache, key.size());
+}
+
+// All that makes the times of two rows comparable.
+std::string WorkOf(const std::string& descriptor, const std::string& conditions) {
+  return descriptor + conditions;
+}
+
+// What a baseline that is not JSON is taken for.
+std::string_view KindOfText(std::string_view text) {
+  return text.starts_with("name,threads,cache,") ? "CSV" : "no JSON";
+}
+
 class BaselineReader {
  public:
   BaselineReader(const Machine& machine, Diagnostics& diagnostics)
@@ -52,7 +70,7 @@ class BaselineReader {
     }
     CheckMachine(*context);
     baseline.isa = TextAt(*context, "isa");
-    for (const JsonCursor& entry : benchmarks->children()) ReadEntry(entry, baseline);
+    for (const JsonCursor& entry : benchmarks->children()) ReadEntry(*context, entry, baseline);
     std::erase_if(baseline.rows, [](const auto& row) { return row.second.median == 0; });
     if (baseline.rows.empty()) Error(*benchmarks, "has no medians");
   }
@@ -72,7 +90,7 @@ class BaselineReader {
                                model, cpus, machine_.cpu_model, machine_.cpus));
   }
 
-  void ReadEntry(JsonCursor entry, Baseline& baseline) {
+  void ReadEntry(JsonCursor context, JsonCursor entry, Baseline& baseline) {
     const bool is_operator = NumberAt(entry, "limit_share").has_value();  // not its limit
     const bool is_sample = TextAt(entry, "run_type") == "iteration";
     const bool is_median = TextAt(entry, "aggregate_name") == "median";
@@ -81,7 +99,14 @@ class BaselineReader {
     if (!time || TextAt(entry, "time_unit") != "ns") {
       return Error(entry, "has no \"real_time\" in ns");
     }
-    BaselineTimes& row = baseline.rows[TextAt(entry, "run_name")];
+    const std::string key = TextAt(entry, "run_name");
+    BaselineRow& row = baseline.rows[key];
+    if (row.descriptor.empty()) {
+      row.descriptor = TextAt(context, DescriptorKey(key.substr(0, ConditionsIn(key))));
+      if (row.descriptor.empty()) {
+        return Error(entry, "was measured before bench wrote what it measures; measure it again");
+      }
+    }
     if (is_median) row.median = *time * 1e-9;
     if (is_sample) row.samples.push_back(*time * 1e-9);
   }
@@ -95,52 +120,81 @@ class BaselineReader {
 std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& machine,
                                      const CommonOptions& common) {
   const std::string text = ReadText(file, JsonDocument::kMaxBytes);
-  Baseline baseline{file, "", {}};
+  Baseline baseline{file, "", {}, {}};
   Diagnostics diagnostics;
-  const std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
-  if (json) BaselineReader(machine, diagnostics).Read(json->root(), baseline);
+  if (const size_t begin = text.find_first_not_of(" \t\r\n"); text.find_first_of("{[") != begin) {
+    diagnostics.Error(
+        kCode, "",
+        fmt::format("is {}; a baseline is what bench -o FILE.json writes", KindOfText(text)), 0);
+  } else if (const auto json = JsonDocument::Parse(text, diagnostics)) {
+    BaselineReader(machine, diagnostics).Read(json->root(), baseline);
+  }
   if (!diagnostics.has_errors()) return baseline;
   PrintDiagnostics(diagnostics, file == kStandardStream ? kStandardInputName : file, text,
                    UseColor(common.color));
   return std::nullopt;
 }
 
-void Compare(const Baseline& baseline, BenchReport& report) {
-  report.has_baseline = true;
-  for (BenchRow& row : report.rows) {
-    const auto found = baseline.rows.find(KeyOf(row));
-    if (found == baseline.rows.end()) continue;
-    const BaselineTimes& before = found->second;
-    row.ratio = row.time.median / before.median;
-    if (std::min(before.samples.size(), row.samples.size()) < kLeastTestedSamples) continue;
-    std::vector<double> samples;
-    for (const Sample& sample : row.samples) samples.push_back(sample.seconds);
-    row.p_value = MannWhitneyP(samples, before.samples);
+void Baseline::Pair(const BenchPlan& plan) {
+  std::map<std::string, std::vector<std::string>> keys;  // by what is measured
+  for (const auto& [key, row] : rows) {
+    keys[WorkOf(row.descriptor, key.substr(ConditionsIn(key)))].push_back(key);
+  }
+  const std::vector<BenchRow> planned = RowsOf(plan);
+  for (const bool by_name : {true, false}) {
+    for (const BenchRow& row : planned) {
+      const std::string own = KeyOf(row);
+      std::vector<std::string>& equal = keys[WorkOf(row.descriptor, ConditionsOf(row))];
+      const auto found = by_name ? std::find(equal.begin(), equal.end(), own) : equal.begin();
+      if (found == equal.end() || !pairs.emplace(own, *found).second) continue;
+      equal.erase(found);
+    }
   }
 }
 
-std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchReport& report) {
+void Compare(const Baseline& baseline, BenchRow& row) {
+  const auto pair = baseline.pairs.find(KeyOf(row));
+  if (pair == baseline.pairs.end()) return;
+  const BaselineRow& before = baseline.rows.at(pair->second);
+  row.ratio = row.time.median / before.median;
+  if (std::min(before.samples.size(), row.samples.size()) < kLeastTestedSamples) return;
+  std::vector<double> samples;
+  for (const Sample& sample : row.samples) samples.push_back(sample.seconds);
+  row.p_value = MannWhitneyP(samples, before.samples);
+}
+
+std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchPlan& plan) {
   std::vector<std::string> warnings;
-  if (baseline.isa != report.machine.isa) {
+  if (baseline.isa != plan.machine.isa) {
     warnings.push_back(fmt::format("{} was measured with {}, this with {}", baseline.file,
-                                   baseline.isa, report.machine.isa));
+                                   baseline.isa, plan.machine.isa));
   }
-  std::set<std::string> measured;
-  std::vector<std::string> added, left_out;
-  for (const BenchRow& row : report.rows) {
-    measured.insert(KeyOf(row));
-    if (!row.ratio) added.push_back(KeyOf(row));
+  std::set<std::string> told;  // of the baseline's
+  std::vector<std::string> added, changed, renamed, left_out;
+  for (const BenchRow& row : RowsOf(plan)) {
+    const std::string key = KeyOf(row);
+    const auto pair = baseline.pairs.find(key);
+    if (pair != baseline.pairs.end()) {
+      told.insert(pair->second);
+      if (pair->second != key) renamed.push_back(fmt::format("{} with {}", key, pair->second));
+    } else {
+      (baseline.rows.contains(key) ? changed : added).push_back(key);
+      told.insert(key);
+    }
   }
-  for (const auto& [key, times] : baseline.rows) {
-    if (!measured.contains(key)) left_out.push_back(key);
+  for (const auto& [key, row] : baseline.rows) {
+    if (!told.contains(key)) left_out.push_back(key);
   }
-  if (!added.empty()) {
-    warnings.push_back(fmt::format("{} has no {}", baseline.file, NameAll(added)));
-  }
-  if (!left_out.empty()) {
-    warnings.push_back(fmt::format("{} of {} {} not measured", NameAll(left_out), baseline.file,
-                                   left_out.size() == 1 ? "was" : "were"));
-  }
+  const auto warn = [&](const std::vector<std::string>& keys, std::string_view text) {
+    if (keys.empty()) return;
+    warnings.push_back(fmt::format(fmt::runtime(text), fmt::arg("file", baseline.file),
+                                   fmt::arg("rows", NameAll(keys)),
+                                   fmt::arg("were", keys.size() == 1 ? "was" : "were")));
+  };
+  warn(added, "{file} has no {rows}");
+  warn(changed, "{file} has {rows} with another descriptor; not compared");
+  warn(renamed, "compared by their equal descriptors: {rows} of {file}");
+  warn(left_out, "{rows} of {file} {were} not measured");
   return warnings;
 }
 

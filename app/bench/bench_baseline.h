@@ -11,16 +11,22 @@
 
 namespace dmlop {
 
-// Of a row, in seconds.
-struct BaselineTimes {
-  double median = 0;  // 0: it has none
+// A row of it, in seconds.
+struct BaselineRow {
+  std::string descriptor;  // of its operator
+  double median = 0;       // 0: it has none
   std::vector<double> samples;
 };
 
 struct Baseline {
   std::string file;
   std::string isa;
-  std::map<std::string, BaselineTimes> rows;  // by their keys; all have medians
+  std::map<std::string, BaselineRow> rows;   // by their keys; all have medians
+  std::map<std::string, std::string> pairs;  // rows of the plan with equal ones of these, by keys
+
+  // Finds for each row of the plan one that measured the same: an equal descriptor with as many
+  // threads and the same caches. Names decide between several of them only.
+  void Pair(const BenchPlan& plan);
 };
 
 // A p value below this says that a row has changed, as in Google Benchmark's compare.py.
@@ -33,10 +39,10 @@ inline constexpr size_t kLeastTestedSamples = 9;
 std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& machine,
                                      const CommonOptions& common);
 
-// Gives the rows that the baseline has their ratio, and their p value where there are samples.
-void Compare(const Baseline& baseline, BenchReport& report);
+// Gives a row that has an equal in the baseline its ratio, and its p value where there are samples.
+void Compare(const Baseline& baseline, BenchRow& row);
 
-// What only one of the two has, and what else the ratios depend on.
-std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchReport& report);
+// Which rows have no equal, or one of another name, and what else the ratios depend on.
+std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchPlan& plan);
 
 }  // namespace dmlop

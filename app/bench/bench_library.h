@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,15 @@ struct JsonEntry {
 // For each function the seconds of a call in its samples.
 using SamplesSoFar = std::span<const std::vector<double>>;
 
+// Google Benchmark's JSON, part by part.
+class JsonWriter {
+ public:
+  virtual ~JsonWriter() = default;
+  virtual std::string Begin() = 0;
+  virtual std::string Add(std::span<const JsonEntry> entries) = 0;
+  virtual std::string End() = 0;
+};
+
 struct BenchLibrary {
   // Takes `count` samples of each function, of at least `sample_seconds`, in an order that mixes
   // them, so that what the machine does meanwhile meets all alike. `watch` is called between them.
@@ -51,10 +61,10 @@ struct BenchLibrary {
   // The largest caches of the machine, all of them together, in bytes; 0 if that is not known.
   int64_t (*LastLevelCacheBytes)();
 
-  // Google Benchmark's JSON. `context` is added to what it says about the machine, of which the
-  // process may use `cpus`.
-  std::string (*Json)(std::span<const JsonEntry> entries, int cpus,
-                      const std::map<std::string, std::string>& context);
+  // One for the process. `context` is added to what it says about the machine, of which the process
+  // may use `cpus`.
+  std::unique_ptr<JsonWriter> (*NewJson)(int cpus,
+                                         const std::map<std::string, std::string>& context);
 };
 
 // The module's one symbol: a function that returns its BenchLibrary.

@@ -162,26 +162,47 @@ std::string WithBuildType(std::string text) {
   return text.replace(begin, text.find_first_of(",\n", begin) - begin, kOwn);
 }
 
-std::string Json(std::span<const JsonEntry> entries, int cpus,
-                 const std::map<std::string, std::string>& context) {
+class ReporterJson : public JsonWriter {
+ public:
+  ReporterJson() {
+    reporter_.SetOutputStream(&text_);
+    reporter_.SetErrorStream(&text_);
+  }
+
+  std::string Begin() override {
+    reporter_.ReportContext(benchmark::BenchmarkReporter::Context());
+    return WithBuildType(Taken());
+  }
+
+  std::string Add(std::span<const JsonEntry> entries) override {
+    for (const JsonEntry& entry : entries) {
+      std::vector<Run> runs = RunsOf(entry);
+      for (Run& run : runs) run.family_index = family_;
+      reporter_.ReportRuns(runs);
+      ++family_;
+    }
+    return Taken();
+  }
+
+  std::string End() override {
+    reporter_.Finalize();
+    return Taken();
+  }
+
+ private:
+  std::string Taken() { return std::exchange(text_, std::ostringstream()).str(); }
+
+  std::ostringstream text_;
+  benchmark::JSONReporter reporter_;
+  int64_t family_ = 0;
+};
+
+std::unique_ptr<JsonWriter> NewJson(int cpus, const std::map<std::string, std::string>& context) {
   Initialize();
   // The library counts those of the machine, in an object that it keeps for itself.
   const_cast<benchmark::CPUInfo&>(benchmark::CPUInfo::Get()).num_cpus = cpus;
   for (const auto& [key, value] : context) benchmark::AddCustomContext(key, value);
-  std::ostringstream text;
-  benchmark::JSONReporter reporter;
-  reporter.SetOutputStream(&text);
-  reporter.SetErrorStream(&text);
-  reporter.ReportContext(benchmark::BenchmarkReporter::Context());
-  int64_t family = 0;
-  for (const JsonEntry& entry : entries) {
-    std::vector<Run> runs = RunsOf(entry);
-    for (Run& run : runs) run.family_index = family;
-    reporter.ReportRuns(runs);
-    ++family;
-  }
-  reporter.Finalize();
-  return WithBuildType(text.str());
+  return std::make_unique<ReporterJson>();
 }
 
 }  // namespace
@@ -189,6 +210,6 @@ std::string Json(std::span<const JsonEntry> entries, int cpus,
 
 extern "C" [[gnu::visibility("default")]] const dmlop::BenchLibrary* DmlopBenchLibrary() {
   static constexpr dmlop::BenchLibrary kLibrary = {dmlop::Measure, dmlop::LastLevelCacheBytes,
-                                                   dmlop::Json};
+                                                   dmlop::NewJson};
   return &kLibrary;
 }

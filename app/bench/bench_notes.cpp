@@ -125,7 +125,7 @@ std::vector<std::string> NotesAbout(const BenchReport& report) {
   if (!noisy.empty()) {
     const bool any_starved = !RowsThat(report, IsStarved).empty();
     notes.push_back(NoteAbout(noisy, report.rows.size(), "noisy", WorstSpreadOf, NoiseOf) + "; " +
-                    AdviceFor(report.machine, any_starved));
+                    AdviceFor(report.plan.machine, any_starved));
   }
   return notes;
 }

@@ -120,26 +120,52 @@ std::vector<std::string> CsvFields(const BenchRow& row, const Machine& machine) 
           text(machine.load_average)};
 }
 
+class Csv : public ResultText {
+ public:
+  explicit Csv(const BenchPlan& plan) : machine_(plan.machine) {}
+
+  std::string Begin() override { return std::string(kCsvHeader); }
+  std::string Row(const BenchRow& row) override { return CsvLine(CsvFields(row, machine_)); }
+
+ private:
+  const Machine machine_;
+};
+
+class GoogleJson : public ResultText {
+ public:
+  GoogleJson(const BenchPlan& plan, const BenchLibrary& library) {
+    const Machine& machine = plan.machine;
+    std::map<std::string, std::string> context = {{"dmlop_version", DMLOP_VERSION},
+                                                  {"cpu_model", machine.cpu_model},
+                                                  {"isa", machine.isa},
+                                                  {"governor", GovernorText(machine)}};
+    for (const BenchWork& work : plan.works) context[DescriptorKey(work.name)] = work.descriptor;
+    writer_ = library.NewJson(machine.cpus, context);
+  }
+
+  std::string Begin() override { return writer_->Begin(); }
+  std::string Row(const BenchRow& row) override {
+    const JsonEntry entries[] = {EntryOf(row), LimitEntryOf(row)};
+    return writer_->Add(entries);
+  }
+  std::string End() override { return writer_->End(); }
+
+ private:
+  std::unique_ptr<JsonWriter> writer_;
+};
+
 }  // namespace
 
-std::string CsvText(const BenchReport& report) {
-  std::string text(kCsvHeader);
-  for (const BenchRow& row : report.rows) text += CsvLine(CsvFields(row, report.machine));
-  return text;
+std::unique_ptr<ResultText> MakeCsv(const BenchPlan& plan) {
+  return std::make_unique<Csv>(plan);
 }
 
-std::string JsonText(const BenchReport& report, const BenchLibrary& library) {
-  std::vector<JsonEntry> entries;
-  for (const BenchRow& row : report.rows) {
-    entries.push_back(EntryOf(row));
-    entries.push_back(LimitEntryOf(row));
-  }
-  const Machine& machine = report.machine;
-  return library.Json(entries, machine.cpus,
-                      {{"dmlop_version", DMLOP_VERSION},
-                       {"cpu_model", machine.cpu_model},
-                       {"isa", machine.isa},
-                       {"governor", GovernorText(machine)}});
+std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& library) {
+  return std::make_unique<GoogleJson>(plan, library);
+}
+
+std::string DescriptorKey(const std::string& name) {
+  return "descriptor of " + name;
 }
 
 }  // namespace dmlop

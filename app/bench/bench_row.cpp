@@ -12,12 +12,32 @@ constexpr double kMemoryMargin = 1.1;
 
 }  // namespace
 
+std::vector<BenchRow> RowsOf(const BenchPlan& plan) {
+  std::vector<BenchRow> rows;
+  for (const BenchWork& work : plan.works) {
+    for (const int threads : plan.threads) {
+      for (const CacheState cache : plan.caches) {
+        BenchRow& row = rows.emplace_back();
+        row.name = work.name;
+        row.descriptor = work.descriptor;
+        row.threads = threads;
+        row.cache = cache;
+      }
+    }
+  }
+  return rows;
+}
+
 std::string_view Name(CacheState cache) {
   return cache == CacheState::kHot ? "hot" : "cold";
 }
 
 std::string KeyOf(const BenchRow& row) {
-  return fmt::format("{}/{}/threads:{}", row.name, Name(row.cache), row.threads);
+  return row.name + ConditionsOf(row);
+}
+
+std::string ConditionsOf(const BenchRow& row) {
+  return fmt::format("/{}/threads:{}", Name(row.cache), row.threads);
 }
 
 std::string TimeText(double seconds) {

@@ -18,7 +18,8 @@ enum class CacheState {
 };
 
 struct BenchRow {
-  std::string name;  // of the case
+  std::string name;        // of the case
+  std::string descriptor;  // the operator's, complete, as JSON
   int threads = 1;
   CacheState cache = CacheState::kHot;
   Traffic traffic;         // of one call
@@ -31,16 +32,36 @@ struct BenchRow {
   std::optional<double> p_value;               // that the two are alike; empty: too few samples
 };
 
-struct BenchReport {
-  Machine machine;
-  std::vector<BenchRow> rows;
-  bool has_baseline = false;
+// An operator that is measured.
+struct BenchWork {
+  std::string name;
+  std::string descriptor;
 };
+
+// What is known before the first row is.
+struct BenchPlan {
+  Machine machine;
+  std::vector<BenchWork> works;
+  std::vector<int> threads;
+  std::vector<CacheState> caches;
+  bool has_baseline = false;
+
+  size_t row_count() const { return works.size() * threads.size() * caches.size(); }
+};
+
+struct BenchReport {
+  BenchPlan plan;
+  std::vector<BenchRow> rows;  // as far as they are measured
+};
+
+// The rows of a plan, in order, without what is to be measured.
+std::vector<BenchRow> RowsOf(const BenchPlan& plan);
 
 std::string_view Name(CacheState cache);  // "hot", "cold"
 
-// "sum.json/cold/threads:2", as in the JSON.
+// "sum.json/cold/threads:2", as in the JSON; ConditionsOf are what follows the name.
 std::string KeyOf(const BenchRow& row);
+std::string ConditionsOf(const BenchRow& row);
 
 // Four digits and a unit that suits them: "1.234 ms".
 std::string TimeText(double seconds);

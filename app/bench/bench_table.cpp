@@ -11,19 +11,20 @@
 namespace dmlop {
 namespace {
 
-// One of the table. Where there is not room for all, those of the lowest worth go first.
-struct Column {
-  std::string header;
-  int worth;
-  bool is_text = false;
-  std::vector<std::string> cells = {};
-};
-
 constexpr int kNeeded = 9;
 constexpr size_t kGap = 2;
 constexpr size_t kMinBar = 8;
 constexpr size_t kMaxBar = 24;
 constexpr size_t kMinName = 8;
+
+// One of the table. Where there is not room for all, those of the lowest worth go first.
+struct Column {
+  std::string_view header;
+  int worth;
+  size_t width;  // of the widest usual cell: rows are printed before the next ones are known
+  std::string (*cell)(const BenchRow& row);
+  bool is_text = false;
+};
 
 std::string BytesText(int64_t bytes) {
   constexpr std::pair<int64_t, std::string_view> kUnits[] = {
@@ -39,57 +40,54 @@ std::string CacheText(const BenchRow& row) {
   return IsAsCold(row) ? std::string(Name(row.cache)) : "not cold";
 }
 
-size_t WidthOf(const Column& column) {
-  size_t width = TextWidth(column.header);
-  for (const std::string& cell : column.cells) width = std::max(width, TextWidth(cell));
-  return width;
+constexpr size_t kTimeWidth = 8;
+
+template <double SampleStatistics::*kFigure>
+std::string TimeCell(const BenchRow& row) {
+  return TimeText(row.time.*kFigure);
+}
+
+using Times = SampleStatistics;
+constexpr Column kColumns[] = {
+    {"operator", kNeeded, 8, [](const BenchRow& row) { return row.name; }, true},
+    {"threads", 7, 7, [](const BenchRow& row) { return std::to_string(row.threads); }},
+    {"cache", kNeeded, 8, CacheText, true},
+    {"median", kNeeded, kTimeWidth, TimeCell<&Times::median>},
+    {"min", 5, kTimeWidth, TimeCell<&Times::minimum>},
+    {"mean", 4, kTimeWidth, TimeCell<&Times::mean>},
+    {"stddev", 6, kTimeWidth, TimeCell<&Times::deviation>},
+    {"p5", 2, kTimeWidth, TimeCell<&Times::percentile_5>},
+    {"p95", 3, kTimeWidth, TimeCell<&Times::percentile_95>},
+    {"moved", 1, 9, [](const BenchRow& row) { return BytesText(row.traffic.total_bytes()); }},
+    {"GB/s", 8, 6, [](const BenchRow& row) { return fmt::format("{:.2f}", RateOf(row) / 1e9); }},
+    {"limit", kNeeded, 15,
+     [](const BenchRow& row) {
+       return fmt::format("{:.0f}% {}", 100 * ShareOfLimit(row), Name(row.limit));
+     }},
+};
+constexpr Column kBaselineColumns[] = {
+    {"to baseline", kNeeded, 11,
+     [](const BenchRow& row) { return row.ratio ? fmt::format("{:.3f}", *row.ratio) : "none"; }},
+    {"p", 8, 7,
+     [](const BenchRow& row) { return row.p_value ? fmt::format("{:.2g}", *row.p_value) : ""; }},
+};
+
+std::vector<Column> ColumnsOf(const BenchPlan& plan) {
+  std::vector<Column> columns(std::begin(kColumns), std::end(kColumns));
+  for (const BenchWork& work : plan.works) {
+    columns[0].width = std::max(columns[0].width, TextWidth(work.name));
+  }
+  if (plan.threads.size() > 1) columns[1].worth = kNeeded;  // tells rows apart
+  if (plan.has_baseline) {
+    columns.insert(columns.end(), std::begin(kBaselineColumns), std::end(kBaselineColumns));
+  }
+  return columns;
 }
 
 size_t WidthOf(const std::vector<Column>& columns) {
   size_t width = (columns.size() - 1) * kGap;
-  for (const Column& column : columns) width += WidthOf(column);
+  for (const Column& column : columns) width += column.width;
   return width;
-}
-
-std::vector<Column> ColumnsOf(const BenchReport& report) {
-  const bool differ = std::any_of(report.rows.begin(), report.rows.end(), [&](const BenchRow& row) {
-    return row.threads != report.rows[0].threads;
-  });
-  std::vector<Column> columns = {{"operator", kNeeded, true},
-                                 {"threads", differ ? kNeeded : 7},
-                                 {"cache", kNeeded, true},
-                                 {"median", kNeeded},
-                                 {"min", 5},
-                                 {"mean", 4},
-                                 {"stddev", 6},
-                                 {"p5", 2},
-                                 {"p95", 3},
-                                 {"moved", 1},
-                                 {"GB/s", 8},
-                                 {"limit", kNeeded}};
-  if (report.has_baseline) {
-    columns.push_back({"to baseline", kNeeded});
-    columns.push_back({"p", 8});
-  }
-  for (const BenchRow& row : report.rows) {
-    const std::string cells[] = {
-        row.name,
-        std::to_string(row.threads),
-        CacheText(row),
-        TimeText(row.time.median),
-        TimeText(row.time.minimum),
-        TimeText(row.time.mean),
-        TimeText(row.time.deviation),
-        TimeText(row.time.percentile_5),
-        TimeText(row.time.percentile_95),
-        BytesText(row.traffic.total_bytes()),
-        fmt::format("{:.2f}", RateOf(row) / 1e9),
-        fmt::format("{:.0f}% {}", 100 * ShareOfLimit(row), Name(row.limit)),
-        row.ratio ? fmt::format("{:.3f}", *row.ratio) : "none",
-        row.p_value ? fmt::format("{:.2g}", *row.p_value) : ""};
-    for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
-  }
-  return columns;
 }
 
 void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
@@ -100,11 +98,6 @@ void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
     if (least->worth == kNeeded) return;
     columns.erase(least);
   }
-}
-
-// Shortens the names, from their front: they end with what tells them apart.
-void ShortenNames(Column& names, size_t width) {
-  for (std::string& name : names.cells) name = CutFrontTo(width, name, UseUnicode() ? "…" : "~");
 }
 
 // Whole for the limit and beyond; eighths of a column where the locale has them.
@@ -118,24 +111,9 @@ std::string BarText(double share, size_t width) {
   return bar + std::string(kEighths[eighths % 8]);
 }
 
-std::string Padded(const std::string& cell, const Column& column, size_t width) {
-  const std::string blanks(width - std::min(width, TextWidth(cell)), ' ');
+std::string Padded(const std::string& cell, const Column& column) {
+  const std::string blanks(column.width - std::min(column.width, TextWidth(cell)), ' ');
   return column.is_text ? cell + blanks : blanks + cell;
-}
-
-std::string WithoutBlanksAtEnd(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-std::string LineOf(const std::vector<Column>& columns,
-                   const std::function<std::string(const Column&)>& cell) {
-  std::string line;
-  for (const Column& column : columns) {
-    if (!line.empty()) line += std::string(kGap, ' ');
-    line += Padded(cell(column), column, WidthOf(column));
-  }
-  return line;
 }
 
 std::string Escaped(std::string_view text) {
@@ -147,41 +125,81 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
+class Table : public ResultText {
+ public:
+  Table(const BenchPlan& plan, std::optional<size_t> width)
+      : machine_(MachineText(plan.machine)), columns_(ColumnsOf(plan)) {
+    if (!width) return;
+    LeaveOutUntil(columns_, *width - std::min(*width, kMinBar + kGap));
+    Column& names = columns_[0];
+    const size_t others = WidthOf(columns_) - names.width + kGap + kMinBar;
+    names.width = std::min(names.width, std::max(kMinName, *width - std::min(*width, others)));
+    const size_t used = WidthOf(columns_) + kGap;
+    bar_ = *width < used + kMinBar ? 0 : std::min(*width - used, kMaxBar);
+  }
+
+  std::string Begin() override {
+    return machine_ + "\n" + Line([](const Column& column) { return std::string(column.header); });
+  }
+
+  std::string Row(const BenchRow& row) override {
+    return Line([&](const Column& column) { return column.cell(row); },
+                BarText(ShareOfLimit(row), bar_));
+  }
+
+ private:
+  std::string Line(const std::function<std::string(const Column&)>& cell,
+                   const std::string& bar = "") const {
+    // Names are shortened from their front: they end with what tells them apart.
+    std::string line = Padded(
+        CutFrontTo(columns_[0].width, cell(columns_[0]), UseUnicode() ? "…" : "~"), columns_[0]);
+    for (size_t i = 1; i < columns_.size(); ++i) {
+      line += std::string(kGap, ' ') + Padded(cell(columns_[i]), columns_[i]);
+    }
+    line += std::string(kGap, ' ') + bar;
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+  }
+
+  std::string machine_;
+  std::vector<Column> columns_;
+  size_t bar_ = 0;
+};
+
+class Markdown : public ResultText {
+ public:
+  explicit Markdown(const BenchPlan& plan)
+      : machine_(MachineText(plan.machine)), columns_(ColumnsOf(plan)) {}
+
+  std::string Begin() override {
+    return machine_ + "\n\n" +
+           Line([](const Column& column) { return std::string(column.header); }) +
+           Line([](const Column& column) { return column.is_text ? "---" : "---:"; });
+  }
+
+  std::string Row(const BenchRow& row) override {
+    return Line([&](const Column& column) { return Escaped(column.cell(row)); });
+  }
+
+ private:
+  std::string Line(const std::function<std::string(const Column&)>& cell) const {
+    std::string line;
+    for (const Column& column : columns_) line += "| " + cell(column) + " ";
+    return line + "|\n";
+  }
+
+  std::string machine_;
+  std::vector<Column> columns_;
+};
+
 }  // namespace
 
-std::string TableText(const BenchReport& report, std::optional<size_t> width) {
-  std::vector<Column> columns = ColumnsOf(report);
-  size_t bar = 0;
-  if (width) {
-    LeaveOutUntil(columns, *width - std::min(*width, kMinBar + kGap));
-    const size_t others = WidthOf(columns) - WidthOf(columns[0]) + kGap + kMinBar;
-    ShortenNames(columns[0], std::max(kMinName, *width - std::min(*width, others)));
-    const size_t used = WidthOf(columns) + kGap;
-    bar = *width < used + kMinBar ? 0 : std::min(*width - used, kMaxBar);
-  }
-  std::string text = MachineText(report.machine) + "\n";
-  text += WithoutBlanksAtEnd(LineOf(columns, [](const Column& c) { return c.header; })) + "\n";
-  for (size_t i = 0; i < report.rows.size(); ++i) {
-    std::string line = LineOf(columns, [&](const Column& c) { return c.cells[i]; });
-    if (bar > 0) line += std::string(kGap, ' ') + BarText(ShareOfLimit(report.rows[i]), bar);
-    text += WithoutBlanksAtEnd(std::move(line)) + "\n";
-  }
-  return text;
+std::unique_ptr<ResultText> MakeTable(const BenchPlan& plan, std::optional<size_t> width) {
+  return std::make_unique<Table>(plan, width);
 }
 
-std::string MarkdownText(const BenchReport& report) {
-  const std::vector<Column> columns = ColumnsOf(report);
-  std::string text = MachineText(report.machine) + "\n\n";
-  const auto add_line = [&](const std::function<std::string(const Column&)>& cell) {
-    for (const Column& column : columns) text += "| " + cell(column) + " ";
-    text += "|\n";
-  };
-  add_line([](const Column& c) { return c.header; });
-  add_line([](const Column& c) { return c.is_text ? "---" : "---:"; });
-  for (size_t i = 0; i < report.rows.size(); ++i) {
-    add_line([&](const Column& c) { return Escaped(c.cells[i]); });
-  }
-  return text;
+std::unique_ptr<ResultText> MakeMarkdown(const BenchPlan& plan) {
+  return std::make_unique<Markdown>(plan);
 }
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace dmlop {
@@ -21,6 +22,11 @@ namespace {
 // core, and those that the program ignores.
 constexpr int kEndings[] = {SIGHUP,  SIGINT,    SIGTERM, SIGQUIT, SIGUSR1,   SIGUSR2, SIGALRM,
                             SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGSTKFLT, SIGPWR};
+
+// Those by which people and the managers of jobs ask a process to end.
+constexpr int kRequests[] = {SIGHUP, SIGINT, SIGTERM};
+constexpr int kWake = SIGURG;  // which nobody sends otherwise
+constexpr unsigned kMostSeconds = 10;
 
 template <typename Visit>
 void ForEachEnding(Visit&& visit) {
@@ -69,12 +75,20 @@ void Say(std::string_view text) {
   }
 }
 
+// What asked the process to end, where that has last words to say; 0 where nothing did.
+std::atomic<int> request = 0;
+
 // The lock stays taken in both handlers: the process ends.
 void End(int signal) {
   Lock();
   RemoveTemporaries();
+  if (request != 0) signal = request;
   ::signal(signal, SIG_DFL);
-  raise(signal);  // comes once the handler has returned
+  raise(signal);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // and it comes
 }
 
 int bus_exit_status = 0;
@@ -123,6 +137,39 @@ SignalsHeld::~SignalsHeld() {
   if (--held_count > 0) return;
   Unlock();
   pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+}
+
+LastWords::LastWords(std::function<void()> say) : say_(std::move(say)) {
+  sigset_t requests = {};
+  sigaddset(&requests, kWake);
+  for (const int signal : kRequests) {
+    struct sigaction action;
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) sigaddset(&requests, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &requests, &mask_before_);
+  try {
+    waiting_ = std::thread([this, requests] { Await(requests); });
+  } catch (const std::system_error&) {  // no thread is to be had
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+}
+
+LastWords::~LastWords() {
+  if (!waiting_.joinable()) return;
+  pthread_kill(waiting_.native_handle(), kWake);
+  waiting_.join();  // which does not return once a signal has come
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void LastWords::Await(const sigset_t& requests) const {
+  int signal = 0;
+  sigwait(&requests, &signal);
+  if (signal == kWake) return;
+  request = signal;
+  alarm(kMostSeconds);  // what nobody reads is not waited for
+  say_();
+  End(signal);
 }
 
 TemporaryPath::TemporaryPath(std::string path) {

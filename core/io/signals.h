@@ -2,9 +2,13 @@
 // what they always do and the classes below only keep a list.
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <string>
+#include <thread>
 
 namespace dmlop {
 
@@ -21,6 +25,25 @@ class SignalsHeld {
   SignalsHeld(const SignalsHeld&) = delete;
   SignalsHeld& operator=(const SignalsHeld&) = delete;
   ~SignalsHeld();
+};
+
+// While it exists, SIGHUP, SIGINT and SIGTERM end the process once say() has been called in a
+// thread of its own, which has ten seconds for it; those that were ignored still are. It is made
+// before any thread that is to outlive a signal. Where there is no thread to be had, these signals
+// end the process as ever.
+class LastWords {
+ public:
+  explicit LastWords(std::function<void()> say);
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+  ~LastWords();
+
+ private:
+  void Await(const sigset_t& requests) const;
+
+  std::function<void()> say_;
+  sigset_t mask_before_;
+  std::thread waiting_;
 };
 
 // A file that a signal removes.

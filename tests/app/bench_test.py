@@ -11,7 +11,9 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
+import subprocess
 import sys
 import termios
 import unittest
@@ -19,7 +21,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COPY, JOIN, ROOT, SUM, X, ProgramTest, start
+from program import COPY, DMLOP, JOIN, ROOT, SUM, X, ProgramTest, start
 
 QUICK = ["--min-time", "2ms", "--cache", "hot"]
 BIG_SUM = ('{"type": "REDUCE", "Function": "SUM", "Axes": [1],'
@@ -405,6 +407,176 @@ class BaselineTest(BenchProgramTest):
         for change, part in (without_time, "real_time"), (without_rows, "has no medians"):
             self.baseline(change)
             self.assertIn(part, self.bench(status=3).stderr.decode())
+
+
+    OTHER_SIZES = BIG_SUM.replace("[64, 100]", "[64, 101]")
+    OTHER_TYPE = BIG_SUM.replace("FLOAT32", "FLOAT16")
+    OTHER_OPERATOR = BIG_SUM.replace("SUM", "MAX")
+    SPELLED = BIG_SUM.replace('"REDUCE"', '"DML_OPERATOR_REDUCE"')
+
+    def test_rows_are_compared_where_they_measured_the_same(self):
+        """What a row of a name measured before, and what has that name or another one now."""
+        row = "/hot/threads:1"
+        for before, now, name, ratio, message in [
+            (BIG_SUM, BIG_SUM, "big.json", True, None),
+            (BIG_SUM, self.SPELLED, "big.json", True, None),
+            (BIG_SUM, BIG_SUM, "renamed.json", True,
+             f"compared by their equal descriptors: renamed.json{row} with big.json{row} of base.json"),
+            (BIG_SUM, self.OTHER_SIZES, "big.json", False, f"base.json has big.json{row} with another descriptor; not compared"),
+            (BIG_SUM, self.OTHER_TYPE, "big.json", False, f"base.json has big.json{row} with another descriptor; not compared"),
+            (BIG_SUM, self.OTHER_OPERATOR, "big.json", False, f"base.json has big.json{row} with another descriptor; not compared"),
+            (BIG_SUM, self.OTHER_SIZES, "renamed.json", False, f"base.json has no renamed.json{row}"),
+        ]:
+            with self.subTest(name=name, now=now):
+                self.write("big.json", before)
+                self.baseline()
+                self.write(name, now)
+                arguments = ["bench", name, *QUICK, "-t", "1", "--baseline", "base.json", "--format", "csv"]
+                done = self.run_program(*arguments)
+                fields, = csv.DictReader(io.StringIO(done.stdout.decode(), newline=""))
+                self.assertEqual(fields["ratio_to_baseline"] != "", ratio)
+                warnings = [line for line in done.stderr.decode().splitlines() if "warning" in line]
+                if message is None:
+                    self.assertEqual(warnings, [])
+                else:
+                    self.assertIn(f"dmlop: warning: {message}", warnings)
+                if not ratio:  # a gate says so at once, and writes nothing
+                    before_files = self.files()
+                    said = self.errors_of(*arguments[:-2], "--fail-over", "5%", "-o", "now.json", status=2)
+                    self.assertIn("none of the rows", said)
+                    self.assertEqual(self.files(), before_files)
+
+    def test_names_decide_between_rows_that_measured_the_same(self):
+        for name in "abc":
+            self.write(f"{name}.json", BIG_SUM)
+        self.text_of("bench", "a.json", "b.json", *QUICK, "-t", "1", "-o", "base.json")
+        result = json.loads((self.folder / "base.json").read_text())
+        for entry in result["benchmarks"]:
+            entry["real_time"] *= 1e6 if entry["run_name"].startswith("b.json") else 1e-6
+        self.write("base.json", result)
+        for names, slower in (("b", [False]), ("ab", [True, False]), ("cb", [True, False]), ("ca", [False, True])):
+            text = self.text_of("bench", *(f"{name}.json" for name in names), *QUICK, "-t", "1", "--baseline", "base.json",
+                                "--format", "csv")
+            ratios = [float(row["ratio_to_baseline"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
+            self.assertEqual([ratio > 1 for ratio in ratios], slower, names)
+
+    def test_rows_that_are_not_judged_are_said_in_any_case(self):
+        self.baseline(self.scaled(1e3))
+        said = self.run_program("bench", "big.json", "sum.json", "-i", "InputTensor=x.npy", *QUICK, "-t", "1", "-q",
+                                "--baseline", "base.json", "--fail-over", "5%", status=4)  # x.npy is not for big.json
+        self.assertEqual(said.stdout, b"")
+        self.write("sum.json", self.OTHER_SIZES)
+        said = self.errors_of("bench", "big.json", "sum.json", *QUICK, "-t", "1", "-q", "--baseline", "base.json",
+                              "--fail-over", "5%")
+        self.assertEqual(said, "dmlop: warning: base.json has no sum.json/hot/threads:1\n")
+
+    def test_baselines_that_are_not_json_are_told_what_they_are(self):
+        self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", "b.csv")
+        self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", "b.txt")
+        for name, kind in (("b.csv", "CSV"), ("b.txt", "no JSON")):
+            said = self.errors_of("bench", "big.json", *QUICK, "--baseline", name, status=3)
+            self.assertIn(f"{name}:1:1: error: is {kind}; a baseline is what bench -o FILE.json writes [BASELINE]", said)
+
+    def test_a_baseline_without_descriptors_is_refused(self):
+        def forget(result):
+            del result["context"]["descriptor of big.json"]
+
+        self.baseline(forget)
+        self.assertIn("measure it again", self.bench(status=3).stderr.decode())
+
+
+class InterruptedTest(BenchProgramTest):
+    ROWS = 400
+
+    def begin(self, *arguments, **options):
+        """A measurement of many rows, as soon as the first one is printed."""
+        process = subprocess.Popen([DMLOP, "bench", *[BIG_SUM] * (self.ROWS // 2), "-t", "1,2", "--cache", "hot", "--min-time", "50ms",
+                                    *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.addCleanup(process.kill)
+        text = b""
+        while b"REDUCE" not in text or (b"REDUCE/hot" not in text and b"{" in text):
+            part = os.read(process.stdout.fileno(), 1 << 16)
+            self.assertNotEqual(part, b"", process.returncode)
+            text += part
+        return process, text
+
+    def interrupt(self, number, *arguments):
+        process, text = self.begin(*arguments)
+        process.send_signal(number)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -number, errors)
+        self.assertRegex(errors.decode(), rf"^dmlop: note: interrupted after \d+ of {self.ROWS} rows(; .*)?\n$")
+        rows = int(re.search(r"after (\d+)", errors.decode())[1])
+        self.assertTrue(1 <= rows < self.ROWS)
+        return rows, (text + rest).decode(), errors.decode()
+
+    def rows_in(self, text, format):
+        if format == "json":
+            entries = json.loads(text)["benchmarks"]
+            return sum(e.get("aggregate_name") == "median" and "/limit/" not in e["run_name"] for e in entries)
+        if format == "csv":
+            rows = list(csv.DictReader(io.StringIO(text, newline="")))
+            self.assertTrue(all(None not in row.values() for row in rows))
+            return len(rows)
+        return sum(line.strip("| ").startswith("REDUCE") for line in text.splitlines())
+
+    def test_rows_are_printed_as_they_are_measured_and_a_signal_ends_them(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            for format in "table", "json", "csv", "markdown":
+                with self.subTest(number, format=format):
+                    rows, text, _ = self.interrupt(number, "--format", format)
+                    self.assertEqual(self.rows_in(text, format), rows)
+                    self.assertEqual(self.files(), ["big.json", "sum.json", "x.npy"])
+
+    def test_a_signal_leaves_the_file_with_the_rows_that_there_are(self):
+        for name, format in (("r.json", "json"), ("r.csv", "csv"), ("r.md", "markdown"), ("r.txt", "table")):
+            for before in None, "precious":
+                with self.subTest(name, before=before):
+                    if before is not None:
+                        self.write(name, before)
+                    rows, text, errors = self.interrupt(signal.SIGTERM, "-o", name)
+                    self.assertIn(f"; {name} has them\n", errors)
+                    self.assertEqual(self.rows_in((self.folder / name).read_bytes().decode(), format), rows)
+                    self.assertEqual(self.rows_in(text, "table"), rows)
+                    (self.folder / name).unlink()
+                    self.assertEqual(self.files(), ["big.json", "sum.json", "x.npy"])
+
+    def test_signals_that_are_ignored_are(self):
+        process, _ = self.begin("-o", "r.csv", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        process.send_signal(signal.SIGINT)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_a_reader_that_leaves_ends_it_quietly_but_costs_no_file(self):
+        process, _ = self.begin()
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait(60)), (b"", 5))
+        read, write = os.pipe()
+        process = subprocess.Popen([DMLOP, "bench", "big.json", *QUICK, "-t", "1,2", "-o", "r.json"], cwd=self.folder,
+                                   stdout=write, stderr=subprocess.PIPE)
+        os.close(write)
+        os.close(read)
+        errors = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertNotIn("standard output", errors)
+        self.assertEqual(self.rows_in((self.folder / "r.json").read_text(), "json"), 2)
+
+    def test_a_stream_gets_rows_as_they_are_measured(self):
+        read, write = os.pipe()
+        process = subprocess.Popen([DMLOP, "bench", *[BIG_SUM] * 100, "-t", "1", *QUICK, "--format", "csv", "-o", f"/dev/fd/{write}"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write])
+        os.close(write)
+        with open(read, newline="") as stream:
+            text = stream.readline() + stream.readline()
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            text += stream.read()
+        self.assertEqual(process.wait(60), -signal.SIGINT)
+        self.assertGreaterEqual(self.rows_in(text, "csv"), 1)
+        process.communicate()
 
 
 class RefusalTest(BenchProgramTest):
