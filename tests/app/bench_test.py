@@ -579,6 +579,48 @@ class InterruptedTest(BenchProgramTest):
         process.communicate()
 
 
+class EnvironmentTest(BenchProgramTest):
+    """Libraries that are linked read nothing of the environment by themselves."""
+
+    BENCHMARK = {"FILTER": ["BM_", "(", "ABS/hot"], "LIST_TESTS": ["true"], "REPORT_AGGREGATES_ONLY": ["true"],
+                 "DISPLAY_AGGREGATES_ONLY": ["true"], "OUT": ["made.json"], "OUT_FORMAT": ["csv", "none"], "FORMAT": ["csv", "none"],
+                 "REPETITIONS": ["1"], "MIN_TIME": ["30", "none"], "ENABLE_RANDOM_INTERLEAVING": ["false"], "COLOR": ["true"],
+                 "COUNTERS_TABULAR": ["true"], "PERF_COUNTERS": ["CYCLES"], "CONTEXT": ["a=b", "a"], "TIME_UNIT": ["s", "none"],
+                 "V": ["9"]}
+    OTHERS = {"TBB_VERSION": "1", "TBB_MALLOC_USE_HUGE_PAGES": "1", "NETTLE_FAT_VERBOSE": "1", "NETTLE_FAT_OVERRIDE": "vendor:intel",
+              "INTEL_LIBITTNOTIFY64": "./none.so", "INTEL_ITTNOTIFY_GROUPS": "all", "KMP_FOR_TPROFILE": "1",
+              "MALLOC_PERTURB_": "165", "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.perturb=90", "LANGUAGE": "de",
+              "LC_NUMERIC": "de_DE.UTF-8", "LOCPATH": ".", "GLIBCXX_TUNABLES": "glibcxx.eh_pool.obj_count=1", "POSIXLY_CORRECT": "1",
+              "ZLIB_DEBUG": "1", "HWLOC_COMPONENTS": "none", "FLATBUFFERS_TEST_LOCALE": "de_DE.UTF-8"}
+
+    def test_of_google_benchmark(self):
+        self.write("made.json", "precious")
+        names = self.files()
+        for name, values in self.BENCHMARK.items():
+            for value in values:
+                with self.subTest(name, value=value):
+                    done = self.run_program("bench", "big.json", "--cache", "hot", "--min-time", "1ms", "-t", "1", "-q", "--format", "csv",
+                                            env=os.environ | {f"BENCHMARK_{name}": value})
+                    row, = csv.DictReader(io.StringIO(done.stdout.decode(), newline=""))
+                    self.assertGreaterEqual(int(row["samples"]), 10)
+                    self.assertEqual(done.stderr, b"")
+                    self.assertEqual(self.files(), names)
+                    self.assertEqual((self.folder / "made.json").read_text(), "precious")
+
+    def test_of_other_libraries(self):
+        commands = [["run", "sum.json", "-i", "x.npy"], ["run", "sum.json", "-i", "x.npy", "--no-times", "--report", "-"],
+                    ["show", "x.npy", "--map", "-o", "/dev/stdout"], ["validate", "big.json"], ["show", "none.npy"],
+                    ["explain", "sum.json", "OutputTensor[0,0]", "-i", "x.npy"], ["--version"]]
+        for command in commands:
+            with self.subTest(command):
+                plain, changed = (start(command, cwd=self.folder, env=os.environ | more) for more in ({}, self.OTHERS))
+                self.assertEqual((changed.returncode, changed.stdout, changed.stderr), (plain.returncode, plain.stdout, plain.stderr))
+        for name, value in self.OTHERS.items():
+            with self.subTest(name):
+                done = self.run_program("bench", "big.json", *QUICK, "-t", "2", "-q", "--format", "csv", env=os.environ | {name: value})
+                self.assertEqual((len(done.stdout.splitlines()), done.stderr), (2, b""))
+
+
 class RefusalTest(BenchProgramTest):
     def test_wrong_command_lines(self):
         for arguments, part in [
