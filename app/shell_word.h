@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "app/files/output.h"
+
 namespace dmlop {
 
 // The text as one word, in single quotes.
@@ -13,8 +15,19 @@ inline std::string QuotedWord(std::string_view text) {
   return quoted + "'";
 }
 
+// The same with bytes that are not printed as they are, in the quotes that bash, zsh and ksh take.
+inline std::string EscapedWord(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return "$'" + Printable(escaped) + "'";
+}
+
 // The same, in quotes where it needs them only.
 inline std::string ShellWord(const std::string& text) {
+  if (Printable(text) != text) return EscapedWord(text);
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@%=";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;

@@ -108,6 +108,7 @@ class Batch {
     }
     if (options_.check) settings_.compared = Side::kExpected;
     if (options_.judge) settings_.compared = Side::kActual;
+    if (settings_.compared) settings_.output_folder.RequireThere();
     settings_.rules = options_.rules;
     settings_.write_inputs = options_.write_inputs;
     settings_.hash_files = !options_.report.empty();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/batch/batch_files.h"
+#include "core/base/error.h"
 #include "core/io/file.h"
 
 namespace dmlop {
@@ -33,6 +34,12 @@ OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : fold
     common = common ? CommonOf(*common, parent) : parent;
   });
   common_ = common.value_or("").string();
+}
+
+void OutputFolder::RequireThere() const {
+  std::error_code ignored;
+  if (folder_.empty() || fs::is_directory(folder_, ignored)) return;
+  throw Error(ErrorKind::kFileSystem, folder_ + ": no such folder");
 }
 
 std::string OutputFolder::Moved(const std::string& path) const {

@@ -13,6 +13,10 @@ class OutputFolder {
   OutputFolder() = default;  // leaves every path as it is
   OutputFolder(Manifest& manifest, const std::string& folder);
 
+  // Throws an Error of kind kFileSystem where outputs are to be read from a folder that is not
+  // there, which would be told of each of them.
+  void RequireThere() const;
+
   // Where an output that is bound to `path` is then.
   std::string Moved(const std::string& path) const;
 

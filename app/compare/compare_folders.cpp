@@ -43,17 +43,8 @@ struct FilePair {
   ExitStatus status = ExitStatus::kSuccess;
 };
 
-// What cannot be read, with the reason.
+// Files and folders that cannot be read, by name, with the reason.
 using Unreadable = std::map<std::string, Error>;
-
-void AddArrays(const std::string& archive, const std::string& name, std::set<std::string>& names,
-               Unreadable& unreadable) {
-  try {
-    for (const std::string& array : ArraysOf(archive)) names.insert(name + ":" + array);
-  } catch (const Error& error) {
-    unreadable.emplace(name, error);
-  }
-}
 
 // True for a link to a folder that it lies in, or to one above; `depth` folders lie between it and
 // the first that is gone through.
@@ -66,30 +57,84 @@ bool LeadsBack(const fs::path& link, int depth) {
   return false;
 }
 
+// What a file is that is not opened where nobody has named it, since it may have no end; empty for
+// others.
+std::string_view SpecialKind(fs::file_type type) {
+  if (type == fs::file_type::fifo) return "a pipe";
+  if (type == fs::file_type::socket) return "a socket";
+  const bool is_device = type == fs::file_type::character || type == fs::file_type::block;
+  return is_device ? "a device" : "";
+}
+
 // The tensor files below a folder, and the arrays of archives. Links that lead back are passed
 // over, since they have no end.
-std::set<std::string> FilesBelow(const std::string& folder, Unreadable& unreadable) {
-  std::set<std::string> names;
-  try {
-    fs::recursive_directory_iterator at(folder, fs::directory_options::follow_directory_symlink);
-    for (; at != fs::recursive_directory_iterator(); ++at) {
-      const fs::directory_entry& entry = *at;
-      const std::string path = entry.path().string();
-      const std::string name = entry.path().lexically_relative(folder).string();
-      if (entry.is_directory()) {
-        if (entry.is_symlink() && LeadsBack(entry.path(), at.depth())) {
-          at.disable_recursion_pending();
-        }
-        continue;
-      }
-      if (HasTensorExtension(path)) names.insert(name);
-      if (IsNpz(path)) AddArrays(path, name, names, unreadable);
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: cannot be read: {}", folder, error.code().message()));
+class FolderSearch {
+ public:
+  FolderSearch(const RawForm& raw, Unreadable& unreadable) : raw_(raw), unreadable_(unreadable) {}
+
+  std::set<std::string> FilesBelow(const std::string& folder) {
+    AddBelow(folder, "", 0);
+    if (const auto self = unreadable_.find(""); self != unreadable_.end())
+      throw Error(self->second);
+    return std::move(names_);
   }
-  return names;
+
+ private:
+  void AddBelow(const fs::path& folder, const std::string& name, int depth) {
+    std::error_code error;
+    fs::directory_iterator at(folder, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+      AddEntry(*at, (fs::path(name) / at->path().filename()).string(), depth);
+    }
+    if (error)
+      Refuse(name, fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
+  }
+
+  void AddEntry(const fs::directory_entry& entry, const std::string& name, int depth) {
+    std::error_code ignored;  // what cannot be looked at cannot be opened
+    const fs::file_type type = entry.status(ignored).type();
+    if (type == fs::file_type::directory) {
+      const bool leads_back = entry.is_symlink() && LeadsBack(entry.path(), depth);
+      if (!leads_back) AddBelow(entry.path(), name, depth + 1);
+    } else if (IsNpz(name) || HasTensorExtension(name)) {
+      AddFile(entry.path().string(), name, type);
+    }
+  }
+
+  void AddFile(const std::string& path, const std::string& name, fs::file_type type) {
+    const bool is_left_out = !IsNpz(name) && FormatOf(name) == FileFormat::kRaw && !raw_.type;
+    const std::string_view kind = SpecialKind(type);
+    if (!kind.empty() && !is_left_out) {
+      Refuse(name, fmt::format("{}: is {}, not a file", path, kind));
+    } else if (IsNpz(name)) {
+      AddArrays(path, name);
+    } else {
+      names_.insert(name);
+    }
+  }
+
+  void AddArrays(const std::string& archive, const std::string& name) {
+    try {
+      for (const std::string& array : ArraysOf(archive)) names_.insert(name + ":" + array);
+    } catch (const Error& error) {
+      unreadable_.emplace(name, error);
+    }
+  }
+
+  void Refuse(const std::string& name, const std::string& message) {
+    unreadable_.emplace(name, Error(ErrorKind::kFileSystem, message));
+  }
+
+  const RawForm& raw_;
+  Unreadable& unreadable_;
+  std::set<std::string> names_;
+};
+
+// True for what cannot be read, and for what lies in such a folder.
+bool IsUnreadable(const std::string& name, const Unreadable& unreadable) {
+  fs::path above = FileOf(name);
+  while (!above.empty() && !unreadable.contains(above.string())) above = above.parent_path();
+  return !above.empty();
 }
 
 // The same names without extension.
@@ -131,8 +176,11 @@ class FolderComparison {
  private:
   void FindPairs() {
     Unreadable unreadable;
-    const std::set<std::string> actual = FilesBelow(options_.actual, unreadable);
-    const std::set<std::string> expected = FilesBelow(options_.expected, unreadable);
+    const auto files_below = [&](const std::string& folder) {
+      return FolderSearch(options_.raw, unreadable).FilesBelow(folder);
+    };
+    const std::set<std::string> actual = files_below(options_.actual);
+    const std::set<std::string> expected = files_below(options_.expected);
     for (const auto& [name, error] : unreadable) {
       pairs_.push_back({name, {}, error.what(), StatusOf(error.kind())});
     }
@@ -140,7 +188,7 @@ class FolderComparison {
     all.insert(expected.begin(), expected.end());
     const std::set<std::string> stems = StemsOf(all);
     for (const std::string& name : all) {
-      if (unreadable.contains(FileOf(name))) continue;
+      if (IsUnreadable(name, unreadable)) continue;
       if (FormatOf(name) == FileFormat::kRaw && !options_.raw.type) {
         ++undescribed_;
         continue;

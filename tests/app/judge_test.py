@@ -4,13 +4,15 @@ folders, and what passes as equal."""
 import json
 import os
 import shlex
+import socket
+import subprocess
 import sys
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS, SUM, X, ProgramTest
+from program import COLUMN_SUMS, DMLOP, SUM, X, ProgramTest
 
 READ_X = ["run", SUM, "-i", "x.npy"]
 NAN = float("nan")
@@ -149,10 +151,14 @@ class LeniencyTest(ProgramTest):
     def test_floats_of_other_types(self):
         """FLOAT32 sums beside those that NumPy makes: errors of the values, ULP of the file to test."""
         exact = np.array([[1 + 2**-24 * 1.5, 2, 1e300]])
-        self.save(exact=exact, nearest=exact.astype("f4"), near=np.array([[1, 2, np.inf]], "f4"),
+        self.save(exact=exact,
+                  nearest=np.array([[1 + 2**-23, 2, np.inf]], "f4"), near=np.array([[1, 2, np.inf]], "f4"),
                   half=np.array([[1, 2, np.inf]], "f2"))
-        compared = lambda a, e, *options, status=0: json.loads(
-            self.text_of("compare", f"{a}.npy", f"{e}.npy", "--any-floats", "--format", "json", *options, status=status))
+
+        def compared(a, e, *options, status=0):
+            files = [f"{a}.npy", f"{e}.npy"]
+            return json.loads(self.text_of("compare", *files, "--any-floats", "--format", "json", *options, status=status))
+
         self.assertEqual(compared("nearest", "exact")["maxAbsoluteError"], 2**-25)
         said = compared("near", "exact", status=1)
         self.assertEqual((said["dataType"], said["expectedDataType"], said["differenceCount"]), ("FLOAT32", "FLOAT64", 1))
@@ -169,7 +175,8 @@ class LeniencyTest(ProgramTest):
         self.save(g=X.astype("f8").mean(axis=0, keepdims=True))
         average = reduction("AVERAGE", [0])
         self.write("cases.jsonl", json.loads(average) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "g.npy"}})
-        for command in (["run", average, "-i", "x.npy", "-e", "g.npy"], ["run", average, "-i", "x.npy", "--judge", "g.npy", "--rtol", "1e-7"],
+        run = ["run", average, "-i", "x.npy"]
+        for command in ([*run, "-e", "g.npy"], [*run, "--judge", "g.npy", "--rtol", "1e-7"],
                         ["batch", "cases.jsonl", "--check"], ["batch", "cases.jsonl", "--judge", "--rtol", "1e-7"]):
             self.run_program(*command, "--any-floats")
             done = self.run_program(*command, status=1)
@@ -393,6 +400,61 @@ class FoldersTest(ProgramTest):
             os.symlink("nowhere", self.folder / folder / "lost.npy")
         self.assertIn("lost.npy", self.errors_of("compare", "gpu", "golden", status=5))
 
+    def special_files(self):
+        """By name, each with the words for it."""
+        os.mkfifo(self.folder / "gpu/pipe.npy")
+        os.mkfifo(self.folder / "golden/pipe.npy")
+        os.mkfifo(self.folder / "golden/lonely.npz")
+        os.symlink("/dev/zero", self.folder / "gpu/zeros.npy")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.folder / "gpu/deep/ear.npy"))
+        return {"pipe.npy": "gpu/pipe.npy: is a pipe", "lonely.npz": "golden/lonely.npz: is a pipe",
+                "zeros.npy": "gpu/zeros.npy: is a device", "deep/ear.npy": "gpu/deep/ear.npy: is a socket"}
+
+    def test_what_is_no_file_is_told_and_not_opened(self):
+        expected = set(self.compared())
+        special = self.special_files()
+        os.mkfifo(self.folder / "gpu/log.bin")  # which nothing describes
+        errors = self.errors_of("compare", "gpu", "golden", status=5)
+        for words in special.values():
+            self.assertIn(f"dmlop: {words}, not a file\n", errors)
+        self.assertIn("; 1 raw file left out", errors)
+        files = self.compared(status=5)
+        self.assertEqual({name for name in files if "error" not in files[name]}, expected)
+        self.assertEqual({name for name in files if "error" in files[name]}, set(special))
+
+    def test_a_folder_that_cannot_be_read_hides_no_other(self):
+        for folder in ("gpu", "golden"):
+            (self.folder / folder / "dark/er").mkdir(parents=True)
+            np.save(self.folder / folder / "dark/er/x", X)
+        (self.folder / "golden/dark").chmod(0)
+        self.addCleanup((self.folder / "golden/dark").chmod, 0o755)
+        command = [DMLOP, "compare", "gpu", "golden", "--format", "json"]
+        if os.geteuid() == 0:  # who may read all
+            command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn(b"dmlop: golden/dark: cannot be read: Permission denied\n", done.stderr)
+        names = [json.loads(line)["file"] for line in done.stdout.splitlines()]
+        self.assertEqual(sorted(names), ["a.npy", "dark", "deep/far.npy", "deep/near.npy", "nan.npy", "shape.npy"])
+
+    def test_the_command_for_more_can_be_typed(self):
+        """In any name that a file may have."""
+        for name in (b"two words", b"tab\tab", b"line\nline", b"it's", b"it's\a bell\\", b"\xff\xfe",
+                     "größe\x9b".encode(), b"-dash", b"$'x'", b"\x1b[31m"):
+            with self.subTest(name):
+                for side, array in ((b"l" + name, X + 9), (b"r" + name, X)):
+                    folder = os.path.join(os.fsencode(self.folder), side)
+                    os.mkdir(folder)
+                    with open(os.path.join(folder, name + b".npy"), "wb") as file:
+                        np.save(file, array)
+                text = self.run_program("compare", *map(os.fsdecode, (b"l" + name, b"r" + name)), status=1).stdout
+                command = text.split(b"more of the worst:\n  dmlop ")[1]
+                self.assertNotRegex(command[:-1], rb"[\0-\x1f\x7f]")
+                done = subprocess.run(["bash", "-c", b"exec " + os.fsencode(DMLOP) + b" " + command], cwd=self.folder,
+                                      capture_output=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout[:22], done.stderr), (1, b"9 of 9 elements differ", b""))
+
     def test_links_to_folders(self):
         """Those that lead back, directly or by way of others, have no end and are passed over."""
         files = self.compared()
@@ -575,6 +637,11 @@ dmlop: 4 cases: 2 done, 2 different
         self.assertEqual(compared[0]["tolerance"], {"atol": 0, "rtol": 0, "ulp": 4})
         self.assertEqual((compared[0]["dataType"], compared[0]["sizes"], compared[0]["elementCount"]),
                          ("FLOAT32", [1, 3], 3))
+
+    def test_a_folder_that_is_not_there_is_told_once(self):
+        for role in ("--judge", "--check"):
+            said = self.errors_of("batch", "cases.jsonl", role, "--output-path", "nowhere", "-k", status=5)
+            self.assertEqual(said, "dmlop: nowhere: no such folder\n")
 
     def test_a_folder_that_lacks_an_output(self):
         (self.folder / "gpu/l2.npy").unlink()
