@@ -82,7 +82,7 @@ class BenchNotes : public testing::TestWithParam<NoteCase> {};
 
 TEST_P(BenchNotes, SayEachCauseOnce) {
   const NoteCase& c = GetParam();
-  EXPECT_EQ(NotesAbout({c.machine, c.rows}), c.notes);
+  EXPECT_EQ(NotesAbout({{c.machine, {}, {}, {}, false}, c.rows}), c.notes);
 }
 
 // The middle half of kNoisy is from 1.2 to 2 of a median of 1.5: 53%.
