@@ -3,14 +3,77 @@
 #include <vector>
 
 #include "core/ops/groups.h"
-#include "core/ops/rows.h"
+
+// The namespaces of the sources that have rows, and what kind of operators they are.
+#define DMLOP_ROWS(ROWS)                    \
+  ROWS(activation, kElementWise)            \
+  ROWS(adam, kElementWise)                  \
+  ROWS(affine, kElementWise)                \
+  ROWS(arg, kReduction)                     \
+  ROWS(attention, kProducts)                \
+  ROWS(batch_gradient, kNormalization)      \
+  ROWS(batch_normalization, kNormalization) \
+  ROWS(binary, kElementWise)                \
+  ROWS(clip, kElementWise)                  \
+  ROWS(convolution, kProducts)              \
+  ROWS(cumulative, kIndexing)               \
+  ROWS(depth_space, kMovement)              \
+  ROWS(diagonal, kMovement)                 \
+  ROWS(dynamic_quantize, kNormalization)    \
+  ROWS(fill, kMovement)                     \
+  ROWS(fold, kMovement)                     \
+  ROWS(gather_nd, kIndexing)                \
+  ROWS(gather, kIndexing)                   \
+  ROWS(gemm, kProducts)                     \
+  ROWS(gru, kRecurrent)                     \
+  ROWS(integer_convolution, kProducts)      \
+  ROWS(integer_product, kProducts)          \
+  ROWS(join_split, kMovement)               \
+  ROWS(local_response, kWindows)            \
+  ROWS(logical, kElementWise)               \
+  ROWS(lp_normalization, kNormalization)    \
+  ROWS(lstm, kRecurrent)                    \
+  ROWS(mean_variance, kNormalization)       \
+  ROWS(padding, kMovement)                  \
+  ROWS(pool_average_grad, kWindows)         \
+  ROWS(pool_average, kWindows)              \
+  ROWS(pool_lp, kWindows)                   \
+  ROWS(pool_max_grad, kWindows)             \
+  ROWS(pool_max, kWindows)                  \
+  ROWS(pool_quantized, kWindows)            \
+  ROWS(quantize_blocks, kElementWise)       \
+  ROWS(quantize, kElementWise)              \
+  ROWS(random_generator, kIndexing)         \
+  ROWS(reduce, kReduction)                  \
+  ROWS(region_alignment, kWindows)          \
+  ROWS(region_gradient, kWindows)           \
+  ROWS(region_pooling, kWindows)            \
+  ROWS(resample, kMovement)                 \
+  ROWS(rnn, kRecurrent)                     \
+  ROWS(scatter, kIndexing)                  \
+  ROWS(select_cast, kElementWise)           \
+  ROWS(select, kIndexing)                   \
+  ROWS(sequence, kIndexing)                 \
+  ROWS(slice, kMovement)                    \
+  ROWS(smooth_activation, kElementWise)     \
+  ROWS(softmax, kNormalization)             \
+  ROWS(tile, kMovement)                     \
+  ROWS(transcendental, kElementWise)        \
+  ROWS(unary, kElementWise)                 \
+  ROWS(unfold, kMovement)
+
+#define DMLOP_DECLARE_ROWS(source, group)    \
+  namespace source {                         \
+  std::span<const OperatorInfo> Operators(); \
+  }
 
 namespace dmlop {
+
+DMLOP_ROWS(DMLOP_DECLARE_ROWS)
+
 namespace {
 
-using RowsFunction = std::span<const OperatorInfo> (*)();
-
-enum Group : size_t {
+enum class Group : size_t {
   kElementWise,
   kIndexing,
   kMovement,
@@ -18,76 +81,20 @@ enum Group : size_t {
   kProducts,
   kRecurrent,
   kReduction,
-  kWindows,
-  kGroupCount
+  kWindows
 };
 
 struct GroupedRows {
-  RowsFunction rows;
+  std::span<const OperatorInfo> (*rows)();
   Group group;
 };
-constexpr GroupedRows kRows[] = {
-    {ActivationOperators, kElementWise},
-    {AdamOperators, kElementWise},
-    {AffineOperators, kElementWise},
-    {ArgOperators, kReduction},
-    {AttentionOperators, kProducts},
-    {BatchGradientOperators, kNormalization},
-    {BatchNormalizationOperators, kNormalization},
-    {BinaryOperators, kElementWise},
-    {ClipOperators, kElementWise},
-    {ConvolutionOperators, kProducts},
-    {CumulativeOperators, kIndexing},
-    {DepthSpaceOperators, kMovement},
-    {DiagonalOperators, kMovement},
-    {DynamicQuantizeOperators, kNormalization},
-    {FillOperators, kMovement},
-    {FoldOperators, kMovement},
-    {GatherNdOperators, kIndexing},
-    {GatherOperators, kIndexing},
-    {GemmOperators, kProducts},
-    {GruOperators, kRecurrent},
-    {IntegerConvolutionOperators, kProducts},
-    {IntegerProductOperators, kProducts},
-    {JoinSplitOperators, kMovement},
-    {LocalResponseOperators, kWindows},
-    {LogicalOperators, kElementWise},
-    {LpNormalizationOperators, kNormalization},
-    {LstmOperators, kRecurrent},
-    {MeanVarianceOperators, kNormalization},
-    {PaddingOperators, kMovement},
-    {PoolAverageGradOperators, kWindows},
-    {PoolAverageOperators, kWindows},
-    {PoolLpOperators, kWindows},
-    {PoolMaxGradOperators, kWindows},
-    {PoolMaxOperators, kWindows},
-    {PoolQuantizedOperators, kWindows},
-    {QuantizeBlocksOperators, kElementWise},
-    {QuantizeOperators, kElementWise},
-    {RandomGeneratorOperators, kIndexing},
-    {ReduceOperators, kReduction},
-    {RegionAlignmentOperators, kWindows},
-    {RegionGradientOperators, kWindows},
-    {RegionPoolingOperators, kWindows},
-    {ResampleOperators, kMovement},
-    {RnnOperators, kRecurrent},
-    {ScatterOperators, kIndexing},
-    {SelectCastOperators, kElementWise},
-    {SelectOperators, kIndexing},
-    {SequenceOperators, kIndexing},
-    {SliceOperators, kMovement},
-    {SmoothActivationOperators, kElementWise},
-    {SoftmaxOperators, kNormalization},
-    {TileOperators, kMovement},
-    {TranscendentalOperators, kElementWise},
-    {UnaryOperators, kElementWise},
-    {UnfoldOperators, kMovement},
-};
+#define DMLOP_GROUPED_ROWS(source, group) {source::Operators, Group::group},
+constexpr GroupedRows kGroupedRows[] = {DMLOP_ROWS(DMLOP_GROUPED_ROWS)};
 
 struct Table {
   std::vector<const OperatorInfo*> operators;
   std::vector<std::string_view> names;
-  std::array<OperatorGroup, kGroupCount> groups = {{
+  std::array<OperatorGroup, 8> groups = {{
       {"elements", "functions of elements, activations and quantization"},
       {"indexing", "gathers, scatters, order, running sums and random numbers"},
       {"movement", "joins, splits, slices, padding, windows and resampling"},
@@ -99,10 +106,10 @@ struct Table {
   }};
 
   Table() {
-    for (const auto& [rows, group] : kRows) {
+    for (const auto& [rows, group] : kGroupedRows) {
       for (const OperatorInfo& row : rows()) {
         operators.push_back(&row);
-        groups[group].operators.push_back(&row);
+        groups[static_cast<size_t>(group)].operators.push_back(&row);
         names.push_back(row.name);
       }
     }

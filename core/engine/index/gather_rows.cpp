@@ -20,8 +20,8 @@ void GatherElements(const RowRun& run, const Bits* from, Bits* to) {
   for (int64_t i = 0; i < run.count; ++i) to[run.WalkedAt(i)] = from[run.DataAt(i)];
 }
 
-void CopyLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTensorView& data,
-                  const TensorView& output) {
+void GatherLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTensorView& data,
+                    const TensorView& output) {
   ForEachRowRun(plan, rule, 0, plan.row_count(), [&](const RowRun& run) {
     for (int64_t i = 0; i < run.count; ++i) {
       CopyView(RowOf(data, plan.row, RowPlan::kData, run.DataAt(i)),
@@ -51,7 +51,7 @@ void StreamRows(const RowPlan& plan, const RowRun& run, const std::byte* from, s
 void GatherRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& data,
                 const Layout& index, const TensorView& output) {
   const RowPlan plan(links, output.layout, data, index);
-  if (plan.has_long_rows()) return CopyLongRows(plan, rule, data, output);
+  if (plan.has_long_rows()) return GatherLongRows(plan, rule, data, output);
   const RowCopier copier(plan, RowPlan::kData, output.data, data.data);
   const bool streams = copier.is_contiguous() && plan.row_bytes() >= kStreamedRowBytes &&
                        output.element_bytes() >= kStreamBytes;

@@ -10,8 +10,8 @@
 namespace dmlop {
 namespace {
 
-void CopyLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTensorView& updates,
-                  const TensorView& data) {
+void ScatterLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTensorView& updates,
+                     const TensorView& data) {
   ForEachRowRun(plan, rule, 0, plan.row_count(), [&](const RowRun& run) {
     for (int64_t i = 0; i < run.count; ++i) {
       if (!run.HasPlace(i)) continue;
@@ -86,7 +86,7 @@ void ScatterTo(const Target& target, const RowPlan& plan, const PlaceRule& rule,
 void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& updates,
                  const Layout& index, const TensorView& data) {
   const RowPlan plan(links, updates.layout, AsConst(data), index);
-  if (plan.has_long_rows()) return CopyLongRows(plan, rule, updates, data);
+  if (plan.has_long_rows()) return ScatterLongRows(plan, rule, updates, data);
   const RowCopier copier(plan, RowPlan::kWalked, data.data, updates.data);
   const int64_t extent = Extent(data.layout);
   if (!copier.is_element()) return ScatterTo(RowTarget{copier}, plan, rule, extent);

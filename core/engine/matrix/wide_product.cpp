@@ -11,9 +11,9 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kDepth = 1024;
-constexpr int64_t kRows = 8;      // for which columns are read once
-constexpr int64_t kColumns = 64;  // of a sum row
+constexpr int64_t kWideDepth = 1024;
+constexpr int64_t kWideRows = 8;      // for which columns are read once
+constexpr int64_t kWideColumns = 64;  // of a sum row
 
 // Where a number of one of the matrices is.
 template <typename T>
@@ -59,8 +59,8 @@ class WideBlock {
 
   void Run(int64_t depth, int64_t batch, const SumSink<Int128>& sink) {
     std::vector<Int128> sums(static_cast<size_t>(rows_.count() * columns_.count()));
-    for (int64_t k = 0; k < depth; k += kDepth) {
-      AddProducts({k, std::min(k + kDepth, depth)}, sums);
+    for (int64_t k = 0; k < depth; k += kWideDepth) {
+      AddProducts({k, std::min(k + kWideDepth, depth)}, sums);
     }
     const size_t columns = static_cast<size_t>(columns_.count());
     for (int64_t r = 0; r < rows_.count(); ++r) {
@@ -109,13 +109,14 @@ void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
   const int64_t rows = left_sizes[row_dim];
   const int64_t depth = left_sizes[last];
   const int64_t columns = right.view.layout.sizes[last];
-  const int64_t row_blocks = CeilDiv(rows, kRows);
-  const int64_t column_blocks = CeilDiv(columns, kColumns);
+  const int64_t row_blocks = CeilDiv(rows, kWideRows);
+  const int64_t column_blocks = CeilDiv(columns, kWideColumns);
   const Layout left_batch = BatchLayout(left.view.layout);
   const Layout right_batch = BatchLayout(right.view.layout);
   const int64_t count = left_batch.element_count() * row_blocks * column_blocks;
   VisitDataType(Join<Integers32, Integers16>(), left.view.type, [&]<typename T>() {
-    ParallelFor(count, kParallelElements / (kRows * kColumns * std::min(kDepth, depth)) + 1, 0,
+    ParallelFor(count,
+                kParallelElements / (kWideRows * kWideColumns * std::min(kWideDepth, depth)) + 1, 0,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
                     const int64_t batch = i / column_blocks / row_blocks;
@@ -126,10 +127,10 @@ void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
                     const Lines<T> b = {right.view.elements<T>() + OffsetOf(right_batch, index),
                                         right_batch.strides[last], right_batch.strides[row_dim],
                                         right.zero_points};
-                    const int64_t r = i / column_blocks % row_blocks * kRows;
-                    const int64_t c = i % column_blocks * kColumns;
-                    WideBlock<T>(a, b, {r, std::min(r + kRows, rows)},
-                                 {c, std::min(c + kColumns, columns)})
+                    const int64_t r = i / column_blocks % row_blocks * kWideRows;
+                    const int64_t c = i % column_blocks * kWideColumns;
+                    WideBlock<T>(a, b, {r, std::min(r + kWideRows, rows)},
+                                 {c, std::min(c + kWideColumns, columns)})
                         .Run(depth, batch, sink);
                   }
                 });

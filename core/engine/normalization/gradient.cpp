@@ -19,9 +19,9 @@ namespace {
 enum GradientInput : size_t { kGradient, kInput, kVariance, kScale };
 
 template <typename T>
-class ByMoments : public SliceFunction {
+class MomentsGradient : public SliceFunction {
  public:
-  explicit ByMoments(double epsilon) : epsilon_(epsilon) {}
+  explicit MomentsGradient(double epsilon) : epsilon_(epsilon) {}
 
   int passes() const override { return 2; }
   size_t seen_inputs() const override { return 2; }
@@ -160,7 +160,7 @@ void GradientByMoments(const NormalizationGradient& of, const std::vector<uint32
                        const TensorView& output) {
   const ConstTensorView inputs[] = {of.gradient, of.input, of.variance, of.scale};
   VisitDataType(Floats(), output.type, [&]<typename T>() {
-    RunSlices(ByMoments<T>(of.epsilon), axes, {inputs, output, {}});
+    RunSlices(MomentsGradient<T>(of.epsilon), axes, {inputs, output, {}});
   });
 }
 

@@ -17,7 +17,7 @@ using namespace reduce;
 using OuterLoops = LoopNest<ReducePlan::kOuterOperands>;
 using OuterWalk = Walk<ReducePlan::kOuterOperands>;
 using ColumnLoops = LoopNest<ReducePlan::kColumnOperands>;
-using InnerLoops = LoopNest<ReducePlan::kInnerOperands>;
+using InnerNest = LoopNest<ReducePlan::kInnerOperands>;
 
 constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
 
@@ -321,12 +321,12 @@ class ReduceLoop {
   const AccumulatorMaker& make_;
   const std::vector<int64_t>* chosen_;  // outputs; null: all
   Batches batches_;
-  OuterLoops batch_loops_;    // plan_.outer over batches
-  OuterLoops inside_;         // the same over the outputs of a whole batch
-  OuterLoops rows_inside_;    // with its innermost loop as one iteration
-  bool are_neighbours_;       // the results of a batch
-  InnerLoops rows_of_inner_;  // plan_.inner with its innermost loop as one iteration
-  std::vector<Fold> folds_;   // the columns of a group, from the first one
+  OuterLoops batch_loops_;   // plan_.outer over batches
+  OuterLoops inside_;        // the same over the outputs of a whole batch
+  OuterLoops rows_inside_;   // with its innermost loop as one iteration
+  bool are_neighbours_;      // the results of a batch
+  InnerNest rows_of_inner_;  // plan_.inner with its innermost loop as one iteration
+  std::vector<Fold> folds_;  // the columns of a group, from the first one
   std::mutex unresolved_mutex_;
   std::vector<std::vector<int64_t>> unresolved_;
 };

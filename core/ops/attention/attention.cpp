@@ -3,9 +3,8 @@
 #include "core/ops/attention/run.h"
 #include "core/ops/attention/shapes.h"
 #include "core/ops/attention/sources.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::attention {
 namespace {
 
 using namespace attention;
@@ -119,8 +118,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> AttentionOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::attention

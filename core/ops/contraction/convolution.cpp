@@ -16,9 +16,8 @@
 
 #include "core/ops/contraction/convolution_windows.h"
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::convolution {
 namespace {
 
 using namespace convolution;
@@ -167,8 +166,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ConvolutionOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::convolution

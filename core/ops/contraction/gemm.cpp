@@ -14,9 +14,8 @@
 #include "core/ops/families.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::gemm {
 namespace {
 
 constexpr std::string_view kTransformNames[] = {"NONE", "TRANSPOSE"};
@@ -241,8 +240,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> GemmOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::gemm

@@ -18,10 +18,9 @@
 #include "core/exact/requantize.h"
 #include "core/ops/contraction/integer_convolution.h"
 #include "core/ops/contraction/parameters.h"
-#include "core/ops/rows.h"
 #include "core/tensor/visit_data_type.h"
 
-namespace dmlop {
+namespace dmlop::integer_convolution {
 namespace {
 
 using namespace contraction;
@@ -314,8 +313,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> IntegerConvolutionOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::integer_convolution

@@ -16,11 +16,10 @@
 #include "core/exact/requantize.h"
 #include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/parameters.h"
-#include "core/ops/rows.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
-namespace dmlop {
+namespace dmlop::integer_product {
 namespace {
 
 using namespace contraction;
@@ -349,8 +348,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> IntegerProductOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::integer_product

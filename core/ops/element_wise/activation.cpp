@@ -1,7 +1,7 @@
 // Activations whose exact values take a few operations.
 #include "core/ops/element_wise/activation.h"
 
-namespace dmlop {
+namespace dmlop::activation {
 namespace {
 
 using namespace element_wise;
@@ -100,8 +100,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ActivationOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::activation

@@ -1,7 +1,7 @@
 // VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with one number, and sums.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::affine {
 namespace {
 
 using namespace element_wise;
@@ -90,8 +90,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> AffineOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::affine

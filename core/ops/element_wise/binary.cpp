@@ -1,7 +1,7 @@
 // Arithmetic of two inputs, A and B.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::binary {
 namespace {
 
 using namespace element_wise;
@@ -98,8 +98,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> BinaryOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::binary

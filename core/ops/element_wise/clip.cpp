@@ -1,7 +1,7 @@
 // Bounds, and the gradients of what is bounded.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::clip {
 namespace {
 
 using namespace element_wise;
@@ -115,8 +115,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ClipOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::clip

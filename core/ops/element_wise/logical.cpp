@@ -1,7 +1,7 @@
 // Comparisons and predicates, whose results are 1 or 0, logic, and bits.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::logical {
 namespace {
 
 using namespace element_wise;
@@ -161,8 +161,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> LogicalOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::logical

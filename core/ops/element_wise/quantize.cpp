@@ -1,7 +1,7 @@
 // Integers that stand for real numbers, by a scale and a zero point.
 #include "core/ops/element_wise/quantized.h"
 
-namespace dmlop {
+namespace dmlop::quantize {
 namespace {
 
 using namespace element_wise;
@@ -210,8 +210,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> QuantizeOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::quantize

@@ -1,7 +1,7 @@
 // QUANTIZE and DEQUANTIZE, whose scales and zero points stand for blocks of elements.
 #include "core/ops/element_wise/quantized.h"
 
-namespace dmlop {
+namespace dmlop::quantize_blocks {
 namespace {
 
 using namespace element_wise;
@@ -134,8 +134,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> QuantizeBlocksOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::quantize_blocks

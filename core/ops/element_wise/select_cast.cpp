@@ -1,7 +1,7 @@
 // Operators with tensors of several types: IF and CAST.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::select_cast {
 namespace {
 
 using namespace element_wise;
@@ -75,8 +75,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SelectCastOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::select_cast

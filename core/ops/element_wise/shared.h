@@ -3,7 +3,6 @@
 
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::element_wise {
 

@@ -1,7 +1,7 @@
 // Activations with exponentials in their formulas.
 #include "core/ops/element_wise/activation.h"
 
-namespace dmlop {
+namespace dmlop::smooth_activation {
 namespace {
 
 using namespace element_wise;
@@ -70,8 +70,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SmoothActivationOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::smooth_activation

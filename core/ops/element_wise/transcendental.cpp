@@ -2,9 +2,8 @@
 // inverses.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::transcendental {
 namespace {
 
 using F = ElementWiseFunction;
@@ -159,8 +158,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> TranscendentalOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::transcendental

@@ -1,7 +1,7 @@
 // Operators of one input.
 #include "core/ops/element_wise/shared.h"
 
-namespace dmlop {
+namespace dmlop::unary {
 namespace {
 
 using namespace element_wise;
@@ -115,8 +115,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> UnaryOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::unary

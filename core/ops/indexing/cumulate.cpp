@@ -3,7 +3,7 @@
 #include "core/engine/scan/scan.h"
 #include "core/ops/indexing/shared.h"
 
-namespace dmlop {
+namespace dmlop::cumulative {
 namespace {
 
 using namespace indexing;
@@ -105,8 +105,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> CumulativeOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::cumulative

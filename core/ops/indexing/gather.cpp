@@ -4,7 +4,7 @@
 
 #include "core/ops/indexing/shared.h"
 
-namespace dmlop {
+namespace dmlop::gather {
 namespace {
 
 using namespace indexing;
@@ -146,8 +146,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> GatherOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::gather

@@ -1,7 +1,7 @@
 // DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices choose slices.
 #include "core/ops/indexing/tuples.h"
 
-namespace dmlop {
+namespace dmlop::gather_nd {
 namespace {
 
 using namespace indexing;
@@ -59,8 +59,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> GatherNdOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::gather_nd

@@ -2,7 +2,7 @@
 #include "core/engine/random/philox.h"
 #include "core/ops/indexing/shared.h"
 
-namespace dmlop {
+namespace dmlop::random_generator {
 namespace {
 
 using namespace indexing;
@@ -69,8 +69,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> RandomGeneratorOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::random_generator

@@ -4,7 +4,7 @@
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/tuples.h"
 
-namespace dmlop {
+namespace dmlop::scatter {
 namespace {
 
 using namespace indexing;
@@ -131,8 +131,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ScatterOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::scatter

@@ -6,7 +6,7 @@
 #include "core/engine/select/top_k.h"
 #include "core/ops/indexing/shared.h"
 
-namespace dmlop {
+namespace dmlop::select {
 namespace {
 
 using namespace indexing;
@@ -144,8 +144,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SelectOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::select

@@ -3,7 +3,7 @@
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/shared.h"
 
-namespace dmlop {
+namespace dmlop::sequence {
 namespace {
 
 using namespace indexing;
@@ -130,8 +130,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SequenceOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::sequence

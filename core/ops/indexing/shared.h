@@ -7,7 +7,6 @@
 
 #include "core/engine/index/index_links.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::indexing {
 

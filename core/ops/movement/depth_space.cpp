@@ -2,9 +2,8 @@
 // square blocks of a plane; DML_SPACE_TO_DEPTH_OPERATOR_DESC and DML_SPACE_TO_DEPTH1_OPERATOR_DESC
 // are the inverse.
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::depth_space {
 namespace {
 
 enum Order : uint32_t { kDepthColumnRow, kColumnRowDepth };
@@ -147,8 +146,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> DepthSpaceOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::depth_space

@@ -5,10 +5,9 @@
 #include <optional>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 #include "core/tensor/convert_element.h"
 
-namespace dmlop {
+namespace dmlop::diagonal {
 namespace {
 
 constexpr auto kOffset = field::Int("Offset").Means(
@@ -109,8 +108,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> DiagonalOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::diagonal

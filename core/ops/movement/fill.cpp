@@ -2,9 +2,8 @@
 #include <optional>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::fill {
 namespace {
 
 constexpr auto kValueDataType = field::TypeOf("ValueDataType").Means(meaning::kValueDataType);
@@ -43,8 +42,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> FillOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::fill

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::join_split {
 namespace {
 
 constexpr auto kInputCount = field::Count("InputCount").Means("The length of InputTensors.");
@@ -187,8 +186,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> JoinSplitOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::join_split

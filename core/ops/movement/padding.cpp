@@ -6,10 +6,9 @@
 
 #include "core/base/integer_division.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 #include "core/tensor/convert_element.h"
 
-namespace dmlop {
+namespace dmlop::padding {
 namespace {
 
 enum Mode : uint32_t { kConstant, kEdge, kReflection, kSymmetric, kWrap };
@@ -221,8 +220,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PaddingOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::padding

@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::slice {
 namespace {
 
 constexpr Limits PerDimension(std::string_view rule, std::string_view count_rule,
@@ -228,8 +227,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SliceOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::slice

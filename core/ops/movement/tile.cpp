@@ -1,8 +1,7 @@
 // DML_TILE_OPERATOR_DESC: the input again and again, Repeats times along each dimension.
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::tile {
 namespace {
 
 constexpr auto kRepeatsCount = field::Count("RepeatsCount").Means("The length of Repeats.");
@@ -63,8 +62,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> TileOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::tile

@@ -11,10 +11,9 @@
 #include "core/engine/window/unfold_geometry.h"
 #include "core/engine/window/unfold_moves.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 #include "core/ops/windows.h"
 
-namespace dmlop {
+namespace dmlop::unfold {
 namespace {
 
 using namespace windows;
@@ -112,8 +111,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> UnfoldOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::unfold

@@ -6,7 +6,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::batch_normalization {
 namespace {
 
 using namespace normalization;
@@ -160,8 +160,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> BatchNormalizationOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::batch_normalization

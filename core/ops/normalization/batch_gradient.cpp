@@ -7,7 +7,7 @@
 #include "core/engine/reduce/reduce_run.h"
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::batch_gradient {
 namespace {
 
 using namespace normalization;
@@ -127,8 +127,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> BatchGradientOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::batch_gradient

@@ -5,7 +5,7 @@
 
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::dynamic_quantize {
 namespace {
 
 using namespace normalization;
@@ -66,8 +66,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> DynamicQuantizeOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::dynamic_quantize

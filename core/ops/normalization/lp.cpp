@@ -4,7 +4,7 @@
 #include "core/engine/normalization/normalize.h"
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::lp_normalization {
 namespace {
 
 using namespace normalization;
@@ -58,8 +58,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> LpNormalizationOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::lp_normalization

@@ -8,7 +8,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::mean_variance {
 namespace {
 
 using namespace normalization;
@@ -187,8 +187,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> MeanVarianceOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::mean_variance

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::normalization {
 

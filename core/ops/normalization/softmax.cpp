@@ -7,7 +7,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
-namespace dmlop {
+namespace dmlop::softmax {
 namespace {
 
 using namespace normalization;
@@ -125,8 +125,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> SoftmaxOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::softmax

@@ -1,9 +1,8 @@
 // DML_GRU_OPERATOR_DESC: gated recurrent units, see engine/recurrent/gru_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::gru {
 namespace {
 
 using namespace recurrent;
@@ -50,8 +49,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> GruOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::gru

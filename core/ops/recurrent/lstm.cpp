@@ -1,9 +1,8 @@
 // DML_LSTM_OPERATOR_DESC: long short-term memory, see engine/recurrent/lstm_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::lstm {
 namespace {
 
 using namespace recurrent;
@@ -63,8 +62,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> LstmOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::lstm

@@ -1,8 +1,7 @@
 // DML_RNN_OPERATOR_DESC: a recurrent network of one gate, see engine/recurrent/rnn_cell.cpp.
 #include "core/ops/recurrent/shared.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::rnn {
 namespace {
 
 using namespace recurrent;
@@ -43,8 +42,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> RnnOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::rnn

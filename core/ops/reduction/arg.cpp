@@ -2,7 +2,7 @@
 // the last one may be asked for.
 #include "core/ops/reduction/shared.h"
 
-namespace dmlop {
+namespace dmlop::arg {
 namespace {
 
 using namespace reduction;
@@ -51,8 +51,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ArgOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::arg

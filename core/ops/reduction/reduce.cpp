@@ -3,7 +3,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/reduction/shared.h"
 
-namespace dmlop {
+namespace dmlop::reduce {
 namespace {
 
 using namespace reduction;
@@ -132,8 +132,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ReduceOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::reduce

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::reduction {
 

@@ -3,7 +3,7 @@
 #include "core/engine/region/align_regions.h"
 #include "core/ops/region/shared.h"
 
-namespace dmlop {
+namespace dmlop::region_alignment {
 namespace {
 
 using namespace region;
@@ -92,8 +92,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> RegionAlignmentOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::region_alignment

@@ -4,7 +4,7 @@
 
 #include "core/ops/region/shared.h"
 
-namespace dmlop {
+namespace dmlop::region_gradient {
 namespace {
 
 using namespace region;
@@ -123,8 +123,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> RegionGradientOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::region_gradient

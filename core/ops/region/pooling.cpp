@@ -3,9 +3,8 @@
 #include "core/ops/index_warning.h"
 #include "core/ops/inference.h"
 #include "core/ops/region/shared.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::region_pooling {
 namespace {
 
 constexpr auto kRegions = field::Input("ROITensor")
@@ -74,8 +73,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> RegionPoolingOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::region_pooling

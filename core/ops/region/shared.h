@@ -8,7 +8,6 @@
 #include "core/engine/region/region_samples.h"
 #include "core/exact/reduce_function.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::region {
 

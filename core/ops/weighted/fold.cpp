@@ -8,10 +8,9 @@
 
 #include "core/base/integer_division.h"
 #include "core/engine/weighted/weighted_sum.h"
-#include "core/ops/rows.h"
 #include "core/ops/windows.h"
 
-namespace dmlop {
+namespace dmlop::fold {
 namespace {
 
 using namespace windows;
@@ -182,8 +181,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> FoldOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::fold

@@ -11,10 +11,9 @@
 #include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 #include "core/ops/weighted/resample_axis.h"
 
-namespace dmlop {
+namespace dmlop::resample {
 namespace {
 
 enum Mode : uint32_t { kNearestNeighbor, kLinear };
@@ -357,8 +356,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> ResampleOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::resample

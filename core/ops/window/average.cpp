@@ -5,7 +5,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop {
+namespace dmlop::pool_average {
 namespace {
 
 using namespace pooling;
@@ -59,8 +59,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolAverageOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_average

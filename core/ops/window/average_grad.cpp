@@ -12,7 +12,7 @@
 #include "core/engine/window/pool_sum.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop {
+namespace dmlop::pool_average_grad {
 namespace {
 
 using namespace pooling;
@@ -211,8 +211,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolAverageGradOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_average_grad

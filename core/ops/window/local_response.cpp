@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
-namespace dmlop {
+namespace dmlop::local_response {
 namespace {
 
 constexpr auto kInputGradientTensor =
@@ -123,8 +122,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> LocalResponseOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::local_response

@@ -4,7 +4,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop {
+namespace dmlop::pool_lp {
 namespace {
 
 using namespace pooling;
@@ -66,8 +66,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolLpOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_lp

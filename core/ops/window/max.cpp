@@ -3,7 +3,7 @@
 #include "core/engine/window/pool_max.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop {
+namespace dmlop::pool_max {
 namespace {
 
 using namespace pooling;
@@ -97,8 +97,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolMaxOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_max

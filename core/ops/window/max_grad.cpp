@@ -6,7 +6,7 @@
 #include "core/engine/window/pool_gradient.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop {
+namespace dmlop::pool_max_grad {
 namespace {
 
 using namespace pooling;
@@ -66,8 +66,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolMaxGradOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_max_grad

@@ -8,7 +8,7 @@
 #include "core/ops/window/shared.h"
 #include "core/tensor/visit_data_type.h"
 
-namespace dmlop {
+namespace dmlop::pool_quantized {
 namespace {
 
 using namespace pooling;
@@ -143,8 +143,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> PoolQuantizedOperators() {
+std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop
+}  // namespace dmlop::pool_quantized

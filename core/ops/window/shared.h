@@ -10,7 +10,6 @@
 
 #include "core/engine/window/pool_windows.h"
 #include "core/ops/inference.h"
-#include "core/ops/rows.h"
 
 namespace dmlop::pooling {
 
