@@ -8,6 +8,7 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
+#include "app/files/standard_output.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/histogram_text.h"
 #include "app/text/map_text.h"
@@ -50,9 +51,12 @@ std::string ValueHistogramText(const std::vector<HistogramBin>& bins) {
 }
 
 std::string StatisticsText(DataType type, const Statistics& statistics) {
-  std::string text = fmt::format(
-      "count {}, zero {}, nan {}, inf {}, -inf {}\n", statistics.count, statistics.zero_count,
-      statistics.nan_count, statistics.positive_infinity_count, statistics.negative_infinity_count);
+  const std::string subnormal =
+      IsFloat(type) ? fmt::format(", subnormal {}", statistics.subnormal_count) : "";
+  std::string text =
+      fmt::format("count {}, zero {}{}, nan {}, inf {}, -inf {}\n", statistics.count,
+                  statistics.zero_count, subnormal, statistics.nan_count,
+                  statistics.positive_infinity_count, statistics.negative_infinity_count);
   if (!statistics.finite) return text;
   const FiniteStatistics& finite = *statistics.finite;
   text += fmt::format("min {}, max {}, mean {}, deviation {:.6g}\n", ExtremeText(type, finite.min),
@@ -66,12 +70,13 @@ std::string StatisticsText(DataType type, const Statistics& statistics) {
   return text + ValueHistogramText(finite.histogram);
 }
 
-Json StatisticsJson(const Statistics& statistics) {
+Json StatisticsJson(DataType type, const Statistics& statistics) {
   Json json = {{"count", statistics.count},
                {"zeroCount", statistics.zero_count},
                {"nanCount", statistics.nan_count},
                {"positiveInfinityCount", statistics.positive_infinity_count},
                {"negativeInfinityCount", statistics.negative_infinity_count}};
+  if (IsFloat(type)) json["subnormalCount"] = statistics.subnormal_count;
   if (!statistics.finite) return json;
   const auto number = [](const Number& value) {
     return std::visit([](auto one) { return Json(one); }, value);
@@ -185,22 +190,30 @@ class Show {
     std::string_view type_name;
   };
 
+  // Beside a picture on standard output, text is a message.
+  void Print(std::string_view text) const {
+    if (!IsStandardOutput(options_.picture)) return PrintResult(text);
+    if (!common_.quiet) PrintMessage(text);
+  }
+
   void ShowTensor(const Origin& origin, const ConstTensorView& tensor) const {
     if (options_.format == TextFormat::kJson) return ShowJson(origin, tensor);
     const std::string name = origin.path + origin.slice;
-    PrintResult(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
-                            ToString(tensor.layout.sizes), origin.type_name,
-                            OrderText(tensor.layout)));
+    Print(fmt::format("{}: (Sizes:{}, DataType:{}, order:{})\n", Printable(name),
+                      ToString(tensor.layout.sizes), origin.type_name, OrderText(tensor.layout)));
     const bool draws = options_.map || !options_.picture.empty();
     if (draws) RequireElements(name, tensor);
     if (options_.map) Draw(tensor);
     if (!options_.picture.empty()) DrawPicture(tensor);
-    if (!draws) {
-      WriteValues(tensor, {.full = options_.full, .bits = options_.bits, .columns = TextColumns()},
+    if (!draws && shows_values()) {
+      WriteValues(tensor, {.full = options_.full, .bits = options_.bits, .columns = OutputWidth()},
                   PrintResult);
     }
-    if (options_.statistics) PrintResult(StatisticsText(tensor.type, ComputeStatistics(tensor)));
+    if (options_.statistics) Print(StatisticsText(tensor.type, ComputeStatistics(tensor)));
   }
+
+  // Statistics stand for the values, unless these are asked for as well.
+  bool shows_values() const { return !options_.statistics || options_.full || options_.bits; }
 
   void ShowJson(const Origin& origin, const ConstTensorView& tensor) const {
     Json json;
@@ -209,21 +222,23 @@ class Show {
     json.update(TensorJson(tensor, options_.full));
     json["dataType"] = origin.type_name;
     json["order"] = OrderText(tensor.layout);
-    if (options_.statistics) json["statistics"] = StatisticsJson(ComputeStatistics(tensor));
+    if (options_.statistics) {
+      json["statistics"] = StatisticsJson(tensor.type, ComputeStatistics(tensor));
+    }
     PrintResult(Utf8Text(json) + "\n");
   }
 
   void Draw(const ConstTensorView& tensor) const {
     const Dims& sizes = tensor.layout.sizes;
     const MapLimits limits = MapLimitsOf(sizes, style_);
-    PrintResult(MapText(ComputeValueMap(tensor, limits), sizes, style_));
+    Print(MapText(ComputeValueMap(tensor, limits), sizes, style_));
   }
 
   void DrawPicture(const ConstTensorView& tensor) const {
     const ValueMap map = ComputeValueMap(tensor, PictureLimitsOf(tensor.layout.sizes));
     const Picture picture = PictureOf(map);
     ResultFile file(options_.picture, PngBytes(picture));
-    PrintResult(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));
+    Print(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));
     file.Publish();
   }
 

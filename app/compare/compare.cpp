@@ -11,6 +11,7 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
+#include "app/files/standard_output.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"
 #include "app/text/picture.h"
@@ -52,14 +53,18 @@ class CompareFiles {
       file.emplace(options_.picture, PngBytes(*picture));
     }
     if (!common_.quiet) {
-      PrintResult(is_json() ? JsonText(comparison, tolerance)
-                            : Text(comparison, tolerance, picture));
+      Print(is_json() ? JsonText(comparison, tolerance) : Text(comparison, tolerance, picture));
     }
     if (file) file->Publish();
     return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
  private:
+  // Beside a picture on standard output, text is a message.
+  void Print(const std::string& text) const {
+    IsStandardOutput(options_.picture) ? PrintMessage(text) : PrintResult(text);
+  }
+
   bool is_json() const { return options_.format == TextFormat::kJson; }
   bool draws() const { return options_.map || !options_.picture.empty(); }
   const Dims& sizes() const { return shown_.view.layout.sizes; }
@@ -68,8 +73,7 @@ class CompareFiles {
     if (!common_.quiet) {
       const Json json = {{"equal", false},
                          {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
-      PrintResult((is_json() ? Utf8Text(json) : fmt::format("{}", fmt::join(mismatches, "\n"))) +
-                  "\n");
+      Print((is_json() ? Utf8Text(json) : fmt::format("{}", fmt::join(mismatches, "\n"))) + "\n");
     }
     if (draws()) {
       PrintMessage("dmlop: there is no map of tensors of different types or shapes\n");
@@ -130,6 +134,9 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
   RequireThere(options.actual);
   RequireThere(options.expected);
   if (!options.picture.empty()) CheckPicturePath(options.picture);
+  if (options.format == TextFormat::kJson && IsStandardOutput(options.picture)) {
+    throw Error(ErrorKind::kUsage, "standard output cannot be both the picture and JSON");
+  }
   FileRoles roles;
   roles.ReadsTensor(options.actual, "the actual tensor");
   roles.ReadsTensor(options.expected, "the expected tensor");

@@ -40,7 +40,7 @@ inline constexpr size_t kDefaultColumns = 80;
 // width, else `otherwise`; at least 20.
 size_t OutputWidth(int descriptor = STDOUT_FILENO, size_t otherwise = kDefaultColumns);
 
-// The columns that a line of values may take: as many as the terminal has, or COLUMNS says, and any
+// The columns that a line of a list may take: as many as the terminal has, or COLUMNS says, and any
 // number in a file.
 size_t TextColumns();
 

@@ -7,20 +7,20 @@
 #include "core/io/file.h"
 
 namespace dmlop {
-namespace {
 
 bool IsStandardOutput(const std::string& path) {
   return path == kStandardStream || DescriptorOf(path) == STDOUT_FILENO;
 }
 
-}  // namespace
+void RequireNoTerminal(const std::string& path, const std::string& name) {
+  if (!IsTerminal(path)) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} is a terminal; {} is binary",
+                          path == kStandardStream ? "standard output" : path, name));
+}
 
 void StandardOutput::AddTensor(const std::string& path, const std::string& name) {
-  if (IsTerminal(path)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} is a terminal; {} is binary",
-                            path == kStandardStream ? "standard output" : path, name));
-  }
+  RequireNoTerminal(path, name);
   if (IsStandardOutput(path)) streamed_ = name;
 }
 

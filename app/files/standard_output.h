@@ -5,6 +5,11 @@
 
 namespace dmlop {
 
+bool IsStandardOutput(const std::string& path);
+
+// Throws an Error of kind kUsage for terminals, which take nothing binary.
+void RequireNoTerminal(const std::string& path, const std::string& name);
+
 class StandardOutput {
  public:
   // A file that a tensor goes to, which may be standard output. Throws an Error of kind kUsage for

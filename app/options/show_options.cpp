@@ -10,7 +10,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<ShowOptions>();
   AddExamples(command,
               "  dmlop show x.npy\n"
-              "  dmlop show x.npy --stats --full\n"
+              "  dmlop show x.npy --stats\n"
               "  dmlop show x.bin --type FLOAT16 --sizes 2,3,4\n"
               "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
               "  dmlop show x.npy '[-1, ...]' --map -o x.png\n");
@@ -18,7 +18,8 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
       ->required()
       ->type_name("FILE [SLICE]");
   AddRawForm(command, options->raw);
-  command.add_flag("--stats", options->statistics, "Range, mean, deviation, percentiles and histogram");
+  command.add_flag("--stats", options->statistics,
+                   "Print counts, range, mean, percentiles and a histogram");
   command.add_flag("--full", options->full, "Print all elements of long tensors");
   command.add_flag("--hex", options->bits, "Print the bits in hexadecimal");
   CLI::Option* map =

@@ -289,7 +289,7 @@ class OperatorRun {
     for (const Output& output : outputs_) {
       if (!output.path.empty() || IsCompared(output.slot)) continue;
       WriteTensor(DisplayName(output.slot.path), AsConst(output.tensor.view()),
-                  {.full = options_.full, .columns = TextColumns()}, PrintResult);
+                  {.full = options_.full, .columns = OutputWidth()}, PrintResult);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/files/standard_output.h"
 #include "app/text/picture_marks.h"
 #include "app/text/picture_scale.h"
 #include "core/base/error.h"
@@ -218,9 +219,12 @@ std::string PngBytes(const Picture& picture) {
 }
 
 void CheckPicturePath(const std::string& path) {
-  if (path.ends_with(".png") || (IsStream(path) && path != "/dev/stdout")) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: a picture is written to a file with the extension .png", path));
+  RequireNoTerminal(path, "a picture");
+  if (path.ends_with(".png") || path == kStandardStream || IsStream(path)) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{}: a picture is written to a file with the extension .png, or to a pipe",
+                  path));
 }
 
 }  // namespace dmlop

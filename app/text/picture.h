@@ -34,7 +34,8 @@ Picture PictureOf(const ValueMap& map);
 
 std::string PngBytes(const Picture& picture);
 
-// Throws an Error of kind kUsage for a path that does not say that it takes a picture.
+// Throws an Error of kind kUsage for a path that does not say that it takes a picture, and for a
+// terminal.
 void CheckPicturePath(const std::string& path);
 
 }  // namespace dmlop

@@ -57,6 +57,10 @@ class CompensatedSum {
 // the same in any order.
 template <typename T>
 struct Survey {
+  static constexpr double kLeastNormal = sizeof(T) == 2   ? 0x1p-14
+                                         : sizeof(T) == 4 ? 0x1p-126
+                                                          : 0x1p-1022;
+
   Statistics counts;
   Wide<T> min = std::numeric_limits<Wide<T>>::max();
   Wide<T> max = std::numeric_limits<Wide<T>>::lowest();
@@ -64,6 +68,9 @@ struct Survey {
   void Add(Wide<T> value) {
     if (!IsFinite(value)) return AddSpecial(value);
     counts.zero_count += value == 0;
+    if constexpr (!std::is_integral_v<T>) {
+      counts.subnormal_count += value != 0 && std::abs(value) < kLeastNormal;
+    }
     min = std::min(min, value);
     max = std::max(max, value);
   }
@@ -77,6 +84,7 @@ struct Survey {
     counts.positive_infinity_count += other.counts.positive_infinity_count;
     counts.negative_infinity_count += other.counts.negative_infinity_count;
     counts.zero_count += other.counts.zero_count;
+    counts.subnormal_count += other.counts.subnormal_count;
     min = std::min(min, other.min);
     max = std::max(max, other.max);
   }

@@ -45,6 +45,7 @@ struct Statistics {
   int64_t positive_infinity_count = 0;
   int64_t negative_infinity_count = 0;
   int64_t zero_count = 0;                  // -0 too
+  int64_t subnormal_count = 0;             // floats between 0 and the least normal number
   std::optional<FiniteStatistics> finite;  // empty where no value is finite
 
   int64_t finite_count() const {

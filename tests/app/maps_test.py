@@ -434,12 +434,39 @@ class PictureFileTest(MapTest):
     def test_only_png_files_take_pictures(self):
         self.save(a=X)
         self.write("t.npy", "keep")
-        for path in ("t.npy", "-", "picture"):
+        for path in ("t.npy", "picture"):
             self.assertIn(".png", self.errors_of("show", "a.npy", "-o", path, status=2))
             self.assertIn(".png", self.errors_of("compare", "a.npy", "a.npy", "-o", path, status=2))
         self.assertIn("several", self.errors_of("show", "a.npy", "a.npy", "-o", "x.png", status=2))
         self.assertIn("none", self.errors_of("show", "a.npy", "-o", "none/x.png", status=5))
         self.assertEqual((self.folder / "t.npy").read_bytes(), b"keep")
+
+    def test_a_pipe_takes_a_picture_and_a_terminal_takes_none(self):
+        """Text goes to standard error then, where -q leaves it away."""
+        self.save(a=X, b=X + 1)
+        for command, words in ((["show", "a.npy"], "a.npy: (Sizes:{3, 3}"),
+                               (["compare", "a.npy", "b.npy"], "9 of 9 elements differ")):
+            status = int(command[0] == "compare")
+            self.run_program(*command, "-o", "a.png", status=status)
+            picture = (self.folder / "a.png").read_bytes()
+            for path in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+                with self.subTest(command[0], path=path):
+                    done = self.run_program(*command, "-o", path, status=status)
+                    self.assertEqual(done.stdout, picture)
+                    self.assertIn(words, done.stderr.decode())
+                    done = self.run_program(*command, "-o", path, "-q", status=status)
+                    self.assertEqual((done.stdout, done.stderr), (picture, b""))
+                    terminal, end = pty.openpty()
+                    done = self.run_program(*command, "-o", path, status=2, stdout=end)
+                    self.assertIn(b" is a terminal; a picture is binary", done.stderr)
+                    os.close(end)
+                    os.close(terminal)
+            os.mkfifo(self.folder / f"{command[0]}.fifo")
+            with subprocess.Popen(["cat", f"{command[0]}.fifo"], cwd=self.folder, stdout=subprocess.PIPE) as reader:
+                self.assertIn(words, self.text_of(*command, "-o", f"{command[0]}.fifo", status=status))
+                self.assertEqual(reader.stdout.read(), picture)
+        self.assertIn("both the picture and JSON",
+                      self.errors_of("compare", "a.npy", "b.npy", "-o", "-", "--format", "json", status=2))
 
 
 if __name__ == "__main__":

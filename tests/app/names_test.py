@@ -84,7 +84,7 @@ class NamesTest(ProgramTest):
     def test_other_commands(self):
         for name in (LATIN, UTF8):
             file = f"{name}/{name}.npy"
-            self.assertIn(b"[[1, 2, 3],", self.run_program("show", file, "--stats").stdout)
+            self.assertIn(b"[[1, 2, 3],", self.run_program("show", file).stdout)
             self.assertTrue(json.loads(self.text_of("compare", file, file, "--format", "json"))["equal"])
             self.run_program("compare", file, file, "-o", f"{name}/p.png")
             self.assertEqual(json.loads(self.text_of("explain", SUM, "OutputTensor[0,2]", "-i", file, "--format",

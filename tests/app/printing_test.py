@@ -70,7 +70,7 @@ class TensorTextTest(ProgramTest):
                                                       " [1700, 1701, 1702, ..., 1797, 1798, 1799],"])
         full = self.printed(array, "--full")
         self.assertEqual(json.loads(full), array.tolist())
-        self.assertEqual(len(full.splitlines()), 20)
+        self.assertEqual(len(full.splitlines()), 20 * 8)  # of 80 columns at most, 13 numbers to a line
 
     def test_columns_line_up(self):
         array = np.array([[1.5, -2, 1e20], [0.25, np.nan, 3]], "f4")
@@ -87,8 +87,9 @@ class TensorTextTest(ProgramTest):
         random = np.random.default_rng(5)
         for shape in ((100,), (3, 40), (2, 3, 50), (1,)):
             array = random.random(shape, "f4")
-            for columns in (20, 40, 80, 200):
-                text = self.shown(array, COLUMNS=str(columns))
+            for columns in (20, 40, 80, 200, None):  # None: in a pipe
+                text = self.shown(array, **({"COLUMNS": str(columns)} if columns else {}))
+                columns = columns or 80
                 np.testing.assert_array_equal(np.array(json.loads(text), "f4"), array)
                 self.assertLessEqual(max(map(len, text.splitlines())), columns)
                 for row in json.loads("[" + text.replace("\n", "") + "]"):
@@ -130,6 +131,24 @@ class TensorTextTest(ProgramTest):
         self.assertIn("s.npy: (Sizes:{}, DataType:FLOAT64, order:C)\n2.5\n", text)
         self.assertIn("e.npy: (Sizes:{0, 3}, DataType:UINT8, order:C)\n", text)
 
+    def test_statistics_stand_for_the_values(self):
+        self.save(a=X)
+        head = "a.npy: (Sizes:{3, 3}, DataType:FLOAT32, order:C)\n"
+        alone = self.text_of("show", "a.npy", "--stats")
+        self.assertTrue(alone.startswith(head + "count 9, zero 1, subnormal 0,"))
+        for asked, values in (("--full", "[[1, 2, 3],\n"), ("--hex", "[[0x3F800000,")):
+            self.assertIn(values, self.text_of("show", "a.npy", "--stats", asked))
+
+    def test_subnormal_numbers_are_counted(self):
+        for dtype in ("f2", "f4", "f8"):
+            least = np.finfo(dtype).smallest_normal
+            self.save(a=np.array([0, least, -least, least / 2, -np.finfo(dtype).smallest_subnormal, np.nan], dtype))
+            self.assertIn("zero 1, subnormal 2, nan 1", self.text_of("show", "a.npy", "--stats"))
+            said = json.loads(self.text_of("show", "a.npy", "--stats", "--format", "json"))
+            self.assertEqual(said["statistics"]["subnormalCount"], 2)
+        self.save(i=np.array([1]))
+        self.assertNotIn("subnormal", self.text_of("show", "i.npy", "--stats"))
+
     def test_show_statistics(self):
         self.save(a=np.array([1, 2, np.nan, np.inf, -np.inf, 6, 0], "f4"), i=np.array([-(2**63), 2**63 - 1], "i8"))
         text = self.text_of("show", "a.npy", "--stats")
@@ -158,9 +177,9 @@ class TensorTextTest(ProgramTest):
     def test_histograms_have_a_bin_for_each_of_few_values(self):
         self.save(constant=np.full(9, 5, "f4"), few=np.array([0, 3, 3, 2], "u1"), close=np.linspace(5, 5.0001, 99))
         for name, bins in (("constant", [("5", "9")]), ("few", [("0", "1"), ("1", "0"), ("2", "1"), ("3", "2")])):
-            lines = self.text_of("show", f"{name}.npy", "--stats").splitlines()[5:]
+            lines = self.text_of("show", f"{name}.npy", "--stats").splitlines()[4:]
             self.assertEqual([tuple(line.split()[:2]) for line in lines], bins)
-        labels = [line.split()[0] for line in self.text_of("show", "close.npy", "--stats").splitlines()[5:]]
+        labels = [line.split()[0] for line in self.text_of("show", "close.npy", "--stats").splitlines()[4:]]
         self.assertEqual((len(labels), len(set(labels))), (16, 16))
 
     def test_show_needs_a_file_that_says_its_shape(self):

@@ -111,7 +111,7 @@ class SliceTest(ProgramTest):
 
     def test_slices_of_a_stream(self):
         self.save(x=X)
-        shown = self.text_of("show", "-", "[2]", "--stats", stdin=(self.folder / "x.npy").read_bytes())
+        shown = self.text_of("show", "-", "[2]", "--stats", "--full", stdin=(self.folder / "x.npy").read_bytes())
         self.assertIn("[2, 4, 2]\ncount 3,", shown)
 
 
