@@ -21,9 +21,9 @@
 
 #include "core/engine/element_wise/loop.h"
 #include "core/kernels/simd/isa.h"
-#include "tests/support/real_function.h"
 #include "tests/exhaustive/pairs.h"
 #include "tests/exhaustive/wide_function.h"
+#include "tests/support/real_function.h"
 
 namespace dmlop {
 namespace {

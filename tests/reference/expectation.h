@@ -14,8 +14,8 @@ namespace dmlop::reference {
 struct Expectation {
   uint64_t bits = 0;  // the exact result, rounded once
 
-  // Set where a bound is all that is promised: |actual - exact| <= ulps * ULP + slack; an infinite one
-  // allows anything.
+  // Set where a bound is all that is promised: |actual - exact| <= ulps * ULP + slack; an infinite
+  // one allows anything.
   std::optional<Real> exact = std::nullopt;
   double ulps = 0;
   double slack = 0;
