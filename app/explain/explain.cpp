@@ -36,11 +36,12 @@ class ElementExplanation {
                   fmt::format("the descriptor comes before the element: dmlop explain {} {}",
                               PathWord(options_.element), ShellWord(options_.descriptor)));
     }
-    const auto name = ParseElementName(options_.element, element_faults_);
     CheckInputArguments();
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
                                      {options_.confine, options_.input_folder}, diagnostics_);
+    if (options_.tensors) return ListTensors(document);
+    const auto name = ParseElementName(options_.element, element_faults_);
     if (document.model && options_.dispatchable.empty() && !diagnostics_.has_errors() &&
         !IsOfOperator(*document.model)) {
       return TraceModel(*document.model);
@@ -70,6 +71,24 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
+  }
+
+  // Those that an element may be of, also of a document that has faults.
+  ExitStatus ListTensors(const Document& document) const {
+    if (!document.op && !document.model) return RefuseDocument();
+    std::vector<std::string> names;
+    if (document.model) {
+      names = TracedNames(*document.model);
+      const std::vector<ModelOperator> operators = OperatorsOf(*document.model);
+      const auto fields = FieldsOf(operators);
+      if (operators.size() == 1) names.insert(names.end(), fields.begin(), fields.end());
+    } else {
+      for (const auto& slot : TensorSlots(document.op->op())) names.push_back(slot.path);
+    }
+    std::string text;
+    for (const std::string& name : names) text += name + "\n";
+    PrintResult(text);
+    return ExitStatus::kSuccess;
   }
 
   // Those of models would be ignored.

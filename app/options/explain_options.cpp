@@ -16,11 +16,10 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
               "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n"
               "  dmlop explain model.json 'sum.OutputTensor[0,1]'\n");
   AddDescriptor(command, options->descriptor);
-  command
-      .add_option("element", options->element,
-                  "A tensor and an index, as OutputTensor[0,2,5], or a byte, as OutputTensor@24")
-      ->required()
-      ->type_name("ELEMENT");
+  CLI::Option* element = command.add_option(
+      "element", options->element,
+      "A tensor and an index, as OutputTensor[0,2,5], or a byte, as OutputTensor@24");
+  element->required()->type_name("ELEMENT");
   AddLine(command, options->line);
   command
       .add_option("--dispatchable", options->dispatchable, "Which dispatchable of a model is meant")
@@ -29,6 +28,14 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFormat(command, options->format);
   AddConfine(command, options->confine);
+  const auto list_tensors = [options, element] {
+    options->tensors = true;
+    element->required(false);
+  };
+  command
+      .add_flag_callback("--tensors", list_tensors,
+                         "List the tensors that an element may be of, one a line")
+      ->excludes(element, "--format");
   command.add_flag("--full", options->full, "Print long lists and numbers whole");
   return [options, &common] { return ExplainCommand(*options, common); };
 }

@@ -119,6 +119,7 @@ struct ExplainOptions {
   std::string confine;
   TextFormat format = TextFormat::kText;
   bool full = false;
+  bool tensors = false;  // list those that an element may be of; then there is none
 };
 
 struct OpsOptions {
