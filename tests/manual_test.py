@@ -1,4 +1,4 @@
-"""The manual: well-formed, true to --help and to the completions, and every example runs."""
+"""The manual: well-formed, true to --help, and every example runs."""
 
 import itertools
 import os
@@ -162,84 +162,6 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(options_of_page(ROOT / "man/dmlop.1") - {"--version"}, COMMON)
         for command in COMMANDS:
             self.assertLess(COMMON, {name for names in options_of_help(command) for name in names} | {""})
-
-
-class CompletionTest(ProgramTest):
-    def complete(self, *words):
-        """What bash offers for the last word."""
-        script = (f"source <({DMLOP} completion bash); COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _dmlop; "
-                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
-        done = subprocess.run(["bash", "-c", script, "bash", "dmlop", *words], cwd=self.folder,
-                              capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return [line for line in done.stdout.splitlines() if line]
-
-    def test_bash_offers_what_help_lists(self):
-        self.assertEqual(set(self.complete("")), set(COMMANDS))
-        self.assertEqual(set(self.complete("-")), COMMON | {"--version"})
-        for command in COMMANDS:
-            names = {name for names in options_of_help(command) for name in names}
-            self.assertEqual(set(self.complete(command, "-")), names, command)
-
-    def test_bash_offers_words_and_files(self):
-        self.save(x=X)
-        (self.folder / "in").mkdir()
-        self.assertEqual(self.complete("show", "--color", "al"), ["always"])
-        self.assertEqual(self.complete("validate", "--format", ""), ["text", "json"])
-        self.assertEqual(self.complete("run", "--report", "x"), ["x.npy"])
-        self.assertEqual(self.complete("run", "--output-path", ""), ["in"])
-        self.assertEqual(self.complete("run", "-t", ""), [])
-        self.assertEqual(self.complete("completion", "z"), ["zsh"])
-        self.assertEqual(self.complete("show", "x"), ["x.npy"])
-
-    def test_options_stand_before_the_command_too(self):
-        for words, offered in [(("-q", "run", "--kee"), ["--keep", "--keep-all"]), (("--quiet", "ru"), ["run"]),
-                               (("--color", "al"), ["always"]), (("--color", "always", "sho"), ["show"]),
-                               (("-v", "--colo"), ["--color"])]:
-            self.assertEqual(self.complete(*words), offered, words)
-
-    def test_files_of_the_kind_that_is_meant(self):
-        for name in ("x.npy", "x.bin", "d.json", "m.jsonl", "notes.txt"):
-            (self.folder / name).touch()
-        (self.folder / "in").mkdir()
-        for words, names in [(["run", ""], {"d.json", "m.jsonl", "in"}), (["run", "d.json", "-i", ""], {"x.npy", "x.bin", "in"}),
-                             (["compare", ""], {"x.npy", "x.bin", "in"}), (["batch", ""], {"d.json", "m.jsonl", "in"}),
-                             (["run", "no"], {"notes.txt"}),
-                             (["run", "--report", ""], {"x.npy", "x.bin", "d.json", "m.jsonl", "notes.txt", "in"})]:
-            self.assertEqual(set(self.complete(*words)), names, words)
-
-    def test_bash_offers_names_that_it_knows(self):
-        self.assertEqual(self.complete("ops", "RED"), ["REDUCE"])
-        self.assertEqual(self.complete("run", "-L", "6_"), [f"6_{i}" for i in range(5)])
-        isas = self.text_of("--version").split("instruction sets: ")[1].strip().split(", ")
-        self.assertEqual(self.complete("run", "--isa", ""), isas)
-        self.assertEqual(self.complete("show", "--type", "FLOAT1"), ["FLOAT16"])
-
-    def test_bash_completes_names_with_blanks(self):
-        (self.folder / "my dir").mkdir()
-        for name in ("hello world.npy", "my dir/in.npy"):
-            (self.folder / name).touch()
-        for word, names in [("hel", ["hello world.npy"]), ("hello\\ w", ["hello world.npy"]), ('"hello w', ["hello world.npy"]),
-                            ("my", ["my dir"]), ("my\\ dir/", ["my dir/in.npy"])]:
-            self.assertEqual(self.complete("show", word), names)
-
-    def test_other_shells_read_theirs(self):
-        for shell, arguments in (("zsh", ["-n"]), ("fish", ["--no-execute"])):
-            script = self.text_of("completion", shell)
-            for command in COMMANDS:
-                for names in options_of_help(command):
-                    for name in names:
-                        if shell == "zsh":
-                            self.assertIn(f"'*{name}[", script)
-                        else:
-                            self.assertRegex(script, rf"from {command}'.* -[ls] {name.lstrip('-')}\b")
-            self.write(f"script.{shell}", script)
-            try:
-                done = subprocess.run([shell, *arguments, f"script.{shell}"], cwd=self.folder, capture_output=True)
-            except FileNotFoundError:
-                print(f"{shell} is not installed: its script was not read by it", file=sys.stderr)
-                continue
-            self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
 class ExamplesTest(ProgramTest):

@@ -96,7 +96,7 @@ void AddResults(CLI::App& command, BenchOptions& options) {
 void AddBaseline(CLI::App& command, BenchOptions& options) {
   CLI::Option* baseline = command.add_option("--baseline", options.baseline,
                                              "Compare with what bench -o FILE.json wrote before");
-  baseline->type_name("FILE");
+  baseline->type_name("FILE.json");
   command
       .add_option_function<std::string>(
           "--fail-over",

@@ -8,24 +8,48 @@
 
 namespace dmlop {
 
+// What may be typed in one place.
+struct CompletedValue {
+  enum class Kind {
+    kAnything,    // of which nothing is offered
+    kWords,       // one of `words`
+    kNames,       // the same, with "=" and more behind it: "FLOAT16=1e-3"
+    kFiles,       // with one of `extensions`, or any where there is none
+    kNamedFiles,  // the same, which may have a name and "=" in front: "InputTensor=x.npy"
+    kFolders,
+    kTensors,  // of the descriptor that is the argument before
+  };
+
+  std::string type{};  // as --help has it, "[NAME=]FILE"; empty: there is no value
+  Kind kind = Kind::kAnything;
+  std::vector<std::string> words{};
+  std::vector<std::string> extensions{};  // "npy"
+};
+
 struct CompletedOption {
   std::vector<std::string> names;  // "-t", "--threads"
   std::string description;
-  std::string type;                // "N"; empty for a flag, "text|json" for one of these words
-  std::vector<std::string> words;  // that are offered in place of files
-  std::vector<std::string> extensions{};  // of the files that it takes, "npy"; empty: any
+  CompletedValue value;
 };
 
 struct CompletedCommand {
   std::string name;
   std::string summary;
   std::vector<CompletedOption> options;
-  std::vector<std::string> words;         // that it takes in place of files
-  std::vector<std::string> extensions{};  // as of an option
+  std::vector<CompletedValue> arguments;  // by their places
+  bool repeats = false;                   // any number of arguments like the last one
 };
 
-std::string BashCompletion(std::span<const CompletedCommand> commands);
-std::string ZshCompletion(std::span<const CompletedCommand> commands);
-std::string FishCompletion(std::span<const CompletedCommand> commands);
+// `before` is what stands before the command, which is its argument; it has no name.
+std::string BashCompletion(const CompletedCommand& before,
+                           std::span<const CompletedCommand> commands);
+std::string ZshCompletion(const CompletedCommand& before,
+                          std::span<const CompletedCommand> commands);
+std::string FishCompletion(const CompletedCommand& before,
+                           std::span<const CompletedCommand> commands);
+
+// The number of an argument, or what stands for that of any where it is repeated.
+std::string PlaceOf(const CompletedCommand& command, size_t argument, size_t number,
+                    const char* any);
 
 }  // namespace dmlop

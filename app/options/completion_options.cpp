@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "app/files/output.h"
 #include "app/options/command_options.h"
@@ -6,14 +7,18 @@
 #include "app/options/option_kinds.h"
 #include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
+#include "core/ops/groups.h"
 #include "core/ops/operator.h"
+#include "core/ops/other_names.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/feature_level.h"
 
 namespace dmlop {
 namespace {
 
-using Writer = std::string (*)(std::span<const CompletedCommand> commands);
+using Kind = CompletedValue::Kind;
+using Writer = std::string (*)(const CompletedCommand& before,
+                               std::span<const CompletedCommand> commands);
 
 std::vector<std::string> OptionNames(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -27,18 +32,34 @@ std::vector<std::string> Copied(const Names& names) {
   return {names.begin(), names.end()};
 }
 
-// The words that may stand for a value of a type, such as "text|json" or LEVEL.
-std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& type) {
-  if (type == "OPERATOR") return Copied(OperatorNames());
-  if (type == "TYPE") return Copied(DataTypeNames().subspan(1));
-  if (option.check_lname("isa")) return Copied(SupportedIsas());
+// What operators are called in other libraries.
+std::vector<std::string> NamesElsewhere() {
+  std::set<std::string> names;
+  for (const OperatorInfo* info : Operators()) {
+    const OtherNames others = OtherNamesOf(*info);
+    for (const auto& of_library : {others.onnx, others.webnn, others.pytorch}) {
+      names.insert(of_library.begin(), of_library.end());
+    }
+  }
+  return Copied(names);
+}
+
+std::vector<std::string> LevelNames() {
+  std::vector<std::string> names;
+  for (const FeatureLevel level : FeatureLevels()) names.push_back(ToString(level));
+  return names;
+}
+
+std::vector<std::string> GroupNames() {
+  std::vector<std::string> names;
+  for (const OperatorGroup& group : OperatorGroups()) names.emplace_back(group.name);
+  return names;
+}
+
+// The words of a type such as "text|json"; other types have none.
+std::vector<std::string> Alternatives(const std::string& type) {
   std::vector<std::string> words;
-  if (type == "LEVEL") {
-    for (const FeatureLevel level : FeatureLevels()) words.push_back(ToString(level));
-  }
-  if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) {
-    return words;
-  }
+  if (type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) return words;
   for (size_t begin = 0; begin <= type.size();) {
     const size_t end = std::min(type.find('|', begin), type.size());
     words.push_back(type.substr(begin, end - begin));
@@ -47,15 +68,38 @@ std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& t
   return words;
 }
 
+std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& type) {
+  if (type == "OPERATOR") return Copied(OperatorNames());
+  if (type == "TYPE" || type.starts_with("[TYPE=]")) return Copied(DataTypeNames().subspan(1));
+  if (type == "LEVEL") return LevelNames();
+  if (type == "GROUP") return GroupNames();
+  if (option.check_lname("isa")) return Copied(SupportedIsas());
+  if (option.check_lname("like")) return NamesElsewhere();
+  return Alternatives(type);
+}
+
 // Those of the files that a value of a type names.
 std::vector<std::string> ExtensionsOf(const std::string& type) {
   if (type == "DESCRIPTOR" || type == "MANIFEST") return {"json", "jsonl"};
-  if (type == "[NAME=]FILE" || type == "FILE [SLICE]" || type == "ACTUAL" || type == "EXPECTED") {
-    std::vector<std::string> extensions = {"npy"};
-    for (const std::string_view raw : kRawExtensions) extensions.emplace_back(raw.substr(1));
-    return extensions;
-  }
-  return {};
+  if (type.starts_with("FILE.")) return {type.substr(type.find('.') + 1)};
+  if (type == "FILE") return {};
+  std::vector<std::string> extensions = {"npy", "npz"};
+  for (const std::string_view raw : kRawExtensions) extensions.emplace_back(raw.substr(1));
+  return extensions;
+}
+
+CompletedValue ValueOf(const CLI::Option& option) {
+  if (option.get_type_size_max() == 0) return {};
+  const std::string type = option.get_type_name();
+  const std::vector<std::string> words = WordsOf(option, type);
+  if (!words.empty()) return {type, type.starts_with('[') ? Kind::kNames : Kind::kWords, words};
+  if (type == "DIR") return {type, Kind::kFolders};
+  if (type == "ELEMENT") return {type, Kind::kTensors};
+  const bool is_file = type.find("FILE") != type.npos || type == "ACTUAL" || type == "EXPECTED" ||
+                       type == "DESCRIPTOR" || type == "MANIFEST";
+  if (!is_file) return {type};
+  const bool is_named = type.find("NAME=") != type.npos;
+  return {type, is_named ? Kind::kNamedFiles : Kind::kFiles, {}, ExtensionsOf(type)};
 }
 
 // What --help says of a command, from the same declarations.
@@ -65,25 +109,41 @@ CompletedCommand Describe(const CommandEntry& entry) {
   CLI::App& command = *app.add_subcommand(entry.name, entry.summary);
   AddCommon(command, common);
   entry.declare(command, common);
-  CompletedCommand described{entry.name, entry.summary, {}, {}, {}};
+  CompletedCommand described{entry.name, entry.summary, {}, {}};
   for (const CLI::Option* option : command.get_options()) {
-    const std::string type = option->get_type_size_max() == 0 ? "" : option->get_type_name();
-    CompletedOption one{OptionNames(*option), option->get_description(), type,
-                        WordsOf(*option, type), ExtensionsOf(type)};
-    if (one.names.empty()) {
-      described.words = one.words;
-      if (described.extensions.empty()) described.extensions = one.extensions;
+    const CompletedValue value = ValueOf(*option);
+    if (option->nonpositional()) {
+      described.options.push_back({OptionNames(*option), option->get_description(), value});
     } else {
-      described.options.push_back(std::move(one));
+      described.arguments.push_back(value);
+      // Slices are not files.
+      described.repeats = option->get_expected_max() == CLI::detail::expected_max_vector_size &&
+                          value.type != "FILE [SLICE]";
     }
   }
   return described;
 }
 
+CompletedCommand BeforeCommand(std::span<const CompletedCommand> commands) {
+  CompletedCommand before{"", "", {}, {{"COMMAND", Kind::kWords, {}, {}}}};
+  for (const CompletedCommand& command : commands) {
+    before.arguments.front().words.push_back(command.name);
+  }
+  for (const CompletedOption& option : commands.front().options) {
+    const bool is_common = std::ranges::all_of(commands, [&](const CompletedCommand& command) {
+      return std::ranges::find(command.options, option.names, &CompletedOption::names) !=
+             command.options.end();
+    });
+    if (is_common) before.options.push_back(option);
+  }
+  before.options.push_back({{"--version"}, "Print the version", {}});
+  return before;
+}
+
 ExitStatus PrintCompletion(Writer write) {
   std::vector<CompletedCommand> commands;
   for (const CommandEntry& entry : Commands()) commands.push_back(Describe(entry));
-  PrintResult(write(commands));
+  PrintResult(write(BeforeCommand(commands), commands));
   return ExitStatus::kSuccess;
 }
 

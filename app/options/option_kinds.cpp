@@ -161,7 +161,7 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line) {
 }
 
 void AddPicture(CLI::App& command, std::string& path) {
-  command.add_option("-o,--output", path, "Draw the map into a .png file")->type_name("FILE");
+  command.add_option("-o,--output", path, "Draw the map into a picture")->type_name("FILE.png");
 }
 
 CLI::Option* AddSync(CLI::App& command, bool& sync) {
