@@ -289,7 +289,7 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
   if (settings_.compared == Side::kExpected && IsExpected(slot)) {
     Diagnostics none;  // the values have been checked
     const LoadedTensor expected =
-        document_->InlineTensor(*slot.desc, document_->expected().at(slot.path), none);
+        document_->InlineTensor(slot, document_->expected().at(slot.path), none);
     return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
   }
   file.path = case_->PathOf(slot);

@@ -24,8 +24,10 @@ namespace {
 // first, so that nothing is allocated for values that do not exist.
 class InlineReader {
  public:
-  InlineReader(const TensorDesc& desc, std::byte* to, Diagnostics& diagnostics)
-      : type_(*desc.data_type),
+  // `seed` is that of random values which state none.
+  InlineReader(const TensorDesc& desc, uint64_t seed, std::byte* to, Diagnostics& diagnostics)
+      : seed_(seed),
+        type_(*desc.data_type),
         width_(ByteWidth(type_)),
         sizes_(desc.sizes->begin(), desc.sizes->end()),
         place_count_(PlaceCountOf(desc)),
@@ -83,7 +85,7 @@ class InlineReader {
                                                            "valueCount"};
     if (source.Find("random")) {
       if (!CheckCount(source)) return;
-      const std::optional<RandomValues> random = ReadRandom(source, type_, values_);
+      const std::optional<RandomValues> random = ReadRandom(source, type_, seed_, values_);
       if (random && to_ != nullptr) FillWith(*random, type_, place_count_, to_);
       return;
     }
@@ -115,6 +117,7 @@ class InlineReader {
     return false;
   }
 
+  uint64_t seed_;
   DataType type_;
   size_t width_;
   Dims sizes_;
@@ -143,33 +146,43 @@ void OperatorDocument::CheckInlineValues(const TensorSlot& slot, JsonCursor valu
   ValidateTensorDesc(*slot.desc, slot.role(), slot.path, std::nullopt, of_tensor);
   if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) return;
   Diagnostics of_values;
-  InlineReader(*slot.desc, nullptr, of_values).Read(values);
+  InlineReader(*slot.desc, ImpliedSeed(slot), nullptr, of_values).Read(values);
   const Layout layout = LayoutOf(*slot.desc);
   if (!of_values.has_errors() && values.is_array() && HasOverlap(layout)) {
-    InlineTensor(*slot.desc, values, of_values);
+    InlineTensor(slot, values, of_values);
   }
   diagnostics.AppendAll(of_values);
 }
 
-LoadedTensor OperatorDocument::InlineTensor(const TensorDesc& desc, JsonCursor values,
+// Above the seeds that people write, so that no input without one has the values of another.
+uint64_t OperatorDocument::ImpliedSeed(const TensorSlot& slot) const {
+  constexpr uint64_t kFirst = uint64_t{1} << 32;
+  const std::vector<TensorSlot> slots = TensorSlots(op());
+  const auto found = std::ranges::find(slots, slot.path, &TensorSlot::path);
+  return kFirst + static_cast<uint64_t>(found - slots.begin());
+}
+
+LoadedTensor OperatorDocument::InlineTensor(const TensorSlot& slot, JsonCursor values,
                                             Diagnostics& diagnostics) const {
+  const TensorDesc& desc = *slot.desc;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   if (values.Find("value")) {  // one element, repeated
     TensorDesc one = desc;
     one.sizes->assign(1, 1);
     auto element = std::make_shared<Buffer>(ByteWidth(*desc.data_type));
-    InlineReader(one, element->data(), diagnostics).ReadConstant(values);
+    InlineReader(one, /*seed=*/0, element->data(), diagnostics).ReadConstant(values);
     const Layout repeated{sizes, Dims::Filled(sizes.size(), 0)};
     return {{element->data(), *desc.data_type, repeated}, element, {}};
   }
   const size_t width = ByteWidth(*desc.data_type);
+  const uint64_t seed = ImpliedSeed(slot);
   if (const Layout layout = LayoutOf(desc); !values.is_array() && HasOverlap(layout)) {
     auto places = std::make_shared<Buffer>(static_cast<size_t>(Extent(layout)) * width);
-    InlineReader(desc, places->data(), diagnostics).Read(values);
+    InlineReader(desc, seed, places->data(), diagnostics).Read(values);
     return {{places->data(), *desc.data_type, layout}, places, /*file_bytes=*/{}};
   }
   auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * width);
-  InlineReader(desc, buffer->data(), diagnostics).Read(values);
+  InlineReader(desc, seed, buffer->data(), diagnostics).Read(values);
   const LoadedTensor tensor{
       {buffer->data(), *desc.data_type, PackedLayout(sizes)}, buffer, /*file_bytes=*/{}};
   try {

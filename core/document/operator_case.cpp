@@ -204,7 +204,7 @@ const LoadedTensor* OperatorCase::FindLoaded(const std::string& slot_path) const
 
 LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnostics) const {
   const Binding& binding = document_.bindings().at(slot.path);
-  if (binding.values) return document_.InlineTensor(*slot.desc, *binding.values, diagnostics);
+  if (binding.values) return document_.InlineTensor(slot, *binding.values, diagnostics);
   if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
     return FitToDesc(*loaded, *slot.desc, binding.path);
   }

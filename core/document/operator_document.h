@@ -78,8 +78,9 @@ class OperatorDocument {
   }
 
   // The elements of a tensor with a valid desc that stand in the document itself, after Check found
-  // them fit. Different values in one place are reported.
-  LoadedTensor InlineTensor(const TensorDesc& desc, JsonCursor values,
+  // them fit. Random values that state no seed differ from tensor to tensor. Different values in
+  // one place are reported.
+  LoadedTensor InlineTensor(const TensorSlot& slot, JsonCursor values,
                             Diagnostics& diagnostics) const;
 
  private:
@@ -90,6 +91,7 @@ class OperatorDocument {
   void ReadExpected(JsonCursor object, const ValueReader& values);
   void ReadTolerance(JsonCursor value, const ValueReader& values);
   void CheckTensorsExist(Diagnostics& diagnostics) const;
+  uint64_t ImpliedSeed(const TensorSlot& slot) const;
   void CheckInlineValues(Diagnostics& diagnostics) const;
   void CheckInlineValues(const TensorSlot& slot, JsonCursor values, Diagnostics& diagnostics) const;
 

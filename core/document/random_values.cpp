@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 2> kBounds = {"low", "high"};
 constexpr std::array<std::string_view, 2> kMoments = {"mean", "deviation"};
 constexpr int64_t kGrain = int64_t{1} << 14;
 
+constexpr uint64_t kStep = 0x9E3779B97F4A7C15u;
+
 constexpr uint64_t Mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -81,7 +83,9 @@ template <typename T>
 class Generator {
  public:
   Generator(const RandomValues& random, DataType type)
-      : kind_(random.kind), key_(Mix(random.seed)), low_(ElementOf<T>(random.low)) {
+      : kind_(random.kind),
+        key_(random.seed == 0 ? kStep : Mix(random.seed)),
+        low_(ElementOf<T>(random.low)) {
     const T high = ElementOf<T>(random.high);
     if (kind_ == RandomKind::kSpecial) {
       special_ = SpecialValues<T>(type);
@@ -112,7 +116,7 @@ class Generator {
   }
 
  private:
-  uint64_t BitsOf(uint64_t i) const { return Mix(key_ + i * 0x9E3779B97F4A7C15u); }
+  uint64_t BitsOf(uint64_t i) const { return Mix(key_ + i * kStep); }
 
   T Normal(uint64_t i) const {
     constexpr uint64_t kTerms = 12;
@@ -194,19 +198,18 @@ std::string_view RangeFault(const RandomValues& random) {
 
 }  // namespace
 
-std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
+std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type, uint64_t seed,
                                        const ValueReader& values) {
   const auto kind = values.Enum(*initializer.Find("random"), "", kKinds);
   if (!kind) return std::nullopt;
-  RandomValues random;
-  random.kind = static_cast<RandomKind>(*kind);
+  RandomValues random{static_cast<RandomKind>(*kind), seed};
   const auto& parameters = random.kind == RandomKind::kNormal ? kMoments : kBounds;
   const std::array<std::string_view, 5> keys = {"random", "seed", "valueCount", parameters[0],
                                                 parameters[1]};
   const size_t known = random.kind == RandomKind::kSpecial ? keys.size() - 2 : keys.size();
   values.CheckKeys(initializer, std::span(keys).first(known));
-  if (const auto seed = values.Find(initializer, "seed")) {
-    const auto number = values.Uint64(*seed);
+  if (const auto stated = values.Find(initializer, "seed")) {
+    const auto number = values.Uint64(*stated);
     if (!number) return std::nullopt;
     random.seed = *number;
   }

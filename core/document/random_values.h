@@ -9,7 +9,8 @@
 //
 //   bits(i) = Mix(Mix(seed) + i * 0x9E3779B97F4A7C15)          modulo 2^64
 //
-// where Mix is the finalizer of SplitMix64 (Steele, Lea, Flood, 2014). Of it become
+// where Mix is the finalizer of SplitMix64 (Steele, Lea, Flood, 2014). Mix(0) is 0, so that for a
+// seed of 0 the first of these numbers would always be 0: there i counts from 1. Of the bits become
 //
 //   uniform   low + (high - low) * (floor(bits / 2^11) / 2^53) in binary64, each step rounded to
 //             nearest even, then rounded to the type; of integer types, as integers
@@ -19,8 +20,9 @@
 //             each step rounded as above. No z is outside of [-6, 6].
 //   special   entry floor(bits * n / 2^64) of the n special values
 //
-// What is left out: the seed is 0; low and high are -1 and 1 of floats (of whole numbers, -8 and
-// 8), and the least and the largest value of an integer type; mean and deviation are 0 and 1.
+// What is left out: the seed is the caller's, who gives each tensor another; low and high are -1
+// and 1 of floats (of whole numbers, -8 and 8), and the least and the largest value of an integer
+// type; mean and deviation are 0 and 1.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +38,13 @@ enum class RandomKind { kUniform, kIntegers, kNormal, kSpecial };
 
 struct RandomValues {
   RandomKind kind = RandomKind::kUniform;
-  uint64_t seed = 0;
+  uint64_t seed;
   ElementBytes low{};   // or the mean
   ElementBytes high{};  // or the deviation
 };
 
-// Empty where a member is wrong, which is reported.
-std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type,
+// Takes `seed` where the initializer states none. Empty where a member is wrong, which is reported.
+std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type, uint64_t seed,
                                        const ValueReader& values);
 
 // Writes `count` elements side by side.

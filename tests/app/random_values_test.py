@@ -20,9 +20,13 @@ def mix(z):
     return z ^ (z >> 31)
 
 
+IMPLIED_SEED = 2 ** 32  # of the first tensor; that of the next is greater by 1
+
+
 def bits(seed, count):
     """The documented generator, in whole numbers."""
-    return [mix((mix(seed) + i * 0x9E3779B97F4A7C15) & MASK) for i in range(count)]
+    first = 1 if seed == 0 else 0
+    return [mix((mix(seed) + i * 0x9E3779B97F4A7C15) & MASK) for i in range(first, first + count)]
 
 
 def special_values(dtype):
@@ -37,7 +41,7 @@ def special_values(dtype):
 
 def expected_values(dtype, random, count):
     dtype = np.dtype(dtype)
-    drawn = bits(random.get("seed", 0), count)
+    drawn = bits(random.get("seed", IMPLIED_SEED), count)
     kind = random["random"]
     if kind == "special":
         values = special_values(dtype)
@@ -45,7 +49,7 @@ def expected_values(dtype, random, count):
     if kind == "normal":
         mean, deviation = (float(dtype.type(random.get(name, value))) for name, value in (("mean", 0), ("deviation", 1)))
         sums = [sum(b >> 11 for b in drawn) - 6 * (2 ** 53 - 1)
-                for drawn in zip(*[iter(bits(random.get("seed", 0), 12 * count))] * 12)]
+                for drawn in zip(*[iter(bits(random.get("seed", IMPLIED_SEED), 12 * count))] * 12)]
         return np.array([mean + deviation * (float(s) * 2.0 ** -53) for s in sums]).astype(dtype)
     if dtype.kind != "f":
         low = random.get("low", int(np.iinfo(dtype).min))
@@ -67,7 +71,7 @@ class RandomTest(ProgramTest):
 
     def test_values_are_those_of_the_documented_generator(self):
         for data_type, dtype in TYPES.items():
-            for random in [{"random": "uniform"}, {"random": "uniform", "seed": 2 ** 64 - 1, "low": 3, "high": 100},
+            for random in [{"random": "uniform"}, {"random": "uniform", "seed": 0}, {"random": "uniform", "seed": 2 ** 64 - 1, "low": 3, "high": 100},
                            {"random": "integers", "seed": 7}, {"random": "integers", "seed": 8, "low": 0, "high": 1},
                            {"random": "special", "seed": 9}, {"random": "uniform", "seed": 3, "low": 5, "high": 5}]:
                 with self.subTest(data_type=data_type, random=random):
@@ -87,6 +91,28 @@ class RandomTest(ProgramTest):
                                        ("skewness", (values ** 3).mean(), 0), ("kurtosis", (values ** 4).mean(), 3 - 0.1),
                                        ("within 1", (abs(values) < 1).mean(), 0.6827)]:
             self.assertLess(abs(actual - expected), 0.02 if what != "kurtosis" else 0.05, what)
+
+    def test_no_tensor_has_the_values_of_another(self):
+        """Those without a seed have their own, however the tensors are called; none begins with a bound."""
+        one = {"DataType": "FLOAT32", "Sizes": [5]}
+        for document, names in [
+            ({"type": "ELEMENT_WISE_SUBTRACT", "ATensor": one, "BTensor": one}, ["ATensor", "BTensor"]),
+            ({"type": "JOIN", "Axis": 0, "InputTensors": [one] * 3}, ["InputTensors-0", "InputTensors-1", "InputTensors-2"]),
+            ({"type": "ELEMENT_WISE_IF", "ConditionTensor": {"DataType": "UINT8", "Sizes": [5]}, "ATensor": one, "BTensor": one},
+             ["ConditionTensor", "ATensor", "BTensor"]),
+        ]:
+            with self.subTest(document["type"]):
+                random = {"random": "uniform"}
+                fields = {name.split("-")[0]: random for name in names}
+                if "InputTensors" in fields:
+                    fields["InputTensors"] = [random] * 3
+                self.write("case.json", document | {"bindings": fields | {"OutputTensor": "y.npy"}})
+                self.run_program("batch", "case.json", "--inputs")
+                for number, name in enumerate(names):
+                    values = self.load(f"y.{name}")
+                    seeded = {"random": "uniform", "seed": IMPLIED_SEED + number}
+                    self.assert_same(values, expected_values(values.dtype, seeded, 5))
+                    self.assertNotEqual(values[0], -1)
 
     def test_elements_of_4_bits_have_their_range(self):
         drawn = bits(7, 105)
