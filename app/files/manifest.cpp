@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "app/json_end.h"
 #include "core/base/error.h"
-#include "core/base/progress.h"
 #include "core/base/utf8.h"
+#include "core/document/field_reader.h"
 #include "core/io/json.h"
 
 namespace dmlop {
@@ -26,27 +27,26 @@ size_t CountCharacters(std::string_view text) {
          static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
+// A sweep may say of which operator its cases are.
+bool MayBeCase(const std::string& text) {
+  Diagnostics diagnostics;
+  const std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
+  if (!json || !json->root().is_object()) return false;
+  const ValueReader values(diagnostics, Dialect::kDescriptor);
+  return json->root().Find("sweep") || ReadOperatorType(json->root(), values) != nullptr;
+}
+
 }  // namespace
 
-Manifest::Manifest(const std::string& path) : name_(path), input_(path) {
+Manifest::Manifest(const std::string& path, bool ends_at_fault)
+    : name_(path), input_(path), ends_at_fault_(ends_at_fault) {
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
   is_file_ = !standard && !IsStream(path);
   if (is_file_) {
     folder_ = std::filesystem::path(path).parent_path().string();
   } else {
-    KeepCopy();
-  }
-}
-
-void Manifest::KeepCopy() {
-  copy_.emplace(0);
-  const Work work("reading " + name_);
-  std::vector<std::byte> part(kPartBytes);
-  size_t size = 0;
-  while (const size_t count = input_.Read(part)) {
-    copy_->Write(size, std::span(part).first(count));
-    size += count;
+    copy_.emplace(0);
   }
 }
 
@@ -60,6 +60,8 @@ void Manifest::Rewind() {
   is_array_ = false;
   is_closed_ = false;
   is_first_ = true;
+  open_comment_.reset();
+  count_ = 0;
 }
 
 std::vector<ManifestLine> Manifest::Next() {
@@ -81,7 +83,29 @@ std::vector<ManifestLine> Manifest::Next(size_t most,
 }
 
 std::optional<ManifestLine> Manifest::ReadCase() {
-  if (!FindCase()) return UnclosedArray();
+  if (last_ && count_ == *last_) return std::nullopt;
+  std::optional<ManifestLine> found = FindNext();
+  if (!found) return found;
+  ++count_;
+  const bool is_new = copy_ && !last_ && !is_read_;
+  const bool is_fault = is_new && ends_at_fault_ && !MayBeCase(found->text);
+  if (is_fault || is_too_long(found->text)) EndHere();
+  return found;
+}
+
+// What comes behind the case is not read, also the next time.
+void Manifest::EndHere() {
+  last_ = count_;
+  is_read_ = true;
+}
+
+// Whether it is no use to read a stream on.
+bool Manifest::is_too_long(const std::string& text) const {
+  return copy_ && text.size() > JsonDocument::kMaxBytes;
+}
+
+std::optional<ManifestLine> Manifest::FindNext() {
+  if (!FindCase()) return Unclosed();
   ManifestLine found{line_, "", line_column_};
   const char first = line_text_[line_at_];
   if (first == '{' || first == '[') {
@@ -93,8 +117,9 @@ std::optional<ManifestLine> Manifest::ReadCase() {
   return found;
 }
 
-// The fault of an array that does not end, as a case that no parser takes.
-std::optional<ManifestLine> Manifest::UnclosedArray() {
+// The fault of a comment or an array that does not end, as a case that no parser takes.
+std::optional<ManifestLine> Manifest::Unclosed() {
+  if (open_comment_) return std::exchange(open_comment_, std::nullopt);
   if (!is_array_ || is_closed_) return std::nullopt;
   is_closed_ = true;
   return ManifestLine{line_, "[", line_column_ - 1};  // so that the end is the place
@@ -107,21 +132,43 @@ void Manifest::ReadBrackets(std::string& text) {
     const size_t size = end.Find(std::string_view(line_text_).substr(line_at_));
     Take(size == std::string::npos ? line_text_.size() : line_at_ + size, text);
     if (!end.is_open()) break;
+    if (is_too_long(text)) return;
     if (!NextLine() || (!is_array_ && line_text_.starts_with('{'))) return;
     text += '\n';
   }
-  // Text behind a case belongs to it, for the parser to refuse, unless it is another.
-  const size_t next = line_text_.find_first_not_of(kBlanks, line_at_);
-  const bool is_case = next == std::string::npos || line_text_[next] == '{';
-  if (!is_array_ && !is_case) Take(line_text_.size(), text);
+  // Text behind a case belongs to it, for the parser to refuse, unless it is another or a comment,
+  // which may go on in the next line.
+  const size_t next = std::min(line_text_.find_first_not_of(kBlanks, line_at_), line_text_.size());
+  const std::string_view rest = std::string_view(line_text_).substr(next);
+  const bool is_other = rest.empty() || rest.starts_with('{') || rest.starts_with("/*");
+  if (!is_array_ && !is_other) Take(line_text_.size(), text);
 }
 
 // Of a case that is too long for any document no more is kept than shows that.
 void Manifest::Take(size_t end, std::string& text) {
   const std::string_view taken = std::string_view(line_text_).substr(line_at_, end - line_at_);
   if (text.size() <= JsonDocument::kMaxBytes) text += taken;
-  line_column_ += CountCharacters(taken);
+  Pass(end);
+}
+
+void Manifest::Pass(size_t end) {
+  line_column_ += CountCharacters(std::string_view(line_text_).substr(line_at_, end - line_at_));
   line_at_ = end;
+}
+
+// False where it has no end.
+bool Manifest::SkipComment() {
+  constexpr std::string_view kEnd = "*/";
+  open_comment_ = ManifestLine{line_, "/*", line_column_};
+  size_t end = line_text_.find(kEnd, line_at_ + 2);
+  while (end == std::string::npos) {
+    Pass(line_text_.size());
+    if (!NextLine()) return false;
+    end = line_text_.find(kEnd);
+  }
+  open_comment_.reset();
+  Pass(end + kEnd.size());
+  return true;
 }
 
 // Goes to the first byte of the next case. False at the end.
@@ -132,11 +179,12 @@ bool Manifest::FindCase() {
         std::min(line_text_.find_first_not_of(skipped, line_at_), line_text_.size());
     const std::string_view passed = std::string_view(line_text_).substr(line_at_, begin - line_at_);
     if (passed.find(']') != std::string_view::npos) is_closed_ = true;
-    line_column_ += passed.size();
-    line_at_ = begin;
+    Pass(begin);
     const std::string_view rest = std::string_view(line_text_).substr(begin);
     if (rest.empty() || rest.starts_with("//")) {
       if (!NextLine()) return false;
+    } else if (rest.starts_with("/*")) {
+      if (!SkipComment()) return false;
     } else if (rest.front() == '[' && is_first_) {
       is_array_ = true;
       ++line_at_;
@@ -172,17 +220,32 @@ std::optional<std::string> Manifest::ReadLine() {
       ++at_;
       return line;
     }
-    if (ReadPart() == 0) return line;
+    if (is_too_long(line) || ReadPart() == 0) return line;
   }
 }
 
 size_t Manifest::ReadPart() {
   part_.resize(kPartBytes);
   const auto bytes = std::as_writable_bytes(std::span(part_));
-  part_.resize(copy_ ? copy_->Read(read_, bytes) : input_.ReadAt(read_, bytes));
+  part_.resize(copy_ ? ReadKept(bytes) : input_.ReadAt(read_, bytes));
   read_ += part_.size();
   at_ = 0;
   return part_.size();
+}
+
+size_t Manifest::ReadKept(std::span<std::byte> bytes) {
+  if (read_ < kept_) return copy_->Read(read_, bytes);
+  if (is_read_) return 0;
+  const size_t size = input_.ReadSome(bytes);
+  is_read_ = size == 0;
+  if (kept_ + size > kMostKept) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: a manifest that is no file may have {} bytes; write it to a file",
+                            name_, kMostKept));
+  }
+  copy_->Write(kept_, bytes.first(size));
+  kept_ += size;
+  return size;
 }
 
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {

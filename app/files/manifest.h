@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,16 @@ struct ManifestLine {
   size_t column = 1;  // in that line, in characters
 };
 
-// Lines that are blank or a comment (//) are passed over. Failures are Errors of kind kFileSystem.
+// Blank lines and comments are passed over. Failures are Errors of kind kFileSystem.
 class Manifest {
  public:
-  // A file, or "-" for standard input. What can be read only once is kept in a scratch file.
-  explicit Manifest(const std::string& path);
+  // A file, or "-" for standard input. What can be read only once is kept in a scratch file as it
+  // comes, up to kMostKept bytes; more are an Error of kind kUsage. It is not read on behind a case
+  // that is too long for any document nor, where it `ends_at_fault`, behind one of no operator:
+  // this is its last case then.
+  explicit Manifest(const std::string& path, bool ends_at_fault = false);
+
+  static constexpr size_t kMostKept = size_t{256} << 20;
 
   const std::string& name() const { return name_; }  // for messages
 
@@ -33,6 +39,9 @@ class Manifest {
   const std::string& folder() const { return folder_; }
 
   bool is_file() const { return is_file_; }  // and not a stream
+
+  // Whether the cases are the elements of one array, once the first has been found.
+  bool is_array() const { return is_array_; }
 
   void Rewind();
 
@@ -44,21 +53,31 @@ class Manifest {
   std::vector<ManifestLine> Next();
 
  private:
-  void KeepCopy();
   std::optional<ManifestLine> ReadCase();
-  std::optional<ManifestLine> UnclosedArray();
+  std::optional<ManifestLine> FindNext();
+  std::optional<ManifestLine> Unclosed();
   bool FindCase();
+  bool SkipComment();
+  void Pass(size_t end);
+  void EndHere();
   void ReadBrackets(std::string& text);
   void Take(size_t end, std::string& text);
   bool NextLine();
   std::optional<std::string> ReadLine();
   size_t ReadPart();
+  size_t ReadKept(std::span<std::byte> bytes);
+  bool is_too_long(const std::string& text) const;
 
   std::string name_;
   std::string folder_;
   bool is_file_ = true;
   InputStream input_;
+  bool ends_at_fault_ = false;
   std::optional<ScratchFile> copy_;  // of what can be read only once
+  size_t kept_ = 0;                  // bytes of it
+  bool is_read_ = false;             // all that will be
+  std::optional<int64_t> last_;      // case, by its number from 1; none: that at the end
+  int64_t count_ = 0;                // of the cases that were found
   size_t read_ = 0;                  // bytes of the file
   std::string part_;                 // the last of them, which are given out up to at_
   size_t at_ = 0;
@@ -66,9 +85,10 @@ class Manifest {
   size_t line_at_ = 0;
   size_t line_column_ = 1;  // of line_at_, in characters
   int64_t line_ = 0;
-  bool is_first_ = true;    // nothing has been found yet
-  bool is_array_ = false;   // the cases are the elements of an array
-  bool is_closed_ = false;  // which has ended
+  bool is_first_ = true;                      // nothing has been found yet
+  bool is_array_ = false;                     // the cases are the elements of an array
+  bool is_closed_ = false;                    // which has ended
+  std::optional<ManifestLine> open_comment_;  // which has no end
 };
 
 // Throws an Error of kind kUsage unless the one case in a line is meant: none or several begin

@@ -129,6 +129,10 @@ size_t InputStream::Read(std::span<std::byte> bytes) const {
   return ReadOn(descriptor_, bytes, name_);
 }
 
+size_t InputStream::ReadSome(std::span<std::byte> bytes) const {
+  return ReadFully(1, name_, [&](size_t) { return read(descriptor_, bytes.data(), bytes.size()); });
+}
+
 size_t InputStream::ReadAt(size_t begin, std::span<std::byte> bytes) const {
   return dmlop::ReadAt(descriptor_, begin, bytes, name_);
 }
@@ -247,6 +251,10 @@ OutputStream::~OutputStream() {
 
 void OutputStream::Write(std::span<const std::byte> bytes) {
   WriteInSteps(descriptor_, bytes, name_);
+}
+
+void OutputStream::Flush() {
+  if (fdatasync(descriptor_) != 0) FailFile(name_, "cannot be written", errno);
 }
 
 void OutputStream::Close() {

@@ -57,7 +57,10 @@ class InputStream {
   // Reads exactly `bytes.size()` bytes; fewer only at the end. Returns how many.
   size_t Read(std::span<std::byte> bytes) const;
 
-  // The same of a regular file, from a byte on.
+  // Reads what comes next, without waiting until that are as many bytes; none only at the end.
+  size_t ReadSome(std::span<std::byte> bytes) const;
+
+  // The same as Read of a regular file, from a byte on.
   size_t ReadAt(size_t begin, std::span<std::byte> bytes) const;
 
  private:
@@ -113,6 +116,9 @@ class OutputStream {
   ~OutputStream();
 
   void Write(std::span<const std::byte> bytes);
+
+  // Sees that what has been written is on the disk.
+  void Flush();
 
   // What is reported late is reported here.
   void Close();
