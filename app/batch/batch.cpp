@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_files.h"
@@ -10,18 +9,13 @@
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/files/manifest.h"
-#include "app/files/output.h"
-#include "app/options/option_words.h"
 #include "app/progress.h"
-#include "app/shell_word.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/io/signals.h"
 
 namespace dmlop {
 namespace {
-
-constexpr size_t kShownFailures = 20;  // told at the end
 
 // Cases of one turn. A turn lasts a fraction of a second where it may, so that what is told comes
 // soon, and threads seldom wait for one another.
@@ -68,34 +62,39 @@ class Selection {
   int64_t cases_ = 0;  // all of them
 };
 
+// Whether no case behind one that fails is run.
+bool EndsAtFault(const BatchOptions& options) {
+  return !options.keep_going && !options.line && options.shard.count == 1;
+}
+
 class Batch {
-  // What is left to tell of a case that has ended.
+  // A case that has ended and is told once those before it are.
   struct Told {
-    CaseStatus status = CaseStatus::kDone;
-    std::string report;                  // its line
-    std::optional<CaseOutcome> failure;  // none where it passed
+    CaseOutcome outcome;
+    std::string report;  // its line
   };
 
  public:
   Batch(const BatchOptions& options, const CommonOptions& common)
-      : options_(options), common_(common), manifest_(options.manifest) {}
+      : options_(options),
+        manifest_(options.manifest, EndsAtFault(options)),
+        summary_(options, common, manifest_) {}
 
   ExitStatus Execute() {
+    const LastWords last_words([this] { TellInterruption(); });
     Configure();
     RequireSeparateFiles(manifest_, options_.report, settings_);
     Selection selection(manifest_, options_);
-    total_ = selection.Count();
-    if (options_.line) RequireOneCase(manifest_, *options_.line, total_);
+    const int64_t total = selection.Count();
+    if (options_.line) RequireOneCase(manifest_, *options_.line, total);
     if (!selection.has_cases() && !options_.allow_empty) {
       throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
     }
-    if (!options_.report.empty()) report_.emplace(options_.report);
-    progress_.emplace(total_);
+    Begin(total);
     RunInTurns(selection);
-    if (report_) report_->Publish(options_.sync);
-    TellFailures();
-    if (!common_.quiet) PrintMessage(Summary());
-    return status_;
+    if (report_) report_->Close(options_.sync);
+    summary_.Tell(options_.times ? std::optional(progress_->seconds()) : std::nullopt);
+    return summary_.status();
   }
 
  private:
@@ -110,14 +109,21 @@ class Batch {
     if (options_.judge) settings_.compared = Side::kActual;
     if (settings_.compared) settings_.output_folder.RequireThere();
     settings_.rules = options_.rules;
-    settings_.write_inputs = options_.write_inputs;
-    settings_.hash_files = !options_.report.empty();
+    settings_.has_inputs = options_.has_inputs;
+    settings_.is_reported = !options_.report.empty();
     settings_.sync = options_.sync;
     if (!options_.resume) return;
     if (!manifest_.is_file()) {
       throw Error(ErrorKind::kUsage, "--resume needs a manifest that is a file");
     }
     settings_.manifest_time = std::filesystem::last_write_time(options_.manifest);
+  }
+
+  void Begin(int64_t total) {
+    const std::lock_guard lock(telling_);
+    if (!options_.report.empty()) report_.emplace(options_.report);
+    progress_.emplace(total);
+    summary_.Begin(total);
   }
 
   void RunInTurns(Selection& selection) {
@@ -127,7 +133,7 @@ class Batch {
       const std::vector<ManifestLine> lines = selection.Next(most);
       if (lines.empty()) return;
       const double start = progress_->seconds();
-      Tell(RunAll(lines));
+      RunAll(lines);
       const double seconds = progress_->seconds() - start;
       if (seconds < kShortSeconds) most = std::max(fewest, std::min(2 * most, kMost));
       if (seconds > kLongSeconds) most = std::max(fewest, most / 2);
@@ -137,18 +143,16 @@ class Batch {
   // Small cases side by side, then large ones one by one with all threads. Without --keep-going
   // none is begun behind one that has failed; those before it are all run, so that what is told is
   // the same for any number of threads.
-  std::vector<Told> RunAll(const std::vector<ManifestLine>& lines) {
-    std::vector<Told> told(lines.size());
+  void RunAll(const std::vector<ManifestLine>& lines) {
+    BeginTurn(lines.size());
     std::vector<std::unique_ptr<BatchCase>> large(lines.size());
     std::vector<std::unique_ptr<BatchCase>> written(lines.size());  // and to be published
     std::atomic<size_t> last = lines.size();
     const auto end = [&](size_t i, const BatchCase& ended) {
-      const CaseOutcome& outcome = ended.outcome();
-      told[i].status = outcome.status;
-      if (report_) told[i].report = CaseJson(outcome, options_.times);
-      if (!outcome.passed()) told[i].failure = outcome;
-      progress_->Add(!outcome.passed());
-      if (outcome.passed() || options_.keep_going) return;
+      const bool passed = ended.outcome().passed();
+      progress_->Add(!passed);
+      Put(i, ended.outcome());
+      if (passed || options_.keep_going) return;
       size_t before = last;
       while (i < before && !last.compare_exchange_weak(before, i)) {
       }
@@ -182,8 +186,6 @@ class Batch {
     for (size_t i = 0; i < lines.size(); ++i) {
       if (written[i]) end(i, *written[i]);
     }
-    told.resize(std::min(last + 1, told.size()));
-    return told;
   }
 
   // What --sync has held back: a flush for all cases takes little longer than for one.
@@ -204,101 +206,50 @@ class Batch {
     OutputSet::FlushFolders(sets);
   }
 
-  // In the order of the manifest.
-  void Tell(const std::vector<Told>& cases) {
+  void BeginTurn(size_t count) {
+    const std::lock_guard lock(telling_);
+    told_.clear();
+    told_.resize(count);
+    next_ = 0;
+  }
+
+  // Tells, from any thread, of a case that has ended and of those behind it that have waited for
+  // it, so that all are told in the order of the manifest and as soon as may be.
+  void Put(size_t number, const CaseOutcome& outcome) {
+    Told told{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
+    const std::lock_guard lock(telling_);
+    told_[number] = std::move(told);
+    ++ended_;
     std::string lines;
-    for (const Told& told : cases) {
-      ++counts_[static_cast<size_t>(told.status)];
-      lines += told.report;
-      if (!told.failure) continue;
-      const CaseOutcome& outcome = *told.failure;
-      status_ = std::max(status_, outcome.exit_status);
-      is_over_ = !options_.keep_going;
-      KeepFailure(outcome);
+    for (; !is_over_ && next_ < told_.size() && told_[next_]; ++next_) {
+      lines += told_[next_]->report;
+      is_over_ = !told_[next_]->outcome.passed() && !options_.keep_going;
+      summary_.Add(std::move(told_[next_]->outcome));
+      told_[next_].reset();
     }
-    if (report_) report_->Write(lines);
+    if (report_ && !lines.empty()) report_->Write(lines);
   }
 
-  // True where `a` is told before `b`: what could not be done, in the order of the manifest, then
-  // what is different, the furthest off first.
-  static bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
-    const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
-    const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;
-    if (worst_a == nullptr || worst_b == nullptr) return worst_a == nullptr && worst_b != nullptr;
-    return IsFurtherOff(worst_a->judgement, worst_b->judgement);
-  }
-
-  void KeepFailure(const CaseOutcome& outcome) {
-    ++failure_count_;
-    failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), outcome, IsToldBefore),
-                     outcome);
-    if (failures_.size() > kShownFailures) failures_.pop_back();
-  }
-
-  void TellFailures() const {
-    const bool has_details = options_.line.has_value();
-    for (const CaseOutcome& outcome : failures_) {
-      PrintMessage(FaultText(outcome, manifest_.name(), has_details));
-      if (manifest_.is_file()) PrintMessage(CommandFor(outcome));
+  // Those that have waited are reported without those that they have waited for.
+  void TellInterruption() {
+    const std::lock_guard lock(telling_);
+    if (!progress_) return;
+    for (const std::optional<Told>& told : told_) {
+      if (told && report_) report_->Write(told->report);
     }
-    const size_t rest = failure_count_ - failures_.size();
-    if (rest > 0) {
-      PrintMessage(fmt::format("dmlop: and {} more, which {}\n", rest,
-                               report_ ? "the report has" : "--report FILE lists"));
-    }
-  }
-
-  // What tells more of the case: runs it alone or, where it alone has been run, explains its worst
-  // element.
-  std::string CommandFor(const CaseOutcome& outcome) const {
-    if (!outcome.is_case) return "";
-    if (options_.line) {
-      const ComparedFile* const worst = outcome.worst();
-      const std::string element = worst == nullptr ? "" : WorstElement(*worst);
-      if (element.empty()) return "";
-      return fmt::format("how the worst element comes about:\n  dmlop explain {} {} --line {}{}\n",
-                         PathWord(options_.manifest), ShellWord(element), outcome.line,
-                         ConfineWords(options_.confine));
-    }
-    std::string text = fmt::format("  dmlop batch {}", PathWord(options_.manifest));
-    if (options_.check) text += " --check";
-    if (options_.judge) text += " --judge";
-    if (!options_.output_folder.empty()) {
-      text += " --output-path " + PathWord(options_.output_folder);
-    }
-    text += RuleWords(options_.rules) + ConfineWords(options_.confine);
-    if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
-    return text + fmt::format(" --line {}\n", outcome.line);
-  }
-
-  std::string Summary() const {
-    constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed"};
-    int64_t ended = 0;
-    std::string text;
-    for (size_t i = 0; i < std::size(counts_); ++i) {
-      ended += counts_[i];
-      if (counts_[i] == 0) continue;
-      text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", counts_[i], kWritten[i]);
-    }
-    if (ended < total_) {
-      text += fmt::format(", {} not begun, which --keep-going takes too", total_ - ended);
-    }
-    const std::string time =
-        options_.times ? fmt::format(" in {:.2f} s", progress_->seconds()) : "";
-    return fmt::format("dmlop: {}{}{}\n", Counted(total_, "case"), time, text);
+    summary_.TellInterruption(ended_);
   }
 
   const BatchOptions& options_;
-  const CommonOptions& common_;
   Manifest manifest_;
   BatchSettings settings_;
-  std::optional<BatchReport> report_;
   std::optional<CaseProgress> progress_;
-  int64_t total_ = 0;
-  int64_t counts_[4] = {};             // by CaseStatus
-  std::vector<CaseOutcome> failures_;  // that are told, in this order
-  size_t failure_count_ = 0;
-  ExitStatus status_ = ExitStatus::kSuccess;
+  std::mutex telling_;  // guards what follows while cases run
+  std::optional<BatchReport> report_;
+  BatchSummary summary_;
+  std::vector<std::optional<Told>> told_;  // of this turn
+  size_t next_ = 0;                        // of them
+  int64_t ended_ = 0;
   bool is_over_ = false;
 };
 

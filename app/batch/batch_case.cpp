@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <nlohmann/json.hpp>
 
-#include "app/batch/input_names.h"
+#include "app/batch/beside.h"
 #include "app/compare/judgement.h"
 #include "app/files/descriptor.h"
 #include "app/timing.h"
@@ -68,7 +69,7 @@ void BatchCase::Attempt(Step&& step) {
 void BatchCase::Fail(ExitStatus status, std::string text) {
   outcome_.status = CaseStatus::kFailed;
   outcome_.exit_status = status;
-  outcome_.faults.push_back({std::nullopt, std::move(text), ""});
+  outcome_.faults.push_back({{Severity::kError, "", "", std::move(text), std::nullopt}});
   outcome_.files = {};
   is_finished_ = true;
 }
@@ -76,15 +77,20 @@ void BatchCase::Fail(ExitStatus status, std::string text) {
 void BatchCase::Refuse(const Diagnostics& diagnostics) {
   outcome_.status = CaseStatus::kFailed;
   outcome_.exit_status = StatusOf(diagnostics);
+  outcome_.faults = FaultsOf(diagnostics, Severity::kError);
+  is_finished_ = true;
+}
+
+std::vector<CaseFault> BatchCase::FaultsOf(const Diagnostics& diagnostics,
+                                           Severity severity) const {
+  std::vector<CaseFault> faults;
   PositionFinder positions(line_.text);
   for (const Diagnostic& diagnostic : diagnostics.list()) {
-    if (diagnostic.severity != Severity::kError) continue;
-    CaseFault fault;
+    if (diagnostic.severity != severity) continue;
+    CaseFault& fault = faults.emplace_back(CaseFault{diagnostic});
     if (diagnostic.offset) fault.place = PlaceOf(positions.Find(*diagnostic.offset));
-    fault.text = LineOf(diagnostic);
-    outcome_.faults.push_back(std::move(fault));
   }
-  is_finished_ = true;
+  return faults;
 }
 
 TextPosition BatchCase::PlaceOf(const TextPosition& in_case) const {
@@ -100,7 +106,7 @@ void BatchCase::Prepare() {
     if (is_finished_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;
     is_finished_ = true;
-    if (settings_.hash_files) ReportFiles();
+    if (settings_.is_reported) ReportFiles();
   });
 }
 
@@ -115,6 +121,7 @@ void BatchCase::Read() {
     RefuseAsCase("a sweep, of which --expand makes cases");
   }
   outcome_.name = document_->name();
+  outcome_.type = document_->op().info().name;
   case_.emplace(*document_);
   case_->Bind(TensorRole::kInput, {});
   case_->Bind(TensorRole::kOutput, {});
@@ -122,6 +129,10 @@ void BatchCase::Read() {
   if (!diagnostics.has_errors()) RequireBound(TensorRole::kInput);
   if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
   RequireBound(TensorRole::kOutput);
+  RequireConfined();
+  if (settings_.is_reported) {
+    outcome_.descriptor = std::make_shared<const Json>(DescriptorJson(*case_));
+  }
 }
 
 void BatchCase::RefuseAsCase(const char* message) {
@@ -134,6 +145,7 @@ void BatchCase::MoveOutputs() {
     const auto binding = document_->bindings().find(slot.path);
     if (binding == document_->bindings().end()) continue;
     std::string& path = binding->second.path;
+    if (unmoved_output_.empty()) unmoved_output_ = path;
     path = settings_.output_folder.Moved(path);
   }
 }
@@ -181,17 +193,20 @@ std::vector<std::string> BatchCase::WrittenPaths() const {
     paths.push_back(case_->PathOf(slot));
   }
   for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
-    const std::string path = WrittenInputPath(slot);
+    const std::string path = settings_.has_inputs ? InputPath(slot) : "";
     if (!path.empty()) paths.push_back(path);
   }
   return paths;
 }
 
-// Empty where the input is not written.
-std::string BatchCase::WrittenInputPath(const TensorSlot& slot) const {
+bool BatchCase::HasValues(const TensorSlot& slot) const {
   const auto binding = document_->bindings().find(slot.path);
-  const bool has_values = binding != document_->bindings().end() && binding->second.values;
-  if (!settings_.write_inputs || !has_values) return "";
+  return binding != document_->bindings().end() && binding->second.values;
+}
+
+// Where the input's values are, or would be, as a file; empty where they have none.
+std::string BatchCase::InputPath(const TensorSlot& slot) const {
+  if (!HasValues(slot)) return "";
   return InputPathBeside(case_->PathOf(case_->Slots(TensorRole::kOutput).front()), slot.path);
 }
 
@@ -199,14 +214,14 @@ std::string BatchCase::WrittenInputPath(const TensorSlot& slot) const {
 void BatchCase::WriteInputs() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
-    const std::string path = WrittenInputPath(slots[i]);
+    const std::string path = settings_.has_inputs ? InputPath(slots[i]) : "";
     if (path.empty()) continue;
     const ConstTensorView& values = case_->inputs()[i].view;
     OutputTensor file =
         OutputTensor::ToFile(path, *slots[i].desc, StagingFor(std::array{slots[i].desc}));
     const Move move{values, file.view()};
     CopyAll({&move, 1});
-    if (settings_.hash_files) {
+    if (settings_.is_reported) {
       outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, Sha256(file.bytes())});
     }
     file.Flush(files_);
@@ -224,8 +239,10 @@ void BatchCase::Run() {
     case_->LoadInputs(diagnostics);
     if (diagnostics.has_errors()) return Refuse(diagnostics);
     outcome_.times.load_seconds = SecondsSince(start);
+    document_->WarnOfValues(case_->InputViews(), diagnostics);
+    outcome_.warnings = FaultsOf(diagnostics, Severity::kWarning);
     std::vector<OutputTensor> outputs = Compute();
-    if (settings_.hash_files) outcome_.files.inputs = InputFilesOf(*case_);
+    if (settings_.is_reported) outcome_.files.inputs = InputFilesOf(*case_);
     if (settings_.compared) {
       Compare(outputs);
     } else {
@@ -257,7 +274,7 @@ std::vector<OutputTensor> BatchCase::Compute() {
 
 void BatchCase::Write(std::vector<OutputTensor>& outputs) {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-  for (size_t i = 0; settings_.hash_files && i < outputs.size(); ++i) {
+  for (size_t i = 0; settings_.is_reported && i < outputs.size(); ++i) {
     outcome_.files.outputs.push_back(
         {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(outputs[i].bytes())});
   }
@@ -276,44 +293,6 @@ void BatchCase::Publish(bool flush_first) {
   });
 }
 
-bool BatchCase::IsExpected(const TensorSlot& slot) const {
-  return document_->expected().contains(slot.path);
-}
-
-// With the values that the case states or, where it states none, the file that is there.
-ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output) {
-  const ConstTensorView computed = AsConst(output.view());
-  const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
-  const Leniency& leniency = settings_.rules.leniency;
-  ReportedFile file{DisplayName(slot.path), "", ""};
-  if (settings_.compared == Side::kExpected && IsExpected(slot)) {
-    Diagnostics none;  // the values have been checked
-    const LoadedTensor expected =
-        document_->InlineTensor(slot, document_->expected().at(slot.path), none);
-    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
-  }
-  file.path = case_->PathOf(slot);
-  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc);
-  if (settings_.hash_files) file.sha256 = Sha256(tensor.file_bytes);
-  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency);
-}
-
-void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
-  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    outcome_.files.compared.push_back(Compared(slots[i], outputs[i]));
-    const ComparedFile& compared = outcome_.files.compared.back();
-    if (compared.judgement.passes()) continue;
-    outcome_.status = CaseStatus::kDifferent;
-    outcome_.exit_status = ExitStatus::kDifferent;
-    const std::string text = JudgementText(compared.judgement);
-    outcome_.faults.push_back(
-        {std::nullopt,
-         fmt::format("{}: {}", DiffersText(compared), JudgementLine(compared.judgement)),
-         compared.judgement.mismatches.empty() ? text.substr(text.find('\n') + 1) : ""});
-  }
-}
-
 // Of files that were made before, in the order in which a run reports them.
 void BatchCase::ReportFiles() {
   const auto report = [](const TensorSlot& slot, const std::string& path,
@@ -327,7 +306,9 @@ void BatchCase::ReportFiles() {
   ReportedFiles& files = outcome_.files;
   const std::vector<TensorSlot> input_slots = case_->Slots(TensorRole::kInput);
   for (const TensorSlot& slot : input_slots) report(slot, case_->PathOf(slot), files.inputs);
-  for (const TensorSlot& slot : input_slots) report(slot, WrittenInputPath(slot), files.inputs);
+  for (const TensorSlot& slot : input_slots) {
+    if (settings_.has_inputs) report(slot, InputPath(slot), files.inputs);
+  }
   for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
     report(slot, case_->PathOf(slot), files.outputs);
   }

@@ -28,17 +28,22 @@ struct BatchSettings {
   // Outputs are compared instead of written; what is compared with them stands on that side.
   std::optional<Side> compared;
   ComparisonRules rules;
-  bool write_inputs = false;  // those whose values the lines state, beside the outputs
-  bool hash_files = false;
+  // Inputs whose values the lines state have files beside the outputs: they are written or, where
+  // outputs are compared, must be there. Those that are there are compared in any case.
+  bool has_inputs = false;
+  bool is_reported = false;
   bool sync = false;  // outputs are on the disk when they appear
   // Cases with outputs that are newer than this and their inputs are not run again.
   std::optional<std::filesystem::file_time_type> manifest_time;
 };
 
+// What is wrong with a case, or what it warns of.
 struct CaseFault {
-  std::optional<TextPosition> place;  // in the manifest
-  std::string text;
-  std::string details;  // further lines
+  Diagnostic what;                      // without a code where the document is not to blame
+  std::optional<TextPosition> place{};  // in the manifest
+  std::string details{};                // further lines
+
+  std::string text() const { return what.code.empty() ? what.message : LineOf(what); }
 };
 
 enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
@@ -50,6 +55,9 @@ struct CaseOutcome {
   ExitStatus exit_status = ExitStatus::kSuccess;
   bool is_case = true;  // and not a sweep or a model, which fail by themselves, too
   std::vector<CaseFault> faults;
+  std::vector<CaseFault> warnings;
+  std::string type;                        // of its operator; empty where that is not known
+  std::shared_ptr<const Json> descriptor;  // complete; none where it is not valid or not reported
   ReportedFiles files;
   RunTimes times;
 
@@ -82,24 +90,34 @@ class BatchCase {
 
   const CaseOutcome& outcome() const { return outcome_; }
 
+  // Of a case that is valid.
+  const OperatorDesc& op() const { return document_->op(); }
+
  private:
   template <typename Step>
   void Attempt(Step&& step);
   void Read();
   [[noreturn]] void RefuseAsCase(const char* message);
   void MoveOutputs();
+  void RequireConfined();
   void RequireBound(TensorRole role) const;
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
-  std::string WrittenInputPath(const TensorSlot& slot) const;
+  bool HasValues(const TensorSlot& slot) const;
+  std::string InputPath(const TensorSlot& slot) const;
+  std::vector<std::string> InputPaths(const TensorSlot& slot) const;
   void WriteInputs();
   std::vector<std::string> WrittenPaths() const;
   bool IsExpected(const TensorSlot& slot) const;
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output);
   void Compare(const std::vector<OutputTensor>& outputs);
+  void CompareInputs();
+  void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);
+  void TellDifference(const std::string& text, const Judgement& judgement);
   void ReportFiles();
   void Refuse(const Diagnostics& diagnostics);
+  std::vector<CaseFault> FaultsOf(const Diagnostics& diagnostics, Severity severity) const;
   TextPosition PlaceOf(const TextPosition& in_case) const;
   void Fail(ExitStatus status, std::string text);
 
@@ -107,6 +125,7 @@ class BatchCase {
   const ManifestLine& line_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
+  std::string unmoved_output_;  // the first output, as the line binds it
   CaseOutcome outcome_;
   OutputSet files_;
   bool is_finished_ = false;

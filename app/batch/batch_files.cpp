@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/batch/input_names.h"
+#include "app/batch/beside.h"
 #include "app/files/file_roles.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -130,16 +130,19 @@ class BatchFiles {
       role = (*compared == Side::kActual ? "the judged file of " : "the expected file of ") + role;
     }
     use.writes = !compared;
-    return UseOf(settings_.output_folder.Moved(binding.path), role, use);
+    const std::string path = settings_.output_folder.Moved(binding.path);
+    return UseOf(compared ? FileOrStandIn(path) : path, role, use);
   }
 
   // Values of inputs are written beside the first output of the operator, which may be any of those
-  // that the line binds.
+  // that the line binds, or compared with what is there.
   template <typename Visit>
   void VisitValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
                    Visit&& visit) const {
-    if (!settings_.write_inputs || !binding.is_values || binding.is_output) return;
-    const FileUse use{.file = {}, .owner = binding.line, .writes = true, .is_tensor = true};
+    const bool compared = settings_.compared.has_value();
+    const bool has_file = settings_.has_inputs || compared;
+    if (!has_file || !binding.is_values || binding.is_output) return;
+    const FileUse use{.file = {}, .owner = binding.line, .writes = !compared, .is_tensor = true};
     for (const FileBinding& output : of_line) {
       if (!output.is_output || output.is_values) continue;
       const std::string path =

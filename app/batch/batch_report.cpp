@@ -2,22 +2,65 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "app/files/output.h"
+#include "app/options/option_words.h"
+#include "app/shell_word.h"
+#include "core/base/counted.h"
 
 namespace dmlop {
 namespace {
+
+constexpr size_t kMostTold = 20;  // of the failures, and of the warnings
+constexpr size_t kFewPasses = 8;
 
 std::string_view NameOf(CaseStatus status) {
   constexpr std::string_view kNames[] = {"done", "up-to-date", "different", "failed"};
   return kNames[static_cast<size_t>(status)];
 }
 
+std::string Named(const CaseOutcome& outcome, const std::string& text) {
+  return Printable(outcome.name.empty() ? text : outcome.name + ": " + text);
+}
+
+// "manifest:line:column: name: text", with "warning: " before the name of what is no error.
+std::string LineOf(const CaseOutcome& outcome, const CaseFault& fault,
+                   const std::string& manifest) {
+  const std::string place = fault.place
+                                ? fmt::format("{}:{}", fault.place->line, fault.place->column)
+                                : fmt::format("{}", outcome.line);
+  return fmt::format("{}:{}: {}{}\n", manifest, place,
+                     fault.what.severity == Severity::kWarning ? "warning: " : "",
+                     Named(outcome, fault.text()));
+}
+
+// What has been done, or by how much it agrees.
+std::string PassText(const CaseOutcome& outcome, const std::string& manifest) {
+  std::string text;
+  for (const ComparedFile& compared : outcome.files.compared) {
+    text += (text.empty() ? "" : "; ") + AgreesText(compared);
+  }
+  if (text.empty()) text = NameOf(outcome.status);
+  return fmt::format("{}:{}: {}\n", manifest, outcome.line, Named(outcome, text));
+}
+
+// True where `a` is told before `b`: what could not be done, in the order of the manifest, then
+// what is different, the furthest off first.
+bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
+  const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
+  const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;
+  if (worst_a == nullptr || worst_b == nullptr) return worst_a == nullptr && worst_b != nullptr;
+  return IsFurtherOff(worst_a->judgement, worst_b->judgement);
+}
+
 }  // namespace
 
 std::string CaseJson(const CaseOutcome& outcome, bool times) {
   Json json = {{"line", outcome.line},
+               {"dmlop", DMLOP_VERSION},
                {"status", NameOf(outcome.status)},
                {"exitStatus", static_cast<int>(outcome.exit_status)},
                {"inputs", FilesJson(outcome.files.inputs)},
@@ -29,55 +72,156 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
     }
   }
   if (!outcome.name.empty()) json["name"] = outcome.name;
+  if (!outcome.type.empty()) json["operator"] = outcome.type;
+  if (outcome.descriptor) json["descriptor"] = *outcome.descriptor;
   if (times) json["seconds"] = SecondsJson(outcome.times);
+  for (const CaseFault& warning : outcome.warnings) json["warnings"].push_back(warning.text());
   if (!outcome.passed()) {
     std::string error;
-    for (const CaseFault& fault : outcome.faults) error += (error.empty() ? "" : "\n") + fault.text;
+    for (const CaseFault& fault : outcome.faults) {
+      error += (error.empty() ? "" : "\n") + fault.text();
+    }
     json["error"] = error;
   }
-  return Utf8Text(json) + "\n";
+  return OneLine(json) + "\n";
 }
 
 std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, bool details) {
   std::string text;
-  const std::string name = outcome.name.empty() ? "" : outcome.name + ": ";
   for (const CaseFault& fault : outcome.faults) {
-    const std::string place = fault.place
-                                  ? fmt::format("{}:{}", fault.place->line, fault.place->column)
-                                  : fmt::format("{}", outcome.line);
-    text += fmt::format("{}:{}: {}\n", manifest, place, Printable(name + fault.text));
+    text += LineOf(outcome, fault, manifest);
     if (details) text += fault.details;
   }
   return text;
 }
 
+// The old file makes room for an empty one as outputs do: it keeps its mode, and links are
+// followed.
 BatchReport::BatchReport(const std::string& path) {
   if (path == kStandardStream || path == "/dev/stdout") return;
-  if (IsStream(path)) {
-    device_.emplace(path);
-  } else {
-    file_.emplace(path, 0);
-  }
+  if (!IsStream(path)) ResultFile(path, "").Publish();
+  stream_.emplace(path);
 }
 
 void BatchReport::Write(const std::string& lines) {
-  const auto bytes = std::as_bytes(std::span(lines));
-  if (file_) {
-    file_->Write(size_, bytes);
-    size_ += bytes.size();
-  } else if (device_) {
-    device_->Write(bytes);
-  } else {
-    PrintResult(lines);
-  }
+  stream_ ? stream_->Write(std::as_bytes(std::span(lines))) : PrintResult(lines);
 }
 
-void BatchReport::Publish(bool synced) {
-  if (!file_) return;
-  OutputSet files;
-  files.Add(*std::move(file_));
-  file_.reset();
-  files.Publish(synced);
+void BatchReport::Close(bool synced) {
+  if (stream_ && synced) stream_->Flush();
+  if (stream_) stream_->Close();
+}
+
+void BatchSummary::Add(CaseOutcome outcome) {
+  ++counts_[static_cast<size_t>(outcome.status)];
+  status_ = std::max(status_, outcome.exit_status);
+  for (const CaseFault& warning : outcome.warnings) {
+    if (warning_count_++ < kMostTold) {
+      warnings_.push_back(LineOf(outcome, warning, manifest_.name()));
+    }
+  }
+  if (!outcome.passed()) return KeepFailure(std::move(outcome));
+  const bool is_kept = is_compared() && passes_.size() <= kFewPasses;
+  if (!is_kept && !common_.verbose) return;
+  const std::string text = PassText(outcome, manifest_.name());
+  if (is_kept) passes_.push_back(text);
+  if (common_.verbose) PrintMessage(text);
+}
+
+void BatchSummary::KeepFailure(CaseOutcome outcome) {
+  ++failure_count_;
+  const auto place = std::upper_bound(failures_.begin(), failures_.end(), outcome, IsToldBefore);
+  failures_.insert(place, std::move(outcome));
+  if (failures_.size() > kMostTold) failures_.pop_back();
+}
+
+void BatchSummary::Tell(std::optional<double> seconds) const {
+  TellWarnings();
+  TellFailures();
+  TellPasses();
+  if (common_.quiet) return;
+  std::string text = Counts();
+  const int64_t ended = std::accumulate(std::begin(counts_), std::end(counts_), int64_t{0});
+  if (ended < total_) {
+    text += fmt::format(", {} not begun, which --keep-going takes too", total_ - ended);
+  }
+  const std::string time = seconds ? fmt::format(" in {:.2f} s", *seconds) : "";
+  PrintMessage(fmt::format("dmlop: {}{}{}{}\n", Counted(total_, "case"), time,
+                           text.empty() ? "" : ": ", text));
+}
+
+void BatchSummary::TellInterruption(int64_t ended) const {
+  if (common_.quiet) return;
+  std::string way;
+  if (!is_compared() && manifest_.is_file()) {
+    way =
+        options_.resume ? "; the same command goes on" : "; the same command with --resume goes on";
+  }
+  PrintMessage(fmt::format("dmlop: interrupted: {} of {} have ended{}\n", ended,
+                           Counted(total_, "case"), way));
+}
+
+// "1 done, 2 failed"
+std::string BatchSummary::Counts() const {
+  constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed"};
+  std::string text;
+  for (size_t i = 0; i < std::size(counts_); ++i) {
+    if (counts_[i] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts_[i], kWritten[i]);
+  }
+  return text;
+}
+
+void BatchSummary::TellWarnings() const {
+  if (common_.quiet || warnings_.empty()) return;
+  for (const std::string& warning : warnings_) PrintMessage(warning);
+  TellRest(warning_count_ - warnings_.size(), " warnings");
+}
+
+void BatchSummary::TellFailures() const {
+  const bool has_details = options_.line.has_value();
+  for (const CaseOutcome& outcome : failures_) {
+    PrintMessage(FaultText(outcome, manifest_.name(), has_details));
+    if (manifest_.is_file()) PrintMessage(CommandFor(outcome));
+  }
+  TellRest(failure_count_ - failures_.size(), "");
+}
+
+void BatchSummary::TellRest(size_t count, const char* what) const {
+  if (count == 0) return;
+  PrintMessage(fmt::format("dmlop: and {} more{}, which {}\n", count, what,
+                           options_.report.empty() ? "--report FILE lists" : "the report has"));
+}
+
+// Those that pass among many that do not are what is looked for: of hypotheses the right ones.
+void BatchSummary::TellPasses() const {
+  const bool are_few = passes_.size() <= kFewPasses && passes_.size() < failure_count_;
+  if (common_.quiet || common_.verbose || !options_.keep_going || !are_few) return;
+  for (const std::string& pass : passes_) PrintMessage(pass);
+}
+
+// What tells more of the case: runs it alone or, where it alone has been run, explains its worst
+// element.
+std::string BatchSummary::CommandFor(const CaseOutcome& outcome) const {
+  if (!outcome.is_case) return "";
+  if (options_.line) {
+    const ComparedFile* const worst = outcome.worst();
+    const std::string element = worst == nullptr ? "" : WorstElement(*worst);
+    if (element.empty() || worst->judgement.passes()) return "";
+    return fmt::format("how the worst element comes about:\n  dmlop explain {} {} --line {}{}\n",
+                       PathWord(options_.manifest), ShellWord(element), outcome.line,
+                       ConfineWords(options_.confine));
+  }
+  std::string text = fmt::format("  dmlop batch {}", PathWord(options_.manifest));
+  if (options_.check) text += " --check";
+  if (options_.judge) text += " --judge";
+  if (options_.has_inputs) text += " --inputs";
+  if (!options_.output_folder.empty()) {
+    text += " --output-path " + PathWord(options_.output_folder);
+  }
+  text += RuleWords(options_.rules) + ConfineWords(options_.confine);
+  if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
+  return text + fmt::format(" --line {}\n", outcome.line);
 }
 
 }  // namespace dmlop

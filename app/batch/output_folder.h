@@ -17,6 +17,8 @@ class OutputFolder {
   // there, which would be told of each of them.
   void RequireThere() const;
 
+  const std::string& folder() const { return folder_; }  // empty: every path is left
+
   // Where an output that is bound to `path` is then.
   std::string Moved(const std::string& path) const;
 

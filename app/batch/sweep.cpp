@@ -66,7 +66,7 @@ class Sweep {
       Fail("'sweep' is not an object of JSON pointers with arrays of values");
     }
     for (const auto& [name, values] : axes.items()) AddAxis(name, values);
-    if (base_.contains("bindings")) RequireKnownParts(base_["bindings"]);
+    ForEachNaming(base_, [&](const std::string& text) { RequireKnownParts(text); });
   }
 
   int64_t count() const { return count_; }
@@ -96,14 +96,12 @@ class Sweep {
     } catch (const Json::exception&) {
       Fail("'sweep' has a pointer that leads to nothing in the line");
     }
-    if (json.contains("bindings")) {
-      ForEachText(json["bindings"], [&](std::string& text) {
-        ForEachPlace(number, [&](const Place& place, const Json& value) {
-          ReplaceAll(text, "{" + place.name + "}", NamePart(value));
-        });
-        ReplaceAll(text, "{case}", std::to_string(number));
+    ForEachNaming(json, [&](std::string& text) {
+      ForEachPlace(number, [&](const Place& place, const Json& value) {
+        ReplaceAll(text, "{" + place.name + "}", NamePart(value));
       });
-    }
+      ReplaceAll(text, "{case}", std::to_string(number));
+    });
     return json;
   }
 
@@ -138,24 +136,22 @@ class Sweep {
     }
   }
 
-  // Names of files have "{case}" and pointers of the sweep in braces.
-  void RequireKnownParts(Json& bindings) const {
+  // Names have "{case}" and pointers of the sweep in braces.
+  void RequireKnownParts(const std::string& text) const {
     std::vector<std::string_view> known = {"case"};
     for (const Axis& axis : axes_) {
       for (const Place& place : axis.places) known.push_back(place.name);
     }
-    ForEachText(bindings, [&](const std::string& text) {
-      for (size_t begin = text.find('{'); begin != std::string::npos;
-           begin = text.find('{', begin + 1)) {
-        const size_t end = text.find('}', begin);
-        if (end == std::string::npos) return;
-        begin = text.rfind('{', end);
-        const std::string part = text.substr(begin + 1, end - begin - 1);
-        if (std::find(known.begin(), known.end(), part) != known.end()) continue;
-        Fail(fmt::format("'{{{}}}' in '{}' is not replaced{}", part, text,
-                         DidYouMeanOneOf(part, known)));
-      }
-    });
+    for (size_t begin = text.find('{'); begin != std::string::npos;
+         begin = text.find('{', begin + 1)) {
+      const size_t end = text.find('}', begin);
+      if (end == std::string::npos) return;
+      begin = text.rfind('{', end);
+      const std::string part = text.substr(begin + 1, end - begin - 1);
+      if (std::find(known.begin(), known.end(), part) != known.end()) continue;
+      Fail(fmt::format("'{{{}}}' in '{}' is not replaced{}", part, text,
+                       DidYouMeanOneOf(part, known)));
+    }
   }
 
   void AddAxis(const std::string& name, const Json& values) {
@@ -219,16 +215,33 @@ class Sweep {
     }
   }
 
+  // The texts that may have braces: the case's name, and those of its files.
+  template <typename Visit>
+  static void ForEachNaming(Json& line, Visit&& visit) {
+    for (const char* member : {"name", "bindings"}) {
+      if (line.contains(member)) ForEachText(line[member], visit);
+    }
+  }
+
   std::string place_;  // of the line, for messages
   Json base_;
   std::vector<Axis> axes_;
   int64_t count_ = 1;
 };
 
+// A fault of how a case is written, where there is one, and not of what DirectML takes: a word that
+// is no field, type or enumerator, a value of another kind.
+const CaseFault* SlipIn(const CaseOutcome& outcome) {
+  const auto found = std::ranges::find_if(outcome.faults, [](const CaseFault& fault) {
+    return fault.what.code.starts_with("JSON-") || fault.what.code.starts_with("DOC-");
+  });
+  return found == outcome.faults.end() ? nullptr : &*found;
+}
+
 class Expansion {
  public:
   Expansion(const BatchOptions& options, const CommonOptions& common)
-      : options_(options), common_(common), manifest_(options.manifest) {
+      : options_(options), common_(common), manifest_(options.manifest, /*ends_at_fault=*/true) {
     settings_.folder = manifest_.folder();
     settings_.level = options.level;
     settings_.confine = options.confine;
@@ -262,13 +275,11 @@ class Expansion {
     Diagnostics diagnostics;
     const auto json = JsonDocument::Parse(line.text, diagnostics);
     const std::string place = fmt::format("{}:{}", manifest_.name(), line.number);
-    if (!json) {
+    if (!json || !json->root().Find("sweep")) {
       const CaseOutcome outcome = Judge(line);
       PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/false));
       status_ = outcome.exit_status;
-      return;
-    }
-    if (!json->root().Find("sweep")) {
+      if (!outcome.passed()) return;
       ++cases_;
       const bool is_line = line.text.find('\n') == std::string::npos;
       return PrintResult((is_line ? line.text : OneLine(AsWritten(json->root()))) + "\n");
@@ -303,17 +314,18 @@ class Expansion {
         ++cases_;
         continue;
       }
-      // What is wrong with a file or the bindings is no reason to do without the case.
       const std::string combination = sweep.Describe(begin + static_cast<int64_t>(k));
-      const std::string& fault = outcomes[k].faults.front().text;
-      if (outcomes[k].exit_status == ExitStatus::kInvalidDocument) {
-        LeaveOut(fault, combination);
+      const CaseFault* const slip = SlipIn(outcomes[k]);
+      const CaseFault& fault = slip ? *slip : outcomes[k].faults.front();
+      if (!slip && outcomes[k].exit_status == ExitStatus::kInvalidDocument) {
+        LeaveOut(fault.text(), combination);
         continue;
       }
+      // A slip, a file that is missing or the bindings are no reason to do without the case.
       PrintMessage(fmt::format("{}:{}: {}: {}\n", manifest_.name(), line_number,
-                               Printable(combination), Printable(fault)));
+                               Printable(combination), Printable(fault.text())));
       status_ = outcomes[k].exit_status;
-      break;
+      return;
     }
     PrintResult(lines);
   }

@@ -5,8 +5,8 @@
 //
 // stands for each combination of the values at the places that the JSON pointers lead to, the last
 // pointer changing fastest. Several pointers with ", " between them change together: their values
-// are arrays with a value for each. In the file names of the bindings, a pointer in braces is
-// replaced by its value, and {case} by the number of the combination, from 0.
+// are arrays with a value for each. In the case's name and in the file names of the bindings, a
+// pointer in braces is replaced by its value, and {case} by the number of the combination, from 0.
 #pragma once
 
 #include "app/exit_status.h"
@@ -14,9 +14,9 @@
 
 namespace dmlop {
 
-// Prints the manifest with a line for each valid combination in place of each sweep; says why
-// others are left out, each cause once. A line that is not well-formed, and a case that fails
-// otherwise than by being invalid, such as by a file, end it with their status. Throws an Error of
+// Prints the manifest with a line for each combination that DirectML takes in place of each sweep;
+// says why others are left out, each cause once. A line without a sweep that is not valid, a slip
+// in a combination and a case that fails by a file end it with their status. Throws an Error of
 // kind kUsage where a sweep has more cases than the options allow, or none that is valid.
 ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common);
 

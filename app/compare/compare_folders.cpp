@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/batch/input_names.h"
+#include "app/batch/beside.h"
 #include "app/compare/judgement.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"

@@ -9,6 +9,7 @@
 
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
+#include "core/base/counted.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -101,6 +102,16 @@ std::string DiffersText(const ComparedFile& compared) {
     return fmt::format("{} differs from {} as computed here", path, tensor);
   }
   return fmt::format("{} differs from {}", tensor, path.empty() ? "what the case expects" : path);
+}
+
+std::string AgreesText(const ComparedFile& compared) {
+  const Judgement& judgement = compared.judgement;
+  const std::string& path = compared.file.path;
+  return fmt::format("{} and {} agree: {}, largest ULP error {}; allowed: {}", compared.file.tensor,
+                     path.empty() ? "what the case expects" : path,
+                     Counted(judgement.comparison.element_count, "element"),
+                     judgement.comparison.passing.max_ulp_error,
+                     ToleranceText(judgement.tolerance));
 }
 
 Json ComparedJson(const ComparedFile& compared) {

@@ -62,6 +62,9 @@ LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc);
 // "OutputTensor differs from golden.npy", "gpu.npy differs from OutputTensor as computed here"
 std::string DiffersText(const ComparedFile& compared);
 
+// "OutputTensor and golden.npy agree: 3 elements, ..."
+std::string AgreesText(const ComparedFile& compared);
+
 // FileJson and JudgementJson with `role`, which is "actual" or "expected".
 Json ComparedJson(const ComparedFile& compared);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "core/io/file.h"
 #include "core/io/npz.h"
 #include "core/model/model_resources.h"
@@ -24,6 +26,14 @@ bool CheckPath(const std::string& path, const std::string& folder, JsonCursor pl
 bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
              Diagnostics& diagnostics) {
   return confinement.folder.empty() || CheckPath(path, confinement.folder, place, diagnostics);
+}
+
+bool MayDerive(const std::string& path, const Confinement& confinement, JsonCursor place,
+               Diagnostics& diagnostics) {
+  const std::string& outputs = confinement.output_folder;
+  const bool is_new = !outputs.empty() && !std::filesystem::exists(outputs);
+  if (is_new || (!outputs.empty() && LiesIn(FileOf(path), outputs))) return true;
+  return MayOpen(path, confinement, place, diagnostics);
 }
 
 bool CheckConfinement(const OperatorDocument& document, const Confinement& confinement,

@@ -24,6 +24,11 @@ bool CheckConfinement(const OperatorDocument& document, const Confinement& confi
 bool CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics);
 
+// Whether a file may be used whose name the program makes of one in the document: it lies in the
+// folder, or in that of the outputs which the command line names; reported where not.
+bool MayDerive(const std::string& path, const Confinement& confinement, JsonCursor place,
+               Diagnostics& diagnostics);
+
 // Whether the model may open the file; reported where not.
 bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
              Diagnostics& diagnostics);

@@ -152,7 +152,7 @@ struct BatchOptions {
   std::string report;             // empty: none
   std::string output_folder;      // in place of what all outputs have in common; empty: none
   bool allow_empty = false;
-  bool write_inputs = false;
+  bool has_inputs = false;  // those whose values the lines state, beside the outputs
   ComparisonRules rules;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;

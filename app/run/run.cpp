@@ -195,11 +195,11 @@ class OperatorRun {
     }
   }
 
-  void WarnOfValues() const {
-    if (common_.quiet) return;
-    Diagnostics warnings;
-    document_->WarnOfValues(case_->InputViews(), warnings);
-    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
+  void WarnOfValues() {
+    if (common_.quiet && options_.report.empty()) return;
+    document_->WarnOfValues(case_->InputViews(), warnings_);
+    if (common_.quiet || warnings_.list().empty()) return;
+    PrintDiagnostics(warnings_, descriptor_.name, descriptor_.text, UseColor(common_.color));
   }
 
   void Compute() {
@@ -229,7 +229,7 @@ class OperatorRun {
         if (!compared.judgement.passes()) {
           TellDifference(compared);
         } else if (common_.verbose) {
-          TellAgreement(compared);
+          PrintMessage(fmt::format("dmlop: {}\n", Printable(AgreesText(compared))));
         }
       }
     }
@@ -259,14 +259,6 @@ class OperatorRun {
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
     command += ConfineWords(options_.confine);
     PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
-  }
-
-  void TellAgreement(const ComparedFile& compared) const {
-    const Judgement& judgement = compared.judgement;
-    PrintMessage(fmt::format(
-        "dmlop: {} and {} agree: {}, largest ULP error {}; allowed: {}\n", compared.file.tensor,
-        Printable(compared.file.path), Counted(judgement.comparison.element_count, "element"),
-        judgement.comparison.passing.max_ulp_error, ToleranceText(judgement.tolerance)));
   }
 
   // The outputs that would be printed, and what was compared.
@@ -300,13 +292,14 @@ class OperatorRun {
       reported_.outputs.push_back(
           {DisplayName(output.slot.path), output.path, Sha256(output.tensor.bytes())});
     }
-    return ReportText(*case_, reported_, times_);
+    return ReportText(*case_, reported_, warnings_, times_);
   }
 
   const RunOptions& options_;
   const CommonOptions& common_;
   Descriptor descriptor_;
   Diagnostics diagnostics_;
+  Diagnostics warnings_;  // of values
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<Beside> beside_;

@@ -129,14 +129,20 @@ class ModelExecution {
     }
   }
 
-  void WarnOfValues(size_t number, ModelRun& run) const {
+  void WarnOfValues(size_t number, ModelRun& run) {
     Diagnostics warnings;
     run.WarnOfValues(number, warnings);
+    Warn(warnings);
+  }
+
+  void Warn(const Diagnostics& warnings) {
+    warnings_.AppendAll(warnings);
+    if (common_.quiet) return;
     PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
   }
 
   // At the place of the graph, which has none for its nodes.
-  void WarnOfValues(const Step& step, size_t dispatchable) const {
+  void WarnOfValues(const Step& step, size_t dispatchable) {
     Diagnostics found;
     dmlop::WarnOfValues(step.op, step.inputs, found);
     Diagnostics warnings;
@@ -146,15 +152,16 @@ class ModelExecution {
                        fmt::format("node '{}': {}: {}", step.name, one.pointer, one.message),
                        place.offset());
     }
-    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
+    Warn(warnings);
   }
 
   void Dispatch(size_t number, const DispatchCommand& dispatch, ModelRun& run) {
-    if (!common_.quiet) WarnOfValues(number, run);
+    const bool warns = !common_.quiet || !options_.report.empty();
+    if (warns) WarnOfValues(number, run);
     StepWatch watch;
     watch.may_chain = true;  // no element-wise operator warns of values
     const bool is_graph = model_.dispatchables()[dispatch.dispatchable].graph() != nullptr;
-    if (is_graph && !common_.quiet) {
+    if (is_graph && warns) {
       watch.before = [&](const Step& step) { WarnOfValues(step, dispatch.dispatchable); };
     }
     if (kept_.keeps()) {
@@ -184,7 +191,7 @@ class ModelExecution {
     }
     files.outputs = files_.written();
     for (ReportedFile& file : kept_.Reported()) files.outputs.push_back(std::move(file));
-    return ReportText(model_, files, times_);
+    return ReportText(model_, files, warnings_, times_);
   }
 
   const RunOptions& options_;
@@ -194,6 +201,7 @@ class ModelExecution {
   NewFolders folders_;
   KeptTensors kept_;
   ModelFiles files_{options_.output_folder, !options_.report.empty(), folders_};
+  Diagnostics warnings_;  // of values
   RunTimes times_;
 };
 

@@ -41,11 +41,13 @@ Json BindingsJson(const OperatorCase& operator_case) {
 }
 
 // `what` says what was run.
-std::string Text(const Json& what, const ReportedFiles& files, const RunTimes& times) {
+std::string Text(const Json& what, const ReportedFiles& files, const Diagnostics& warnings,
+                 const RunTimes& times) {
   Json json = {{"dmlop", DMLOP_VERSION}};
   json.update(what);
   json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
   if (!files.compared.empty()) json["comparisons"] = ComparisonsJson(files.compared);
+  for (const Diagnostic& warning : warnings.list()) json["warnings"].push_back(LineOf(warning));
   json.update(
       {{"threads", SettledThreadCount()}, {"isa", CurrentIsa()}, {"seconds", SecondsJson(times)}});
   return Pretty(json) + "\n";
@@ -68,11 +70,15 @@ Json SecondsJson(const RunTimes& times) {
   return {{"load", times.load_seconds}, {"run", times.run_seconds}};
 }
 
+Json DescriptorJson(const OperatorCase& operator_case) {
+  Json json = OperatorJson(operator_case.document().op());
+  json["bindings"] = BindingsJson(operator_case);
+  return json;
+}
+
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
-                       const RunTimes& times) {
-  Json descriptor = OperatorJson(operator_case.document().op());
-  descriptor["bindings"] = BindingsJson(operator_case);
-  return Text({{"descriptor", descriptor}}, files, times);
+                       const Diagnostics& warnings, const RunTimes& times) {
+  return Text({{"descriptor", DescriptorJson(operator_case)}}, files, warnings, times);
 }
 
 Json DispatchableJson(const ModelDispatchable& dispatchable) {
@@ -87,12 +93,12 @@ Json DispatchableJson(const ModelDispatchable& dispatchable) {
 }
 
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
-                       const RunTimes& times) {
+                       const Diagnostics& warnings, const RunTimes& times) {
   Json dispatchables = Json::object();
   for (const ModelDispatchable& dispatchable : model.dispatchables()) {
     dispatchables[dispatchable.name] = DispatchableJson(dispatchable);
   }
-  return Text({{"dispatchables", dispatchables}}, files, times);
+  return Text({{"dispatchables", dispatchables}}, files, warnings, times);
 }
 
 }  // namespace dmlop

@@ -29,10 +29,13 @@ std::vector<ReportedFile> InputFilesOf(const OperatorCase& files);
 
 Json SecondsJson(const RunTimes& times);
 
+// The complete descriptor, with the bindings that the run takes.
+Json DescriptorJson(const OperatorCase& operator_case);
+
 // The descriptor has the bindings that the run took.
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
-                       const RunTimes& times);
+                       const Diagnostics& warnings, const RunTimes& times);
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
-                       const RunTimes& times);
+                       const Diagnostics& warnings, const RunTimes& times);
 
 }  // namespace dmlop

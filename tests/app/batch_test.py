@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -70,7 +71,13 @@ class RunTest(BatchTest):
         self.assert_same(np.load(self.folder / "in/sum.npy"), COLUMN_SUMS)
         self.assert_same(self.load("copy"), np.array([1, 2, 3], "f4"))
         file_hash = lambda path: sha256((self.folder / path).read_bytes())
-        self.assertEqual(self.report(), [
+        told = self.report()
+        for line in told:  # as run reports the case
+            self.run_program("run", "in/cases.jsonl", "--line", line["line"], "--report", "run.json")
+            of_run = json.loads((self.folder / "run.json").read_text())
+            self.assertEqual([line.pop(key) for key in ("dmlop", "descriptor")], [of_run["dmlop"], of_run["descriptor"]])
+        self.assertEqual([line.pop("operator") for line in told], ["REDUCE", "ELEMENT_WISE_IDENTITY"])
+        self.assertEqual(told, [
             {"line": 1, "status": "done", "exitStatus": 0,
              "inputs": [{"tensor": "InputTensor", "path": "in/a.npy", "sha256": file_hash("in/a.npy")}],
              "outputs": [{"tensor": "OutputTensor", "path": "in/sum.npy", "sha256": file_hash("in/sum.npy")}]},
@@ -110,6 +117,8 @@ class RunTest(BatchTest):
             "an array with a comma behind": json.dumps(cases)[:-1] + ",\n]\n",
             "brackets in strings and comments": "\n".join(
                 json.dumps(c | {"name": '}"]\\'})[:-1] + "\n /* } { \n ] */ // }\n}" for c in cases),
+            "comments that span lines": "/* cases\n { */ " + " /* one\n {\n two */\n".join(map(json.dumps, cases)) + "/*\n*/",
+            "comments in an array": "/*\n*/[/* {\n */" + ", /* [\n ] */".join(map(json.dumps, cases)) + "/*\n]*/]",
             "CRLF": "\n".join(json.dumps(c, indent=2) for c in cases).replace("\n", "\r\n"),
         }
         for name, text in texts.items():
@@ -148,6 +157,12 @@ class RunTest(BatchTest):
         self.assertIn(f"cases.jsonl:1:{len(text) + 1}: not well-formed JSON: expected a value, found the end [JSON-1]",
                       said)
         self.assertIn("dmlop: 3 cases: 2 done, 1 failed", said)
+
+    def test_a_comment_that_does_not_end(self):
+        (self.folder / "cases.jsonl").write_text(json.dumps(copy("a.npy", [1])) + "\n  /* and\nno end")
+        said = self.batch("cases.jsonl", "-k", status=3)
+        self.assertIn("cases.jsonl:2:3: not well-formed JSON: a comment without its end", said)
+        self.assertIn("dmlop: 2 cases: 1 done, 1 failed", said)
 
     def test_standard_input_is_read_from_where_it_stands(self):
         lines = [json.dumps(copy(f"{i}.npy", [i])) + "\n" for i in range(2)]
@@ -281,8 +296,42 @@ class InputsTest(BatchTest):
         self.manifest(self.ADD, taken)
         self.assertIn("cases.jsonl:2: golden/add.ATensor.npy would be written as ATensor of line 1 and also as "
                       "OutputTensor", self.batch("cases.jsonl", "--inputs", status=2))
-        self.batch("cases.jsonl")
-        self.assertIn("--inputs", self.batch("cases.jsonl", "--inputs", "--check", status=2))
+
+    def test_a_damaged_one_is_told(self):
+        """Wherever it lies that a device may have read it, and whatever is asked for beside."""
+        self.manifest(self.ADD)
+        self.batch("cases.jsonl", "--inputs")
+        self.batch("cases.jsonl", "--inputs", "--output-path", "gpu")
+        (self.folder / "gpu/add.ATensor.npy").unlink()
+        (self.folder / "gpu/add.BTensor.npy").unlink()
+        path = self.folder / "golden/add.BTensor.npy"
+        good = path.read_bytes()
+        ways = [["--check"], ["--judge"], ["--check", "--inputs"], ["--judge", "--inputs"],
+                ["--judge", "--output-path", "gpu"], ["--check", "--output-path", "gpu", "--inputs"]]
+        for way in ways:
+            with self.subTest(way):
+                path.write_bytes(good)
+                self.batch("cases.jsonl", *way, "--report", "r.jsonl")
+                line, = self.report("r.jsonl")
+                self.assertEqual([(file["path"], file["sha256"]) for file in line["inputs"]], [
+                    (f"golden/add.{name}.npy", sha256((self.folder / f"golden/add.{name}.npy").read_bytes()))
+                    for name in ("ATensor", "BTensor")])
+                path.write_bytes(good[:-4] + np.float32(6.5).tobytes())
+                said = self.batch("cases.jsonl", *way, status=1)
+                self.assertIn("cases.jsonl:1: golden/add.BTensor.npy is not what the line says of BTensor: "
+                              "1 of 6 elements differ", said)
+                path.write_bytes(good[:-4])
+                self.assertIn("golden/add.BTensor.npy: ", self.batch("cases.jsonl", *way, status=4))
+                path.unlink()
+                self.assertEqual("add.BTensor.npy: is not there" in
+                                 self.batch("cases.jsonl", *way, status=5 if "--inputs" in way else 0), "--inputs" in way)
+
+    def test_no_report_is_written_over_one_that_is_compared(self):
+        self.manifest(self.ADD)
+        self.batch("cases.jsonl", "--inputs")
+        for way in ("--check", "--judge"):
+            self.assertIn("golden/add.ATensor.npy is read as ATensor and would be written as the report",
+                          self.batch("cases.jsonl", way, "--report", "golden/add.ATensor.npy", status=2))
 
 
 class FailureTest(BatchTest):
@@ -511,6 +560,158 @@ class CheckTest(BatchTest):
         said = self.batch("cases.jsonl", "--check", "-k", status=5)
         self.assertIn("cases.jsonl:1: a.npy: cannot be opened", said)
         self.assertFalse((self.folder / "a.npy").exists())
+
+
+class PassTest(BatchTest):
+    def setUp(self):
+        super().setUp()
+        self.save(gpu=X.max(0, keepdims=True))
+        self.manifest(*[case("x.npy", "gpu.npy", {"Function": function, "Axes": [0]}, name=function)
+                        for function in ("SUM", "MIN", "MAX", "L2")])
+
+    def test_the_one_that_passes_among_many_is_told(self):
+        passes = "cases.jsonl:3: MAX: OutputTensor and gpu.npy agree: 3 elements, largest ULP error 0"
+        said = self.batch("cases.jsonl", "--judge", "-k", status=1)
+        self.assertIn(f"{passes}; allowed: ", said)
+        self.assertTrue(said.endswith("dmlop: 4 cases: 1 done, 3 different\n"), said)
+        self.assertEqual(self.batch("cases.jsonl", "--judge", "-k", "-v", status=1).count(passes), 1)
+        self.assertNotIn(passes, self.batch("cases.jsonl", "--judge", "-k", "-q", status=1))
+        self.assertNotIn(passes, self.batch("cases.jsonl", "--judge", status=1))
+
+    def test_verbose_lists_all_that_pass(self):
+        self.manifest(*[case("x.npy", f"{i}.npy") for i in range(30)])
+        self.assertEqual(self.batch("cases.jsonl", "-v").count(": done\n"), 30)
+        self.assertEqual(self.batch("cases.jsonl", "--check", "-v").count(" agree: 3 elements, "), 30)
+
+    def test_a_file_of_another_form_stands_for_one_that_is_not_there(self):
+        """Raw files are read as the descriptor says: here the rows are 4 elements apart."""
+        wide = {"DataType": "FLOAT32", "Sizes": [3, 3], "Strides": [4, 1]}
+        line = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": wide, "OutputTensor": wide,
+                "bindings": {"InputTensor": "x.npy", "OutputTensor": "out.npy"}}
+        self.manifest(line)
+        rows = np.zeros((3, 4), "f4")
+        rows[:, :3] = X
+        for name, data in (("out.bin", rows.tobytes()[:-4]), ("out.raw", rows.tobytes()[:-4])):
+            for way in ("--check", "--judge"):
+                with self.subTest(name, way=way):
+                    (self.folder / name).write_bytes(data)
+                    self.batch("cases.jsonl", way, "--report", "r.jsonl")
+                    self.assertEqual(self.report("r.jsonl")[0]["comparisons"][0]["path"], name)
+                    (self.folder / name).write_bytes(bytes(4) + data[4:])
+                    self.assertIn(name, self.batch("cases.jsonl", way, status=1))
+                    self.assertIn(f"{name} is read as the ", self.batch("cases.jsonl", way, "--report", name, status=2))
+                    (self.folder / name).unlink()
+        self.assertIn("out.npy: cannot be opened", self.batch("cases.jsonl", "--judge", status=5))
+        self.manifest(json.loads(json.dumps(line).replace("out.npy", "out.bin")))
+        self.save(out=X)
+        self.batch("cases.jsonl", "--judge")
+
+
+class WarningTest(BatchTest):
+    LINE = {"type": "GATHER", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 4]},
+            "IndicesTensor": {"DataType": "INT32", "Sizes": [2, 2]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]},
+            "Axis": 1, "IndexDimensions": 2,
+            "bindings": {"InputTensor": [[1, 2, 3, 4]], "IndicesTensor": [[0, -1], [-5, 7]], "OutputTensor": "y.npy"}}
+    WARNING = "/IndicesTensor: 2 of 4 indices are out of range and clamped; the first is -5 at [1, 0]; such elements judge no device [IDX-5]"
+
+    def test_values_are_warned_of_as_in_run(self):
+        self.manifest("// one", self.LINE)
+        of_run = self.errors_of("run", "cases.jsonl", "--line", 2).splitlines()[0]
+        self.assertIn(f"warning: {self.WARNING}", of_run)
+        for way in ([], ["--check"], ["--judge"]):
+            with self.subTest(way):
+                said = self.batch("cases.jsonl", *way, "--report", "r.jsonl")
+                self.assertIn(f"{of_run}\n", said)
+                self.assertEqual(self.report("r.jsonl")[0]["warnings"], [self.WARNING])
+                self.assertEqual(self.batch("cases.jsonl", *way, "-q"), "")
+        self.run_program("run", "cases.jsonl", "--line", 2, "--judge", "y.npy", "--report", "run.json")
+        self.assertEqual(json.loads((self.folder / "run.json").read_text())["warnings"], [self.WARNING])
+
+    def test_the_first_of_many_are_told(self):
+        line = json.dumps(self.LINE)
+        self.manifest(*[line.replace("y.npy", f"{i}.npy") for i in range(30)])
+        said = self.batch("cases.jsonl")
+        self.assertEqual(said.count("[IDX-5]"), 20)
+        self.assertIn("dmlop: and 10 more warnings, which --report FILE lists\n", said)
+
+
+class InterruptionTest(BatchTest):
+    """A batch that is ended leaves a report of what it has done, and says how to go on."""
+
+    def start_and_stop(self, number, *options, cases=40):
+        """Cases in front of one that waits for somebody to read its output."""
+        os.mkfifo(self.folder / "wait.npy")
+        self.manifest(*[case("x.npy", f"y{i}.npy") for i in range(cases)], case("x.npy", "wait.npy"),
+                      *[case("x.npy", f"z{i}.npy") for i in range(cases)])
+        process = subprocess.Popen([DMLOP, "batch", "cases.jsonl", "-t", "1", "--report", "r.jsonl", *options],
+                                   cwd=self.folder, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while not (self.folder / f"y{cases - 1}.npy").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        process.send_signal(number)
+        return process.communicate(timeout=60)[1].decode(), process.returncode
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                (self.folder / "r.jsonl").write_text("old")
+                said, status = self.start_and_stop(number)
+                (self.folder / "wait.npy").unlink()
+                self.assertEqual(status, -number, said)
+                self.assertEqual([line["line"] for line in self.report("r.jsonl")], list(range(1, 41)))
+                self.assertEqual([line["status"] for line in self.report("r.jsonl")], ["done"] * 40)
+                if number != signal.SIGKILL:
+                    self.assertEqual(said, "dmlop: interrupted: 40 of 81 cases have ended; the same command with "
+                                           "--resume goes on\n")
+                for i in range(40):
+                    (self.folder / f"y{i}.npy").unlink()
+
+    def test_a_report_keeps_what_a_file_has(self):
+        self.manifest(case("x.npy", "y.npy"))
+        (self.folder / "real.jsonl").write_text("old")
+        os.chmod(self.folder / "real.jsonl", 0o600)
+        os.symlink("real.jsonl", self.folder / "r.jsonl")
+        self.batch("cases.jsonl", "--report", "r.jsonl")
+        self.assertTrue((self.folder / "r.jsonl").is_symlink())
+        self.assertEqual((self.folder / "real.jsonl").stat().st_mode & 0o777, 0o600)
+        self.assertEqual(len(self.report("real.jsonl")), 1)
+        os.chmod(self.folder / "real.jsonl", 0o600)
+        self.batch("none.jsonl", "--report", "r.jsonl", status=5)
+        self.assertEqual(len(self.report("real.jsonl")), 1)
+
+
+class EndlessTest(BatchTest):
+    """Manifests that are read from a pipe are judged as they come."""
+
+    def feed(self, text, *options):
+        """What is said of an endless stream that begins with a text and repeats its last line."""
+        *lines, last = text.splitlines()
+        script = f"{{ printf %s \"$FIRST\"; exec yes \"$LAST\"; }} | {DMLOP} batch - --no-times {' '.join(options)}"
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, timeout=120,
+                              env=os.environ | {"FIRST": "".join(line + "\n" for line in lines), "LAST": last})
+        return done.returncode, done.stderr.decode()
+
+    def test_a_line_that_cannot_be_a_case_ends_them(self):
+        good = json.dumps(copy("a.npy", [1, 2]))
+        for last in ("y", "{}", '{"type": "REDUCEE"}', '{"dispatchables": {}}'):
+            with self.subTest(last):
+                status, said = self.feed(f"// a comment\n{good}\n{last}")
+                self.assertIn("<standard input>:3", said)
+                self.assertIn("dmlop: 2 cases: 1 done, 1 failed\n", said)
+                self.assertIn(status, (2, 3))
+                self.assert_same(self.load("a"), np.array([1, 2], "f4"))
+
+    def test_what_is_longer_than_a_document_ends_them_always(self):
+        for options in ([], ["-k"]):
+            said = self.batch("/dev/zero", *options, status=3)
+            self.assertIn("the document has more than 67108864 bytes", said)
+            self.assertIn("dmlop: 1 case: 1 failed\n", said)
+
+    def test_no_more_is_kept_than_there_may_be(self):
+        status, said = self.feed("// nothing")
+        self.assertEqual(status, 2, said)
+        self.assertIn("a manifest that is no file may have 268435456 bytes; write it to a file", said)
 
 
 class ExpectTest(BatchTest):

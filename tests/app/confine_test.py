@@ -5,6 +5,8 @@ import os
 import sys
 import unittest
 
+import numpy as np
+
 sys.dont_write_bytecode = True
 from program import SUM, X, ProgramTest, start
 
@@ -73,6 +75,41 @@ class ConfineTest(ProgramTest):
             self.allow(descriptor(InputTensor=source, OutputTensor="sub/y.npy"))
         values = descriptor(InputTensor=X.tolist())
         self.allow(values | {"InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}})
+
+    def test_names_that_are_made_of_others(self):
+        """Exported inputs, files that stand in for others and outputs in another folder do not follow links out."""
+        for folder in ("to", "to/sub"):
+            (self.folder / folder).mkdir()
+        for name in ("in/y.InputTensor.npy", "in/z.bin", "to/sub/y.npy"):
+            (self.folder / name).symlink_to(self.folder / "out/secret.npy")
+        line = {"type": "ELEMENT_WISE_ABS", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2]}}
+        made = line | {"bindings": {"InputTensor": [1, -2], "OutputTensor": "y.npy"}}
+        stand_in = line | {"bindings": {"InputTensor": [1, -2], "OutputTensor": "z.npy"}}
+        moved = [line | {"bindings": {"InputTensor": [1, -2], "OutputTensor": name}} for name in ("sub/y.npy", "w.npy")]
+        for lines, options, place in [
+            ([made], ["--inputs"], "/bindings/InputTensor: 'in/y.InputTensor.npy'"),
+            ([made], ["--check"], "/bindings/InputTensor: 'in/y.InputTensor.npy'"),
+            ([stand_in], ["--judge"], "/bindings/OutputTensor: 'in/z.bin'"),
+            (moved, ["--output-path", "to"], "/bindings/OutputTensor: 'to/sub/y.npy'"),
+        ]:
+            for there in (False, True):
+                with self.subTest(options=options, there=there):
+                    if there:
+                        np.save(self.folder / "out/secret.npy", np.array([1, -2], "f4"))
+                    self.write("in/m.jsonl", "".join(json.dumps(one) + "\n" for one in lines))
+                    if options == ["--check"]:
+                        np.save(self.folder / "in/y.npy", np.array([1, 2], "f4"))
+                    before = self.files()
+                    said = self.errors_of("batch", "in/m.jsonl", *options, "--confine", "in",
+                                          status=3 if there or options != ["--judge"] else 5)
+                    if there or options != ["--judge"]:
+                        self.assertIn(f"{place} leads out of in, to which --confine keeps this document [DOC-5]", said)
+                    self.assertEqual(self.files(), before)
+            (self.folder / "out/secret.npy").unlink()
+        (self.folder / "to/sub/y.npy").unlink()
+        self.write("in/m.jsonl", "".join(json.dumps(one) + "\n" for one in moved))
+        self.run_program("batch", "in/m.jsonl", "--confine", "in", "--output-path", "to", "--inputs")
+        self.run_program("batch", "in/m.jsonl", "--confine", "in", "--output-path", "new", "--inputs")
 
     def test_files_of_the_command_line_may_lie_anywhere(self):
         self.write("in/d.json", descriptor(OutputTensor="y.npy"))

@@ -24,7 +24,7 @@ class ExpandTest(ProgramTest):
         return self.run_program("batch", "--expand", "sweep.jsonl", *arguments, **options)
 
     def test_a_sweep_becomes_the_product_without_what_is_invalid(self):
-        plain = '{"type":  "REDUCE"} // as it is'
+        plain = '{"type":  "ELEMENT_WISE_ABS", "bindings": {"InputTensor": [1], "OutputTensor": "a.npy"}} // as it is'
         done = self.expand(plain, SWEEP)
         lines = done.stdout.decode().splitlines()
         self.assertEqual(lines[0], plain)
@@ -57,25 +57,25 @@ class ExpandTest(ProgramTest):
                          [("FLOAT32", [2, 3]), ("INT32", [4, 5])] * 2)
 
     def test_lines_of_a_sweep_and_of_a_case(self):
-        case = {"type": "REDUCE", "name": "plain"}
+        case = {"type": "ELEMENT_WISE_ABS", "name": "plain", "bindings": {"InputTensor": [1], "OutputTensor": "a.npy"}}
         lines = self.expand(json.dumps(case, indent=2), json.dumps(SWEEP, indent=2)).stdout.decode().splitlines()
         self.assertEqual(json.loads(lines[0]), case)
         self.assertEqual(len(lines), 7)
 
     def test_numbers_stay_as_they_are_written(self):
         """Also those that neither a double nor 64 bits hold."""
-        numbers = ["-0", "-0.0", "1e2", "1.50", "1e400", "-1e400", "1e-400", "18446744073709551616", "-18446744073709551616"]
+        numbers = ["-0", "-0.0", "1e2", "1.50", "1e-400", "18446744073709551616", "-18446744073709551616"]
         array = f"[{', '.join(numbers)}]"
-        line = f'{{"type": "REDUCE",\n "name": {array}}}'
-        self.assertEqual(self.expand(line).stdout.decode(), f'{{"type":"REDUCE","name":[{",".join(numbers)}]}}\n')
+        line = f'{{"type": "ELEMENT_WISE_ABS",\n "bindings": {{"InputTensor": {array}, "OutputTensor": "a.npy"}}}}'
+        self.assertIn(f'"InputTensor":[{",".join(numbers)}]', self.expand(line).stdout.decode())
         line = f'{{"type": "FILL_VALUE_CONSTANT", "ValueDataType": "FLOAT64", "OutputTensor": {{"DataType": "FLOAT64", "Sizes": [1]}}, ' \
                f'"bindings": {{"OutputTensor": "{{case}}.npy"}}, "sweep": {{"/Value": {array}}}}}'
         done = self.expand(line)
-        self.assertEqual(re.findall(r'"Value":([^,}]*)', done.stdout.decode()),
-                         [number for number in numbers if "1e400" not in number])
+        self.assertEqual(re.findall(r'"Value":([^,}]*)', done.stdout.decode()), numbers)
+        done = self.expand(line.replace("1.50", "1e400"))
         self.assertIn("/Value = 1e400: /Value: the number is too large for any type", done.stderr.decode())
         line = SWEEP | {"bindings": {"InputTensor": [[1, 2, 3]] * 2, "OutputTensor": "y.npy"}, "sweep": {"/desc/Axes": [[0], [2**64]]}}
-        self.assertIn("18446744073709551616 is out of range for UINT32", self.expand(line).stderr.decode())
+        self.assertIn("18446744073709551616 is out of range for UINT32", self.expand(line, status=3).stderr.decode())
 
     def test_the_cases_run(self):
         (self.folder / "cases.jsonl").write_bytes(self.expand(SWEEP).stdout)
@@ -117,7 +117,9 @@ class ExpandTest(ProgramTest):
             (swept(**{"": [1]}), "a sweep of whole descriptors is a manifest"),
             (swept(**{"/desc/Axes/x": [1]}), "'sweep' has a pointer that leads to nothing"),
             (swept(**{"/desc/Axes/60000000": [1]}), "'sweep' has the index 60000000 of an array of 1"),
-            (swept(**{"/desc/Function": ["MEAN"]}), "the sweep has no valid case"),
+            (swept(**{"/desc/InputTensor/DataType": ["INT8"]}) | {"bindings": {"InputTensor": [[1, 2, 3]] * 2}},
+             "the sweep has no valid case"),
+            (SWEEP | {"name": "sum-{cas}"}, "'{cas}' in 'sum-{cas}' is not replaced (did you mean 'case'?)"),
             (json.dumps(SWEEP)[:-1] + ', "sweep": {}}', "'sweep' is given twice"),
         ]:
             with self.subTest(message):
@@ -137,6 +139,44 @@ class ExpandTest(ProgramTest):
                 done = self.expand("// one", line, SWEEP, arguments=["-q"], status=status)
                 self.assertEqual(done.stdout, b"")
                 self.assertIn(message, done.stderr.decode())
+
+    def test_slips_end_it(self):
+        """A word that is none, or a value of another kind, is no combination that DirectML lacks."""
+        resample = {"type": "RESAMPLE1", "desc": {
+            "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 4]}, "InterpolationMode": "LINEAR",
+            "Scales": [1, 1, 2, 2], "InputPixelOffsets": [0, 0, 0.5, 0.5], "OutputPixelOffsets": [0, 0, -0.5, -0.5]},
+            "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "{case}.npy"}}
+        for sweep, message in [
+            ({"/desc/InterpolationMode": ["LINEAR", "NEARST_NEIGHBOR"]},
+             '/desc/InterpolationMode = "NEARST_NEIGHBOR": /desc/InterpolationMode: \'NEARST_NEIGHBOR\' is not a known name '
+             "(did you mean 'NEAREST_NEIGHBOR'?) [JSON-3]"),
+            ({"/desc/InputTensor/DataType": ["FLOAT32", "FLOAT23"]}, "'FLOAT23' is not a known name"),
+            ({"/desc/Scale": [[1, 1, 2, 2]]}, "'Scale' is not a known field (did you mean 'Scales'?)"),
+            ({"/type": ["RESAMPLE1", "RESAMPLE11"]}, "'RESAMPLE11'"),
+            ({"/desc/Scales": [[1, 1, 2, 2], "2"]}, "[DOC-1]"),
+            ({"/desc/Scales": [[1, 1, 2, 2], None]}, "[JSON-2]"),
+            ({"/desc/InputTensor/Sizes": [[1, 1, 4, 4], [1, 1, 4, -4]]}, "[DOC-2]"),
+            ({"/desc/InputTensor/DataType": ["INT64", "FLOAT23"]}, "'FLOAT23' is not a known name"),
+        ]:
+            with self.subTest(message):
+                done = self.expand(resample | {"sweep": sweep}, status=3)
+                self.assertEqual(done.stdout, b"")
+                self.assertRegex(done.stderr.decode(), r"^sweep\.jsonl:1: /")
+                self.assertIn(message, done.stderr.decode())
+        done = self.expand(resample | {"sweep": {"/desc/InputTensor/DataType": ["FLOAT32", "INT64"]}})
+        self.assertIn("1 combination left out", done.stderr.decode())
+
+    def test_names_of_cases(self):
+        line = SWEEP | {"name": "{/desc/Function} of {/desc/InputTensor/Sizes}, {case}",
+                        "sweep": {"/desc/Function": ["SUM", "MAX"], "/desc/InputTensor/Sizes": [[2, 3], [4, 5]]},
+                        "bindings": {"InputTensor": {"random": "special"}, "OutputTensor": "{case}.npy"}}
+        names = [json.loads(case)["name"] for case in self.expand(line).stdout.splitlines()]
+        self.assertEqual(names, ["SUM of 2x3, 0", "SUM of 4x5, 1", "MAX of 2x3, 2", "MAX of 4x5, 3"])
+
+    def test_lines_without_a_sweep_are_checked(self):
+        done = self.expand('{"type": "REDUCE", "bindings": {"InputTensor": [1], "OutputTensor": "a.npy"}}', SWEEP, status=3)
+        self.assertIn("sweep.jsonl:1:1: /Function: 'Function' is missing", done.stderr.decode().replace("/desc/", "/"))
+        self.assertEqual(done.stdout, b"")
 
     def test_max_cases(self):
         said = self.expand(SWEEP, arguments=["--max-cases", "11"], status=2).stderr.decode()

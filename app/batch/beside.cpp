@@ -1,4 +1,4 @@
-#include "app/batch/input_names.h"
+#include "app/batch/beside.h"
 
 #include <fmt/format.h>
 
@@ -6,19 +6,30 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/document/file_argument.h"
 #include "core/io/file.h"
+#include "core/io/tensor_file.h"
 
 namespace dmlop {
 
 namespace fs = std::filesystem;
 
 std::string InputPathBeside(const std::string& output, const std::string& tensor) {
-  if (IsStream(output)) return "";
+  if (output.empty() || IsStream(output)) return "";
   std::string name = tensor;
   std::erase(name, ']');
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
   return fmt::format("{}.{}.npy", fs::path(output).replace_extension().string(), name);
+}
+
+std::string FileOrStandIn(const std::string& path) {
+  if (FileExists(path) || !HasTensorExtension(path)) return path;
+  for (const std::string_view extension : {".npy", ".bin", ".dat", ".raw"}) {
+    const std::string other = fs::path(path).replace_extension(extension).string();
+    if (FileExists(other)) return other;
+  }
+  return path;
 }
 
 std::string OutputBeside(const std::string& input) {

@@ -1,0 +1,122 @@
+// Cases whose outputs are compared: with what is expected or what a device made, by files that are
+// still what the line says.
+#include <fmt/format.h>
+
+#include "app/batch/batch_case.h"
+#include "app/batch/beside.h"
+#include "app/files/confinement.h"
+#include "core/base/error.h"
+#include "core/document/file_argument.h"
+
+namespace dmlop {
+
+bool BatchCase::IsExpected(const TensorSlot& slot) const {
+  return document_->expected().contains(slot.path);
+}
+
+// With the values that the case states or, where it states none, the file that is there.
+ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output) {
+  const ConstTensorView computed = AsConst(output.view());
+  const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
+  const Leniency& leniency = settings_.rules.leniency;
+  ReportedFile file{DisplayName(slot.path), "", ""};
+  if (settings_.compared == Side::kExpected && IsExpected(slot)) {
+    Diagnostics none;  // the values have been checked
+    const LoadedTensor expected =
+        document_->InlineTensor(slot, document_->expected().at(slot.path), none);
+    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
+  }
+  file.path = FileOrStandIn(case_->PathOf(slot));
+  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc);
+  if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
+  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency);
+}
+
+void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
+  CompareInputs();
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outcome_.files.compared.push_back(Compared(slots[i], outputs[i]));
+    const ComparedFile& compared = outcome_.files.compared.back();
+    if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);
+  }
+}
+
+void BatchCase::TellDifference(const std::string& text, const Judgement& judgement) {
+  outcome_.status = CaseStatus::kDifferent;
+  outcome_.exit_status = ExitStatus::kDifferent;
+  const std::string all = JudgementText(judgement);
+  outcome_.faults.push_back({{Severity::kError, "", "",
+                              fmt::format("{}: {}", text, JudgementLine(judgement)), std::nullopt},
+                             std::nullopt,
+                             judgement.mismatches.empty() ? all.substr(all.find('\n') + 1) : ""});
+}
+
+// The files that may have been made of an input's values: beside the outputs that are compared, and
+// beside those that the line binds, which a device may have read.
+std::vector<std::string> BatchCase::InputPaths(const TensorSlot& slot) const {
+  std::vector<std::string> paths;
+  for (const std::string& path : {InputPath(slot), InputPathBeside(unmoved_output_, slot.path)}) {
+    const bool is_known = paths.size() == 1 && paths.front() == path;
+    if (!path.empty() && !is_known) paths.push_back(path);
+  }
+  return paths;
+}
+
+// A device that was given other inputs is not wrong.
+void BatchCase::CompareInputs() {
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!HasValues(slots[i])) continue;
+    const std::vector<std::string> paths = InputPaths(slots[i]);
+    size_t compared = 0;
+    for (const std::string& path : paths) {
+      if (!FileExists(path)) continue;
+      CompareInput(slots[i], case_->inputs()[i].view, path);
+      ++compared;
+    }
+    if (compared > 0 || paths.empty() || !settings_.has_inputs) continue;
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: is not there; batch --inputs writes it", paths.front()));
+  }
+}
+
+void BatchCase::CompareInput(const TensorSlot& slot, const ConstTensorView& values,
+                             const std::string& path) {
+  const LoadedTensor file = LoadInput(path, *slot.desc);
+  const std::string name = DisplayName(slot.path);
+  if (settings_.is_reported) {
+    outcome_.files.inputs.push_back({name, path, Sha256(file.file_bytes)});
+  }
+  const std::string_view type = Name(values.type);
+  const Judgement judgement = Judge({file.view, type}, {values, type}, {.bits = true}, {});
+  if (judgement.passes()) return;
+  TellDifference(fmt::format("{} is not what the line says of {}", path, name), judgement);
+}
+
+// The names that are made of those in the line lead nowhere else than these.
+void BatchCase::RequireConfined() {
+  if (settings_.confine.empty()) return;
+  const Confinement confinement{.folder = settings_.confine,
+                                .output_folder = settings_.output_folder.folder()};
+  Diagnostics found;
+  const auto check = [&](const std::string& path, const Binding& binding) {
+    const auto& place = binding.values ? binding.values : binding.place;
+    if (place) MayDerive(path, confinement, *place, found);
+  };
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+    const std::string path = case_->PathOf(slot);
+    if (path.empty()) continue;
+    check(settings_.compared ? FileOrStandIn(path) : path, document_->bindings().at(slot.path));
+  }
+  const bool has_files = settings_.has_inputs || settings_.compared;
+  for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
+    if (!has_files || !HasValues(slot)) continue;
+    for (const std::string& path : InputPaths(slot)) {
+      check(path, document_->bindings().at(slot.path));
+    }
+  }
+  if (found.has_errors()) Refuse(found);
+}
+
+}  // namespace dmlop
