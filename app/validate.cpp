@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/batch/batch_case.h"
+#include "app/batch/batch_report.h"
 #include "app/commands.h"
 #include "app/files/descriptor.h"
+#include "app/files/manifest.h"
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_memory.h"
@@ -66,18 +70,29 @@ void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
   }
 }
 
-void Judge(const std::string& argument, const ValidateOptions& options, Verdict& verdict) {
-  verdict.descriptor.name = argument;
+// Calls body() and keeps the fault of a file that it throws.
+template <typename Body>
+void WithFaults(Verdict& verdict, Body&& body) {
   try {
-    verdict.descriptor = ReadDescriptor(argument, options.line);
-    verdict.document = ReadDocument(verdict.descriptor, options.level,
-                                    {options.confine, options.input_folder}, verdict.diagnostics);
-    if (verdict.document.op) JudgeOperator(options.level, verdict);
-    if (verdict.document.model) JudgeModel(options, verdict);
+    if (!verdict.file_error) body();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) throw;
     verdict.file_error = error;
   }
+}
+
+void Read(const std::string& argument, const ValidateOptions& options, Verdict& verdict) {
+  verdict.descriptor.name = argument;
+  WithFaults(verdict, [&] { verdict.descriptor = ReadDescriptor(argument, options.line); });
+}
+
+void Judge(const ValidateOptions& options, Verdict& verdict) {
+  WithFaults(verdict, [&] {
+    verdict.document = ReadDocument(verdict.descriptor, options.level,
+                                    {options.confine, options.input_folder}, verdict.diagnostics);
+    if (verdict.document.op) JudgeOperator(options.level, verdict);
+    if (verdict.document.model) JudgeModel(options, verdict);
+  });
   verdict.diagnostics.SortByPlace();
 }
 
@@ -92,22 +107,34 @@ uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   return bytes;
 }
 
-uint64_t BytesOf(const Verdict& verdict, TensorRole role) {
-  uint64_t bytes = 0;
-  for (const OperatorDesc* desc : verdict.operators()) bytes += BytesOf(*desc, role);
-  return bytes;
-}
+// What operators need that run one after another.
+struct Figures {
+  FeatureLevel level = FeatureLevels().front();  // the least that all run at
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
 
-FeatureLevel MinimumFeatureLevel(const Verdict& verdict) {
-  FeatureLevel level = FeatureLevels().front();
-  for (const OperatorDesc* desc : verdict.operators()) {
-    level = std::max(level, MinimumFeatureLevel(*desc));
+  void Add(const OperatorDesc& desc) {
+    level = std::max(level, MinimumFeatureLevel(desc));
+    bytes_read += BytesOf(desc, TensorRole::kInput);
+    bytes_written += BytesOf(desc, TensorRole::kOutput);
   }
-  return level;
+
+  void AddTo(Json& json) const {
+    json.update({{"minimumFeatureLevel", ToString(level)},
+                 {"bytesRead", bytes_read},
+                 {"bytesWritten", bytes_written}});
+  }
+};
+
+Figures FiguresOf(const Verdict& verdict) {
+  Figures figures;
+  for (const OperatorDesc* desc : verdict.operators()) figures.Add(*desc);
+  return figures;
 }
 
 std::string ValidText(const Verdict& verdict) {
-  const std::string level = ToString(MinimumFeatureLevel(verdict));
+  const Figures figures = FiguresOf(verdict);
+  const std::string level = ToString(figures.level);
   if (const ModelDocument* model = verdict.document.model.get()) {
     return fmt::format("{}: valid: {}, {} and {}; runs from feature level {}\n",
                        verdict.descriptor.name, Counted(model->resources().size(), "resource"),
@@ -116,18 +143,14 @@ std::string ValidText(const Verdict& verdict) {
   }
   return fmt::format("{}: valid: {} runs from feature level {}; it reads {} bytes and writes {}\n",
                      verdict.descriptor.name, verdict.document.op->op().name(), level,
-                     BytesOf(verdict, TensorRole::kInput), BytesOf(verdict, TensorRole::kOutput));
+                     figures.bytes_read, figures.bytes_written);
 }
 
-Json DiagnosticJson(const Diagnostic& diagnostic, PositionFinder& positions) {
+Json DiagnosticJson(const Diagnostic& diagnostic, const std::optional<TextPosition>& position) {
   Json json = {{"severity", diagnostic.severity == Severity::kError ? "error" : "warning"},
                {"code", diagnostic.code},
                {"pointer", diagnostic.pointer}};
-  if (diagnostic.offset) {
-    const TextPosition position = positions.Find(*diagnostic.offset);
-    json["line"] = position.line;
-    json["column"] = position.column;
-  }
+  if (position) json.update({{"line", position->line}, {"column", position->column}});
   json["message"] = diagnostic.message;
   return json;
 }
@@ -137,16 +160,16 @@ std::string VerdictJson(const Verdict& verdict) {
   SetPath("document", verdict.descriptor.name, json);
   json["valid"] = verdict.valid();
   if (verdict.valid()) {
-    json["minimumFeatureLevel"] = ToString(MinimumFeatureLevel(verdict));
-    json["bytesRead"] = BytesOf(verdict, TensorRole::kInput);
-    json["bytesWritten"] = BytesOf(verdict, TensorRole::kOutput);
+    FiguresOf(verdict).AddTo(json);
   } else {
     json["minimumFeatureLevel"] = nullptr;
   }
   json["diagnostics"] = Json::array();
   PositionFinder positions(verdict.descriptor.text);
   for (const Diagnostic& diagnostic : verdict.diagnostics.list()) {
-    json["diagnostics"].push_back(DiagnosticJson(diagnostic, positions));
+    const std::optional<size_t>& offset = diagnostic.offset;
+    json["diagnostics"].push_back(
+        DiagnosticJson(diagnostic, offset ? std::optional(positions.Find(*offset)) : std::nullopt));
   }
   if (verdict.diagnostics.omitted() > 0) json["omitted"] = verdict.diagnostics.omitted();
   if (verdict.file_error) json["fileError"] = verdict.file_error->what();
@@ -232,6 +255,103 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
   }
 }
 
+// A manifest's cases, judged as a batch judges them before it runs any.
+class ManifestVerdict {
+ public:
+  ManifestVerdict(Manifest& manifest, const ValidateOptions& options, const CommonOptions& common)
+      : manifest_(manifest), options_(options), common_(common) {
+    settings_.folder = manifest.folder();
+    settings_.level = options.level;
+    settings_.confine = options.confine;
+    settings_.compared = Side::kExpected;  // so that expected outputs need no file
+  }
+
+  ExitStatus Report() {
+    for (auto lines = manifest_.Next(); !lines.empty(); lines = manifest_.Next()) {
+      std::vector<std::optional<BatchCase>> cases(lines.size());
+      ParallelFor(std::ssize(lines), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+        for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          cases[i].emplace(settings_, lines[i]).Prepare();
+        }
+      });
+      for (const std::optional<BatchCase>& one : cases) Add(*one);
+    }
+    if (options_.format == TextFormat::kText) PrintSummary();
+    return status_;
+  }
+
+ private:
+  void Add(const BatchCase& one) {
+    const CaseOutcome& outcome = one.outcome();
+    ++cases_;
+    status_ = std::max(status_, outcome.exit_status);
+    if (outcome.passed()) {
+      figures_.Add(one.op());
+    } else {
+      ++invalid_;
+    }
+    if (options_.format == TextFormat::kJson) return PrintResult(CaseJson(one));
+    PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/false));
+  }
+
+  std::string CaseJson(const BatchCase& one) const {
+    const CaseOutcome& outcome = one.outcome();
+    Json json;
+    SetPath("document", manifest_.name(), json);
+    json.update({{"line", outcome.line}, {"valid", outcome.passed()}});
+    if (!outcome.name.empty()) json["name"] = outcome.name;
+    if (outcome.passed()) {
+      Figures figures;
+      figures.Add(one.op());
+      figures.AddTo(json);
+    }
+    json["diagnostics"] = Json::array();
+    for (const CaseFault& fault : outcome.faults) {
+      json["diagnostics"].push_back(DiagnosticJson(fault.what, fault.place));
+    }
+    return Utf8Text(json) + "\n";
+  }
+
+  void PrintSummary() const {
+    if (common_.quiet) return;
+    if (invalid_ > 0) {
+      return PrintMessage(fmt::format("{}: {} of {} not valid\n", manifest_.name(), invalid_,
+                                      Counted(cases_, "case") + (cases_ == 1 ? " is" : " are")));
+    }
+    PrintResult(
+        fmt::format("{}: valid: {}; from feature level {} on all run; they read {} bytes "
+                    "and write {}\n",
+                    manifest_.name(), Counted(cases_, "case"), ToString(figures_.level),
+                    figures_.bytes_read, figures_.bytes_written));
+  }
+
+  Manifest& manifest_;
+  const ValidateOptions& options_;
+  const CommonOptions& common_;
+  BatchSettings settings_;
+  int64_t cases_ = 0;
+  int64_t invalid_ = 0;
+  Figures figures_;
+  ExitStatus status_ = ExitStatus::kSuccess;
+};
+
+// A file whose name says so, or that begins with two cases or an array of them. Empty for others,
+// and where a part of a document is asked for.
+std::unique_ptr<Manifest> ManifestOf(const Descriptor& descriptor, const ValidateOptions& options) {
+  const std::string& path = descriptor.path;
+  const bool is_file = !path.empty() && path != kStandardStream && !IsStream(path);
+  if (!is_file || options.line || options.print_complete || options.to_model) return nullptr;
+  auto manifest = std::make_unique<Manifest>(path);
+  const auto cases = manifest->Next(2, [](int64_t) { return true; });
+  const bool is_named = HasExtension(path, ".jsonl");
+  const bool has_cases = is_named || std::ranges::all_of(cases, [](const ManifestLine& one) {
+                           return one.text.starts_with('{');
+                         });
+  if (!has_cases || cases.size() < (manifest->is_array() ? 1 : 2)) return nullptr;
+  manifest->Rewind();
+  return manifest;
+}
+
 }  // namespace
 
 ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& common) {
@@ -241,7 +361,13 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
     Verdict verdict;
-    Judge(argument, options, verdict);
+    Read(argument, options, verdict);
+    if (const auto manifest =
+            verdict.file_error ? nullptr : ManifestOf(verdict.descriptor, options)) {
+      status = std::max(status, ManifestVerdict(*manifest, options, common).Report());
+      continue;
+    }
+    Judge(options, verdict);
     Report(verdict, options, common);
     status = std::max(status, verdict.status());
     if (verdict.valid() && options.to_model) {
