@@ -84,6 +84,10 @@ void TemporaryFile::CreateHidden(mode_t mode) {
     descriptor_ = open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     return descriptor_ >= 0;
   });
+  if (path.empty() && errno == ENOENT) {
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: cannot be created: there is no folder {}", name_, folder_));
+  }
   if (path.empty()) FailFile(name_, "cannot be created", errno);
   hidden_ = std::make_unique<TemporaryPath>(path);
   if (!is_counted_) close(std::exchange(descriptor_, -1));
