@@ -144,6 +144,7 @@ class Show {
  private:
   void CheckPicture(const std::vector<ShownFile>& files) const {
     CheckPicturePath(options_.picture);
+    if (!IsStandardOutput(options_.picture)) OutliveReader();
     if (files.size() > 1 || files[0].slices.size() > 1) {
       throw Error(ErrorKind::kUsage,
                   options_.picture + ": a picture shows one tensor; there are several");

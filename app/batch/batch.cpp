@@ -20,7 +20,7 @@ namespace {
 // Cases of one turn. A turn lasts a fraction of a second where it may, so that what is told comes
 // soon, and threads seldom wait for one another.
 constexpr size_t kFewestAThread = 8;
-constexpr size_t kMost = 4096;
+constexpr size_t kMost = 1024;
 constexpr double kShortSeconds = 0.1;
 constexpr double kLongSeconds = 0.4;
 
@@ -217,6 +217,7 @@ class Batch {
   // it, so that all are told in the order of the manifest and as soon as may be.
   void Put(size_t number, const CaseOutcome& outcome) {
     Told told{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
+    told.outcome.descriptor.reset();
     const std::lock_guard lock(telling_);
     told_[number] = std::move(told);
     ++ended_;

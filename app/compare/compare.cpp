@@ -137,6 +137,7 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
   if (options.format == TextFormat::kJson && IsStandardOutput(options.picture)) {
     throw Error(ErrorKind::kUsage, "standard output cannot be both the picture and JSON");
   }
+  if (!options.picture.empty() && !IsStandardOutput(options.picture)) OutliveReader();
   FileRoles roles;
   roles.ReadsTensor(options.actual, "the actual tensor");
   roles.ReadsTensor(options.expected, "the expected tensor");

@@ -12,11 +12,14 @@
 
 #include "app/text/text_width.h"
 #include "core/base/ascii.h"
+#include "core/base/error.h"
 
 namespace dmlop {
 namespace {
 
 bool progress_is_shown = false;
+bool reader_may_go = false;
+bool reader_is_gone = false;
 
 void Write(std::string_view message) {
   std::fwrite(message.data(), 1, message.size(), stderr);
@@ -40,7 +43,17 @@ std::optional<size_t> StatedColumns() {
 
 void PrintResult(std::string_view text) {
   EraseProgressLine();
-  WriteAll(STDOUT_FILENO, std::as_bytes(std::span(text)), "standard output");
+  if (reader_is_gone) return;
+  try {
+    WriteAll(STDOUT_FILENO, std::as_bytes(std::span(text)), "standard output");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kClosedPipe || !reader_may_go) throw;
+    reader_is_gone = true;
+  }
+}
+
+void OutliveReader() {
+  reader_may_go = true;
 }
 
 void PrintMessage(std::string_view text) {

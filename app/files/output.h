@@ -16,6 +16,10 @@ namespace dmlop {
 // Throws an Error of kind kFileSystem when standard output does not take the text.
 void PrintResult(std::string_view text);
 
+// From now on a reader of standard output that leaves early is no error, and nothing more is
+// printed: files are made all the same.
+void OutliveReader();
+
 // Both erase the line of progress first. Failures to print a message have nobody to tell.
 void PrintMessage(std::string_view text);
 

@@ -69,7 +69,9 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
   if (options.keep.empty() && options.keep_folder.empty()) return;
   const FilledTensors filled(model);
   for (size_t i = 0; i < filled.all().size(); ++i) {
-    all_.push_back({filled.ShortestName(i), *filled.all()[i].desc, {}});
+    const FilledTensors::One& one = filled.all()[i];
+    all_.push_back(
+        {filled.ShortestName(i), *one.desc, model.dispatchables()[one.dispatchable].place, {}});
   }
   if (!options.keep_folder.empty()) {
     const std::filesystem::path folder = options.keep_folder;
@@ -97,6 +99,11 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
       output.AddTensor(path, name);
     }
   }
+}
+
+void KeptTensors::CheckConfinement(const Confinement& confinement, Diagnostics& diagnostics) const {
+  if (confinement.folder.empty() || confinement.output_folder.empty()) return;
+  for (const Kept& kept : all_) MayDerive(kept.paths.front(), confinement, kept.place, diagnostics);
 }
 
 void KeptTensors::Keep(const Step& step) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/files/confinement.h"
 #include "app/files/file_roles.h"
 #include "app/files/reported_file.h"
 #include "app/files/standard_output.h"
@@ -28,6 +29,10 @@ class KeptTensors {
   // The files that will be written. Throws an Error of kind kUsage for a terminal.
   void AddTo(FileRoles& roles, StandardOutput& output) const;
 
+  // Reports the files of --keep-all that would be written through links out of their folder and of
+  // the one that the model is confined to.
+  void CheckConfinement(const Confinement& confinement, Diagnostics& diagnostics) const;
+
   // Takes what an operator has just filled. Operators come in the order of the model's commands.
   void Keep(const Step& step);
 
@@ -40,6 +45,7 @@ class KeptTensors {
   struct Kept {
     std::string name;  // of the tensor
     TensorDesc desc;
+    JsonCursor place;  // of the dispatchable
     std::vector<std::string> paths;
   };
 

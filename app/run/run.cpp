@@ -62,6 +62,7 @@ class OperatorRun {
 
     WarnOfValues();
     Compute();
+    if (writes_files()) OutliveReader();
     const bool as_expected = CompareOutputs();
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report());
@@ -98,6 +99,11 @@ class OperatorRun {
     case_->Bind(TensorRole::kOutput, options_.outputs);
     CheckDescriptorStream();
     return case_->Check(options_.level, diagnostics_);
+  }
+
+  bool writes_files() const {
+    return !options_.report.empty() ||
+           std::ranges::any_of(outputs_, [](const Output& output) { return !output.path.empty(); });
   }
 
   bool is_json() const { return options_.format == TextFormat::kJson; }

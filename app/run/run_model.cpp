@@ -81,8 +81,15 @@ class ModelExecution {
         model_(model),
         kept_(options, model, folders_) {}
 
+  bool IsConfined(Diagnostics& diagnostics) const {
+    kept_.CheckConfinement({.folder = options_.confine, .output_folder = options_.keep_folder},
+                           diagnostics);
+    return !diagnostics.has_errors();
+  }
+
   void Execute(ModelResources& resources, BoundModel bound) {
     RequireSeparateFiles(resources);
+    if (writes_files()) OutliveReader();
     const Clock::time_point start = Clock::now();
     resources.Fill();
     ModelRun run(model_, resources, std::move(bound));
@@ -116,6 +123,13 @@ class ModelExecution {
     output.AddTextFile(options_.report, "the report");
     roles.RequireSeparate();
     output.RequireOneKind();
+  }
+
+  bool writes_files() const {
+    return !options_.report.empty() || kept_.keeps() ||
+           std::ranges::any_of(model_.commands(), [](const ModelCommand& command) {
+             return std::holds_alternative<WriteFileCommand>(command.what);
+           });
   }
 
   void Carry(size_t number, ModelRun& run) {
@@ -214,8 +228,12 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
   std::optional<ModelInputs> inputs =
       BindModelInputs(model, options.input_folder, descriptor, common, diagnostics);
   if (!inputs) return StatusOf(diagnostics);
-  ModelExecution(options, common, descriptor, model)
-      .Execute(inputs->resources, std::move(inputs->bound));
+  ModelExecution execution(options, common, descriptor, model);
+  if (!execution.IsConfined(diagnostics)) {
+    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
+    return StatusOf(diagnostics);
+  }
+  execution.Execute(inputs->resources, std::move(inputs->bound));
   return ExitStatus::kSuccess;
 }
 
