@@ -84,13 +84,17 @@ void TemporaryFile::CreateHidden(mode_t mode) {
     descriptor_ = open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     return descriptor_ >= 0;
   });
-  if (path.empty() && errno == ENOENT) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: cannot be created: there is no folder {}", name_, folder_));
-  }
-  if (path.empty()) FailFile(name_, "cannot be created", errno);
+  if (path.empty()) FailToCreate(errno);
   hidden_ = std::make_unique<TemporaryPath>(path);
   if (!is_counted_) close(std::exchange(descriptor_, -1));
+}
+
+void TemporaryFile::FailToCreate(int error) const {
+  if (error != ENOENT || access(folder_.c_str(), F_OK) == 0) {
+    FailFile(name_, "cannot be created", error);
+  }
+  throw Error(ErrorKind::kFileSystem,
+              fmt::format("{}: cannot be created: there is no folder {}", name_, folder_));
 }
 
 OpenFile TemporaryFile::OpenAgain() const {

@@ -62,6 +62,7 @@ class TemporaryFile {
   OpenFile OpenAgain() const;
   bool CreateUnnamed(mode_t mode);
   void CreateHidden(mode_t mode);
+  [[noreturn]] void FailToCreate(int error) const;
   void ReleaseDescriptor();
 
   std::string folder_;

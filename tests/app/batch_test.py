@@ -454,7 +454,7 @@ class FailureTest(BatchTest):
             (["cases.jsonl", "--expand", "--check"], 2, "--expand"),
             (["cases.jsonl", "--max-cases", "5"], 2, "--expand"),
             (["-", "--resume"], 2, "--resume needs a manifest that is a file"),
-            (["cases.jsonl", "--report", "none/r.jsonl"], 5, "none/r.jsonl"),
+            (["cases.jsonl", "--report", "none/r.jsonl"], 5, "none/r.jsonl: cannot be created: there is no folder none"),
             (["cases.jsonl", "--report", "cases.jsonl"], 2, "cases.jsonl is read as the manifest and would be written as the report"),
             (["cases.jsonl", "--report", "a.npy"], 2, "cases.jsonl:1: a.npy would be written as the report and also as OutputTensor"),
             (["cases.jsonl", "--report", "x.npy"], 2, "cases.jsonl:1: x.npy is read as InputTensor and would be written as the report"),

@@ -112,6 +112,24 @@ class ConfineTest(ProgramTest):
         self.run_program("batch", "in/m.jsonl", "--confine", "in", "--output-path", "to", "--inputs")
         self.run_program("batch", "in/m.jsonl", "--confine", "in", "--output-path", "new", "--inputs")
 
+    def test_what_is_kept_of_a_model(self):
+        tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+        buffer = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3]}
+        self.write("in/m.json", {
+            "resources": {"A": buffer, "B": buffer},
+            "dispatchables": {"abs": {"type": "ELEMENT_WISE_ABS", "desc": {"InputTensor": tensor, "OutputTensor": tensor}}},
+            "commands": [{"type": "dispatch", "dispatchable": "abs", "bindings": {"InputTensor": "A", "OutputTensor": "B"}}]})
+        arguments = ["run", "in/m.json", "--confine", "in", "--keep-all"]
+        for folder in ("in", "kept"):
+            self.run_program(*arguments, folder)
+            kept = self.folder / folder / "0001-abs.OutputTensor.npy"
+            self.assertTrue(kept.exists())
+            kept.unlink()
+            kept.symlink_to(self.folder / "out/kept.npy")
+            self.assertIn(f"'{folder}/0001-abs.OutputTensor.npy' leads out of in, to which",
+                          self.errors_of(*arguments, folder, status=3))
+            self.assertFalse((self.folder / "out/kept.npy").exists())
+
     def test_files_of_the_command_line_may_lie_anywhere(self):
         self.write("in/d.json", descriptor(OutputTensor="y.npy"))
         self.run_program("run", "in/d.json", "--confine", "in", "-i", "out/x.npy")

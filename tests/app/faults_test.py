@@ -287,6 +287,34 @@ class RealTest(FaultTest):
                 os.close(write_end)
                 self.assertEqual((done.returncode, done.stderr), (5, b""))
 
+    def test_a_reader_that_leaves_costs_no_file(self):
+        self.save(y=X + 1)
+        case = json.dumps(json.loads(SUM) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "z.npy"}})
+        self.write("cases.jsonl", case)
+        buffer = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3]}
+        self.write("model.json", {"resources": {"A": buffer}, "dispatchables": {}, "commands": [
+            {"type": "print", "resource": "A"}, {"type": "writeFile", "resource": "A", "targetPath": "out.npy"}]})
+        for arguments, status, files in [
+            (["run", SUM, "-i", "x.npy", "--report", "r.json"], 0, ["r.json"]),
+            (["run", THIRDS, "-i", "x.npy", "-o", "OutputTensors[1]=out.npy"], 0, ["out.npy"]),
+            (["run", COPY, "-i", "x.npy", "--judge", "y.npy", "--report", "r.json"], 1, ["r.json"]),
+            (["run", "model.json"], 0, ["out.npy"]),
+            (["show", "x.npy", "-o", "p.png"], 0, ["p.png"]),
+            (["compare", "x.npy", "y.npy", "--list", "5", "-o", "p.png"], 1, ["p.png"]),
+            (["batch", "cases.jsonl", "-v", "--report", "r.jsonl"], 0, ["r.jsonl", "z.npy"]),
+        ]:
+            with self.subTest(arguments):
+                before = self.files()
+                read_end, write_end = os.pipe()
+                os.close(read_end)
+                done = start(arguments, stdout=write_end, cwd=self.folder)
+                os.close(write_end)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(sorted({*self.files()} - {*before}), files)
+                for name in files:
+                    self.assertGreater((self.folder / name).stat().st_size, 0)
+                    (self.folder / name).unlink()
+
     def test_permissions_follow_the_umask(self):
         for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
             self.run_program("run", SUM, "-i", "x.npy", "-o", "y.npy",

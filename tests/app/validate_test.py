@@ -487,5 +487,51 @@ class CompleteTest(ProgramTest):
         self.run_program("validate", "d.json")  # needs nothing of the file
 
 
+class ManifestTest(ProgramTest):
+    GOOD = {"type": "ELEMENT_WISE_ABS", "bindings": {"InputTensor": [1, 2], "OutputTensor": "a.npy"}}
+    HALF = {"type": "ELEMENT_WISE_SQRT", "InputTensor": {"DataType": "FLOAT16", "Sizes": [3]},
+            "bindings": {"InputTensor": {"value": 1}, "OutputTensor": "d.npy"}}
+    MISSPELT = {"type": "ELEMENT_WISE_ABS", "name": "third", "bindings": {"InputTensor": [1], "OutputTensr": "c.npy"}}
+    UNBOUND = {"type": "ELEMENT_WISE_ABS", "bindings": {"InputTensor": [1]}}
+
+    def lines(self, *cases, name="m.jsonl"):
+        self.write(name, "// a manifest\n" + "".join(json.dumps(case) + "\n" for case in cases))
+
+    def test_valid_cases(self):
+        """Two FLOAT32 are 8 bytes, three FLOAT16 are 6."""
+        said = "valid: 2 cases; from feature level 1_0 on all run; they read 14 bytes and write 14\n"
+        self.lines(self.GOOD, self.HALF)
+        self.assertEqual(self.text_of("validate", "m.jsonl"), f"m.jsonl: {said}")
+        self.assertEqual(self.text_of("validate", "m.jsonl", "-q"), "")
+        self.lines(self.GOOD, self.HALF, name="m.json")
+        self.assertEqual(self.text_of("validate", "m.json"), f"m.json: {said}")
+        self.write("a.json", json.dumps([self.GOOD, self.HALF]))
+        self.assertEqual(self.text_of("validate", "a.json"), f"a.json: {said}")
+        self.assertEqual(self.files(), ["a.json", "m.json", "m.jsonl"])
+
+    def test_each_fault_has_its_place(self):
+        self.lines(self.GOOD, self.MISSPELT, self.UNBOUND, self.HALF)
+        column = json.dumps(self.MISSPELT).index('"OutputTensr"') + 1
+        fault = "/bindings/OutputTensr: 'OutputTensr' is not a known field (did you mean 'OutputTensor'?)"
+        said = self.errors_of("validate", "m.jsonl", status=3)
+        self.assertIn(f"m.jsonl:3:{column}: third: {fault} [JSON-3]\n", said)
+        self.assertIn("m.jsonl:4: OutputTensor has no file in 'bindings'\n", said)
+        self.assertTrue(said.endswith("m.jsonl: 2 of 4 cases are not valid\n"), said)
+        done = self.run_program("validate", "m.jsonl", "--format", "json", status=3)
+        verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(v["line"], v["valid"]) for v in verdicts], [(2, True), (3, False), (4, False), (5, True)])
+        self.assertEqual(verdicts[1]["name"], "third")
+        self.assertEqual(verdicts[1]["diagnostics"][0], {
+            "severity": "error", "code": "JSON-3", "pointer": "/bindings/OutputTensr", "line": 3, "column": column,
+            "message": fault.split(": ", 1)[1]})
+        self.assertEqual((verdicts[3]["bytesRead"], verdicts[3]["minimumFeatureLevel"]), (6, "1_0"))
+
+    def test_one_case_of_a_manifest(self):
+        self.lines(self.GOOD, self.MISSPELT)
+        self.assertIn("valid: ELEMENT_WISE_ABS", self.text_of("validate", "m.jsonl", "--line", 2))
+        self.assertIn("another after the document; --line N takes one case of a manifest",
+                      self.errors_of("validate", "m.jsonl", "--print-complete", status=3))
+
+
 if __name__ == "__main__":
     unittest.main()
