@@ -68,10 +68,10 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       .add_option("--output-path", options->output_folder,
                   "The outputs' folder, in place of the one that all have in common")
       ->type_name("DIR");
-  command
-      .add_flag("--inputs", options->has_inputs,
-                "Write the inputs whose values the lines state beside the outputs; with --check or "
-                "--judge, demand them there");
+  command.add_flag(
+      "--inputs", options->has_inputs,
+      "Write the inputs whose values the lines state beside the outputs; with --check or "
+      "--judge, demand them there");
   command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);

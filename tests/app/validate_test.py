@@ -498,8 +498,8 @@ class ManifestTest(ProgramTest):
         self.write(name, "// a manifest\n" + "".join(json.dumps(case) + "\n" for case in cases))
 
     def test_valid_cases(self):
-        """Two FLOAT32 are 8 bytes, three FLOAT16 are 6."""
-        said = "valid: 2 cases; from feature level 1_0 on all run; they read 14 bytes and write 14\n"
+        """Two FLOAT32 are 8 bytes, three FLOAT16 are 6; one dimension is taken from 3_0 on."""
+        said = "valid: 2 cases; from feature level 3_0 on all run; they read 14 bytes and write 14\n"
         self.lines(self.GOOD, self.HALF)
         self.assertEqual(self.text_of("validate", "m.jsonl"), f"m.jsonl: {said}")
         self.assertEqual(self.text_of("validate", "m.jsonl", "-q"), "")
@@ -524,7 +524,7 @@ class ManifestTest(ProgramTest):
         self.assertEqual(verdicts[1]["diagnostics"][0], {
             "severity": "error", "code": "JSON-3", "pointer": "/bindings/OutputTensr", "line": 3, "column": column,
             "message": fault.split(": ", 1)[1]})
-        self.assertEqual((verdicts[3]["bytesRead"], verdicts[3]["minimumFeatureLevel"]), (6, "1_0"))
+        self.assertEqual((verdicts[3]["bytesRead"], verdicts[3]["minimumFeatureLevel"]), (6, "3_0"))
 
     def test_one_case_of_a_manifest(self):
         self.lines(self.GOOD, self.MISSPELT)
