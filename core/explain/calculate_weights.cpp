@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +17,7 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMostTerms = 1 << 16;
+constexpr int64_t kMostTerms = 1 << 16;
 
 struct WeightedTerm {
   int64_t element;  // of the input, in row-major order
@@ -31,9 +33,10 @@ struct WeightedTerms {
 std::optional<WeightedTerms> TermsAt(const WeightedSource& source, const Dims& index) {
   WeightedTerms all;
   for (size_t d = 0; d < index.size(); ++d) {
-    const AxisTaps taps = source.axes[d](index[d]);
-    const bool are_few = all.terms.size() * taps.offsets.size() <= kMostTerms;
-    if (!are_few || !taps.is_exact) return std::nullopt;
+    const int64_t count = source.axes[d]->Count(index[d]);
+    if (count > kMostTerms / std::max<int64_t>(1, std::ssize(all.terms))) return std::nullopt;
+    const AxisTaps taps = source.axes[d]->Taps(index[d]);
+    if (!taps.is_exact) return std::nullopt;
     std::vector<WeightedTerm> products;
     for (const WeightedTerm& term : all.terms) {
       for (size_t i = 0; i < taps.offsets.size(); ++i) {

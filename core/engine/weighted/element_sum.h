@@ -23,6 +23,9 @@
 
 namespace dmlop {
 
+// As many taps of an index are known at a time.
+inline constexpr int64_t kTapsAtHand = 1 << 13;
+
 // The relative error of a weight, or of its product with others, that is not exact.
 inline constexpr double kWeightError = 0x1p-98;
 
@@ -94,7 +97,47 @@ class ElementSum {
     return plain ? *plain : CarefulSum(outer, inner, index);
   }
 
+  // The same where taps are too many to be known all at once.
+  T LongSum(const Dims& index) const {
+    std::vector<TapTable> first_taps;
+    for (size_t d = 0; d < index.size(); ++d) first_taps.push_back(TableFrom(index, d, 0));
+    const auto for_each = [&](auto&& visit) {
+      ForEachTap(index, first_taps, 0, {0, 1, {1, 0}, true}, visit);
+    };
+    if constexpr (std::is_integral_v<T>) {
+      uint64_t sum = 0;
+      if (source_.rule == WeightedSource::kWrap) {
+        for_each([&](const Tap& tap) { sum += static_cast<uint64_t>(from_[tap.offset]); });
+        return static_cast<T>(sum);
+      }
+    }
+    return SumOfEach(for_each, [&] { return index; });
+  }
+
  private:
+  Range TapsAtHand(const Dims& index, size_t d, int64_t first) const {
+    return {first, std::min(source_.axes[d]->Count(index[d]), first + kTapsAtHand)};
+  }
+
+  // Of dimension d, from tap number `first` on.
+  TapTable TableFrom(const Dims& index, size_t d, int64_t first) const {
+    return TableOf(*source_.axes[d], index[d], TapsAtHand(index, d, first));
+  }
+
+  // Calls visit with the products of `before` and the taps of the dimensions from d on.
+  template <typename Visit>
+  void ForEachTap(const Dims& index, const std::vector<TapTable>& first_taps, size_t d,
+                  const Tap& before, Visit&& visit) const {
+    if (d == index.size()) return visit(before);
+    const int64_t count = source_.axes[d]->Count(index[d]);
+    for (int64_t first = 0; first < count; first += kTapsAtHand) {
+      const TapTable more = first > 0 ? TableFrom(index, d, first) : TapTable();
+      for (const Tap& tap : (first > 0 ? more : first_taps[d]).taps) {
+        ForEachTap(index, first_taps, d + 1, Both(before, tap), visit);
+      }
+    }
+  }
+
   // By sums of binary64; none where their errors leave the result in doubt, or it may be a zero.
   std::optional<T> PlainSum(std::span<const Tap> outer, std::span<const Tap> inner) const {
     double sum = 0;
@@ -136,19 +179,28 @@ class ElementSum {
 
   template <typename Index>
   T CarefulSum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
+    const auto for_each = [&](auto&& visit) {
+      for (const Tap& one : outer) {
+        for (const Tap& other : inner) visit(Both(one, other));
+      }
+    };
+    return SumOfEach(for_each, index);
+  }
+
+  // `for_each` calls a function with each tap.
+  template <typename ForEach, typename Index>
+  T SumOfEach(ForEach&& for_each, Index&& index) const {
     BoundedTotal total;
     T least = std::numeric_limits<T>::max();
     T greatest = std::numeric_limits<T>::lowest();
-    for (const Tap& one : outer) {
-      for (const Tap& other : inner) {
-        const T value = from_[one.offset + other.offset];
-        if constexpr (std::is_integral_v<T>) {
-          least = std::min(least, value);
-          greatest = std::max(greatest, value);
-        }
-        total.Add(Both(one, other), AsDouble(value));
+    for_each([&](const Tap& tap) {
+      const T value = from_[tap.offset];
+      if constexpr (std::is_integral_v<T>) {
+        least = std::min(least, value);
+        greatest = std::max(greatest, value);
       }
-    }
+      total.Add(tap, AsDouble(value));
+    });
     if constexpr (std::is_integral_v<T>) {
       return least == greatest ? least : TruncatedSum(total, index);
     } else {
@@ -184,20 +236,30 @@ class ElementSum {
 
   // The sum as a quotient of exact numbers.
   std::pair<Dyadic, Dyadic> Exact(const Dims& index) const {
-    std::vector<AxisTaps> taps;
+    std::vector<AxisTaps> first_taps;
     Dyadic denominator(1);
     for (size_t d = 0; d < index.size(); ++d) {
-      taps.push_back(source_.axes[d](index[d]));
-      denominator = denominator * taps.back().whole;
+      first_taps.push_back(TapsFrom(index, d, 0));
+      denominator = denominator * first_taps.back().whole;
     }
-    return {Numerator(taps, 0, 0), denominator};
+    return {Numerator(index, first_taps, 0, 0), denominator};
   }
 
-  Dyadic Numerator(const std::vector<AxisTaps>& taps, size_t axis, int64_t offset) const {
-    if (axis == taps.size()) return Dyadic(AsDouble(from_[offset]));
+  AxisTaps TapsFrom(const Dims& index, size_t d, int64_t first) const {
+    return source_.axes[d]->Taps(index[d], TapsAtHand(index, d, first));
+  }
+
+  Dyadic Numerator(const Dims& index, const std::vector<AxisTaps>& first_taps, size_t d,
+                   int64_t offset) const {
+    if (d == index.size()) return Dyadic(AsDouble(from_[offset]));
+    const int64_t count = source_.axes[d]->Count(index[d]);
     Dyadic sum;
-    for (size_t i = 0; i < taps[axis].parts.size(); ++i) {
-      sum = sum + taps[axis].parts[i] * Numerator(taps, axis + 1, offset + taps[axis].offsets[i]);
+    for (int64_t first = 0; first < count; first += kTapsAtHand) {
+      const AxisTaps more = first > 0 ? TapsFrom(index, d, first) : AxisTaps();
+      const AxisTaps& taps = first > 0 ? more : first_taps[d];
+      for (size_t i = 0; i < taps.parts.size(); ++i) {
+        sum = sum + taps.parts[i] * Numerator(index, first_taps, d + 1, offset + taps.offsets[i]);
+      }
     }
     return sum;
   }

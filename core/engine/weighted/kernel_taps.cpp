@@ -28,8 +28,15 @@ std::optional<KernelTaps> KernelTaps::Of(std::span<const TapTable> tables) {
 }
 
 void KernelTaps::FillRuns(const TapTable& inner) {
-  for (const Tap& tap : inner.taps) offsets_.push_back(tap.offset);
-  std::sort(offsets_.begin(), offsets_.end());
+  for (const Tap& tap : inner.taps) {
+    const auto last_two = offsets_.end() - std::min<std::ptrdiff_t>(2, std::ssize(offsets_));
+    if (std::find(last_two, offsets_.end(), tap.offset) == offsets_.end()) {
+      offsets_.push_back(tap.offset);
+    }
+  }
+  if (!std::is_sorted(offsets_.begin(), offsets_.end())) {
+    std::sort(offsets_.begin(), offsets_.end());
+  }
   offsets_.erase(std::unique(offsets_.begin(), offsets_.end()), offsets_.end());
   for (const int64_t offset : offsets_) {
     if (runs_.empty() || offset != runs_.back().offset + runs_.back().count) {
@@ -40,7 +47,13 @@ void KernelTaps::FillRuns(const TapTable& inner) {
   scratch_.resize(offsets_.size() + 1 + kColumnRoom);
 }
 
-int32_t KernelTaps::PlaceOf(int64_t offset) const {
+// Mostly near the place of the tap before.
+int32_t KernelTaps::PlaceOf(int64_t offset, int32_t before) const {
+  const auto last = offsets_.begin() + before;
+  const auto near =
+      std::find(last, last + std::min<std::ptrdiff_t>(4, offsets_.end() - last), offset);
+  if (near != offsets_.end() && *near == offset)
+    return static_cast<int32_t>(near - offsets_.begin());
   const auto found = std::lower_bound(offsets_.begin(), offsets_.end(), offset);
   return static_cast<int32_t>(found - offsets_.begin());
 }
@@ -51,13 +64,14 @@ void KernelTaps::FillTaps(const TapTable& inner) {
   wholes_ = inner.wholes;
   for (int64_t t = 0; t < taps_; ++t) {
     const size_t first = places_.size();
+    int32_t place = 0;
     for (int64_t i = 0; i < count_; ++i) {
       const std::span<const Tap> taps = inner.At(i);
       const bool is_there = t < std::ssize(taps);
       const bool is_none = taps.empty() && t == 0;
       const size_t tap = std::min(static_cast<size_t>(t), std::max<size_t>(1, taps.size()) - 1);
-      places_.push_back(taps.empty() ? static_cast<int32_t>(offsets_.size())
-                                     : PlaceOf(taps[tap].offset));
+      if (!taps.empty()) place = PlaceOf(taps[tap].offset, place);
+      places_.push_back(taps.empty() ? static_cast<int32_t>(offsets_.size()) : place);
       parts_.push_back(is_there ? taps[tap].part : is_none ? 1.0 : 0.0);
     }
     rise_.push_back(

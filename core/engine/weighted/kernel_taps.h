@@ -43,7 +43,7 @@ class KernelTaps {
   void FillRuns(const TapTable& inner);
   void FillTaps(const TapTable& inner);
   void FillRange(std::span<const TapTable> tables);
-  int32_t PlaceOf(int64_t offset) const;
+  int32_t PlaceOf(int64_t offset, int32_t before) const;
   double RelativeError(int64_t outer_taps) const;
 
   std::vector<int64_t> offsets_;  // of the columns, rising

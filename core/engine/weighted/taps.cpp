@@ -1,7 +1,9 @@
 #include "core/engine/weighted/taps.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/exact/dyadic.h"
 
@@ -20,20 +22,15 @@ Tap TapOf(const AxisTaps& taps, size_t i, const DoubleDouble& whole) {
   return {taps.offsets[i], part.head, weight, error.Sign() == 0};
 }
 
-// The taps of [begin, end). Where all wholes are powers of two, parts are of 1: nothing is to be
-// divided then.
-std::vector<AxisTaps> TapsOf(const TapFunction& axis, int64_t begin, int64_t end) {
-  std::vector<AxisTaps> all;
-  for (int64_t index = begin; index < end; ++index) all.push_back(axis(index));
-  if (std::any_of(all.begin(), all.end(),
-                  [](const AxisTaps& taps) { return taps.whole.bit_length() != 1; })) {
-    return all;
+// Where all wholes are powers of two, parts are of 1: nothing is to be divided then.
+void DivideByPowersOfTwo(std::vector<AxisTaps>& all) {
+  for (AxisTaps& taps : all) {
+    if (taps.whole.bit_length() != 1) return;
   }
   for (AxisTaps& taps : all) {
     for (Dyadic& part : taps.parts) part = part.TimesPowerOfTwo(-taps.whole.exponent());
     taps.whole = Dyadic(1);
   }
-  return all;
 }
 
 // Five dimensions at most have weights that are not 1.
@@ -41,34 +38,131 @@ bool IsOrdinary(const DoubleDouble& x) {
   return x.head >= 0x1p-150 && x.head <= 0x1p150;
 }
 
-void Include(const AxisTaps& taps, const DoubleDouble& whole, std::span<const Tap> of_index,
-             TapRange& range) {
+void Include(std::span<const Tap> of_index, const DoubleDouble& whole, TapRange& range) {
   double sum = 0;
-  for (size_t i = 0; i < of_index.size(); ++i) {
-    range.least_exponent = std::min(range.least_exponent, taps.parts[i].exponent());
-    range.part_bits = std::max(range.part_bits, taps.parts[i].bit_length());
-    range.is_ordinary &= IsOrdinary({of_index[i].part, 0});
-    sum += of_index[i].part;
+  for (const Tap& tap : of_index) {
+    range.is_ordinary &= IsOrdinary({tap.part, 0});
+    sum += tap.part;
   }
   range.most_taps = std::max(range.most_taps, static_cast<int64_t>(of_index.size()));
-  range.whole_bits = std::max(range.whole_bits, taps.whole.bit_length());
   range.is_ordinary &= IsOrdinary(whole);
   range.most_sum = std::max(range.most_sum, sum);
 }
 
-}  // namespace
+void IncludeBits(int64_t exponent, int64_t part_bits, TapRange& range) {
+  range.least_exponent = std::min(range.least_exponent, exponent);
+  range.part_bits = std::max(range.part_bits, part_bits);
+}
 
-TapTable TableOf(const TapFunction& axis, int64_t begin, int64_t end) {
+void EndIndex(const DoubleDouble& whole, int64_t whole_bits, TapTable& table) {
+  table.begins.push_back(table.taps.size());
+  table.wholes.push_back(whole.head);
+  table.range.whole_bits = std::max(table.range.whole_bits, whole_bits);
+  Include(table.At(table.size() - 1), whole, table.range);
+}
+
+TapTable TableOfLong(std::vector<AxisTaps> all) {
+  DivideByPowersOfTwo(all);
   TapTable table;
-  table.begins.push_back(0);
-  for (const AxisTaps& taps : TapsOf(axis, begin, end)) {
+  for (const AxisTaps& taps : all) {
     const DoubleDouble whole = ToDoubleDouble(taps.whole);
-    for (size_t i = 0; i < taps.parts.size(); ++i) table.taps.push_back(TapOf(taps, i, whole));
-    table.begins.push_back(table.taps.size());
-    table.wholes.push_back(whole.head);
-    Include(taps, whole, table.At(table.size() - 1), table.range);
+    for (size_t i = 0; i < taps.parts.size(); ++i) {
+      table.taps.push_back(TapOf(taps, i, whole));
+      IncludeBits(taps.parts[i].exponent(), taps.parts[i].bit_length(), table.range);
+    }
+    EndIndex(whole, taps.whole.bit_length(), table);
   }
   return table;
+}
+
+// --- numbers of 128 bits -------------------------------------------------------------------------
+
+DoubleDouble ToDoubleDouble(Int128 x) {
+  const double head = static_cast<double>(x);
+  return {head, static_cast<double>(x - static_cast<Int128>(head))};
+}
+
+// Of a positive number.
+int64_t TrailingZeros(Int128 x) {
+  const uint64_t low = static_cast<uint64_t>(x);
+  return low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<uint64_t>(x >> 64));
+}
+int64_t BitLength(Int128 x) {
+  const uint64_t high = static_cast<uint64_t>(x >> 64);
+  return high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
+}
+
+// A whole with what divides by it.
+struct ShortWhole {
+  Int128 number;
+  int64_t zeros;  // at its end
+  DoubleDouble value;
+  bool is_power_of_two;
+
+  explicit ShortWhole(Int128 whole)
+      : number(whole),
+        zeros(TrailingZeros(whole)),
+        value(ToDoubleDouble(whole)),
+        is_power_of_two(whole >> zeros == 1) {}
+
+  // part / whole, and whether it is that exactly.
+  std::pair<DoubleDouble, bool> WeightOf(Int128 part) const {
+    if (part == number) return {{1, 0}, true};
+    const DoubleDouble exact = ToDoubleDouble(part);
+    if (is_power_of_two) return {Scale(exact, std::ldexp(1.0, static_cast<int>(-zeros))), true};
+    const DoubleDouble weight = exact / value;
+    if (weight.tail != 0 || exact.tail != 0 || value.tail != 0) return {weight, false};
+    const HeadTail product = TwoProduct(weight.head, value.head);
+    return {weight, product.head == exact.head && product.tail == 0};
+  }
+};
+
+TapTable TableOfShort(const ShortTaps& all) {
+  const bool divides = !std::all_of(all.wholes.begin(), all.wholes.end(),
+                                    [](Int128 whole) { return ShortWhole(whole).is_power_of_two; });
+  TapTable table;
+  table.taps.reserve(all.offsets.size());
+  size_t tap = 0;
+  for (size_t index = 0; index < all.wholes.size(); ++index) {
+    const ShortWhole whole(all.wholes[index]);
+    for (; tap < all.ends[index]; ++tap) {
+      const Int128 part = all.parts[tap];
+      const auto [weight, is_exact] = whole.WeightOf(part);
+      const double number = divides ? static_cast<double>(part) : weight.head;
+      table.taps.push_back({all.offsets[tap], number, weight, is_exact});
+      const int64_t zeros = TrailingZeros(part);
+      IncludeBits(divides ? zeros : zeros - whole.zeros, BitLength(part) - zeros, table.range);
+    }
+    EndIndex(divides ? whole.value : DoubleDouble{1, 0},
+             divides ? BitLength(whole.number) - whole.zeros : 1, table);
+  }
+  return table;
+}
+
+}  // namespace
+
+AxisTaps TapAxis::Taps(int64_t index, Range some) const {
+  ShortTaps taps;
+  AddTaps(index, some, taps);
+  AxisTaps exact{std::move(taps.offsets), {}, Dyadic(taps.wholes[0])};
+  for (const Int128 part : taps.parts) exact.parts.push_back(Dyadic(part));
+  return exact;
+}
+
+TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end) {
+  ShortTaps taps;
+  int64_t index = begin;
+  while (index < end && axis.AddTaps(index, {0, axis.Count(index)}, taps)) ++index;
+  if (index == end) return TableOfShort(taps);
+  std::vector<AxisTaps> all;
+  for (index = begin; index < end; ++index) all.push_back(axis.Taps(index));
+  return TableOfLong(std::move(all));
+}
+
+TapTable TableOf(const TapAxis& axis, int64_t index, Range some) {
+  ShortTaps taps;
+  if (axis.AddTaps(index, some, taps)) return TableOfShort(taps);
+  return TableOfLong({axis.Taps(index, some)});
 }
 
 Tap Both(const Tap& a, const Tap& b) {

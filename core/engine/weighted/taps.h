@@ -35,7 +35,7 @@ struct TapRange {
 
 // The taps of indices of one dimension, one after another.
 struct TapTable {
-  std::vector<size_t> begins;
+  std::vector<size_t> begins = {0};
   std::vector<Tap> taps;
   std::vector<double> wholes;
   TapRange range;
@@ -47,6 +47,9 @@ struct TapTable {
   }
 };
 
-TapTable TableOf(const TapFunction& axis, int64_t begin, int64_t end);
+TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end);
+
+// Of some taps of one index, of which there may be more than memory has room for.
+TapTable TableOf(const TapAxis& axis, int64_t index, Range some);
 
 }  // namespace dmlop

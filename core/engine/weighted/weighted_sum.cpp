@@ -19,8 +19,6 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlockTaps = 1 << 13;  // about as many of a dimension are known at a time
-
 // All but the last of the dimensions have one index in a row of the output. Its work begins with
 // that one, counted from where the block begins.
 
@@ -171,7 +169,7 @@ class Block {
   Block(const WeightedSource& source, const Dims& begin, const TensorView& part)
       : source_(source), begin_(begin), part_(part), rows_(part.layout) {
     for (size_t d = 0; d < begin.size(); ++d) {
-      tables_.push_back(TableOf(source.axes[d], begin[d], begin[d] + part.layout.sizes[d]));
+      tables_.push_back(TableOf(*source.axes[d], begin[d], begin[d] + part.layout.sizes[d]));
     }
     rows_.sizes.pop_back();
     rows_.strides.pop_back();
@@ -221,33 +219,87 @@ void SumBlock(const WeightedSource& source, const Dims& begin, const TensorView&
   VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), part.type,
                 [&]<typename T>() { block.Run<T, SummedRow<T>>(); });
 }
-// How many indices of a dimension make a block, by what one of them has to do with.
-int64_t BlockLength(const TapFunction& axis, int64_t begin, int64_t size) {
-  if (size == 1) return 1;
-  const size_t taps = std::max<size_t>(1, axis(begin + size / 2).offsets.size());
-  return std::max<int64_t>(1, kBlockTaps / static_cast<int64_t>(taps));
+
+// --- elements with so many taps that these are made as they are summed ---------------------------
+
+void SumLongElements(const WeightedSource& source, const Dims& begin, const TensorView& part) {
+  VisitDataType(
+      Join<Floats, Integers64, Integers32, Integers16, Integers8>(), part.type, [&]<typename T>() {
+        const ElementSum<T> element(source);
+        ParallelFor(part.layout.element_count(), 1, part.element_bytes(),
+                    [&](int64_t first, int64_t last) {
+                      for (int64_t i = first; i < last; ++i) {
+                        const Dims place = IndexOf(part.layout.sizes, i);
+                        Dims index = begin;
+                        for (size_t d = 0; d < index.size(); ++d) index[d] += place[d];
+                        part.elements<T>()[OffsetOf(part.layout, place)] = element.LongSum(index);
+                      }
+                    });
+      });
 }
+
+bool HasLongElements(const WeightedSource& source, const Dims& begin) {
+  for (size_t d = 0; d < begin.size(); ++d) {
+    if (source.axes[d]->Count(begin[d]) > kTapsAtHand) return true;
+  }
+  return false;
+}
+
+// --- blocks --------------------------------------------------------------------------------------
+
+// How many indices of a dimension make a block, by what the first, the last and one between them
+// have to do with: those at the edges may have most.
+int64_t BlockLength(const TapAxis& axis, int64_t begin, int64_t size) {
+  const int64_t taps = std::max(
+      {int64_t{1}, axis.Count(begin), axis.Count(begin + size / 2), axis.Count(begin + size - 1)});
+  return std::clamp<int64_t>(kTapsAtHand / taps, 1, size);
+}
+
+// The blocks of an output.
+class Blocks {
+ public:
+  Blocks(const WeightedSource& source, const Dims& begin, const TensorView& part)
+      : source_(source), begin_(begin), part_(part) {
+    for (size_t d = 0; d < begin.size(); ++d) {
+      const int64_t size = part.layout.sizes[d];
+      lengths_.push_back(BlockLength(*source.axes[d], begin[d], size));
+      counts_.push_back((size + lengths_[d] - 1) / lengths_[d]);
+    }
+  }
+
+  // Blocks run side by side where they are many, or too low to be shared out.
+  void Run() const {
+    const int64_t count = Product(counts_);
+    const int64_t rows = Product(lengths_) / lengths_.back();
+    const bool are_shared = count >= 2 * ThreadCount() || rows < ThreadCount();
+    ParallelFor(count, are_shared ? 1 : count, 0, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) RunBlock(IndexOf(counts_, i));
+    });
+  }
+
+ private:
+  void RunBlock(const Dims& number) const {
+    Dims begin = begin_;
+    TensorView block = part_;
+    for (size_t d = 0; d < number.size(); ++d) {
+      const int64_t first = number[d] * lengths_[d];
+      begin[d] += first;
+      block = block.Slice(d, first, std::min(lengths_[d], part_.layout.sizes[d] - first));
+    }
+    if (HasLongElements(source_, begin)) return SumLongElements(source_, begin, block);
+    SumBlock(source_, begin, block);
+  }
+
+  const WeightedSource& source_;
+  const Dims& begin_;
+  const TensorView& part_;
+  Dims lengths_, counts_;
+};
 
 }  // namespace
 
 void SumTaps(const WeightedSource& source, const Dims& begin, const TensorView& part) {
-  Dims lengths, blocks;
-  for (size_t d = 0; d < begin.size(); ++d) {
-    const int64_t size = part.layout.sizes[d];
-    lengths.push_back(BlockLength(source.axes[d], begin[d], size));
-    blocks.push_back((size + lengths[d] - 1) / lengths[d]);
-  }
-  for (int64_t i = 0; i < Product(blocks); ++i) {
-    const Dims number = IndexOf(blocks, i);
-    Dims block_begin = begin;
-    TensorView block = part;
-    for (size_t d = 0; d < number.size(); ++d) {
-      const int64_t first = number[d] * lengths[d];
-      block_begin[d] += first;
-      block = block.Slice(d, first, std::min(lengths[d], part.layout.sizes[d] - first));
-    }
-    SumBlock(source, block_begin, block);
-  }
+  Blocks(source, begin, part).Run();
 }
 
 }  // namespace dmlop

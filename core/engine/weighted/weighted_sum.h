@@ -2,9 +2,11 @@
 // each dimension: linear interpolation, its transpose, and sums of overlapping windows.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <vector>
 
+#include "core/base/int128.h"
+#include "core/base/range.h"
 #include "core/exact/dyadic.h"
 #include "core/tensor/tensor.h"
 
@@ -16,10 +18,46 @@ struct AxisTaps {
   std::vector<Dyadic> parts;     // of each, not 0; its weight is part / whole
   Dyadic whole;                  // positive
   bool is_exact = true;          // else parts are off by less than 2^-127 of their own
+
+  void Add(int64_t offset, Dyadic part) {
+    offsets.push_back(offset);
+    parts.push_back(std::move(part));
+  }
+  void End(Dyadic of_all) { whole = std::move(of_all); }
 };
 
-// The taps at an index of a dimension of the output.
-using TapFunction = std::function<AxisTaps(int64_t index)>;
+// The same of some indices one after another, where all numbers are whole, and less than 2^125.
+struct ShortTaps {
+  std::vector<int64_t> offsets;
+  std::vector<Int128> parts;
+  std::vector<size_t> ends;  // of the taps of each index
+  std::vector<Int128> wholes;
+
+  void Add(int64_t offset, Int128 part) {
+    offsets.push_back(offset);
+    parts.push_back(part);
+  }
+  void End(Int128 whole) {
+    ends.push_back(offsets.size());
+    wholes.push_back(whole);
+  }
+};
+
+// The taps at the indices of a dimension of the output. There may be very many of an index, which
+// are numbered from 0 on.
+class TapAxis {
+ public:
+  virtual ~TapAxis() = default;
+
+  virtual int64_t Count(int64_t index) const = 0;
+  // Adds some taps of an index, and ends it. Returns false, and adds none, where their numbers are
+  // too long.
+  virtual bool AddTaps(int64_t index, Range some, ShortTaps& taps) const = 0;
+  // To be overridden where numbers may be too long.
+  virtual AxisTaps Taps(int64_t index, Range some) const;
+
+  AxisTaps Taps(int64_t index) const { return Taps(index, {0, Count(index)}); }
+};
 
 // Where taps are offset from, and what is made of them.
 struct WeightedSource {
@@ -30,7 +68,7 @@ struct WeightedSource {
   };
 
   ConstTensorView from;
-  std::vector<TapFunction> axes;  // of the output
+  std::vector<std::shared_ptr<const TapAxis>> axes;  // of the output
   Rule rule;
 };
 

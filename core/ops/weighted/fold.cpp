@@ -4,6 +4,7 @@
 //   Output[n, c, s] = sum of Input[n, c * prod(W) + lin(t), lin(b)] over all b and t with p = s
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "core/base/integer_division.h"
@@ -60,13 +61,6 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 struct FoldAxis {
   int64_t window, stride, dilation, padding, blocks;
   int64_t tap_step, block_step;  // in rows and columns, from one to the next
-
-  // The block that tap t of has at a position; none where there is no such.
-  std::optional<int64_t> BlockAt(int64_t position, int64_t tap) const {
-    const int64_t begin = position + padding - tap * dilation;
-    if (begin < 0 || begin % stride != 0 || begin / stride >= blocks) return std::nullopt;
-    return begin / stride;
-  }
 };
 
 std::vector<FoldAxis> AxesOf(const OperatorDesc& op) {
@@ -93,32 +87,74 @@ int64_t WindowSize(const OperatorDesc& op) {
   return Product(Dims(sizes.begin(), sizes.end()));
 }
 
-TapFunction OneTap(int64_t step) {
-  return [step](int64_t index) -> AxisTaps { return {{index * step}, {Dyadic(1)}, Dyadic(1)}; };
-}
+// Batches and channels.
+class OneTap : public TapAxis {
+ public:
+  explicit OneTap(int64_t step) : step_(step) {}
+
+  int64_t Count(int64_t) const override { return 1; }
+  bool AddTaps(int64_t index, Range some, ShortTaps& taps) const override {
+    if (some.count() > 0) taps.Add(index * step_, 1);
+    taps.End(1);
+    return true;
+  }
+
+ private:
+  int64_t step_;
+};
+
+// The taps of a window that a position has are every `period`-th of those within which it is.
+class FoldTaps : public TapAxis {
+ public:
+  FoldTaps(const FoldAxis& axis, int64_t row, int64_t column)
+      : axis_(axis),
+        row_(row * axis.tap_step),
+        column_(column * axis.block_step),
+        period_(axis.stride / std::gcd(axis.stride, axis.dilation)) {}
+
+  int64_t Count(int64_t index) const override {
+    const Range taps = WindowTaps(index);
+    return (taps.count() + period_ - 1) / period_;
+  }
+
+  bool AddTaps(int64_t index, Range some, ShortTaps& taps) const override {
+    const Range all = WindowTaps(index);
+    for (int64_t i = some.begin; i < some.end; ++i) {
+      const int64_t tap = all.begin + i * period_;
+      const int64_t block = (index + axis_.padding - tap * axis_.dilation) / axis_.stride;
+      taps.Add(tap * row_ + block * column_, 1);
+    }
+    taps.End(1);
+    return true;
+  }
+
+ private:
+  // From the first tap that is at the position in some block, to behind the last that may be.
+  Range WindowTaps(int64_t index) const {
+    const int64_t place = index + axis_.padding;
+    const int64_t last_begin = (axis_.blocks - 1) * axis_.stride;
+    Range taps = {std::max<int64_t>(0, CeilDiv(place - last_begin, axis_.dilation)),
+                  std::min(axis_.window - 1, FloorDiv(place, axis_.dilation)) + 1};
+    for (int64_t i = 0; i < period_ && taps.count() > 0; ++i, ++taps.begin) {
+      if ((place - taps.begin * axis_.dilation) % axis_.stride == 0) return taps;
+    }
+    return {0, 0};
+  }
+
+  FoldAxis axis_;
+  int64_t row_, column_;  // of the source, from a tap and from a block to the next
+  int64_t period_;
+};
 
 WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
   const Dims& strides = input.layout.strides;
   const size_t n = strides.size() - 3;  // behind leading 1s
   WeightedSource source{input, {}, WeightedSource::kRound};
   if (!IsFloat(input.type)) source.rule = WeightedSource::kWrap;
-  source.axes = {OneTap(strides[n]), OneTap(WindowSize(op) * strides[n + 1])};
+  source.axes = {std::make_shared<OneTap>(strides[n]),
+                 std::make_shared<OneTap>(WindowSize(op) * strides[n + 1])};
   for (const FoldAxis& axis : AxesOf(op)) {
-    const int64_t row = axis.tap_step * strides[n + 1];
-    const int64_t column = axis.block_step * strides[n + 2];
-    source.axes.push_back([=](int64_t index) {
-      AxisTaps taps{{}, {}, Dyadic(1)};
-      const int64_t place = index + axis.padding;
-      const int64_t last_begin = (axis.blocks - 1) * axis.stride;
-      const int64_t first = std::max<int64_t>(0, CeilDiv(place - last_begin, axis.dilation));
-      const int64_t last = std::min(axis.window - 1, place / axis.dilation);
-      for (int64_t tap = first; tap <= last; ++tap) {
-        const auto block = axis.BlockAt(index, tap);
-        if (block) taps.offsets.push_back(tap * row + *block * column);
-      }
-      taps.parts.assign(taps.offsets.size(), Dyadic(1));
-      return taps;
-    });
+    source.axes.push_back(std::make_shared<FoldTaps>(axis, strides[n + 1], strides[n + 2]));
   }
   return source;
 }

@@ -3,9 +3,9 @@
 // DML_RESAMPLE_GRAD*_OPERATOR_DESC are the transpose.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/double_double.h"
@@ -222,39 +222,29 @@ ResampleAxis AxisOf(const OperatorDesc& op, size_t d, const Sizes& pixels, const
           InputOffsetOf(op, d), output_offsets != nullptr ? (*output_offsets)[d] : -0.5f};
 }
 
-AxisTaps TapsOf(PixelWeights weights, int64_t stride) {
-  AxisTaps taps{{}, std::move(weights.parts), weights.whole};
-  for (size_t i = 0; i < taps.parts.size(); ++i) {
-    taps.offsets.push_back((weights.first + static_cast<int64_t>(i)) * stride);
-  }
-  return taps;
-}
-
 // Whose elements of one dimension an element of the output is made of.
-using WeightsFunction = PixelWeights (*)(const ResampleAxis& axis, int64_t index);
-using RangeFunction = PixelRange (*)(const ResampleAxis& axis, int64_t index);
+using TapsFunction = std::shared_ptr<const TapAxis> (*)(const ResampleAxis& axis, int64_t stride);
+using RangeFunction = Range (*)(const ResampleAxis& axis, int64_t index);
 
 WeightedSource SourceFrom(const OperatorDesc& op, const ConstTensorView& input, const Sizes& pixels,
-                          const Sizes& outputs, WeightsFunction weights) {
+                          const Sizes& outputs, TapsFunction taps) {
   WeightedSource source{input, {}, WeightedSource::kRound};
   for (size_t d = 0; d < pixels.size(); ++d) {
-    const ResampleAxis axis = AxisOf(op, d, pixels, outputs);
-    const int64_t stride = input.layout.strides[d];
-    source.axes.push_back([=](int64_t index) { return TapsOf(weights(axis, index), stride); });
+    source.axes.push_back(taps(AxisOf(op, d, pixels, outputs), input.layout.strides[d]));
   }
   return source;
 }
 
 WeightedSource Forward(const OperatorDesc& op, const ConstTensorView& input) {
   WeightedSource source =
-      SourceFrom(op, input, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelsOf);
+      SourceFrom(op, input, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelTaps);
   if (op[kInterpolationMode] == kNearestNeighbor) source.rule = WeightedSource::kCopy;
   return source;
 }
 
 WeightedSource Backward(const OperatorDesc& op, const ConstTensorView& input) {
   return SourceFrom(op, input, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
-                    OutputsOf);
+                    OutputTaps);
 }
 
 // From the first element of the first to the last one of the last.
@@ -264,25 +254,25 @@ std::optional<Region> SourceRegion(const OperatorDesc& op, const Sizes& pixels,
   Region region{0, {}, {}};
   for (size_t d = 0; d < pixels.size(); ++d) {
     const ResampleAxis axis = AxisOf(op, d, pixels, outputs);
-    const int64_t first = range(axis, output.begin[d]).first;
-    const int64_t last = range(axis, output.begin[d] + output.sizes[d] - 1).last;
-    if (last < first) return std::nullopt;
+    const int64_t first = range(axis, output.begin[d]).begin;
+    const int64_t end = range(axis, output.begin[d] + output.sizes[d] - 1).end;
+    if (end <= first) return std::nullopt;
     region.begin.push_back(first);
-    region.sizes.push_back(last - first + 1);
+    region.sizes.push_back(end - first);
   }
   return region;
 }
 
 std::vector<SourceMap> ForwardSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
-    return SourceRegion(op, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelRangeOf, output);
+    return SourceRegion(op, op.sizes(kInputTensor), op.sizes(kOutputTensor), PixelsOf, output);
   }};
 }
 
 std::vector<SourceMap> BackwardSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
     return SourceRegion(op, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
-                        OutputRangeOf, output);
+                        OutputsOf, output);
   }};
 }
 

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
-#include "core/exact/dyadic.h"
+#include "core/base/range.h"
+#include "core/engine/weighted/weighted_sum.h"
 
 namespace dmlop {
 
@@ -26,27 +27,14 @@ struct ResampleAxis {
   float output_offset;
 };
 
-// Pixels side by side, whose weights are part / whole.
-struct PixelWeights {
-  int64_t first;
-  std::vector<Dyadic> parts;  // none is 0
-  Dyadic whole;
+// The pixels that an output is made of, and the outputs that a pixel is a part of. First and last
+// ones do not fall from one index to the next.
+Range PixelsOf(const ResampleAxis& axis, int64_t output);
+Range OutputsOf(const ResampleAxis& axis, int64_t pixel);
 
-  int64_t last() const { return first + static_cast<int64_t>(parts.size()) - 1; }
-};
-
-// Those of an output, without their weights: of antialiased ones there may be very many.
-struct PixelRange {
-  int64_t first;
-  int64_t last;
-};
-PixelRange PixelRangeOf(const ResampleAxis& axis, int64_t output);
-PixelRange OutputRangeOf(const ResampleAxis& axis, int64_t pixel);
-
-// Of an output. First and last pixels do not fall from one output to the next.
-PixelWeights PixelsOf(const ResampleAxis& axis, int64_t output);
-
-// The outputs that a pixel is a part of, and its weights in them. Not for antialiased ones.
-PixelWeights OutputsOf(const ResampleAxis& axis, int64_t pixel);
+// The dimension of a source that has the pixels, `stride` apart, for the outputs; and of one that
+// has the outputs for the pixels, not where these are antialiased.
+std::shared_ptr<const TapAxis> PixelTaps(const ResampleAxis& axis, int64_t stride);
+std::shared_ptr<const TapAxis> OutputTaps(const ResampleAxis& axis, int64_t stride);
 
 }  // namespace dmlop

@@ -2,7 +2,9 @@
 // its present taps, in parts of 1 / count.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/base/checked_math.h"
@@ -33,39 +35,78 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   InferGradient("APG-1", kOutputGradient, op, infer);
 }
 
-// The counts of windows along a dimension have a common multiple, which the parts are of; where it
-// is very large, parts are off by less than 2^-127 of their own.
-AxisTaps TapsWithCounts(const std::vector<int64_t>& offsets, const std::vector<int64_t>& counts) {
-  CheckedU64 common = 1;
-  for (const int64_t count : counts) {
-    const uint64_t factor = static_cast<uint64_t>(count);
-    if (common) common = CheckedMul(*common, factor / std::gcd(*common, factor));
-  }
-  const Dyadic whole = common ? Dyadic(*common) : Dyadic(1).TimesPowerOfTwo(160);
-  AxisTaps taps{offsets, {}, whole, common.has_value()};
-  for (const int64_t count : counts) taps.parts.push_back(FloorQuotient(whole, Dyadic(count)));
-  return taps;
-}
+// A window hands out parts of 1 / count. The counts of the windows of a position have a common
+// multiple, which parts are of; where it is very large, they are off by less than 2^-127 of their
+// own.
+class ShareTaps : public TapAxis {
+ public:
+  ShareTaps(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t stride)
+      : dim_(dim), counts_padding_(counts_padding), windows_(windows), stride_(stride) {}
 
-TapFunction TapsOf(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t stride) {
-  return [=](int64_t index) {
-    const Range reaching = dim.OutputsReaching({index, index + 1}, windows);
-    std::vector<int64_t> offsets, counts;
-    for (int64_t window = reaching.begin; window < reaching.end; ++window) {
-      offsets.push_back(window * stride);
-      counts.push_back(counts_padding ? dim.CountedTaps(window) : dim.PresentTaps(window).count());
+  int64_t Count(int64_t index) const override { return WindowsAt(index).count(); }
+
+  bool AddTaps(int64_t index, Range some, ShortTaps& taps) const override {
+    const CheckedU64 common = CommonMultiple(index);
+    if (!common) return false;
+    ForEachCount(index, some, [&](int64_t offset, int64_t count) {
+      taps.Add(offset, static_cast<Int128>(*common / static_cast<uint64_t>(count)));
+    });
+    taps.End(static_cast<Int128>(*common));
+    return true;
+  }
+
+  AxisTaps Taps(int64_t index, Range some) const override {
+    if (CommonMultiple(index)) return TapAxis::Taps(index, some);
+    const Dyadic whole = Dyadic(1).TimesPowerOfTwo(160);
+    AxisTaps taps{{}, {}, whole, false};
+    ForEachCount(index, some, [&](int64_t offset, int64_t count) {
+      taps.Add(offset, FloorQuotient(whole, Dyadic(count)));
+    });
+    return taps;
+  }
+
+ private:
+  Range WindowsAt(int64_t index) const {
+    return dim_.OutputsReaching({index, index + 1}, windows_);
+  }
+
+  CheckedU64 CommonMultiple(int64_t index) const {
+    CheckedU64 common = 1;
+    int64_t last = 0;
+    const Range windows = WindowsAt(index);
+    for (int64_t window = windows.begin; window < windows.end && common; ++window) {
+      const int64_t count = CountOf(window);
+      if (count == std::exchange(last, count)) continue;
+      const uint64_t factor = static_cast<uint64_t>(count);
+      common = CheckedMul(*common, factor / std::gcd(*common, factor));
     }
-    return TapsWithCounts(offsets, counts);
-  };
-}
+    return common;
+  }
+
+  int64_t CountOf(int64_t window) const {
+    return counts_padding_ ? dim_.CountedTaps(window) : dim_.PresentTaps(window).count();
+  }
+
+  template <typename Visit>
+  void ForEachCount(int64_t index, Range some, Visit&& visit) const {
+    const int64_t first = WindowsAt(index).begin;
+    for (int64_t window = first + some.begin; window < first + some.end; ++window) {
+      visit(window * stride_, CountOf(window));
+    }
+  }
+
+  PoolDim dim_;
+  bool counts_padding_;
+  int64_t windows_, stride_;
+};
 
 WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
   const PoolDims dims = DimsOf(op, kOutputGradient);
   const Layout& gradient = input.layout;
   WeightedSource source{input, {}, WeightedSource::kRound};
   for (size_t d = 0; d < dims.size(); ++d) {
-    source.axes.push_back(
-        TapsOf(dims[d], op[kIncludePadding], gradient.sizes[d], gradient.strides[d]));
+    source.axes.push_back(std::make_shared<ShareTaps>(dims[d], op[kIncludePadding],
+                                                      gradient.sizes[d], gradient.strides[d]));
   }
   return source;
 }
