@@ -269,29 +269,24 @@ class ElementExplanation {
   Explanation OfInput(const NamedElement& named) const {
     const OperatorDesc& desc = document_->op();
     const Element input{named.number, named.index};
-    const std::vector<Element> targets = TargetsOf(desc, input);
-    const int64_t count = static_cast<int64_t>(targets.size());
-    Explanation explanation{desc, DescribeInput(input), false, count, {}, {}, {}, {}};
-    explanation.related = List(count, [&](int64_t k) {
-      return Describe(TensorRole::kOutput, targets[static_cast<size_t>(k)]);
-    });
+    const Targets targets = TargetsOf(desc, input, LengthOfLists(options_.full));
+    Explanation explanation{desc, DescribeInput(input), false, targets.count, {}, {}, {}, {}};
+    for (const Element& target : targets.listed) {
+      explanation.related.push_back(Describe(TensorRole::kOutput, target));
+    }
     return explanation;
   }
 
   // All of `count` elements, or both ends of many.
   template <typename DescribeAt>
   std::vector<ExplainedElement> List(int64_t count, DescribeAt&& describe) const {
-    const bool abridged = !options_.full && count > kLongestList;
     std::vector<ExplainedElement> list;
-    for (int64_t k = 0; k < count; ++k) {
-      if (abridged && k == kListEdge) k = count - kListEdge;
-      list.push_back(describe(k));
-    }
+    ForEachListed(count, options_.full, [&](int64_t k) { list.push_back(describe(k)); });
     return list;
   }
 
   void Print(const Explanation& explanation) const {
-    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation)
+    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation, options_.full)
                                                      : ExplanationText(explanation, options_.full));
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "core/tensor/nibbles.h"
@@ -69,8 +68,7 @@ ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool fu
     : model_(model),
       resources_(Filled(std::move(inputs.resources))),
       run_(model, resources_, std::move(inputs.bound)),
-      length_{full ? std::numeric_limits<int64_t>::max() : kLongestList,
-              static_cast<size_t>(kListEdge)},
+      length_(LengthOfLists(full)),
       filled_(model) {
   Plan();
 }
@@ -158,8 +156,8 @@ std::string ModelTrace::NameOf(const TraceStep& step, size_t number, size_t inpu
 void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   for (const TracedStep& traced : trace.steps) {
     const TraceStep& step = steps_[traced.number];
-    TracedOperator& told =
-        report.operators.emplace_back(TracedOperator{step.name, step.op, {}, {}});
+    TracedOperator& told = report.operators.emplace_back(TracedOperator{
+        step.name, step.op, step.op->info().values_choose || traced.at_most, {}, {}});
     for (const size_t input : traced.inputs) {
       told.inputs.push_back(NameOf(step, traced.number, input));
     }

@@ -1,11 +1,13 @@
 // The elements that dmlop explain names, for people and for programs.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/document/document_json.h"
+#include "core/explain/data_flow.h"
 #include "core/ops/operator.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -24,6 +26,21 @@ struct ExplainedElement {
 // A longer list is abridged to so many entries at each end.
 inline constexpr int64_t kLongestList = 20;
 inline constexpr int64_t kListEdge = 3;
+
+inline ListLength LengthOfLists(bool full) {
+  return {full ? std::numeric_limits<int64_t>::max() : kLongestList,
+          static_cast<size_t>(kListEdge)};
+}
+
+// Calls visit(k) for each entry that is listed of `count`.
+template <typename Visit>
+void ForEachListed(int64_t count, bool full, Visit&& visit) {
+  const bool is_abridged = !full && count > kLongestList;
+  for (int64_t k = 0; k < count; ++k) {
+    if (is_abridged && k == kListEdge) k = count - kListEdge;
+    visit(k);
+  }
+}
 
 std::string DimsText(const Dims& dims);
 std::string WindowText(const WindowPlace& place);

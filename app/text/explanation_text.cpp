@@ -38,22 +38,20 @@ std::string NeighbourText(std::string_view label, const Neighbour& neighbour, Da
 }
 
 // One product a line.
-std::string TermsText(const std::vector<Term>& terms, bool full) {
-  const size_t edge = static_cast<size_t>(kListEdge);
-  const bool is_abridged = !full && terms.size() > static_cast<size_t>(kLongestList);
-  std::string text = terms.empty() ? "" : "products:\n";
-  for (size_t i = 0; i < terms.size(); ++i) {
-    if (is_abridged && i == edge) {
-      text += fmt::format("  ... {} more\n", terms.size() - 2 * edge);
-      i = terms.size() - edge;
-    }
-    text += fmt::format("  {}: {}\n", terms[i].elements, terms[i].value);
-  }
+std::string TermsText(const Calculation& calculation, bool full) {
+  std::string text = calculation.term_count == 0 ? "" : "products:\n";
+  int64_t next = 0;
+  ForEachListed(calculation.term_count, full, [&](int64_t k) {
+    if (k > next) text += fmt::format("  ... {} more\n", k - next);
+    next = k + 1;
+    const Term term = calculation.term(k);
+    text += fmt::format("  {}: {}\n", term.elements, term.value);
+  });
   return text;
 }
 
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
-  std::string text = TermsText(calculation.terms, full);
+  std::string text = TermsText(calculation, full);
   if (!calculation.exact.empty()) {
     text += fmt::format("{}: {}\n", calculation.quantity, Abridged(calculation.exact, full));
   }
@@ -102,12 +100,14 @@ Json NeighbourJson(const Neighbour& neighbour, DataType type) {
   return json;
 }
 
-Json CalculationJson(const Calculation& calculation, const Explanation& explanation) {
+Json CalculationJson(const Calculation& calculation, const Explanation& explanation, bool full) {
   const DataType type = explanation.element.type;
   Json json = {{"rule", Name(calculation.rule)}, {"reason", calculation.reason}};
-  for (const Term& term : calculation.terms) {
+  if (calculation.term_count > 0) json["productCount"] = calculation.term_count;
+  ForEachListed(calculation.term_count, full, [&](int64_t k) {
+    const Term term = calculation.term(k);
     json["products"].push_back({{"elements", term.elements}, {"value", term.value}});
-  }
+  });
   if (!calculation.quantity.empty()) json["quantity"] = calculation.quantity;
   if (!calculation.exact.empty()) json["exact"] = calculation.exact;
   if (calculation.approximate) json["approximate"] = *calculation.approximate;
@@ -142,7 +142,7 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
   return text + StepText(label, element.type, *element.value, *last, full);
 }
 
-std::string ExplanationJson(const Explanation& explanation) {
+std::string ExplanationJson(const Explanation& explanation, bool full) {
   const OperatorDesc& op = explanation.desc;
   Json json = {{"operator", op.name()}};
   for (size_t i = 0; i < op.fields().size(); ++i) {
@@ -161,14 +161,15 @@ std::string ExplanationJson(const Explanation& explanation) {
     json["elements"].push_back(DescriptionJson(element));
   }
   if (explanation.calculation) {
-    json["calculation"] = CalculationJson(*explanation.calculation, explanation);
+    json["calculation"] = CalculationJson(*explanation.calculation, explanation, full);
   }
   if (const auto& activation = explanation.activation) {
     json["activation"] = {
         {"operator", activation->name},
         {"ownResult", ElementJson(explanation.element.type, activation->own.data())}};
     if (activation->calculation) {
-      json["activation"]["calculation"] = CalculationJson(*activation->calculation, explanation);
+      json["activation"]["calculation"] =
+          CalculationJson(*activation->calculation, explanation, full);
     }
   }
   return Utf8Text(json) + "\n";

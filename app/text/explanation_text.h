@@ -23,10 +23,10 @@ struct Explanation {
   std::vector<Region> sources;  // of an output element
 };
 
-// Decimals of many digits are abridged unless `full`.
+// Long lists are abridged unless `full`, and so are decimals of many digits in text.
 std::string ExplanationText(const Explanation& explanation, bool full);
 
 // One object, one line.
-std::string ExplanationJson(const Explanation& explanation);
+std::string ExplanationJson(const Explanation& explanation, bool full);
 
 }  // namespace dmlop

@@ -28,7 +28,7 @@ std::string ModelTraceText(const ModelTraceReport& report) {
     if (!traced.inputs.empty()) {
       text += " of " + Printable(fmt::format("{}", fmt::join(traced.inputs, ", ")));
     }
-    text += traced.op->info().values_choose ? ", which uses at most what is listed\n" : "\n";
+    text += traced.at_most ? ", which uses at most what is listed\n" : "\n";
     for (const TracedList& list : traced.outputs) text += ListText(list.elements, list.count);
   }
   for (const TracedOrigin& origin : report.origins) {
@@ -52,7 +52,7 @@ std::string ModelTraceJson(const ModelTraceReport& report) {
                  {"operator", traced.op->name()},
                  {"inputs", traced.inputs},
                  {"outputs", outputs}};
-    if (traced.op->info().values_choose) step["atMost"] = true;
+    if (traced.at_most) step["atMost"] = true;
     json["operators"].push_back(std::move(step));
   }
   for (const TracedOrigin& origin : report.origins) {

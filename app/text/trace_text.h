@@ -18,6 +18,7 @@ struct TracedList {
 struct TracedOperator {
   std::string name;  // of the dispatchable, or of the node of a graph
   const OperatorDesc* op;
+  bool at_most;  // it may not use all that is listed before it
   std::vector<std::string> inputs;
   std::vector<TracedList> outputs;
 };

@@ -24,7 +24,7 @@ void Note(std::optional<int64_t>& first, int64_t k) {
   if (!first) first = k;
 }
 
-double Term(ReduceFunction function, double x) {
+double TermOf(ReduceFunction function, double x) {
   switch (function) {
     case ReduceFunction::kL1:
       return std::fabs(x);
@@ -48,7 +48,7 @@ Elements Look(ReduceFunction function, const Group& group) {
       seen.greatest = x;
       seen.greatest_at = k;
     }
-    if (std::isfinite(x)) return seen.sum.Add(Term(function, x));
+    if (std::isfinite(x)) return seen.sum.Add(TermOf(function, x));
     Note(std::isnan(x) ? seen.nan : x > 0 ? seen.positive_infinity : seen.negative_infinity, k);
   });
   return seen;

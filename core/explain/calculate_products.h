@@ -6,7 +6,7 @@
 
 namespace dmlop {
 
-Calculation ExplainProducts(const ProductSum& sum, const OperatorDesc& op, InputViews inputs,
+Calculation ExplainProducts(ProductSum sum, const OperatorDesc& op, InputViews inputs,
                             DataType type, const ElementBytes& result);
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,14 +55,55 @@ std::optional<WeightedTerms> TermsAt(const WeightedSource& source, const Dims& i
   return all;
 }
 
+// The terms with all that it takes to tell them later.
+struct NamedTerms {
+  WeightedTerms of;
+  std::string name;
+  ConstTensorView input;
+
+  template <typename T>
+  T ValueAt(const WeightedTerm& term) const {
+    return input.elements<T>()[OffsetOf(input.layout, IndexOf(input.layout.sizes, term.element))];
+  }
+
+  template <typename T>
+  Term TermAt(int64_t k) const {
+    const WeightedTerm& term = of.terms[static_cast<size_t>(k)];
+    const std::string weight = term.part.ToDecimal();
+    const Dims index = IndexOf(input.layout.sizes, term.element);
+    return {fmt::format("{} * {}[{}]", weight, name, fmt::join(index, ", ")),
+            fmt::format("{} * {}", weight, ProductText(term.part, ValueAt<T>(term)))};
+  }
+
+ private:
+  template <typename T>
+  static std::string ProductText(const Dyadic& part, T x) {
+    if constexpr (!std::is_integral_v<T>) {
+      const double value = AsDouble(x);
+      if (!std::isfinite(value)) return fmt::format("{} = {}", value, value);
+    }
+    const Dyadic value = ExactOf(x);
+    return fmt::format("{} = {}", value.ToDecimal(), (part * value).ToDecimal());
+  }
+
+ public:
+  template <typename T>
+  static Dyadic ExactOf(T x) {
+    if constexpr (std::is_integral_v<T>) return Dyadic(x);
+    if constexpr (!std::is_integral_v<T>) return Dyadic(AsDouble(x));
+  }
+};
+
 class WeightExplanation {
  public:
-  WeightExplanation(const WeightedTerms& terms, std::string_view name, const ConstTensorView& input)
-      : terms_(terms), name_(name), input_(input) {}
+  explicit WeightExplanation(std::shared_ptr<const NamedTerms> terms)
+      : named_(std::move(terms)), terms_(named_->of) {}
 
   template <typename T>
   Calculation For(bool wraps, T result) {
-    for (const WeightedTerm& term : terms_.terms) Add(term, ValueAt<T>(term.element));
+    for (const WeightedTerm& term : terms_.terms) Add(term.part, named_->ValueAt<T>(term));
+    calculation_.term_count = std::ssize(terms_.terms);
+    calculation_.term = [named = named_](int64_t k) { return named->TermAt<T>(k); };
     calculation_.quantity = "sum of products";
     if (const Dyadic& whole = terms_.whole; whole.bit_length() > 1 && special_ == 0) {
       calculation_.then = "divided by " + whole.ToDecimal();
@@ -79,34 +121,13 @@ class WeightExplanation {
 
  private:
   template <typename T>
-  T ValueAt(int64_t element) const {
-    const Dims index = IndexOf(input_.layout.sizes, element);
-    return input_.elements<T>()[OffsetOf(input_.layout, index)];
-  }
-
-  template <typename T>
-  void Add(const WeightedTerm& term, T x) {
-    const Dims index = IndexOf(input_.layout.sizes, term.element);
-    const std::string weight = term.part.ToDecimal();
-    const std::string element = fmt::format("{}[{}]", name_, fmt::join(index, ", "));
-    if constexpr (std::is_integral_v<T>) {
-      AddFinite(weight, element, term.part, Dyadic(x));
-    } else if (const double value = AsDouble(x); std::isfinite(value)) {
-      AddFinite(weight, element, term.part, Dyadic(value));
+  void Add(const Dyadic& part, T x) {
+    const double value = AsDouble(x);
+    if (std::isfinite(value)) {
+      sum_ = sum_ + part * NamedTerms::ExactOf(x);
     } else {
       special_ += value;
-      calculation_.terms.push_back({fmt::format("{} * {}", weight, element),
-                                    fmt::format("{} * {} = {}", weight, value, value)});
     }
-  }
-
-  void AddFinite(const std::string& weight, const std::string& element, const Dyadic& part,
-                 const Dyadic& value) {
-    const Dyadic product = part * value;
-    sum_ = sum_ + product;
-    calculation_.terms.push_back(
-        {fmt::format("{} * {}", weight, element),
-         fmt::format("{} * {} = {}", weight, value.ToDecimal(), product.ToDecimal())});
   }
 
   template <typename T>
@@ -121,9 +142,8 @@ class WeightExplanation {
     }
   }
 
+  std::shared_ptr<const NamedTerms> named_;
   const WeightedTerms& terms_;
-  std::string_view name_;
-  const ConstTensorView& input_;
   Calculation calculation_;
   Dyadic sum_;          // of those that are finite
   double special_ = 0;  // and of the others
@@ -135,14 +155,16 @@ std::optional<Calculation> ExplainWeights(const WeightedSource& source, std::str
                                           const ConstTensorView& input, const Dims& index,
                                           const ElementBytes& result) {
   if (source.rule == WeightedSource::kCopy) return std::nullopt;
-  const std::optional<WeightedTerms> terms = TermsAt(source, index);
+  std::optional<WeightedTerms> terms = TermsAt(source, index);
   if (!terms) return std::nullopt;
+  const auto named =
+      std::make_shared<const NamedTerms>(NamedTerms{*std::move(terms), std::string(name), input});
   Calculation calculation;
-  VisitDataType(
-      Join<Floats, Integers64, Integers32, Integers16, Integers8>(), input.type, [&]<typename T>() {
-        const bool wraps = source.rule == WeightedSource::kWrap;
-        calculation = WeightExplanation(*terms, name, input).For(wraps, ElementOf<T>(result));
-      });
+  VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), input.type,
+                [&]<typename T>() {
+                  const bool wraps = source.rule == WeightedSource::kWrap;
+                  calculation = WeightExplanation(named).For(wraps, ElementOf<T>(result));
+                });
   return calculation;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,7 +52,8 @@ struct Term {
 struct Calculation {
   ValueRule rule = ValueRule::kExact;
   std::string reason;                 // a sentence
-  std::vector<Term> terms;            // of a sum of products
+  int64_t term_count = 0;             // of a sum of products
+  std::function<Term(int64_t)> term;  // each by its number, as long as the inputs are there
   std::string quantity;               // "sum", "sum of squares", ...; empty where nothing is added
   std::string exact;                  // its decimal, unless it has too many digits or is not finite
   std::optional<double> approximate;  // the quantity, where it has no finite decimal

@@ -17,41 +17,39 @@ bool Contains(const Region& region, const Element& element) {
   return true;
 }
 
-bool ComesBefore(const Element& a, const Element& b) {
-  if (a.tensor != b.tensor) return a.tensor < b.tensor;
-  return std::lexicographical_compare(a.index.begin(), a.index.end(), b.index.begin(),
-                                      b.index.end());
-}
-
-// Halves an output until single elements are left. A part whose sources do not have the element is
-// dropped.
+// Halves an output until single elements are left. A part is dropped by the maps whose sources of
+// it do not have the element.
 class TargetFinder {
  public:
-  TargetFinder(const SourceMap& source, const Element& input, std::vector<Element>& found)
-      : source_(source), input_(input), found_(found) {}
+  TargetFinder(const Element& input, ListLength length) : input_(input), length_(length) {}
 
-  void Search(const Region& output) const {
-    const auto source = source_(output);
-    if (!source || !Contains(*source, input_)) return;
+  void Search(const Region& output, const std::vector<const SourceMap*>& maps) {
+    std::vector<const SourceMap*> left;
+    for (const SourceMap* map : maps) {
+      const auto source = (*map)(output);
+      if (source && Contains(*source, input_)) left.push_back(map);
+    }
+    if (left.empty()) return;
     const auto cut = std::find_if(output.sizes.begin(), output.sizes.end(),
                                   [](int64_t size) { return size > 1; });
     if (cut == output.sizes.end()) {
-      found_.push_back({output.tensor, output.begin});
-      return;
+      return length_.Add({output.tensor, output.begin}, ++found_.count, found_.listed);
     }
     const size_t d = static_cast<size_t>(cut - output.sizes.begin());
     Region half = output;
     half.sizes[d] = output.sizes[d] / 2;
-    Search(half);
+    Search(half, left);
     half.begin[d] += half.sizes[d];
     half.sizes[d] = output.sizes[d] - half.sizes[d];
-    Search(half);
+    Search(half, left);
   }
 
+  Targets Found() && { return std::move(found_); }
+
  private:
-  const SourceMap& source_;
   const Element& input_;
-  std::vector<Element>& found_;
+  ListLength length_;
+  Targets found_;
 };
 
 bool Overlap(const Region& a, const Region& b) {
@@ -95,19 +93,17 @@ std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output) {
   return sources;
 }
 
-std::vector<Element> TargetsOf(const OperatorDesc& op, const Element& input) {
-  std::vector<Element> targets;
+Targets TargetsOf(const OperatorDesc& op, const Element& input, ListLength length) {
+  const std::vector<SourceMap> sources = SourcesOf(op);
+  std::vector<const SourceMap*> maps;
+  for (const SourceMap& source : sources) maps.push_back(&source);
+  TargetFinder finder(input, length);
   const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
-  for (const SourceMap& source : SourcesOf(op)) {
-    const TargetFinder finder(source, input, targets);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Dims sizes(outputs[i].desc->sizes->begin(), outputs[i].desc->sizes->end());
-      finder.Search({i, Dims::Filled(sizes.size(), 0), sizes});
-    }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Dims sizes(outputs[i].desc->sizes->begin(), outputs[i].desc->sizes->end());
+    finder.Search(Region{i, Dims::Filled(sizes.size(), 0), sizes}, maps);
   }
-  std::sort(targets.begin(), targets.end(), ComesBefore);
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-  return targets;
+  return std::move(finder).Found();
 }
 
 }  // namespace dmlop

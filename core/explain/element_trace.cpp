@@ -25,13 +25,17 @@ PlaceSet PlacesOf(std::span<const std::byte> bytes) {
   return places;
 }
 
-// The elements of a view whose places are in a set, in row-major order.
+// The elements of a view whose places are in a set, in row-major order, as regions whose elements
+// lie one beside the other without gaps.
 class ElementFinder {
  public:
-  using Found = std::function<void(const Dims& index, int64_t offset)>;
+  using Found = std::function<void(const Region& region, int64_t offset)>;
 
   ElementFinder(const ConstTensorView& view, const PlaceSet& places, const Found& found)
-      : view_(view), places_(places), found_(found), index_(view.layout.sizes) {}
+      : view_(view),
+        places_(places),
+        found_(found),
+        region_{0, Dims::Filled(view.layout.rank(), 0), view.layout.sizes} {}
 
   void Find() { Search(0, 0); }
 
@@ -40,19 +44,30 @@ class ElementFinder {
   void Search(size_t d, int64_t offset) {
     const Layout& layout = view_.layout;
     int64_t reach = 1;
-    for (size_t k = d; k < layout.rank(); ++k) reach += (layout.sizes[k] - 1) * layout.strides[k];
-    if (!places_.Meets(PlaceOf(view_, offset), PlaceOf(view_, offset + reach))) return;
-    if (d == layout.rank()) return found_(index_, offset);
-    const int64_t size = layout.strides[d] == 0 ? 1 : layout.sizes[d];  // the first one of equals
-    for (index_[d] = 0; index_[d] < size; ++index_[d]) {
-      Search(d + 1, offset + index_[d] * layout.strides[d]);
+    int64_t count = 1;
+    for (size_t k = d; k < layout.rank(); ++k) {
+      reach += (layout.sizes[k] - 1) * layout.strides[k];
+      count *= layout.sizes[k];
     }
+    const uint64_t begin = PlaceOf(view_, offset);
+    const uint64_t end = PlaceOf(view_, offset + reach);
+    if (!places_.Meets(begin, end)) return;
+    const bool is_one = d == layout.rank();
+    if (is_one || (reach == count && places_.Contains(begin, end))) return found_(region_, offset);
+    const int64_t size = layout.strides[d] == 0 ? 1 : layout.sizes[d];  // the first one of equals
+    for (int64_t i = 0; i < size; ++i) {
+      region_.begin[d] = i;
+      region_.sizes[d] = 1;
+      Search(d + 1, offset + i * layout.strides[d]);
+    }
+    region_.begin[d] = 0;
+    region_.sizes[d] = layout.sizes[d];
   }
 
   const ConstTensorView& view_;
   const PlaceSet& places_;
   const Found& found_;
-  Dims index_;
+  Region region_;
 };
 
 void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
@@ -73,22 +88,28 @@ void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& plac
   }
 }
 
-void Add(const Dims& index, ListLength length, TracedElements& elements) {
-  ++elements.count;
-  elements.listed.push_back(index);
-  if (elements.count <= length.most) return;
-  const auto middle = elements.listed.begin() + static_cast<ptrdiff_t>(length.edge);
-  elements.listed.erase(middle, elements.listed.end() - static_cast<ptrdiff_t>(length.edge));
+// Adds all elements of the region, or as many of both ends as a list may have of all.
+void Add(const Region& region, ListLength length, TracedElements& elements) {
+  const int64_t count = region.count();
+  const int64_t edge = static_cast<int64_t>(length.edge);
+  const bool is_abridged = elements.count + count > length.most && count > 2 * edge;
+  for (int64_t k = 0; k < count; ++k) {
+    if (is_abridged && k == edge) {
+      elements.count += count - 2 * edge;
+      k = count - edge;
+    }
+    length.Add(region.IndexAt(k), ++elements.count, elements.listed);
+  }
 }
 
 // The elements of a view that are needed; their places are added to `taken`.
 TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLength length,
-                    PlaceSet& taken, const std::function<void(const Dims&)>& found = {}) {
+                    PlaceSet& taken, const std::function<void(const Region&)>& found = {}) {
   TracedElements elements{view, 0, {}};
-  const ElementFinder::Found take = [&](const Dims& index, int64_t offset) {
-    Add(index, length, elements);
-    taken.Add(PlaceOf(view, offset), PlaceOf(view, offset + 1));
-    if (found) found(index);
+  const ElementFinder::Found take = [&](const Region& region, int64_t offset) {
+    Add(region, length, elements);
+    taken.Add(PlaceOf(view, offset), PlaceOf(view, offset + region.count()));
+    if (found) found(region);
   };
   ElementFinder(view, needed, take).Find();
   return elements;
@@ -130,6 +151,9 @@ class RegionsMet {
   std::unordered_set<Region, Hash, AreEqual> met_;
 };
 
+// The elements of a region that are followed one by one.
+constexpr int64_t kMostFollowed = 1 << 12;
+
 class Tracer {
  public:
   Tracer(std::span<const TraceStep> steps, ListLength length) : steps_(steps), length_(length) {}
@@ -150,19 +174,27 @@ class Tracer {
   // Where outputs of the step are needed, what they are computed from is needed instead.
   void Visit(size_t number) {
     const TraceStep& step = steps_[number];
-    TracedStep traced{number, {}, {}};
+    TracedStep traced{number, false, {}, {}};
     PlaceSet filled, read;
     std::vector<bool> is_read(step.inputs.size());
     const std::vector<SourceMap> sources = SourcesOf(*step.op);
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       std::vector<RegionsMet> met(sources.size());
-      const auto follow = [&](const Dims& index) {
-        const Region place{i, index, Dims::Filled(index.size(), 1)};
+      const auto read_for = [&](const Region& place) {
         for (size_t s = 0; s < sources.size(); ++s) {
           const std::optional<Region> region = sources[s](place);
           if (!region || !met[s].MayBeNew(*region)) continue;
           AddPlaces(step.inputs[region->tensor], *region, read);
           is_read[region->tensor] = true;
+        }
+      };
+      const auto follow = [&](Region places) {
+        places.tensor = i;
+        const int64_t count = places.count();
+        traced.at_most |= count > kMostFollowed && !RunsOnAnyPart(*step.op);
+        if (count > kMostFollowed) return read_for(places);
+        for (int64_t k = 0; k < count; ++k) {
+          read_for({i, places.IndexAt(k), Dims::Filled(places.sizes.size(), 1)});
         }
       };
       traced.outputs.push_back(Take(step.outputs[i], needed_, length_, filled, follow));

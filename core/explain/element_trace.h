@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/explain/data_flow.h"
 #include "core/ops/operator.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/tensor.h"
@@ -36,6 +37,9 @@ struct TracedElements {
 
 struct TracedStep {
   size_t number;
+  // Whether the inputs are those of whole regions, of which not every element may be read: elements
+  // side by side that are very many are not followed one by one.
+  bool at_most;
   std::vector<size_t> inputs;           // those that have elements of which it depends
   std::vector<TracedElements> outputs;  // count is 0 for those that do not matter
 };
@@ -43,11 +47,6 @@ struct TracedStep {
 struct Trace {
   std::vector<TracedStep> steps;        // from the last to the first
   std::vector<TracedElements> origins;  // which no step filled, as the first that reads them does
-};
-
-struct ListLength {
-  int64_t most;  // of a whole list
-  size_t edge;   // at each end of a list that is longer
 };
 
 // Back from an element as it is behind all steps.

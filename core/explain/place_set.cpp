@@ -10,6 +10,11 @@ bool PlaceSet::Meets(uint64_t begin, uint64_t end) const {
   return next != ends_.begin() && std::prev(next)->second > begin;
 }
 
+bool PlaceSet::Contains(uint64_t begin, uint64_t end) const {
+  const auto next = ends_.upper_bound(begin);
+  return next != ends_.begin() && std::prev(next)->second >= end;
+}
+
 void PlaceSet::Add(uint64_t begin, uint64_t end) {
   auto next = ends_.upper_bound(begin);
   if (next != ends_.begin() && std::prev(next)->second >= begin) {

@@ -13,6 +13,9 @@ class PlaceSet {
   // Whether any place of [begin, end) is in the set.
   bool Meets(uint64_t begin, uint64_t end) const;
 
+  // Whether all of them are.
+  bool Contains(uint64_t begin, uint64_t end) const;
+
   void Add(uint64_t begin, uint64_t end);
   void Add(const PlaceSet& other);
   void Remove(const PlaceSet& other);

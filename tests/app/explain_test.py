@@ -547,6 +547,60 @@ class ExplainTest(ProgramTest):
         full = self.text_of("explain", document("SUM", [1]), "OutputTensor[1,0]", "-i", "a.npy", "--full")
         self.assertEqual(full.count("InputTensor["), 100)
 
+    def test_lists_in_json_are_abridged_unless_full(self):
+        def tensor(*sizes):
+            return {"DataType": "FLOAT32", "Sizes": list(sizes)}
+
+        ones = {"valueStart": 1, "valueDelta": 0}
+        gemm = json.dumps({"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0,
+                           "ATensor": tensor(100, 100), "BTensor": tensor(100, 2), "bindings": {"ATensor": ones, "BTensor": ones}})
+        convolution = json.dumps({
+            "type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "Strides": [1], "Dilations": [1],
+            "StartPadding": [0], "EndPadding": [0], "OutputPadding": [0], "GroupCount": 1, "InputTensor": tensor(1, 1, 100),
+            "FilterTensor": tensor(1, 1, 100), "bindings": {"InputTensor": ones, "FilterTensor": ones}})
+        gradient = json.dumps({
+            "type": "RESAMPLE_GRAD", "InterpolationMode": "LINEAR", "Scales": [1], "InputPixelOffsets": [0.5],
+            "OutputPixelOffsets": [-0.5], "InputGradientTensor": tensor(100), "OutputGradientTensor": tensor(1),
+            "bindings": {"InputGradientTensor": ones}})
+        for document, element in ((gemm, "OutputTensor[0,0]"), (convolution, "OutputTensor[0,0,0]"),
+                                  (gradient, "OutputGradientTensor[0]")):
+            with self.subTest(element):
+                long, full = (self.explain(document, element, *option)["calculation"] for option in ([], ["--full"]))
+                self.assertEqual(full["productCount"], 100)
+                self.assertEqual(len(full["products"]), 100)
+                self.assertEqual(long, full | {"products": full["products"][:3] + full["products"][-3:]})
+        for option, rows in (([], [0, 1, 2, 97, 98, 99]), (["--full"], list(range(100)))):
+            reached = self.explain(gemm, "BTensor[5,1]", *option)
+            self.assertEqual(reached["count"], 100)
+            self.assertEqual([e["index"] for e in reached["elements"]], [[row, 1] for row in rows])
+
+    def test_many_elements_of_a_model_are_followed_together(self):
+        """Of 100 x 200 elements, every second column is kept and summed: the others are listed, too, and said to be perhaps too many."""
+        def tensor(columns):
+            return {"DataType": "FLOAT32", "Sizes": [100, columns]}
+
+        steps = {"copy": {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor(200), "OutputTensor": tensor(200)},
+                 "half": {"type": "SLICE1", "DimensionCount": 2, "InputTensor": tensor(200), "OutputTensor": tensor(100), "InputWindowOffsets": [0, 0],
+                          "InputWindowSizes": [100, 199], "InputWindowStrides": [1, 2]},
+                 "sum": {"type": "REDUCE", "Function": "SUM", "AxisCount": 2, "Axes": [0, 1], "InputTensor": tensor(100),
+                         "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1]}}}
+        sizes = {"x": 20000, "y": 20000, "z": 10000, "s": 1}
+        self.write("model.json", {
+            "resources": {name: {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": count, "value": 1}}
+                          for name, count in sizes.items()},
+            "dispatchables": {name: {"type": step["type"], "desc": {key: value for key, value in step.items() if key != "type"}}
+                              for name, step in steps.items()},
+            "commands": [{"type": "dispatch", "dispatchable": name, "bindings": {"InputTensor": here, "OutputTensor": there}}
+                         for name, here, there in (("copy", "x", "y"), ("half", "y", "z"), ("sum", "z", "s"))]})
+        found = self.explain("model.json", "sum.OutputTensor[0,0]")
+        self.assertEqual([(o["name"], o["outputs"][0]["count"], o.get("atMost", False)) for o in found["operators"]],
+                         [("sum", 1, False), ("half", 10000, True), ("copy", 19900, False)])
+        self.assertEqual(found["origins"][0]["count"], 19900)
+        self.assertEqual([e["index"] for e in found["operators"][2]["outputs"][0]["elements"]],
+                         [[0, 0], [0, 1], [0, 2], [99, 196], [99, 197], [99, 198]])
+        self.assertIn("operator 'half': SLICE1 of copy.OutputTensor, which uses at most what is listed\n",
+                      self.text_of("explain", "model.json", "sum.OutputTensor[0,0]"))
+
     # --- calculations --------------------------------------------------------------------------------------
 
     def check_rounding(self, found, exact, dtype, compare):

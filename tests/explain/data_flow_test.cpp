@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +61,8 @@ const FlowCase kFlowCases[] = {
      [](const OperatorDesc& desc) { return !IsFloat(*desc[kInputTensor].data_type); }},
 };
 
+constexpr ListLength kAll = {std::numeric_limits<int64_t>::max(), 0};
+
 using ElementSet = std::set<std::pair<size_t, std::vector<int64_t>>>;
 
 void Insert(ElementSet& set, const Element& element) {
@@ -91,7 +94,8 @@ ElementSet Reached(const OperatorCall& call, size_t input, int64_t offset) {
   const Layout& layout = call.inputs[input].layout();
   reference::ForEachIndex(layout.sizes, [&](const Dims& index) {
     if (OffsetOf(layout, index) != offset) return;
-    for (const Element& target : TargetsOf(call.desc, {input, index})) Insert(reached, target);
+    for (const Element& target : TargetsOf(call.desc, {input, index}, kAll).listed)
+      Insert(reached, target);
   });
   return reached;
 }
@@ -147,7 +151,7 @@ TEST_P(DataFlow, ListsTargetsInRowMajorOrder) {
     const Element first{0, Dims::Filled(call.inputs[0].layout().rank(), 0)};
     ElementSet sorted;
     std::vector<ElementSet::value_type> listed;
-    for (const Element& target : TargetsOf(call.desc, first)) {
+    for (const Element& target : TargetsOf(call.desc, first, kAll).listed) {
       Insert(sorted, target);
       listed.push_back({target.tensor, {target.index.begin(), target.index.end()}});
     }
