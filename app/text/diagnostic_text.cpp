@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "app/files/output.h"
 #include "app/text/text_width.h"
 #include "core/base/utf8.h"
+#include "core/io/content_kind.h"
 #include "core/io/json.h"
 
 namespace dmlop {
@@ -135,11 +137,12 @@ std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
 void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std::string_view text,
                       bool color) {
   PositionFinder positions(text);
+  const bool is_text = KindOfContent(std::as_bytes(std::span(text))).empty();
   const std::vector<Diagnostic>& list = diagnostics.list();
   for (size_t i = 0; i < list.size(); ++i) {
     // A place is shown once, below all that is said of it.
-    const bool excerpt = i + 1 == list.size() || list[i + 1].offset != list[i].offset;
-    PrintMessage(DiagnosticText(list[i], name, text, positions, excerpt, color));
+    const bool is_last = i + 1 == list.size() || list[i + 1].offset != list[i].offset;
+    PrintMessage(DiagnosticText(list[i], name, text, positions, is_text && is_last, color));
   }
   if (diagnostics.omitted() > 0) {
     PrintMessage(fmt::format("{}: and {} more\n", name, diagnostics.omitted()));

@@ -17,6 +17,7 @@ constexpr Beginning kBeginnings[] = {
     {"\x93NUMPY"sv, "a .npy file"},
     {"version http"sv, "a Git LFS pointer; git lfs pull fetches the file"},
     {"PK\x03\x04"sv, "a zip archive, as .npz files are"},
+    {"PK\x05\x06"sv, "an empty zip archive"},
     {"\x1F\x8B"sv, "a gzip file"},
     {"\x80\x02"sv, "a pickle of Python"},
     {"\x80\x03"sv, "a pickle of Python"},
@@ -29,6 +30,14 @@ constexpr Beginning kBeginnings[] = {
     {"\xFF\xFE"sv, kUtf16},
     {"\xFE\xFF"sv, kUtf16},
 };
+
+// A message of protobuf whose first field is a small number, the version of the format, and whose
+// next is one of the others that ONNX's ModelProto has.
+bool IsOnnxModel(std::string_view text) {
+  constexpr std::string_view kNextFields = "\x12\x1A\x22\x28\x32\x3A\x42"sv;
+  return text.size() > 3 && text[0] == '\x08' && text[1] > 0 && text[1] < ' ' &&
+         kNextFields.find(text[2]) != std::string_view::npos;
+}
 
 // A brace and another character of ASCII, each with a zero on the same side.
 bool IsWideObject(std::string_view text) {
@@ -45,6 +54,7 @@ std::string_view KindOfContent(std::span<const std::byte> bytes) {
   for (const Beginning& beginning : kBeginnings) {
     if (text.starts_with(beginning.bytes)) return beginning.kind;
   }
+  if (IsOnnxModel(text)) return "an ONNX model";
   return IsWideObject(text) ? kUtf16 : "";
 }
 
