@@ -126,6 +126,33 @@ class InlineReader {
   ValueReader values_;
 };
 
+// Whether an array has so many values, one after another or within arrays.
+bool HasShape(JsonCursor values, const Dims& sizes) {
+  const auto first = values.first_child();
+  if (!first || !first->is_array())
+    return static_cast<int64_t>(values.child_count()) == Product(sizes);
+  std::optional<JsonCursor> array = values;
+  for (const int64_t size : sizes) {
+    if (!array || !array->is_array() || static_cast<int64_t>(array->child_count()) != size)
+      return false;
+    array = array->first_child();
+  }
+  return true;
+}
+
+// The desc of the elements that stand in an array: where a dimension repeats them, it may have them
+// once, as that of a file may.
+TensorDesc DescOfValues(const TensorDesc& desc, JsonCursor values) {
+  const Layout layout = LayoutOf(desc);
+  TensorDesc once = desc;
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    if (layout.strides[d] == 0) (*once.sizes)[d] = 1;
+  }
+  const bool is_once = values.is_array() && !HasShape(values, layout.sizes) &&
+                       HasShape(values, Dims(once.sizes->begin(), once.sizes->end()));
+  return is_once ? once : desc;
+}
+
 }  // namespace
 
 void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
@@ -146,7 +173,8 @@ void OperatorDocument::CheckInlineValues(const TensorSlot& slot, JsonCursor valu
   ValidateTensorDesc(*slot.desc, slot.role(), slot.path, std::nullopt, of_tensor);
   if (of_tensor.has_errors() || ByteWidth(*slot.desc->data_type) == 0) return;
   Diagnostics of_values;
-  InlineReader(*slot.desc, ImpliedSeed(slot), nullptr, of_values).Read(values);
+  InlineReader(DescOfValues(*slot.desc, values), ImpliedSeed(slot), nullptr, of_values)
+      .Read(values);
   const Layout layout = LayoutOf(*slot.desc);
   if (!of_values.has_errors() && values.is_array() && HasOverlap(layout)) {
     InlineTensor(slot, values, of_values);
@@ -181,10 +209,11 @@ LoadedTensor OperatorDocument::InlineTensor(const TensorSlot& slot, JsonCursor v
     InlineReader(desc, seed, places->data(), diagnostics).Read(values);
     return {{places->data(), *desc.data_type, layout}, places, /*file_bytes=*/{}};
   }
-  auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * width);
-  InlineReader(desc, seed, buffer->data(), diagnostics).Read(values);
-  const LoadedTensor tensor{
-      {buffer->data(), *desc.data_type, PackedLayout(sizes)}, buffer, /*file_bytes=*/{}};
+  const TensorDesc written = DescOfValues(desc, values);
+  const Layout layout = PackedLayout(Dims(written.sizes->begin(), written.sizes->end()));
+  auto buffer = std::make_shared<Buffer>(static_cast<size_t>(layout.element_count()) * width);
+  InlineReader(written, seed, buffer->data(), diagnostics).Read(values);
+  const LoadedTensor tensor{{buffer->data(), *desc.data_type, layout}, buffer, /*file_bytes=*/{}};
   try {
     return FitToDesc(tensor, desc, "the values");
   } catch (const Error& error) {
