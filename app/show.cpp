@@ -9,11 +9,14 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/files/standard_output.h"
+#include "app/options/option_words.h"
+#include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/histogram_text.h"
 #include "app/text/map_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/error.h"
+#include "core/compare/find_tensor.h"
 #include "core/compare/statistics.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
@@ -102,6 +105,70 @@ std::string OrderText(const Layout& layout) {
   return layout.strides == FortranStrides(layout.sizes) ? "Fortran" : "strided";
 }
 
+// What is looked for, and in which file.
+struct SoughtTensor {
+  std::string memory_path;
+  std::string path;
+  const RawForm& form;  // of that path
+  const ConstTensorView& view;
+};
+
+uint64_t OffsetIn(const SoughtTensor& sought, const FoundTensor& place) {
+  return ParseRawPath(sought.memory_path).offset.value_or(0) + place.offset;
+}
+
+// The command that compares what was found with what was looked for.
+std::string CompareCommandOf(const SoughtTensor& sought, const FoundTensor& place) {
+  const Layout layout{sought.view.layout.sizes, place.strides};
+  RawForms forms{{}, sought.form};
+  forms.actual.type = sought.view.type;
+  forms.actual.sizes.assign(layout.sizes.begin(), layout.sizes.end());
+  if (!IsPacked(layout)) forms.actual.strides.assign(place.strides.begin(), place.strides.end());
+  if (!forms.expected.type) forms.expected = forms.actual;  // which no raw file is described by
+  const std::string file = ParseRawPath(sought.memory_path).file;
+  return fmt::format("dmlop compare {} {}{}",
+                     PathWord(fmt::format("{}@{:#x}", file, OffsetIn(sought, place))),
+                     PathWord(sought.path), RawFormWords(forms));
+}
+
+std::string FoundText(const SoughtTensor& sought, const TensorSearch& search) {
+  const int64_t count = sought.view.layout.element_count();
+  if (search.places.empty()) {
+    return fmt::format(
+        "{} is not in {}{}\n", Printable(sought.path), Printable(sought.memory_path),
+        search.is_common ? ", as far as can be told: its values are all over it" : "");
+  }
+  std::string text =
+      fmt::format("{} is in {}:\n", Printable(sought.path), Printable(sought.memory_path));
+  for (const FoundTensor& place : search.places) {
+    const uint64_t offset = OffsetIn(sought, place);
+    text += fmt::format("  at byte {} ({:#x}), Strides {}: {} of {} elements are equal", offset,
+                        offset, ToString(place.strides), place.equal_count, count);
+    if (place.near_count > place.equal_count) {
+      text += fmt::format(", and {} nearly", place.near_count - place.equal_count);
+    }
+    text += "\n";
+  }
+  return text + fmt::format("to compare {}:\n  {}\n", search.places.size() > 1 ? "the first" : "it",
+                            Printable(CompareCommandOf(sought, search.places[0])));
+}
+
+std::string FoundJson(const SoughtTensor& sought, const TensorSearch& search) {
+  Json json;
+  SetPath("file", sought.memory_path, json);
+  SetPath("find", sought.path, json);
+  json["elementCount"] = sought.view.layout.element_count();
+  json["places"] = Json::array();
+  for (const FoundTensor& place : search.places) {
+    json["places"].push_back({{"offset", OffsetIn(sought, place)},
+                              {"strides", std::vector(place.strides.begin(), place.strides.end())},
+                              {"equalCount", place.equal_count},
+                              {"nearCount", place.near_count},
+                              {"command", CompareCommandOf(sought, place)}});
+  }
+  return Utf8Text(json) + "\n";
+}
+
 // A file of the command line with the slices after it.
 struct ShownFile {
   std::string path;
@@ -133,6 +200,7 @@ class Show {
 
   ExitStatus Execute() {
     const std::vector<ShownFile> files = FilesOf(options_.files);
+    if (!options_.find.empty()) return Find(files);
     if (!options_.picture.empty()) CheckPicture(files);
     for (const ShownFile& file : files) {
       if (!ShowFile(file)) return ExitStatus::kUsage;
@@ -142,6 +210,19 @@ class Show {
   }
 
  private:
+  ExitStatus Find(const std::vector<ShownFile>& files) const {
+    if (files.size() > 1 || !files[0].slices.empty()) {
+      throw Error(ErrorKind::kUsage, "--find looks into one file, without slices");
+    }
+    const LoadedTensor tensor = LoadAsFormed(options_.find, options_.raw);
+    RequireElements(options_.find, tensor.view);
+    const TensorSearch search = FindTensor(OpenBytes(files[0].path).bytes(), tensor.view);
+    const SoughtTensor sought{files[0].path, options_.find, options_.raw, tensor.view};
+    const bool is_json = options_.format == TextFormat::kJson;
+    PrintResult(is_json ? FoundJson(sought, search) : FoundText(sought, search));
+    return search.places.empty() ? ExitStatus::kDifferent : ExitStatus::kSuccess;
+  }
+
   void CheckPicture(const std::vector<ShownFile>& files) const {
     CheckPicturePath(options_.picture);
     if (!IsStandardOutput(options_.picture)) OutliveReader();

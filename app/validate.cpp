@@ -220,11 +220,12 @@ void WarnOfDxDispatch(const OperatorDesc& op) {
 }
 
 // Prints the descriptor as a model, for which its inputs are read.
-ExitStatus PrintModel(Verdict& verdict, const CommonOptions& common) {
+ExitStatus PrintModel(const ValidateOptions& options, Verdict& verdict,
+                      const CommonOptions& common) {
   if (verdict.document.model) {
     throw Error(ErrorKind::kUsage, fmt::format("{} is a model already", verdict.descriptor.name));
   }
-  OperatorCase files(*verdict.document.op);
+  OperatorCase files(*verdict.document.op, {.shapes = options.shapes});
   RequireBindings(files, verdict);
   if (!verdict.diagnostics.has_errors()) files.LoadInputs(verdict.diagnostics);
   if (verdict.diagnostics.has_errors()) {
@@ -371,7 +372,7 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
     Report(verdict, options, common);
     status = std::max(status, verdict.status());
     if (verdict.valid() && options.to_model) {
-      status = std::max(status, PrintModel(verdict, common));
+      status = std::max(status, PrintModel(options, verdict, common));
     }
   }
   return status;

@@ -16,7 +16,6 @@
 #include "core/document/run_into.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
-#include "core/io/npz.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/traffic.h"
@@ -122,7 +121,8 @@ void BatchCase::Read() {
   }
   outcome_.name = document_->name();
   outcome_.type = document_->op().info().name;
-  case_.emplace(*document_);
+  case_.emplace(*document_, CaseFiles{.shapes = settings_.rules.shapes,
+                                      .reads_outputs = settings_.compared.has_value()});
   case_->Bind(TensorRole::kInput, {});
   case_->Bind(TensorRole::kOutput, {});
   MoveOutputs();
@@ -298,10 +298,9 @@ void BatchCase::ReportFiles() {
   const auto report = [](const TensorSlot& slot, const std::string& path,
                          std::vector<ReportedFile>& files) {
     if (path.empty()) return;
-    const auto array = ParseNpzPath(path);
+    const bool is_part = ParseRawPath(path).offset.has_value();  // whose file is reported
     files.push_back(
-        {DisplayName(slot.path), path,
-         array ? Sha256(OpenNpzArray(*array).bytes) : Sha256(InputFile::Open(path).bytes())});
+        {DisplayName(slot.path), path, Sha256(OpenBytes(is_part ? FileOf(path) : path).bytes())});
   };
   ReportedFiles& files = outcome_.files;
   const std::vector<TensorSlot> input_slots = case_->Slots(TensorRole::kInput);

@@ -27,7 +27,7 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
     return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
   }
   file.path = FileOrStandIn(case_->PathOf(slot));
-  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc);
+  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.rules.shapes);
   if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
   return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency);
 }

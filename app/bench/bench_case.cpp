@@ -61,7 +61,7 @@ class CaseReader {
  private:
   bool ReadOperator(const std::string& argument, OperatorDocument& document,
                     Diagnostics& diagnostics) {
-    OperatorCase files(document);
+    OperatorCase files(document, {.shapes = options_.shapes});
     files.Bind(TensorRole::kInput, options_.inputs);
     files.Bind(TensorRole::kOutput, {});
     RequireOneReader(argument, files.InputPaths());

@@ -34,7 +34,7 @@ class CompareFiles {
       : options_(options),
         common_(common),
         style_(StyleOf(common.color)),
-        pair_(LoadPair(options.actual, options.expected, options.raw)) {}
+        pair_(LoadPair(options.actual, options.expected, options.raw, options.rules.shapes)) {}
 
   ExitStatus Execute() {
     const AlignedTensors aligned =
@@ -118,7 +118,7 @@ class CompareFiles {
 void RequireThere(const std::string& path) {
   if (path.empty() || path == kStandardStream || ParseNpzPath(path)) return;
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) FailFile(path, "cannot be opened", ENOENT);
+  if (!std::filesystem::exists(FileOf(path), ignored)) FailFile(path, "cannot be opened", ENOENT);
 }
 
 }  // namespace

@@ -176,11 +176,11 @@ class FolderComparison {
  private:
   void FindPairs() {
     Unreadable unreadable;
-    const auto files_below = [&](const std::string& folder) {
-      return FolderSearch(options_.raw, unreadable).FilesBelow(folder);
+    const auto files_below = [&](const std::string& folder, const RawForm& raw) {
+      return FolderSearch(raw, unreadable).FilesBelow(folder);
     };
-    const std::set<std::string> actual = files_below(options_.actual);
-    const std::set<std::string> expected = files_below(options_.expected);
+    const std::set<std::string> actual = files_below(options_.actual, options_.raw.actual);
+    const std::set<std::string> expected = files_below(options_.expected, options_.raw.expected);
     for (const auto& [name, error] : unreadable) {
       pairs_.push_back({name, {}, error.what(), StatusOf(error.kind())});
     }
@@ -189,7 +189,7 @@ class FolderComparison {
     const std::set<std::string> stems = StemsOf(all);
     for (const std::string& name : all) {
       if (IsUnreadable(name, unreadable)) continue;
-      if (FormatOf(name) == FileFormat::kRaw && !options_.raw.type) {
+      if (FormatOf(name) == FileFormat::kRaw && !IsDescribed()) {
         ++undescribed_;
         continue;
       }
@@ -214,6 +214,8 @@ class FolderComparison {
     }
   }
 
+  bool IsDescribed() const { return options_.raw.actual.type && options_.raw.expected.type; }
+
   // What is left out of the comparison, behind what is said of the rest.
   std::string UndescribedText() const {
     return fmt::format("; {} left out, which --type would describe",
@@ -231,7 +233,8 @@ class FolderComparison {
     if (!pair.error.empty()) return;
     try {
       const auto [actual, expected] =
-          LoadPair(PathOf(options_.actual, pair), PathOf(options_.expected, pair), options_.raw);
+          LoadPair(PathOf(options_.actual, pair), PathOf(options_.expected, pair), options_.raw,
+                   options_.rules.shapes);
       pair.judgement =
           Judge(Compared(actual), Compared(expected),
                 options_.rules.tolerances.For(actual.view.type), options_.rules.leniency);

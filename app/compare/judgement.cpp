@@ -88,12 +88,12 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                 Side::kExpected)};
 }
 
-LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc) {
+LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
   if (FormatOf(path) == FileFormat::kRaw) return LoadInput(path, desc);
   LoadedTensor tensor = LoadNpy(path);
   Layout& layout = tensor.view.layout;
   if (layout.sizes.empty()) layout = {{1}, {1}};  // DirectML has no scalars
-  return tensor;
+  return ByCount(std::move(tensor), LayoutOf(desc).sizes, path, shapes);
 }
 
 std::string DiffersText(const ComparedFile& compared) {

@@ -56,8 +56,9 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                          const ConstTensorView& computed, const Tolerance& tolerance,
                          const Leniency& leniency);
 
-// What a file holds, of whatever type and shape a .npy file is.
-LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc);
+// What a file holds, of whatever type and shape a .npy file is; of the desc's shape if it has as
+// many elements, and shapes do not count.
+LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes);
 
 // "OutputTensor differs from golden.npy", "gpu.npy differs from OutputTensor as computed here"
 std::string DiffersText(const ComparedFile& compared);

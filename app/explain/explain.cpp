@@ -190,7 +190,7 @@ class ElementExplanation {
   }
 
   bool Check() {
-    case_.emplace(*document_);
+    case_.emplace(*document_, CaseFiles{.shapes = options_.shapes});
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, {});
     RequireOneReader(options_.descriptor, case_->InputPaths());

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/io/file.h"
-#include "core/io/npz.h"
+#include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
 
 namespace dmlop {

@@ -10,7 +10,7 @@
 #include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/io/npz.h"
+#include "core/io/tensor_file.h"
 
 namespace dmlop {
 namespace {
@@ -29,7 +29,9 @@ std::array<uint64_t, 2> HashOf(const std::string& path) {
 }  // namespace
 
 std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use) {
-  const std::string file = path == kStandardStream && !use.writes ? "/dev/stdin" : FileOf(path);
+  const std::string file = use.writes                ? path
+                           : path == kStandardStream ? "/dev/stdin"
+                                                     : FileOf(path);
   // A descriptor may lead to a file.
   const bool is_file = !IsDevice(file) || (file != kStandardStream && IsRegular(file));
   if (file.empty() || !is_file) return std::nullopt;

@@ -13,10 +13,11 @@
 namespace dmlop {
 namespace {
 
-// All elements behind the offset, where the form states no sizes.
+// All elements from the offset on, where the form states no sizes.
 std::vector<uint32_t> SizesUpToEnd(const std::string& path, const RawForm& form) {
-  const uint64_t size = InputFile::Open(path).bytes().size();
-  const uint64_t count = (size - std::min(size, form.offset.value_or(0))) / ByteWidth(*form.type);
+  const auto [file, offset] = ParseRawPath(path);
+  const uint64_t size = InputFile::Open(file).bytes().size();
+  const uint64_t count = (size - std::min(size, offset.value_or(0))) / ByteWidth(*form.type);
   if (count == 0 || count > std::numeric_limits<uint32_t>::max()) {
     throw Error(ErrorKind::kTensorFile,
                 fmt::format("{}: has {} elements of {}; --sizes says which tensor it is", path,
@@ -26,6 +27,9 @@ std::vector<uint32_t> SizesUpToEnd(const std::string& path, const RawForm& form)
 }
 
 TensorDesc DescOf(const std::string& path, const RawForm& form) {
+  if (!form.strides.empty() && form.sizes.empty()) {
+    throw Error(ErrorKind::kUsage, path + ": --strides needs --sizes");
+  }
   TensorDesc desc;
   desc.data_type = form.type;
   desc.sizes = form.sizes.empty() ? SizesUpToEnd(path, form) : form.sizes;
@@ -37,10 +41,17 @@ TensorDesc DescOf(const std::string& path, const RawForm& form) {
   throw Error(ErrorKind::kUsage, fmt::format("{} [{}]", fault.message, fault.code));
 }
 
+// With the offset of the form, unless the path has one.
+std::string WithOffset(const std::string& path, const RawForm& form) {
+  if (!form.offset || ParseRawPath(path).offset) return path;
+  return fmt::format("{}@{}", path, *form.offset);
+}
+
 }  // namespace
 
 LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placement placement) {
-  if (!form.type && HasTensorExtension(path) && FormatOf(path) == FileFormat::kRaw) {
+  if (!form.type && HasTensorExtension(ParseRawPath(path).file) &&
+      FormatOf(path) == FileFormat::kRaw) {
     throw Error(ErrorKind::kTensorFile,
                 path + ": a raw file does not say its type and shape; --type and --sizes do");
   }
@@ -49,12 +60,15 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placemen
     FormatOf(path);
     return LoadNpy(path, NpyTypes::kAndBfloat16, placement);
   }
-  return LoadRaw(path, DescOf(path, form), "--offset 0 takes a longer one", form.offset);
+  const std::string whole = WithOffset(path, form);
+  return LoadRaw(whole, DescOf(whole, form), "", placement);
 }
 
-LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForm& form) {
-  LoadedPair pair = {LoadAsFormed(actual, form, Placement::kAsStored),
-                     LoadAsFormed(expected, form, Placement::kAsStored)};
+LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForms& forms,
+                    FileShapes shapes) {
+  LoadedPair pair = {LoadAsFormed(actual, forms.actual, Placement::kAsStored),
+                     LoadAsFormed(expected, forms.expected, Placement::kAsStored)};
+  pair.actual = ByCount(std::move(pair.actual), pair.expected.view.layout.sizes, actual, shapes);
   const ConstTensorView& a = pair.actual.view;
   const ConstTensorView& e = pair.expected.view;
   if (a.type == e.type && IsPacked(a.layout) && IsPacked(e.layout)) return pair;

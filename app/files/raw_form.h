@@ -17,7 +17,9 @@ struct LoadedPair {
   LoadedTensor actual, expected;
 };
 
-// Two tensors to be compared, which are not copied where the comparison can do without.
-LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForm& form);
+// Two tensors to be compared, which are not copied where the comparison can do without. Where
+// shapes do not count, the actual one gets that of the expected one if it has as many elements.
+LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForms& forms,
+                    FileShapes shapes);
 
 }  // namespace dmlop

@@ -125,6 +125,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
   AddResults(command, *options);
   AddBaseline(command, *options);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddReshape(command, options->shapes);
   AddConfine(command, options->confine);
   AddIsa(command, options->isa);
   return [options, &common] { return BenchCommand(*options, common); };

@@ -18,6 +18,7 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
               "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n"
               "  dmlop compare gpu.npy cpu.npy --map -o differences.png\n"
               "  dmlop compare gpu.bin cpu.bin --type FLOAT16 --sizes 64,64\n"
+              "  dmlop compare heap.bin@0x400 cpu.npy --type FLOAT16 --sizes 64,64\n"
               "  dmlop compare gpu golden --ulp FLOAT16=1 --ulp FLOAT32=2\n");
   command.add_option("actual", options->actual, "A tensor file, a folder of them, or -")
       ->required()
@@ -25,7 +26,7 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
   command.add_option("expected", options->expected, "What is compared with: a file, a folder or -")
       ->required()
       ->type_name("EXPECTED");
-  AddRawForm(command, options->raw);
+  AddRawForms(command, options->raw);
   AddRules(command, options->rules);
   AddWhole(command, "--list", "List the N worst differences", options->most_listed, size_t{1},
            kMostListed);

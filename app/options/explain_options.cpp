@@ -27,6 +27,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   AddInputPath(command, options->input_folder);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddFormat(command, options->format);
+  AddReshape(command, options->shapes);
   AddConfine(command, options->confine);
   const auto list_tensors = [options, element] {
     options->tensors = true;

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/io/tensor_file.h"
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
@@ -38,21 +39,96 @@ DataType ParseRawType(const std::string& name) {
 }
 
 // "2,3,4"
-CLI::Option* AddNumbers(CLI::App& command, const std::string& name, const std::string& description,
-                        std::vector<uint32_t>& numbers) {
-  const auto store = [name, &numbers](const std::string& text) {
-    numbers.clear();
-    for (size_t begin = 0; begin <= text.size();) {
-      const size_t end = std::min(text.find(',', begin), text.size());
-      const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
-      if (!number) {
-        throw CLI::ValidationError(name, fmt::format("'{}' is not a list such as 2,3,4", text));
-      }
-      numbers.push_back(*number);
-      begin = end + 1;
+std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string& text) {
+  std::vector<uint32_t> numbers;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
+    if (!number) {
+      throw CLI::ValidationError(option, fmt::format("'{}' is not a list such as 2,3,4", text));
     }
-  };
-  return command.add_option_function<std::string>(name, store, description)->type_name("N,...");
+    numbers.push_back(*number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+// A form, and the word that names it where there are two.
+struct FormSide {
+  std::string_view word;  // empty for the only one
+  RawForm* form;
+};
+
+// A part of the forms: "TEXT" of all, "SIDE=TEXT" of one.
+class FormPart {
+ public:
+  using Store = void (*)(const std::string& option, const std::string& text, RawForm& form);
+
+  FormPart(std::string name, std::vector<FormSide> sides, Store store)
+      : name_(std::move(name)), sides_(std::move(sides)), store_(store) {}
+
+  void operator()(const std::vector<std::string>& texts) const {
+    for (const bool of_one : {false, true}) {
+      for (const std::string& text : texts) {
+        const FormSide* side = SideOf(text);
+        if ((side != nullptr) == of_one) StoreFor(side, text);
+      }
+    }
+  }
+
+ private:
+  const FormSide* SideOf(const std::string& text) const {
+    for (const FormSide& side : sides_) {
+      if (!side.word.empty() && text.starts_with(fmt::format("{}=", side.word))) return &side;
+    }
+    return nullptr;
+  }
+
+  void StoreFor(const FormSide* side, const std::string& text) const {
+    if (side != nullptr) return store_(name_, text.substr(side->word.size() + 1), *side->form);
+    for (const FormSide& each : sides_) store_(name_, text, *each.form);
+  }
+
+  std::string name_;
+  std::vector<FormSide> sides_;
+  Store store_;
+};
+
+CLI::Option* AddFormPart(CLI::App& command, const std::string& name, const std::string& type,
+                         const std::string& description, const std::vector<FormSide>& sides,
+                         FormPart::Store store) {
+  CLI::Option* option = command.add_option_function<std::vector<std::string>>(
+      name, FormPart(name, sides, store), description);
+  if (sides.size() == 1) return option->expected(1)->type_name(type);
+  return option->allow_extra_args(false)->type_name("[SIDE=]" + type);
+}
+
+void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
+  CLI::Option* type = AddFormPart(command, "--type", "TYPE", "Data type of raw files", sides,
+                                  [](const std::string&, const std::string& text, RawForm& form) {
+                                    form.type = ParseRawType(text);
+                                  });
+  CLI::Option* sizes = AddFormPart(
+      command, "--sizes", "N,...", "Sizes of raw files, such as 2,3,4 (default: all elements)",
+      sides, [](const std::string& option, const std::string& text, RawForm& form) {
+        form.sizes = ParseNumbers(option, text);
+      });
+  sizes->needs(type);
+  AddFormPart(command, "--strides", "N,...", "Strides of raw files, in elements (default: packed)",
+              sides,
+              [](const std::string& option, const std::string& text, RawForm& form) {
+                form.strides = ParseNumbers(option, text);
+              })
+      ->needs(sizes);
+  AddFormPart(command, "--offset", "N",
+              "Byte where the tensor begins in raw files, unless they are written FILE@N", sides,
+              [](const std::string& option, const std::string& text, RawForm& form) {
+                form.offset = ParseOffset(text);
+                if (form.offset) return;
+                throw CLI::ValidationError(
+                    option, fmt::format("'{}' is no number of bytes, such as 1024 or 0x400", text));
+              })
+      ->needs(type);
 }
 
 // A limit of all types or, with "TYPE=" in front, of one.
@@ -101,7 +177,7 @@ CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::str
                       std::vector<std::string>& files) {
   return command.add_option(name, files, description)
       ->allow_extra_args(false)
-      ->type_name("[NAME=]FILE");
+      ->type_name(std::string(kBoundFile));
 }
 
 void AddConfine(CLI::App& command, std::string& folder) {
@@ -169,19 +245,17 @@ CLI::Option* AddSync(CLI::App& command, bool& sync) {
 }
 
 void AddRawForm(CLI::App& command, RawForm& form) {
-  CLI::Option* type = command.add_option_function<std::string>(
-      "--type", [&form](const std::string& name) { form.type = ParseRawType(name); },
-      "Data type of raw files");
-  type->type_name("TYPE");
-  AddNumbers(command, "--sizes", "Sizes of raw files, such as 2,3,4 (default: all elements)",
-             form.sizes)
-      ->needs(type);
-  AddNumbers(command, "--strides", "Strides of raw files, in elements (default: packed)",
-             form.strides)
-      ->needs("--sizes");
-  AddWhole(command, "--offset", "Byte where the tensor begins in raw files, which may go on behind",
-           form.offset, uint64_t{0})
-      ->needs(type);
+  AddForms(command, {{"", &form}});
+}
+
+void AddRawForms(CLI::App& command, RawForms& forms) {
+  AddForms(command, {{"actual", &forms.actual}, {"expected", &forms.expected}});
+}
+
+CLI::Option* AddReshape(CLI::App& command, FileShapes& shapes) {
+  return command.add_flag_function(
+      "--reshape", [&shapes](int64_t) { shapes = FileShapes::kByCount; },
+      "Take arrays of any shape with as many elements");
 }
 
 void AddThreads(CLI::App& command, std::optional<int>& threads) {
@@ -207,6 +281,7 @@ void AddRules(CLI::App& command, ComparisonRules& rules) {
                    "Compare integers of different types by their values");
   command.add_flag("--any-floats", rules.leniency.float_types,
                    "Compare floats of different types by their values");
+  AddReshape(command, rules.shapes);
 }
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {

@@ -74,6 +74,7 @@ CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::str
 }
 
 // [NAME=]FILE, any number of times.
+inline constexpr std::string_view kBoundFile = "[NAME=]FILE";
 CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
                       std::vector<std::string>& files);
 
@@ -86,7 +87,13 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
 void AddPicture(CLI::App& command, std::string& path);
 CLI::Option* AddSync(CLI::App& command, bool& sync);
+// What raw files hold. Of two sides, "actual=" or "expected=" in front of a value says which is
+// meant; a value without is that of both, where the side has none of its own.
 void AddRawForm(CLI::App& command, RawForm& form);
+void AddRawForms(CLI::App& command, RawForms& forms);
+
+// Arrays fit by the number of their elements.
+CLI::Option* AddReshape(CLI::App& command, FileShapes& shapes);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
 
 // What passes as equal, without the tolerance of WebNN, which is that of an operator.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "app/shell_word.h"
 #include "core/tensor/data_type.h"
 
@@ -17,7 +19,7 @@ std::string RuleWords(const ComparisonRules& rules) {
     if (ulp) text += fmt::format(" --ulp {}{}", type, *ulp);
   };
   const auto positive = [](auto value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  const auto& [tolerances, webnn, leniency] = rules;
+  const auto& [tolerances, webnn, leniency, shapes] = rules;
   add("", positive(tolerances.all.absolute), positive(tolerances.all.relative),
       positive(tolerances.all.ulp));
   for (const TypedTolerance& one : tolerances.typed) {
@@ -28,15 +30,39 @@ std::string RuleWords(const ComparisonRules& rules) {
   if (leniency.unit_sizes) text += " --squeeze";
   if (leniency.integer_types) text += " --any-integers";
   if (leniency.float_types) text += " --any-floats";
+  if (shapes == FileShapes::kByCount) text += " --reshape";
   return text;
 }
 
-std::string RawFormWords(const RawForm& form) {
+namespace {
+
+// What the options say of one form; empty where they say nothing.
+std::array<std::string, 4> PartsOf(const RawForm& form) {
+  return {form.type ? std::string(Name(*form.type)) : "",
+          fmt::format("{}", fmt::join(form.sizes, ",")),
+          fmt::format("{}", fmt::join(form.strides, ",")),
+          form.offset ? fmt::format("{}", *form.offset) : ""};
+}
+
+}  // namespace
+
+std::string RawFormWords(const RawForms& forms) {
+  constexpr std::array<std::string_view, 4> kOptions = {"--type", "--sizes", "--strides",
+                                                        "--offset"};
+  const auto actual = PartsOf(forms.actual);
+  const auto expected = PartsOf(forms.expected);
   std::string text;
-  if (form.type) text += fmt::format(" --type {}", Name(*form.type));
-  if (!form.sizes.empty()) text += fmt::format(" --sizes {}", fmt::join(form.sizes, ","));
-  if (!form.strides.empty()) text += fmt::format(" --strides {}", fmt::join(form.strides, ","));
-  if (form.offset) text += fmt::format(" --offset {}", *form.offset);
+  const auto add = [&](size_t i, std::string_view side, const std::string& part) {
+    if (!part.empty()) text += fmt::format(" {} {}{}", kOptions[i], side, part);
+  };
+  for (size_t i = 0; i < kOptions.size(); ++i) {
+    if (actual[i] == expected[i]) {
+      add(i, "", actual[i]);
+    } else {
+      add(i, "actual=", actual[i]);
+      add(i, "expected=", expected[i]);
+    }
+  }
   return text;
 }
 

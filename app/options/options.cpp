@@ -19,6 +19,8 @@
 #include "app/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/io/npz.h"
+#include "core/io/tensor_path.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -63,7 +65,7 @@ class CommandLine {
     CheckCommandName(arguments.front());
     DeclareCommands(arguments.front());
     try {
-      app_.parse(ForParsing(arguments));
+      app_.parse(ForParsing(WithRepeatedOptions(arguments)));
     } catch (const CLI::ParseError& error) {
       return Explain(error, arguments.front());
     }
@@ -96,6 +98,37 @@ class CommandLine {
   // A variable of a script that has no value is not what it is to be without the option.
   static std::string WhatIsMissing(const std::string& value) {
     return value.empty() ? "the value is empty" : "";
+  }
+
+  // "-i a.npy b.npy", which a shell makes of "-i *.npy", as "-i a.npy -i b.npy": the commands with
+  // such options take no tensor files as arguments.
+  std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& given) const {
+    std::vector<std::string> all;
+    std::string option;  // to which what comes next may belong
+    bool has_value = false;
+    for (const std::string& text : given) {
+      if (has_value && IsTensorFile(text)) {
+        all.push_back(option);
+      } else if (!option.empty() && !has_value) {
+        has_value = true;
+      } else {
+        option = TakesTensorFiles(text) ? text : "";
+        has_value = false;
+      }
+      all.push_back(text);
+    }
+    return all;
+  }
+
+  static bool IsTensorFile(const std::string& text) {
+    return !text.starts_with('-') && (HasTensorExtension(FileOf(text)) || ParseNpzPath(text));
+  }
+
+  bool TakesTensorFiles(const std::string& text) const {
+    const auto commands = app_.get_subcommands([](const CLI::App*) { return true; });
+    const CLI::Option* option =
+        text.starts_with('-') ? commands.front()->get_option_no_throw(text) : nullptr;
+    return option != nullptr && option->get_type_name() == kBoundFile;
   }
 
   // From the last to the first, as the library takes them.

@@ -7,6 +7,7 @@
 
 #include "core/compare/alignment.h"
 #include "core/compare/tolerances.h"
+#include "core/io/tensor_file.h"
 #include "core/tensor/feature_level.h"
 
 namespace dmlop {
@@ -25,6 +26,7 @@ struct ComparisonRules {
   Tolerances tolerances;
   bool webnn_tolerance = false;
   Leniency leniency;
+  FileShapes shapes = FileShapes::kAsTheyAre;
 };
 
 // What raw files hold, which do not say it themselves.
@@ -33,6 +35,10 @@ struct RawForm {
   std::vector<uint32_t> sizes;     // empty: one dimension, up to the end
   std::vector<uint32_t> strides;   // empty: packed
   std::optional<uint64_t> offset;  // in bytes; then a file may go on behind the tensor
+};
+
+struct RawForms {
+  RawForm actual, expected;
 };
 
 struct RunOptions {
@@ -64,6 +70,7 @@ struct ValidateOptions {
   TextFormat format = TextFormat::kText;
   std::string input_folder;  // as for run
   std::string confine;
+  FileShapes shapes = FileShapes::kAsTheyAre;
   bool print_complete = false;
   bool to_model = false;
 };
@@ -75,7 +82,8 @@ struct BenchOptions {
   std::vector<std::string> descriptors;
   std::optional<int64_t> line;      // as for run
   std::vector<std::string> inputs;  // [NAME=]FILE
-  std::vector<int> threads;         // empty: the default
+  FileShapes shapes = FileShapes::kAsTheyAre;
+  std::vector<int> threads;  // empty: the default
   BenchCaches caches = BenchCaches::kBoth;
   double min_seconds = 0.5;  // of a row
   std::optional<BenchFormat> format;
@@ -90,7 +98,7 @@ struct BenchOptions {
 struct CompareOptions {
   std::string actual;
   std::string expected;
-  RawForm raw;
+  RawForms raw;
   ComparisonRules rules;
   size_t most_listed = 0;  // of the differences
   bool map = false;
@@ -107,6 +115,7 @@ struct ShowOptions {
   bool bits = false;
   bool map = false;
   std::string picture;  // empty: none
+  std::string find;     // the tensor that is looked for in the file; empty: none
 };
 
 struct ExplainOptions {
@@ -114,8 +123,9 @@ struct ExplainOptions {
   std::optional<int64_t> line;  // as for run
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
-  std::string dispatchable;         // of a model; empty: its only one
-  std::string input_folder;         // as for run
+  FileShapes shapes = FileShapes::kAsTheyAre;
+  std::string dispatchable;  // of a model; empty: its only one
+  std::string input_folder;  // as for run
   std::string confine;
   TextFormat format = TextFormat::kText;
   bool full = false;

@@ -13,7 +13,8 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
               "  dmlop show x.npy --stats\n"
               "  dmlop show x.bin --type FLOAT16 --sizes 2,3,4\n"
               "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
-              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n");
+              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n"
+              "  dmlop show dump.bin --find expected.npy\n");
   command.add_option("file", options->files, "A tensor file or -, then slices of it")
       ->required()
       ->type_name("FILE [SLICE]");
@@ -28,6 +29,11 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   AddFormat(command, options->format);
   for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
   AddPicture(command, options->picture);
+  CLI::Option* find =
+      command.add_option("--find", options->find, "Say where in the file this tensor lies");
+  find->type_name("FILE");
+  for (const char* other : {"--stats", "--full", "--hex", "--map", "--output"})
+    find->excludes(other);
   command.get_option("--format")->excludes("--output");
   return [options, &common] { return ShowCommand(*options, common); };
 }

@@ -24,9 +24,12 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
       .add_flag("--print-complete", options->print_complete,
                 "Print the descriptor, or a model's, with everything filled in")
       ->excludes("--format");
-  command.add_flag("--to-model", options->to_model, "Print the descriptor as a DxDispatch model")
-      ->excludes("--format")
-      ->excludes("--print-complete");
+  CLI::Option* to_model = command.add_flag("--to-model", options->to_model,
+                                           "Print the descriptor as a DxDispatch model");
+  for (const char* other : {"--format", "--print-complete"}) {
+    to_model->excludes(command.get_option(other));
+  }
+  AddReshape(command, options->shapes)->needs(to_model);
   return [options, &common] { return ValidateCommand(*options, common); };
 }
 

@@ -94,7 +94,7 @@ class OperatorRun {
 
   // False when the document has faults.
   bool Check() {
-    case_.emplace(*document_);
+    case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes});
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->Bind(TensorRole::kOutput, options_.outputs);
     CheckDescriptorStream();
@@ -244,7 +244,7 @@ class OperatorRun {
 
   ComparedFile Compared(const Output& output, const Beside& beside) const {
     const std::string& path = beside.file.path;
-    const LoadedTensor tensor = LoadCompared(path, *output.slot.desc);
+    const LoadedTensor tensor = LoadCompared(path, *output.slot.desc, options_.rules.shapes);
     const bool is_reported = !options_.report.empty() || is_json();
     return CompareWith({DisplayName(output.slot.path), path,
                         is_reported ? Sha256(tensor.file_bytes) : std::string()},
@@ -263,6 +263,7 @@ class OperatorRun {
         fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
+    if (options_.rules.shapes == FileShapes::kByCount) command += " --reshape";
     command += ConfineWords(options_.confine);
     PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
   }

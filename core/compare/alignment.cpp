@@ -107,9 +107,13 @@ void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {
     }
     return;
   }
-  aligned.mismatches.push_back(fmt::format(
-      "shapes differ: actual {}, expected {}{}", ToString(actual), ToString(expected),
-      only_units ? "; they differ by dimensions of size 1 only, which --squeeze lets pass" : ""));
+  const char* const way_on =
+      only_units ? "; they differ by dimensions of size 1 only, which --squeeze lets pass"
+      : Product(actual) == Product(expected)
+          ? "; --reshape compares as many elements in their order"
+          : "";
+  aligned.mismatches.push_back(fmt::format("shapes differ: actual {}, expected {}{}",
+                                           ToString(actual), ToString(expected), way_on));
 }
 
 }  // namespace

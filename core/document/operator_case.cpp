@@ -118,7 +118,8 @@ void OperatorCase::Judge(FeatureLevel level, Diagnostics& diagnostics) {
   TakeFromFiles(diagnostics);
   for (const TensorSlot& slot : Slots(TensorRole::kOutput)) {
     const std::string path = PathOf(slot);
-    if (!path.empty()) WithFile(slot.path, diagnostics, [&] { OutputFormatOf(path); });
+    const auto require_format = files_.reads_outputs ? FormatOf : OutputFormatOf;
+    if (!path.empty()) WithFile(slot.path, diagnostics, [&] { require_format(path); });
   }
   document_.Check(level, diagnostics);
   NameFiles(diagnostics);
@@ -206,9 +207,9 @@ LoadedTensor OperatorCase::LoadOne(const TensorSlot& slot, Diagnostics& diagnost
   const Binding& binding = document_.bindings().at(slot.path);
   if (binding.values) return document_.InlineTensor(slot, *binding.values, diagnostics);
   if (const LoadedTensor* loaded = FindLoaded(slot.path)) {
-    return FitToDesc(*loaded, *slot.desc, binding.path);
+    return FitToDesc(*loaded, *slot.desc, binding.path, files_.shapes);
   }
-  return LoadInput(PathOf(slot), *slot.desc);
+  return LoadInput(PathOf(slot), *slot.desc, files_.shapes);
 }
 
 std::vector<std::string> OperatorCase::UnboundInputs(bool only_incomplete) const {

@@ -15,9 +15,16 @@
 
 namespace dmlop {
 
+// How the files of a case are taken.
+struct CaseFiles {
+  FileShapes shapes = FileShapes::kAsTheyAre;
+  bool reads_outputs = false;  // those that the document binds are compared, not written
+};
+
 class OperatorCase {
  public:
-  explicit OperatorCase(OperatorDocument& document) : document_(document) {}
+  explicit OperatorCase(OperatorDocument& document, const CaseFiles& files = {})
+      : document_(document), files_(files) {}
 
   // Binds files to the tensors of a role, in place of what the document binds: those without a name
   // take the tensors in order. What Assign throws is left to Check, for it may be the document that
@@ -93,6 +100,7 @@ class OperatorCase {
   bool ReadsStandardInput() const;
 
   OperatorDocument& document_;
+  CaseFiles files_;
   std::optional<Error> usage_fault_;  // of the files that were to be bound
   std::vector<LoadedArray> loaded_;
   std::map<std::string, size_t> loaded_at_;  // in that list, by the paths of slots

@@ -32,6 +32,14 @@ std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
   return std::nullopt;
 }
 
+// Whether an argument names an entry of a tensor's field that cannot be: "InputTensors/a=x.npy".
+bool NamesNoEntry(const std::string& argument, const std::vector<TensorSlot>& slots) {
+  if (argument.find('=') == std::string::npos) return false;
+  const std::string field = argument.substr(0, argument.find_first_of("/[="));
+  return std::any_of(slots.begin(), slots.end(),
+                     [&](const TensorSlot& slot) { return slot.field->name == field; });
+}
+
 bool IsEntryOf(std::string_view field, const std::string& path) {
   return path.starts_with(fmt::format("{}/", field));
 }
@@ -119,6 +127,9 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
   std::set<std::string> taken;
   for (const std::string& argument : arguments) {
     FileArgument& file = files.emplace_back(FileArgument::Parse(argument));
+    if (file.name.empty() && NamesNoEntry(argument, slots) && !FileExists(argument)) {
+      file.name = argument.substr(0, argument.find('='));
+    }
     const bool is_unknown = !file.name.empty() && !known.contains(file.name);
     if (is_unknown && FileExists(argument)) file = {"", argument};  // whose name has an =
     if (file.name.empty()) continue;

@@ -29,12 +29,13 @@ class InputFile {
   // bytes.
   static InputFile Open(const std::string& path, size_t stream_limit = 0);
 
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
+  // Bytes that something else keeps alive, such as a part of a file.
   InputFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : bytes_(bytes), owner_(std::move(owner)) {}
 
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
 };

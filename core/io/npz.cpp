@@ -313,11 +313,6 @@ std::optional<NpzArray> ParseNpzPath(const std::string& path) {
   return NpzArray{path.substr(0, end), path.substr(end + 1)};
 }
 
-std::string FileOf(const std::string& path) {
-  const auto array = ParseNpzPath(path);
-  return array ? array->archive : path;
-}
-
 NpyBytes OpenNpzArray(const NpzArray& array) {
   const auto archive = Open(array.archive);
   // As NumPy looks for it: a.npy is that of "a" where nothing is called "a" itself.

@@ -23,9 +23,6 @@ bool IsNpz(const std::string& path);
 // Empty for a path that is of no such array, or of a file that has the whole of it as its name.
 std::optional<NpzArray> ParseNpzPath(const std::string& path);
 
-// The file that is opened for a path: the archive of an array, and any other file itself.
-std::string FileOf(const std::string& path);
-
 // The bytes of a .npy file, and what keeps them alive.
 struct NpyBytes {
   std::span<const std::byte> bytes;

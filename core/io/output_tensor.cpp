@@ -66,6 +66,9 @@ FileFormat OutputFormatOf(const std::string& path) {
   if (IsNpz(path) || ParseNpzPath(path)) {
     throw Error(ErrorKind::kUsage, path + ": arrays are not written into archives");
   }
+  if (ParseRawPath(path).offset) {
+    throw Error(ErrorKind::kUsage, path + ": tensors are not written at an offset of a file");
+  }
   return FormatOf(path);
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -23,42 +22,6 @@
 
 namespace dmlop {
 namespace {
-
-constexpr std::string_view kNpyExtension = ".npy";
-
-// What a .npy file says of its array.
-struct StoredArray {
-  DataType type;
-  bool is_bool;
-  const Dims& shape;
-};
-
-// Fails where an array of a .npy file cannot be the logical tensor of a valid desc. Elements of 4
-// bits are those of an array of bytes.
-void RequireFit(const StoredArray& array, const TensorDesc& desc, const std::string& name) {
-  const auto& [type, is_bool, shape] = array;
-  const DataType expected_type = *desc.data_type;
-  if (type != expected_type && type != StoredAs(expected_type)) {
-    const std::string stored =
-        HasNibbles(expected_type) ? fmt::format(", whose values are {}", Name(expected_type)) : "";
-    FailTensorFile(name, fmt::format("has the data type {}{}; expected {}{}",
-                                     is_bool ? "bool, which is taken for " : "", Name(type),
-                                     Name(StoredAs(expected_type)), stored));
-  }
-  const Dims sizes = shape.empty() ? Dims{1} : shape;
-  const Layout expected = LayoutOf(desc);
-  bool fits = sizes.size() == expected.rank();
-  for (size_t d = 0; fits && d < sizes.size(); ++d) {
-    if (sizes[d] == expected.sizes[d]) continue;
-    fits = sizes[d] == 1 && expected.strides[d] == 0;
-  }
-  if (fits) return;
-  FailTensorFile(name, fmt::format("has the shape {}; expected {}", ToString(shape),
-                                   ToString(expected.sizes)));
-}
-
-// --- reading .npy --------------------------------------------------------------------------------
-
 Layout LayoutOf(const NpyHeader& header) {
   return {header.shape,
           header.fortran_order ? FortranStrides(header.shape) : PackedStrides(header.shape)};
@@ -71,16 +34,24 @@ void ReadOn(const InputStream& stream, std::vector<std::byte>& bytes, size_t siz
   bytes.resize(begin + stream.Read(std::span(bytes).subspan(begin)));
 }
 
-// The next array of a stream, whose header must fit to `desc` if there is one. Only as much is read
-// as it needs.
-LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc, NpyTypes types) {
+// What an array has to fit, as far as that is known before it is read.
+struct ExpectedArray {
+  const TensorDesc* desc = nullptr;
+  FileShapes shapes = FileShapes::kAsTheyAre;
+};
+
+// The next array of a stream, whose header must fit. Only as much is read as it needs.
+LoadedTensor LoadNpyFromStream(const InputStream& stream, const ExpectedArray& expected,
+                               NpyTypes types) {
   const std::string& name = stream.name();
   std::vector<std::byte> start;
   ReadOn(stream, start, kNpyPreambleSize);
   if (start.empty()) FailTensorFile(name, "ends where another .npy array is expected");
   ReadOn(stream, start, NpyHeaderSize(start, name));
   const NpyHeader header = ParseNpyHeader(start, name, types);
-  if (desc) RequireFit({header.type, header.is_bool, header.shape}, *desc, name);
+  if (expected.desc) {
+    RequireFit({header.type, header.is_bool, header.shape}, *expected.desc, expected.shapes, name);
+  }
 
   const auto spool = std::make_shared<Spool>(header.data_begin + header.data_size());
   spool->Append(start);
@@ -97,80 +68,17 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const TensorDesc* desc
 }
 
 // The array of a file or a stream; see LoadNpyFromStream.
-LoadedTensor LoadNpy(const std::string& path, const TensorDesc* desc, NpyTypes types,
+LoadedTensor LoadNpy(const std::string& path, const ExpectedArray& expected, NpyTypes types,
                      Placement placement) {
   if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
-    return LoadNpyFromStream(InputStream(std::string(kStandardStream)), desc, types);
+    return LoadNpyFromStream(InputStream(std::string(kStandardStream)), expected, types);
   }
   if (IsStream(path) && !IsRegular(path)) {
-    return LoadNpyFromStream(InputStream(path), desc, types);
+    return LoadNpyFromStream(InputStream(path), expected, types);
   }
-  if (const auto array = ParseNpzPath(path)) {
-    NpyBytes npy = OpenNpzArray(*array);
-    return FromNpyBytes(npy.bytes, std::move(npy.owner), path, types, placement);
-  }
-  const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
+  const auto file = std::make_shared<const InputFile>(OpenBytes(path));
   return FromNpyBytes(file->bytes(), file, path, types, placement);
 }
-
-// --- fitting -------------------------------------------------------------------------------------
-
-// Fails where the desc gives two elements one place and the tensor gives them different bits. The
-// places are gone through in windows, which bounds the memory.
-void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
-                       const std::string& name) {
-  constexpr int64_t kWindow = 1 << 18;
-  constexpr int64_t kNone = -1;
-  const size_t width = ByteWidth(tensor.type);
-  const OffsetWindow<2> places(
-      Merged(LoopNest<2>{tensor.layout.sizes, {desc_strides, tensor.layout.strides}}));
-  std::vector<int64_t> firsts;  // the offset of the first element of each place
-  for (int64_t begin = 0; begin < places.extent(); begin += kWindow) {
-    const int64_t end = std::min(begin + kWindow, places.extent());
-    firsts.assign(static_cast<size_t>(end - begin), kNone);
-    int64_t clash = end;  // the lowest place
-    places.Visit(begin, end, [&](const auto& offsets) {
-      const auto [place, offset] = offsets;
-      int64_t& first = firsts[static_cast<size_t>(place - begin)];
-      if (first == kNone) first = offset;
-      const auto data_at = [&](int64_t at) {
-        return tensor.data + at * static_cast<int64_t>(width);
-      };
-      if (std::memcmp(data_at(first), data_at(offset), width) != 0) clash = std::min(clash, place);
-      return false;
-    });
-    if (clash == end) continue;
-    FailTensorFile(
-        name,
-        fmt::format("by the Strides of the tensor, some of its elements share place {} of the "
-                    "buffer, but the file has different values for them",
-                    clash));
-  }
-}
-
-// Fails where a byte of an array, which has no gaps, is none of the values that 4 bits have.
-void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::string& name) {
-  VisitDataType(Integers8(), tensor.type, [&]<typename T>() {
-    const auto range = RangeOf<T>(type);
-    const auto fits = [&](T value) { return range.least <= value && value <= range.most; };
-    const Layout& layout = tensor.layout;
-    const T* const elements = tensor.elements<T>();
-    if (std::count_if(elements, elements + layout.element_count(), fits) ==
-        layout.element_count()) {
-      return;
-    }
-    const LoopNest<1> nest{layout.sizes, {layout.strides}};
-    Walk<1> walk(nest, 0);
-    int64_t place = 0;
-    for (; fits(elements[walk.offset(0)]); ++place) walk.Next();
-    FailTensorFile(
-        name, fmt::format("has the value {} at [{}]; those of {} are in [{}, {}]",
-                          elements[walk.offset(0)], fmt::join(IndexOf(layout.sizes, place), ", "),
-                          Name(type), range.least, range.most));
-  });
-}
-
-// --- raw files -----------------------------------------------------------------------------------
 
 // A raw file is as long as its tensor. What the size is rounded up by, to a multiple of 4 bytes,
 // may be missing.
@@ -187,25 +95,23 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer
                                      least, rounding));
   }
   if (size > needed) {
-    FailTensorFile(name, fmt::format("is too large: it has {} bytes; expected {}{} ({})", size,
-                                     least, rounding, longer));
+    FailTensorFile(name, fmt::format("is too large: it has {} bytes; expected {}{} ({}@OFFSET is "
+                                     "what begins at a byte of it{})",
+                                     size, least, rounding, name, longer));
   }
 }
 
-// A tensor that begins at an offset, wherever the file ends.
-void CheckRawPart(uint64_t size, uint64_t offset, const TensorDesc& desc, const std::string& name) {
-  const size_t width = ByteWidth(*desc.data_type);
-  if (offset % width != 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("the offset {} is no multiple of the {} bytes of {}",
-                                               offset, width, Name(*desc.data_type)));
-  }
+// The bytes of a tensor that begins at an offset, wherever the file ends.
+std::span<const std::byte> RawPart(std::span<const std::byte> file, uint64_t offset,
+                                   const TensorDesc& desc, const std::string& name) {
   const uint64_t needed =
       BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
-  if (offset > size || size - offset < needed) {
+  if (offset > file.size() || file.size() - offset < needed) {
     FailTensorFile(name, fmt::format("is too small: it has {} bytes; expected at least {} from "
                                      "byte {} on",
-                                     size, needed, offset));
+                                     file.size(), needed, offset));
   }
+  return file.subspan(offset, needed);
 }
 
 LoadedTensor LoadRawNibbles(const InputFile& file, std::span<const std::byte> packed,
@@ -226,50 +132,23 @@ LoadedTensor LoadRawNibbles(const InputFile& file, std::span<const std::byte> pa
 }  // namespace
 
 LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::string_view longer,
-                     std::optional<uint64_t> offset) {
-  const InputFile file = InputFile::Open(path);
+                     Placement placement) {
+  const auto [file_path, offset] = ParseRawPath(path);
+  const InputFile file = InputFile::Open(file_path);
   if (HasNpyMagic(file.bytes()) && !offset) {
     FailTensorFile(path, "begins as a .npy file does; give it the extension .npy");
   }
+  std::span<const std::byte> bytes = file.bytes();
   if (offset) {
-    CheckRawPart(file.bytes().size(), *offset, desc, path);
+    bytes = RawPart(bytes, *offset, desc, path);
   } else {
-    CheckRawSize(file.bytes().size(), desc, longer, path);
+    CheckRawSize(bytes.size(), desc, longer, path);
   }
-  const std::span<const std::byte> bytes = file.bytes().subspan(offset.value_or(0));
   if (HasNibbles(*desc.data_type)) return LoadRawNibbles(file, bytes, desc, path);
-  return {{bytes.data(), *desc.data_type, dmlop::LayoutOf(desc)},
-          std::make_shared<const InputFile>(file),
-          file.bytes()};
-}
-
-bool HasTensorExtension(const std::string& path) {
-  return HasExtension(path, kNpyExtension) ||
-         std::any_of(std::begin(kRawExtensions), std::end(kRawExtensions),
-                     [&](std::string_view extension) { return HasExtension(path, extension); });
-}
-
-FileFormat FormatOf(const std::string& path) {
-  if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
-  if (path == kStandardStream || HasExtension(path, kNpyExtension) || IsStream(path) ||
-      ParseNpzPath(path)) {
-    return FileFormat::kNpy;
-  }
-  for (const std::string_view extension : kRawExtensions) {
-    if (HasExtension(path, extension)) return FileFormat::kRaw;
-  }
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorKind::kFileSystem, fmt::format("{}: is a folder, not a tensor file", path));
-  }
-  if (IsNpz(path)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{0}: is an archive of arrays; one of them is written {0}:NAME, and it "
-                            "has {1}",
-                            path, NpzNames(path)));
-  }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: unknown kind of file; the known extensions are {}, {}", path,
-                          kNpyExtension, fmt::join(kRawExtensions, ", ")));
+  LoadedTensor tensor{{bytes.data(), *desc.data_type, dmlop::LayoutOf(desc)},
+                      std::make_shared<const InputFile>(file),
+                      file.bytes()};
+  return placement == Placement::kAligned ? Aligned(std::move(tensor), path) : tensor;
 }
 
 namespace {
@@ -331,9 +210,9 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
 
 LoadedTensor Aligned(LoadedTensor tensor, const std::string& name) {
   if (IsAligned(tensor.view)) return tensor;
-  const auto size = static_cast<size_t>(tensor.view.element_bytes());
+  const size_t size = static_cast<size_t>(Extent(tensor.view.layout)) * ByteWidth(tensor.view.type);
   const auto copy = std::make_shared<Spool>(size);
-  const Work work("reading " + name, tensor.view.element_bytes());
+  const Work work("reading " + name, static_cast<int64_t>(size));
   ForEachStep(size, [&](size_t begin, size_t step) {
     copy->Append({tensor.view.data + begin, step});
   });
@@ -349,34 +228,15 @@ std::string_view TypeName(const LoadedTensor& tensor) {
 }
 
 LoadedTensor LoadNpy(const std::string& path, NpyTypes types, Placement placement) {
-  return LoadNpy(path, /*desc=*/nullptr, types, placement);
+  return LoadNpy(path, ExpectedArray{}, types, placement);
 }
 
-LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc,
-                       const std::string& name) {
-  RequireFit({tensor.view.type, tensor.is_bool, tensor.view.layout.sizes}, desc, name);
-  if (tensor.view.type != *desc.data_type) RequireNibbles(tensor.view, *desc.data_type, name);
-  LoadedTensor fitted = tensor;
-  fitted.view.type = *desc.data_type;
-  Layout& layout = fitted.view.layout;
-  if (layout.sizes.empty()) layout = {{1}, {1}};
-  const Layout expected = LayoutOf(desc);
-  // Where the desc puts the elements that the file has.
-  const Dims& strides = expected.strides;
-  if (HasOverlap({layout.sizes, strides})) CheckSharedPlaces(fitted.view, strides, name);
-  for (size_t d = 0; d < layout.rank(); ++d) {
-    if (layout.sizes[d] != expected.sizes[d]) layout.strides[d] = 0;
-  }
-  layout.sizes = expected.sizes;
-  return fitted;
-}
-
-LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc) {
+LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
   if (FormatOf(path) == FileFormat::kRaw) {
-    return LoadRaw(path, desc, "a longer buffer is declared by TotalTensorSizeInBytes");
+    return LoadRaw(path, desc, ", and TotalTensorSizeInBytes declares a longer buffer");
   }
-  return FitToDesc(LoadNpy(path, &desc, NpyTypes::kOfDirectML, Placement::kAligned), desc,
-                   NameOfInput(path));
+  return FitToDesc(LoadNpy(path, {&desc, shapes}, NpyTypes::kOfDirectML, Placement::kAligned), desc,
+                   NameOfInput(path), shapes);
 }
 
 }  // namespace dmlop

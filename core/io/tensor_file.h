@@ -1,13 +1,5 @@
-// Tensors in files. The extension says what a file holds:
-//
-//   .npy              the logical tensor: its shape is Sizes, whatever the desc's strides
-//   .bin .dat .raw    the physical buffer, TotalTensorSizeInBytes long
-//   x.npz:a           the array a of an archive, to be read only
-//   -                 the next .npy array of standard input or output
-//
-// Devices, pipes and open files (/dev/fd/3) carry .npy arrays, whatever their name. NumPy has no
-// elements of 4 bits: in .npy they are int8 or uint8 with their values, in a physical buffer two
-// share a byte.
+// Tensors in files; tensor_path.h says which file holds what. NumPy has no elements of 4 bits: in
+// .npy they are int8 or uint8 with their values, in a physical buffer two share a byte.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +10,14 @@
 #include <string_view>
 
 #include "core/io/npy.h"
+#include "core/io/tensor_path.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
 
-enum class FileFormat { kNpy, kRaw };
-
-inline constexpr std::string_view kRawExtensions[] = {".bin", ".dat", ".raw"};
-
-// Throws an Error of kind kUsage for an extension that is not in the list, of kind kFileSystem for
-// a folder of such a name.
-FileFormat FormatOf(const std::string& path);
-
-// True for the extensions of the list and .npy.
-bool HasTensorExtension(const std::string& path);
+// Which arrays fit a tensor: those of its shape, or all that have as many elements.
+enum class FileShapes { kAsTheyAre, kByCount };
 
 // Where the elements of a loaded tensor lie: aligned to their size, or as the file has them.
 enum class Placement { kAligned, kAsStored };
@@ -63,17 +48,37 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
                           const std::string& name, NpyTypes types = NpyTypes::kOfDirectML,
                           Placement placement = Placement::kAligned);
 
+// What a .npy file says of its array.
+struct StoredArray {
+  DataType type;
+  bool is_bool;
+  const Dims& shape;
+};
+
+// Fails where an array of a .npy file cannot be the logical tensor of a valid desc. Elements of 4
+// bits are those of an array of bytes. Returns the shape that the array is to be taken in.
+Dims RequireFit(const StoredArray& array, const TensorDesc& desc, FileShapes shapes,
+                const std::string& name);
+
 // The elements of `tensor`, whose source is called `name`, as the logical tensor of a valid desc:
 // types and shapes agree, and elements that share a place in the desc's layout have equal values. A
-// dimension of stride 0 takes a size of 1; {1} takes a scalar.
-LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const std::string& name);
+// dimension of stride 0 takes a size of 1; {1} takes a scalar. Arrays of another shape are taken in
+// row-major order, where their shapes do not count.
+LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const std::string& name,
+                       FileShapes shapes = FileShapes::kAsTheyAre);
+
+// The same elements in a shape that has as many, in row-major order, where shapes do not count;
+// else the tensor itself.
+LoadedTensor ByCount(LoadedTensor tensor, const Dims& sizes, const std::string& name,
+                     FileShapes shapes);
 
 // What a file holds for an input with a valid desc.
-LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc);
+LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc,
+                       FileShapes shapes = FileShapes::kAsTheyAre);
 
-// The raw file of a valid desc, which is as long as the tensor; `longer` tells in messages how a
-// longer one is declared. With an offset in bytes, the tensor begins there, and more may follow.
-LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::string_view longer,
-                     std::optional<uint64_t> offset = std::nullopt);
+// The raw file of a valid desc, which is as long as the tensor; `longer` ends the message where it
+// is longer. With an offset in the path, the tensor begins there, and more may follow.
+LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::string_view longer = "",
+                     Placement placement = Placement::kAligned);
 
 }  // namespace dmlop

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/base/ascii.h"
+#include "core/io/npz.h"
 
 namespace dmlop {
 namespace {
@@ -134,7 +135,7 @@ class InitialValuesReader {
       values_.Error(*member, "RES-4", "images are no tensors; expected a .npy file or raw bytes");
       return std::nullopt;
     }
-    if (!IsNpy(*path) && !HasType(source)) return std::nullopt;
+    if (!IsNpyInput(*path) && !HasType(source)) return std::nullopt;
     return InitialValues{type_, InitialValues::File{*path, *member}};
   }
 
@@ -166,6 +167,10 @@ bool CanBeMixed(DataType type) {
 
 bool IsNpy(const std::string& path) {
   return LowerExtension(path) == ".npy";
+}
+
+bool IsNpyInput(const std::string& path) {
+  return IsNpy(path) || ParseNpzPath(path);
 }
 
 bool IsImage(const std::string& path) {

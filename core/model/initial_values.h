@@ -50,6 +50,9 @@ std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueR
 // What DxDispatch takes a file for, by its extension in any case: an array with its type, or an
 // image. Others are raw bytes.
 bool IsNpy(const std::string& path);
+
+// The same of a file that is read, which may be an array of an archive.
+bool IsNpyInput(const std::string& path);
 bool IsImage(const std::string& path);
 
 }  // namespace dmlop

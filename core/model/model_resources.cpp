@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 #include "core/base/progress.h"
 #include "core/io/npy.h"
+#include "core/io/tensor_file.h"
 
 namespace dmlop {
 namespace {
@@ -28,12 +29,23 @@ uint64_t RoundedUpTo4(uint64_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
 
+// Behind an offset, a file may go on behind what the buffer takes.
+void TakePart(const ModelResource& resource, const std::string& path,
+              ModelResources::SourceFile& source) {
+  if (!resource.size_in_bytes || !ParseRawPath(path).offset) return;
+  const uint64_t begin =
+      std::min<uint64_t>(resource.initial_values_offset_in_bytes, *resource.size_in_bytes);
+  const auto bytes = source.file.bytes();
+  source.file = {bytes.first(std::min<uint64_t>(bytes.size(), *resource.size_in_bytes - begin)),
+                 std::make_shared<const InputFile>(source.file)};
+}
+
 }  // namespace
 
 std::string PathIn(const std::string& folder, const std::string& path) {
   std::error_code ignored;
   std::string whole = (fs::path(folder) / path).string();
-  if (path.find('\\') == std::string::npos || fs::exists(whole, ignored)) return whole;
+  if (path.find('\\') == std::string::npos || fs::exists(FileOf(whole), ignored)) return whole;
   std::string portable = path;
   std::replace(portable.begin(), portable.end(), '\\', '/');
   return (fs::path(folder) / portable).string();
@@ -43,7 +55,8 @@ std::string SourcePath(const std::string& source_path, const std::string& folder
   const std::string beside = PathIn(folder, source_path);
   const std::string elsewhere = PathIn("", source_path);
   std::error_code ignored;
-  return !fs::exists(beside, ignored) && fs::exists(elsewhere, ignored) ? elsewhere : beside;
+  return !fs::exists(FileOf(beside), ignored) && fs::exists(FileOf(elsewhere), ignored) ? elsewhere
+                                                                                        : beside;
 }
 
 ModelResources::ModelResources(const ModelDocument& model, const std::string& folder,
@@ -69,12 +82,13 @@ void ModelResources::Open(size_t resource, const InitialValues::File& source,
   const std::string path = SourcePath(source.source_path, folder);
   Shape& shape = shapes_[resource];
   try {
-    const bool npy = IsNpy(path);
+    const bool npy = IsNpyInput(path);
     const size_t stream_limit = StreamLimit(model_.resources()[resource], npy);
-    SourceFile file{resource, path, InputFile::Open(path, stream_limit), 0, false};
+    SourceFile file{resource, path, OpenBytes(path, stream_limit), 0, false};
     if (npy) {
       OpenNpy(file, shape, source.place, values);
     } else {
+      TakePart(model_.resources()[resource], path, file);
       shape.initial_bytes = file.file.bytes().size();
     }
     files_.push_back(std::move(file));

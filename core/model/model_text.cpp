@@ -124,7 +124,7 @@ class ModelWriter {
     Json resource;
     const bool is_buffer = HasExtension(path, ".npy")
                                ? IsBuffer(tensor, *slot.desc)
-                               : !path.empty() && path != "-" && !ParseNpzPath(path);
+                               : !path.empty() && path != "-" && FileOf(path) == path;
     if (is_buffer) {
       resource = {{"initialValuesDataType", Name(ResourceType(*slot.desc->data_type))},
                   {"initialValues", {{"sourcePath", path}}}};

@@ -127,7 +127,9 @@ Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fie
 void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
   definitions["sized-tensor"] = SizedTensor();
-  definitions["untyped-binding"] = {{"type", "string"}, {"pattern", HasExtension(kRawExtensions)}};
+  definitions["untyped-binding"] = {
+      {"type", "string"},
+      {"pattern", HasExtension(kRawExtensions, "(@(0[xX][0-9a-fA-F]+|[0-9]+))?")}};
   DefineInlineValues(kAnyValue, definitions);
   for (const DataType type : ElementTypes()) {
     if (IsFloat(type)) continue;

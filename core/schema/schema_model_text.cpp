@@ -64,13 +64,16 @@ Json MixedValue() {
   return value;
 }
 
-// Values without a type: a list of mixed types, or a .npy file.
+// Values without a type: a list of mixed types, or an array in a file.
 Json UntypedInitialValues() {
   constexpr std::string_view kNpy[] = {".npy"};
+  constexpr std::string_view kNpz[] = {".npz"};
   Json list = ArrayOf(Ref("mixed-value"));
   list["minItems"] = 1;
-  Json file = SourceFile(
-      {{"allOf", {Ref("file-name"), {{"type", "string"}, {"pattern", HasExtension(kNpy)}}}}});
+  Json file = SourceFile({{"allOf",
+                           {Ref("file-name"),
+                            {{"type", "string"},
+                             {"pattern", HasExtension(kNpy) + "|" + HasExtension(kNpz, ":.+")}}}}});
   file["properties"]["value"] = false;
   file["properties"]["valueStart"] = false;
   return {{"if", {{"type", "array"}}}, {"then", list}, {"else", file}};

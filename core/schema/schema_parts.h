@@ -27,7 +27,8 @@ Json OneName(std::string_view prefix, std::string_view name);
 std::string AnyCase(std::string_view text);
 
 // A regular expression for names of files with one of the extensions, such as ".npy".
-std::string HasExtension(std::span<const std::string_view> extensions);
+std::string HasExtension(std::span<const std::string_view> extensions,
+                         std::string_view behind = "");
 
 // An object that has such a member.
 Json Has(std::string_view name, const Json& schema);

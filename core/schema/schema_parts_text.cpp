@@ -62,10 +62,10 @@ std::string AnyCase(std::string_view text) {
   return pattern;
 }
 
-std::string HasExtension(std::span<const std::string_view> extensions) {
+std::string HasExtension(std::span<const std::string_view> extensions, std::string_view behind) {
   std::vector<std::string> patterns;
   for (const std::string_view extension : extensions) patterns.push_back(AnyCase(extension));
-  return fmt::format("[^/]({})$", fmt::join(patterns, "|"));
+  return fmt::format("[^/]({}){}$", fmt::join(patterns, "|"), behind);
 }
 
 Json Has(std::string_view name, const Json& schema) {

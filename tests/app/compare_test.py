@@ -162,7 +162,7 @@ class CompareTest(ProgramTest):
 
     def test_other_shapes_and_types_are_a_difference(self):
         self.save(x=X, flat=X.ravel(), double=X.astype("f8"), both=X.ravel().astype("f8"))
-        shape = "shapes differ: actual {3, 3}, expected {9}"
+        shape = "shapes differ: actual {3, 3}, expected {9}; --reshape compares as many elements in their order"
         kind = "data types differ: actual FLOAT32, expected FLOAT64; --any-floats compares the values"
         for other, lines in (("flat", [shape]), ("double", [kind]), ("both", [kind, shape])):
             files = ("x.npy", f"{other}.npy")

@@ -241,8 +241,8 @@ class RawTest(ProgramTest):
         for document, size, message in [
             (padded, 39, "is too small: it has 39 bytes; expected at least 40\n"),
             (padded, 40, None),
-            (padded, 41, "is too large: it has 41 bytes; expected 40 (a longer buffer is declared by "
-                         "TotalTensorSizeInBytes)\n"),
+            (padded, 41, "is too large: it has 41 bytes; expected 40 (a.bin@OFFSET is what begins at a byte of it, "
+                         "and TotalTensorSizeInBytes declares a longer buffer)\n"),
             (packed, 23, "is too small: it has 23 bytes; expected at least 24\n"), (packed, 24, None),
             (packed, 40, "is too large: it has 40 bytes; expected 24"),
             (bytes_of_3, 2, "is too small: it has 2 bytes; expected at least 3, or 4 rounded up to a multiple of 4\n"),
@@ -284,6 +284,77 @@ class RawTest(ProgramTest):
         self.assertIn("[[1, 2],\n [2, 3],\n [3, 4]]", self.text_of("run", document, "-i", "a.npy"))
         self.save(a=np.array([[1, 2], [9, 3], [3, 4]], "f4"))
         self.run_program("run", document, "-i", "a.npy", status=4)
+
+
+class ShapeTest(ProgramTest):
+    """--reshape takes arrays of any shape with as many elements, in row-major order; without it they are refused."""
+
+    ADD = json.dumps({"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "FLOAT32", "Sizes": [2, 2, 18]},
+                      "BTensor": {"DataType": "FLOAT32", "Sizes": [2, 2, 18], "Strides": [0, 1, 0]}})
+
+    def setUp(self):
+        super().setUp()
+        self.x = np.random.default_rng(3).normal(size=(2, 4, 3, 3)).astype("f4")
+        self.b = np.float32([1, -1])
+        self.sum = self.x.reshape(2, 2, 18) + self.b.reshape(1, 2, 1)
+        self.save(x=self.x, f=np.asfortranarray(self.x), b=self.b, sum=self.sum, flat=self.sum.reshape(4, 18), other=self.x[:1])
+        np.savez_compressed(self.folder / "all.npz", x=self.x, flat=self.sum.reshape(-1))
+
+    def test_every_command(self):
+        document = json.loads(self.ADD)
+        self.write("d.json", document | {"bindings": {"ATensor": "x.npy", "BTensor": "b.npy"}})
+        self.write("c.jsonl", json.dumps(document | {"bindings": {"ATensor": "all.npz:x", "BTensor": "b.npy", "OutputTensor": "all.npz:flat"}}))
+        self.write("r.jsonl", json.dumps(document | {"bindings": {"ATensor": "x.npy", "BTensor": "b.npy", "OutputTensor": "o.npy"}}))
+        for arguments, status in [
+            (["run", "d.json", "-e", "flat.npy"], 4), (["run", "d.json", "--judge", "all.npz:flat"], 4),
+            (["run", self.ADD, "-i", "f.npy", "-i", "b.npy", "-e", "sum.npy"], 4),
+            (["run", self.ADD, "-i", "all.npz:x", "b.npy", "-e", "sum.npy"], 4),
+            (["batch", "c.jsonl", "--check"], 4), (["batch", "c.jsonl", "--judge"], 4), (["batch", "r.jsonl"], 4),
+            (["explain", "d.json", "OutputTensor[1,1,17]"], 4),
+            (["bench", "d.json", "--min-time", "1ms", "--cache", "hot"], 4),
+            (["validate", "d.json", "--to-model"], 4),
+            (["compare", "flat.npy", "sum.npy", "--bits"], 1),
+            (["compare", "f.npy", "x.npy", "--bits"], 0),
+        ]:
+            with self.subTest(arguments):
+                self.run_program(*arguments, "--reshape")
+                said = self.run_program(*arguments, status=status)
+                if status > 0:
+                    self.assertIn("--reshape", said.stderr.decode() + said.stdout.decode())
+        self.assert_same(self.load("o"), self.sum)
+        stream = (self.folder / "x.npy").read_bytes()
+        self.run_program("run", self.ADD, "-i", "-", "-i", "b.npy", "-e", "sum.npy", "--reshape", stdin=stream)
+
+    def test_messages_lead_to_it_where_it_helps(self):
+        for file, message in [
+            ("x.npy", "x.npy: has the shape {2, 4, 3, 3}; expected {2, 2, 18}, of as many elements, which --reshape takes it for\n"),
+            ("other.npy", "other.npy: has the shape {1, 4, 3, 3}; expected {2, 2, 18}\n"),
+        ]:
+            self.assertIn(message, self.errors_of("run", self.ADD, "-i", file, "-i", "b.npy", status=4))
+        self.assertIn("other.npy: has the shape {1, 4, 3, 3}; expected {2, 2, 18}\n",
+                      self.errors_of("run", self.ADD, "-i", "other.npy", "-i", "b.npy", "--reshape", status=4))
+        self.assertIn("which --reshape takes", self.errors_of("run", self.ADD, "-i", "sum.npy", "-i", "b.npy", status=4))
+        self.assertEqual(self.text_of("compare", "other.npy", "sum.npy", "--reshape", status=1),
+                         "shapes differ: actual {1, 4, 3, 3}, expected {2, 2, 18}\n")
+        self.assertIn("--reshape", self.text_of("compare", "flat.npy", "sum.npy", status=1))
+        self.errors_of("validate", self.ADD, "--reshape", status=2)
+
+    def test_values_that_a_dimension_repeats_may_stand_once(self):
+        for sizes, strides, values in [
+            ([3, 4], [0, 0], [2]), ([3, 4], [0, 0], [[2]]), ([3, 4], [0, 1], [1, 2, 3, 4]), ([3, 4], [0, 1], [[1, 2, 3, 4]]),
+            ([3, 4], [1, 0], [[1], [2], [3]]), ([3, 4], [1, 0], [1, 2, 3]), ([3, 4], [0, 1], [[1, 2, 3, 4]] * 3), ([4], [0], [5]),
+        ]:
+            tensor = {"DataType": "FLOAT32", "Sizes": sizes, "Strides": strides}
+            document = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "InputTensor": tensor, "bindings": {"InputTensor": values}})
+            shape = [1 if stride == 0 else size for size, stride in zip(sizes, strides)]
+            array = np.float32(values)
+            expected = np.broadcast_to(array if array.size == np.prod(sizes) else array.reshape(shape), sizes)
+            self.run_program("run", document, "-o", "y.npy")
+            self.assert_same(self.load("y"), np.ascontiguousarray(expected))
+        for values, message in [([1, 2], "the array has 2 values; expected 12"), ([[1], [2], [3]], "the array has 1 values; expected 4")]:
+            document = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": values},
+                                   "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 4], "Strides": [0, 1]}})
+            self.assertIn(message, self.errors_of("run", document, status=3))
 
 
 class NibbleTest(ProgramTest):

@@ -180,6 +180,9 @@ class ContentTest(ProgramTest):
     CASES = [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer; git lfs pull fetches the file"),
         (b"PK\x03\x04" + bytes(30), "a zip archive, as .npz files are"),
+        (b"PK\x05\x06" + bytes(18), "an empty zip archive"),
+        (b"\x08\x08\x12\x07pytorch\x1a\x052.0.0:\x9a\x02\n\x20\n\x05input", "an ONNX model"),
+        (b"\x08\x0a:\xb2\x01\n'\n\x01x\n\x01y", "an ONNX model"),
         (b"\x1f\x8b\x08" + bytes(30), "a gzip file"),
         (b"\x80\x04\x95" + bytes(30), "a pickle of Python"),
         (b"<!DOCTYPE html>", "an HTML page"),
@@ -198,7 +201,48 @@ class ContentTest(ProgramTest):
         npy = (self.folder / "x.npy").read_bytes()
         for content, kind in [*self.CASES, (npy, "a .npy file")]:
             self.write("d.json", content)
-            self.assertIn(f": error: not JSON, but {kind} [JSON-1]", self.errors_of("run", "d.json", status=3))
+            for command in ("run", "validate", "bench"):
+                said = self.errors_of(command, "d.json", status=3)
+                self.assertTrue(said.endswith(f": error: not JSON, but {kind} [JSON-1]\n"), said)  # without its bytes
+
+    def test_files_of_other_kinds_are_called_what_they_are(self):
+        known = "; the known extensions are .npy, .bin, .dat, .raw and, of archives, .npz:NAME\n"
+        for name, kind in [("m.onnx", "is an ONNX model"), ("M.ONNX", "is an ONNX model"), ("x.csv", "is text"),
+                           ("x.txt", "is text"), ("input_0.pb", "is a protobuf file, as test data of ONNX are"),
+                           ("d.json", "is a JSON document"), ("x", "unknown kind of file"), ("x.tensor", "unknown kind of file")]:
+            self.write(name, b"1, 2")
+            for arguments in (["show", name], ["run", SUM, "-i", name], ["compare", name, name],
+                              ["run", SUM, "-i", "x.npy", "-o", name]):
+                self.save(x=X)
+                self.assertIn(f"{name}: {kind}{known}", self.errors_of(*arguments, status=2))
+
+    def test_several_files_behind_one_option(self):
+        join = '{"type": "JOIN", "Axis": 0}'
+        self.save(a=X, b=X + 1, c=X + 2)
+        np.savez(self.folder / "all.npz", b=X + 1)
+        self.write("c.bin", b"\0" * 8 + (X + 2).tobytes())
+        typed = json.dumps({"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [3, 3]}] * 3})
+        for document, files in [(join, ["-i", "a.npy", "b.npy", "c.npy"]), (join, ["--input", "a.npy", "all.npz:b", "-i", "c.npy"]),
+                                (join, ["-i", "InputTensors/2=c.npy", "a.npy", "InputTensors[1]=b.npy"]),
+                                (typed, ["-i", "a.npy", "b.npy", "c.bin@8"])]:
+            self.run_program("run", document, *files, "-o", "y.npy")
+            self.assert_same(self.load("y"), np.concatenate([X, X + 1, X + 2]))
+            self.run_program("run", *files, document, "-e", "y.npy")
+        self.assertIn("'c' is one argument too many", self.errors_of("run", join, "-i", "a.npy", "b.npy", "c", status=2))
+
+    def test_an_index_that_is_no_number_is_a_wrong_command_line(self):
+        join = '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [3, 3]}]}'
+        self.save(x=X)
+        for option, role, name in [("-i", "input", "InputTensors/a"), ("-i", "input", "InputTensors/"), ("-i", "input", "InputTensors/0/1"),
+                                   ("-i", "input", "InputTensors[a]"), ("-i", "input", "InputTensors/-1"),
+                                   ("-o", "output", "OutputTensor/a"), ("-e", "output", "OutputTensor/a"),
+                                   ("--judge", "output", "OutputTensor[x]"), ("--judge", "output", "OutputTensor/0")]:
+            bound = ["-i", "x.npy"] if option != "-i" else []
+            said = self.errors_of("run", join, *bound, option, f"{name}=x.npy", status=2)
+            self.assertIn(f"JOIN has no {role} '", said)
+            self.assertIn(f"a file of that name is written ./{name}=x.npy", said)
+        for option in ("-i", "-o", "-e", "--judge"):
+            self.assertIn("names no file", self.errors_of("run", join, option, "InputTensors/0=", status=2))
 
     def header(self, **fields):
         text = "{" + ", ".join(f"'{key}': {value}" for key, value in fields.items()) + "}"
