@@ -12,6 +12,7 @@
 #include "app/text/operator_template.h"
 #include "app/text/operator_words.h"
 #include "app/text/text_width.h"
+#include "core/base/ascii.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/document/document_json.h"
@@ -236,8 +237,14 @@ void PrintAll(const OpsOptions& options) {
   PrintOperators(all, options);
 }
 
+const OperatorInfo* FindInAnyCase(const std::string& name) {
+  const auto found = std::ranges::find_if(
+      OperatorNames(), [&](std::string_view known) { return EqualIgnoringCase(known, name); });
+  return FindOperator(found == OperatorNames().end() ? name : *found);
+}
+
 void PrintOne(const OpsOptions& options) {
-  const OperatorInfo* info = FindOperator(options.name);
+  const OperatorInfo* info = FindInAnyCase(options.name);
   if (info == nullptr) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is not one of dmlop's operators{}",
                                                options.name, DidYouMeanOperator(options.name)));

@@ -1,11 +1,17 @@
 #include "app/files/descriptor.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "app/files/manifest.h"
 #include "core/base/error.h"
+#include "core/document/file_argument.h"
 #include "core/io/file.h"
 #include "core/model/model_resources.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 
@@ -23,6 +29,33 @@ Descriptor ReadCase(const std::string& path, int64_t line) {
           manifest.is_file() ? path : ""};
 }
 
+// What is meant by a word that is the path of no file, and the name of an operator or nearly so;
+// empty for other texts.
+std::string OperatorHint(const std::string& argument) {
+  const bool is_word = std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
+  if (!is_word || FileExists(argument)) return "";
+  const OperatorInfo* named = FindOperator(argument);
+  const OperatorInfo* meant = named != nullptr ? named : NearestOperator(argument, Operators());
+  if (meant != nullptr) {
+    return fmt::format(
+        "; the operator {0} is written {{\"type\": \"{0}\", ...}}, and 'dmlop ops {0}' "
+        "lists its fields",
+        meant->name);
+  }
+  const std::string near = DidYouMeanOperator(argument);
+  return near.empty() ? "" : fmt::format("; 'dmlop ops' lists the operators{}", near);
+}
+
+std::string ReadDocumentText(const std::string& path) {
+  try {
+    return ReadText(path, JsonDocument::kMaxBytes);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what() + OperatorHint(path));
+  }
+}
+
 }  // namespace
 
 bool IsJsonText(const std::string& argument) {
@@ -36,7 +69,7 @@ bool IsJsonText(const std::string& argument) {
 Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line) {
   if (line) return ReadCase(argument, *line);
   if (IsJsonText(argument)) return {"<command line>", "", argument};
-  std::string text = ReadText(argument, JsonDocument::kMaxBytes);
+  std::string text = ReadDocumentText(argument);
   if (argument == kStandardStream) return {kStandardInputName, "", std::move(text), argument};
   if (IsStream(argument)) return {argument, "", std::move(text), argument};
   return {argument, std::filesystem::path(argument).parent_path().string(), std::move(text),

@@ -25,7 +25,9 @@ std::optional<uint64_t> ParseLimit(const std::string& text, uint64_t) {
 
 DataType ParseDataType(const std::string& option, const std::string& name) {
   const std::span<const std::string_view> names = DataTypeNames();
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::find_if(names.begin(), names.end(), [&](std::string_view known) {
+    return EqualIgnoringCase(known, name);
+  });
   if (found != names.end()) return static_cast<DataType>(found - names.begin());
   throw CLI::ValidationError(
       option, fmt::format("'{}' is not a data type{}", name, DidYouMean(name, names)));
@@ -38,11 +40,11 @@ DataType ParseRawType(const std::string& name) {
                              fmt::format("elements of {} are not whole bytes", Name(type)));
 }
 
-// "2,3,4"
+// "2,3,4" or "2x3x4"
 std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string& text) {
   std::vector<uint32_t> numbers;
   for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
+    const size_t end = std::min(text.find_first_of(",xX", begin), text.size());
     const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
     if (!number) {
       throw CLI::ValidationError(option, fmt::format("'{}' is not a list such as 2,3,4", text));

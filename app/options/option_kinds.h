@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "app/options/options.h"
+#include "core/base/ascii.h"
 
 namespace dmlop {
 
@@ -26,14 +27,16 @@ void AddCommon(CLI::App& command, CommonOptions& options);
 // Lines that --help ends with.
 void AddExamples(CLI::App& command, const std::string& lines);
 
-// One of several words, which the option's type lists: "text|json".
+// One of several words in any case of letters, which the option's type lists: "text|json".
 template <typename T, typename Choice = T>
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::string& description,
                        T& value, const std::vector<std::pair<std::string, Choice>>& choices) {
   std::vector<std::string> names;
   for (const auto& [choice, meaning] : choices) names.push_back(choice);
   const auto store = [name, names, choices, &value](const std::string& text) {
-    const auto found = std::find(names.begin(), names.end(), text);
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& choice) {
+      return EqualIgnoringCase(choice, text);
+    });
     if (found == names.end()) {
       throw CLI::ValidationError(
           name, fmt::format("'{}' is not {}{}", text, names.size() > 1 ? "one of " : "",

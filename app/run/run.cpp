@@ -96,6 +96,9 @@ class OperatorRun {
   bool Check() {
     case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes});
     case_->Bind(TensorRole::kInput, options_.inputs);
+    for (const auto* files : {&options_.expected, &options_.judged}) {
+      case_->AddOptionalTensors(TensorRole::kOutput, *files);
+    }
     case_->Bind(TensorRole::kOutput, options_.outputs);
     CheckDescriptorStream();
     return case_->Check(options_.level, diagnostics_);

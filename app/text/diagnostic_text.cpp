@@ -95,6 +95,18 @@ std::string Blanks(std::string_view text) {
   return blanks;
 }
 
+// False for the content of a file that is no text, which nobody reads.
+bool IsReadable(std::string_view line) {
+  constexpr int kMostUnprintable = 2;
+  int unprintable = 0;
+  for (size_t at = 0; at < line.size();) {
+    const Glyph glyph = GlyphAt(line, at);
+    unprintable += glyph.is_printable || line[at] == '\t' ? 0 : 1;
+    at += glyph.bytes;
+  }
+  return unprintable <= kMostUnprintable;
+}
+
 }  // namespace
 
 std::string CaretText(std::string_view text, size_t offset, std::string_view margin,
@@ -103,6 +115,7 @@ std::string CaretText(std::string_view text, size_t offset, std::string_view mar
   const size_t columns = OutputWidth(STDERR_FILENO, kUsualCells + around);
   const Excerpt excerpt = ExcerptAt(text, offset, columns - std::min(columns, around));
   const std::string_view line = text.substr(excerpt.begin, excerpt.end - excerpt.begin);
+  if (!IsReadable(line)) return "";
   const std::string_view before = excerpt.cut_before ? kCut : "";
   return fmt::format("{}{}{}{}\n{}{}{}{}^{}\n", margin, before, Shown(line),
                      excerpt.cut_after ? kCut : "", caret_margin, Blanks(before),

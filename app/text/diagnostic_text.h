@@ -16,6 +16,7 @@ inline constexpr std::string_view kErrorPaint = "\x1b[1;31m";
 
 // The line of `text` that has the byte `offset`, cut around it where it is long, and a line with a
 // caret below that place; the margins stand before the one and the other. `paint` may be empty.
+// Empty where the line is that of a file that is no text.
 std::string CaretText(std::string_view text, size_t offset, std::string_view margin,
                       std::string_view caret_margin, std::string_view paint);
 

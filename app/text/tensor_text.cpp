@@ -33,11 +33,14 @@ std::string HalfText(Half half) {
   constexpr int kEnoughDigits = 5;
   double shortest = exact;
   for (int digits = 1; digits <= kEnoughDigits; ++digits) {
-    const std::string text = fmt::format("{:.{}e}", exact, digits - 1);
-    std::from_chars(text.data(), text.data() + text.size(), shortest);
-    if (ToHalf(shortest) == half) break;
+    // A tie between two texts goes to either of them.
+    for (const double near : {exact, std::nextafter(exact, 2 * exact)}) {
+      const std::string text = fmt::format("{:.{}e}", near, digits - 1);
+      std::from_chars(text.data(), text.data() + text.size(), shortest);
+      if (ToHalf(shortest) == half) return FloatText(shortest);
+    }
   }
-  return FloatText(shortest);
+  return FloatText(exact);
 }
 
 template <typename T>

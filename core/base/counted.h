@@ -24,14 +24,15 @@ inline std::string WithSeparators(size_t number) {
   return digits;
 }
 
-// "a, b, c", or the first twenty "and 299,980 more": a message is a screen long at most.
+// "a, b, c", or the first twenty "and 299,980 more": a message is a screen long at most. `others`
+// is how many there are besides.
 template <typename Names>
-std::string Listed(const Names& names, std::string_view separator = ", ") {
+std::string Listed(const Names& names, std::string_view separator = ", ", size_t others = 0) {
   constexpr size_t kMostListed = 20;
   const auto listed = std::span(names).first(std::min(names.size(), kMostListed));
   std::string text = fmt::format("{}", fmt::join(listed, separator));
-  if (names.size() == listed.size()) return text;
-  return text + fmt::format(" and {} more", WithSeparators(names.size() - listed.size()));
+  const size_t left_out = names.size() - listed.size() + others;
+  return left_out == 0 ? text : text + fmt::format(" and {} more", WithSeparators(left_out));
 }
 
 }  // namespace dmlop

@@ -1,7 +1,6 @@
 #include "core/base/spelling.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/base/ascii.h"
+#include "core/base/counted.h"
 
 namespace dmlop {
 namespace {
@@ -114,8 +114,8 @@ bool IsNamed(std::string_view candidate, std::string_view lower) {
 }
 
 // The candidate that another name means; "" for one that means none, and nothing for other names.
-std::optional<std::string_view> MeantBy(std::string_view lower,
-                                        std::span<const std::string_view> candidates) {
+std::optional<std::string_view> ByOtherName(std::string_view lower,
+                                            std::span<const std::string_view> candidates) {
   for (const auto& [other, here] : kOtherNames) {
     if (other != lower) continue;
     if (here.empty()) return "";
@@ -164,14 +164,23 @@ std::string Suggestion(std::string_view name) {
 
 }  // namespace
 
+std::string_view MeantBy(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string lower = LowerCase(name);
+  for (const std::string_view candidate : candidates) {
+    if (IsNamed(candidate, lower)) return candidate;
+  }
+  return ByOtherName(lower, candidates).value_or("");
+}
+
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> all) {
-  if (name.size() > kLongestName) return "";
+  if (name.empty() || name.size() > kLongestName) return "";
   const auto candidates = all.first(std::min(all.size(), kMaxCandidates));
   const std::string lower = LowerCase(name);
-  if (const auto meant = MeantBy(lower, candidates)) return Suggestion(*meant);
+  if (const auto meant = ByOtherName(lower, candidates)) return Suggestion(*meant);
   if (const auto hint = HintOf(lower, candidates); !hint.empty()) return std::string(hint);
   std::string_view best;
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  // A letter at least stays as it is.
+  size_t best_distance = std::min(std::max<size_t>(1, name.size() / 4), name.size() - 1) + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
     const size_t distance = EditDistance(lower, LowerCase(candidate), best_distance);
@@ -184,13 +193,19 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
   return Suggestion(best.empty() ? Related(lower, candidates) : best);
 }
 
-std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates) {
-  constexpr size_t kMostListed = 12;
+bool IsNear(std::string_view name, std::string_view other) {
+  return name != other && !DidYouMean(name, std::array<std::string_view, 1>{other}).empty();
+}
+
+std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates,
+                            size_t others) {
   const std::string near = DidYouMean(name, candidates);
   if (!near.empty() || candidates.empty()) return near;
-  const auto listed = candidates.first(std::min(candidates.size(), kMostListed));
-  return fmt::format("; expected one of {}{}", fmt::join(listed, ", "),
-                     listed.size() < candidates.size() ? ", ..." : "");
+  std::vector<std::string_view> listed(candidates.begin(), candidates.end());
+  std::stable_partition(listed.begin(), listed.end(), [lower = LowerCase(name)](auto candidate) {
+    return lower.size() > 1 && LowerCase(candidate).find(lower) != std::string::npos;
+  });
+  return "; expected one of " + Listed(listed, ", ", others);
 }
 
 }  // namespace dmlop

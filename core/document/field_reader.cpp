@@ -6,22 +6,34 @@
 #include <array>
 #include <charconv>
 
-#include "core/base/spelling.h"
+#include "core/base/counted.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOperatorKeys = {"type", "Type", "desc", "Desc"};
+constexpr std::array<std::string_view, 2> kOperatorKeys = {"type", "desc"};
+constexpr std::array<std::string_view, 2> kOtherSpellings = {"Type", "Desc"};
 
-// " ('tpe' may stand for it)" where a member has nearly that name.
-std::string Misspelling(JsonCursor object, std::string_view name) {
-  for (auto member = object.first_child(); member; member = member->next()) {
-    if (member->key() == name) continue;
-    if (DidYouMean(member->key(), std::array<std::string_view, 1>{name}).empty()) continue;
-    return fmt::format(" ('{}' may stand for it)", member->key());
+std::string OneOf(std::span<const OperatorInfo* const> operators) {
+  if (operators.size() == Operators().size()) return "; 'dmlop ops' lists the operators";
+  std::vector<std::string_view> names;
+  for (const OperatorInfo* info : operators) names.push_back(info->name);
+  return "; expected one of " + Listed(names);
+}
+
+// What is meant by an operator that cannot be fused: an activation of that name, or any.
+std::string CounterpartOf(const OperatorInfo& info, std::span<const OperatorInfo* const> fusable) {
+  const OperatorInfo* nearest = NearestOperator(info.name, fusable);
+  return nearest == nullptr ? OneOf(fusable) : fmt::format(" (did you mean '{}'?)", nearest->name);
+}
+
+std::vector<const OperatorInfo*> FusableIn(ActivationHost host) {
+  std::vector<const OperatorInfo*> fusable;
+  for (const OperatorInfo* info : Operators()) {
+    if (info->fusable.In(host)) fusable.push_back(info);
   }
-  return "";
+  return fusable;
 }
 
 class FieldReader {
@@ -97,7 +109,8 @@ class FieldReader {
   // An object with two numbers; as with arrays of them where one cannot be read.
   template <typename T, typename Struct>
   FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys) const {
-    if (!values_.Expect(value, JsonKind::kObject)) return {};
+    const std::string example = fmt::format(R"({{"{}": 1, "{}": 1}})", keys[0], keys[1]);
+    if (!values_.Expect(value, JsonKind::kObject, example)) return {};
     values_.CheckKeys(value, keys);
     std::array<std::optional<T>, 2> numbers;
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -138,11 +151,13 @@ class FieldReader {
   }
 
   std::optional<OperatorDesc> ReadActivation(JsonCursor value) const {
-    if (!values_.Expect(value, JsonKind::kObject)) return std::nullopt;
-    const OperatorInfo* info = ReadOperatorType(value, values_);
+    const std::vector<const OperatorInfo*> fusable = FusableIn(field_.host);
+    if (!values_.Expect(value, JsonKind::kObject, ExampleOf(value, fusable))) return std::nullopt;
+    const OperatorInfo* info = ReadOperatorType(value, values_, fusable);
     if (info == nullptr) return std::nullopt;
     if (!info->fusable.In(field_.host)) {
-      values_.Error(value, "FUS-2", fmt::format("{} cannot be fused", info->name));
+      values_.Error(value, "FUS-2",
+                    fmt::format("{} cannot be fused{}", info->name, CounterpartOf(*info, fusable)));
       return std::nullopt;
     }
     const auto desc = values_.FindEither(value, "Desc", "desc");
@@ -159,6 +174,13 @@ class FieldReader {
     }
     CheckKeys(value, fields, *info, {}, values_, /*tensors=*/false);
     return activation;
+  }
+
+  // An activation in place of what is no object: the one that it names, or any.
+  static std::string ExampleOf(JsonCursor value, std::span<const OperatorInfo* const> fusable) {
+    const OperatorInfo* named =
+        value.is_string() ? NearestOperator(value.string(), fusable) : nullptr;
+    return fmt::format(R"({{"type": "{}"}})", (named != nullptr ? named : fusable.front())->name);
   }
 
   // DxDispatch drops them.
@@ -243,23 +265,22 @@ bool NamesOperator(JsonCursor value, const Field& field, const OperatorDesc& op)
 
 }  // namespace
 
-const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values) {
+const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values,
+                                     std::span<const OperatorInfo* const> among) {
   const auto type = HasTypeField(object) ? values.Find(object, "type")
                                          : values.FindEither(object, "Type", "type");
   if (!type) {
     const bool is_null = object.Find("Type") || object.Find("type");  // reported where it is one
-    if (!is_null || values.dialect() == Dialect::kDescriptor) {
-      values.Missing(object, "type", Misspelling(object, "type"));
-    }
+    if (!is_null || values.dialect() == Dialect::kDescriptor) values.MissingType(object);
     return nullptr;
   }
   if (!values.Expect(*type, JsonKind::kString)) return nullptr;
   const OperatorInfo* info = FindOperator(type->string());
   if (info == nullptr) {
-    const std::string meant = DidYouMeanOperator(type->string());
+    const std::string meant = DidYouMeanOperator(type->string(), among);
     values.Error(*type, "JSON-3",
                  fmt::format("'{}' is not a known name{}", type->string(),
-                             meant.empty() ? "; 'dmlop ops' lists the operators" : meant));
+                             meant.empty() ? OneOf(among) : meant));
   }
   return info;
 }
@@ -277,20 +298,20 @@ void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op, 
 
 void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
                std::span<const std::string_view> others, const ValueReader& values, bool tensors) {
-  std::vector<std::string_view> names;
-  std::vector<std::string_view> refused;
+  std::vector<std::string_view> known;
+  std::vector<std::string_view> unproposed;
   for (const Field* field : info.fields) {
-    (tensors || !field->is_tensor() ? names : refused).push_back(field->name);
+    (tensors || !field->is_tensor() ? known : unproposed).push_back(field->name);
   }
-  std::vector<std::string_view> known(kOperatorKeys.begin(), kOperatorKeys.end());
-  known.insert(known.end(), others.begin(), others.end());
   if (fields.offset() != object.offset()) {
-    values.CheckKeys(fields, names, refused);
-    refused.clear();
-  } else {
-    known.insert(known.end(), names.begin(), names.end());
+    values.CheckKeys(fields, known, unproposed);
+    known.clear();
+    unproposed.clear();
   }
-  values.CheckKeys(object, known, refused);
+  known.insert(known.end(), kOperatorKeys.begin(), kOperatorKeys.end());
+  known.insert(known.end(), others.begin(), others.end());
+  unproposed.insert(unproposed.end(), kOtherSpellings.begin(), kOtherSpellings.end());
+  values.CheckKeys(object, known, unproposed);
 }
 
 void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,

@@ -14,8 +14,9 @@
 namespace dmlop {
 
 // The row of the operator that an object names by its "type"; null where there is none, which is
-// reported.
-const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values);
+// reported with one of those that can stand there.
+const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values,
+                                     std::span<const OperatorInfo* const> among = Operators());
 
 // Reads every field that the object has; what cannot be read is reported and left out. Scalars have
 // no type yet.

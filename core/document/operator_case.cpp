@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
+#include "core/ops/support_check.h"
 
 namespace dmlop {
 namespace {
@@ -73,6 +74,27 @@ bool IsWritten(const std::string& slot_path, bool type, const Diagnostics& diagn
                      });
 }
 
+// A desc with a type that the tensor can have: that of another tensor of its kind, or one that the
+// operator takes.
+std::string TypeExample(const OperatorDesc& op, std::string_view slot_path) {
+  const std::vector<TensorSlot> slots = TensorSlots(op);
+  const auto own = std::find_if(slots.begin(), slots.end(),
+                                [&](const TensorSlot& slot) { return slot.path == slot_path; });
+  const auto other = std::find_if(slots.begin(), slots.end(), [&](const TensorSlot& slot) {
+    return slot.type == own->type &&
+           slot.desc->data_type.value_or(DataType::kFloat32) != DataType::kFloat32;
+  });
+  const SupportTable* table = SupportFor(op);
+  DataType type = other != slots.end() ? *other->desc->data_type : DataType::kInt32;
+  if (other == slots.end() && table != nullptr) {
+    const DataTypeSet types = table->rows.back().TypesOf(own->type);
+    for (size_t i = 1; !types.Contains(type) && i < DataTypeNames().size(); ++i) {
+      type = DataType{static_cast<uint8_t>(i)};
+    }
+  }
+  return fmt::format(R"({{"DataType": "{}"}})", Name(type));
+}
+
 // Whether a message has the name of a tensor, as a word.
 bool Mentions(std::string_view message, std::string_view name) {
   const auto is_of_word = [&](size_t at) {
@@ -122,38 +144,52 @@ void OperatorCase::Judge(FeatureLevel level, Diagnostics& diagnostics) {
     if (!path.empty()) WithFile(slot.path, diagnostics, [&] { require_format(path); });
   }
   document_.Check(level, diagnostics);
-  NameFiles(diagnostics);
+  NameSources(diagnostics);
 }
 
-void OperatorCase::NameFiles(Diagnostics& diagnostics) const {
+void OperatorCase::NameSources(Diagnostics& diagnostics) const {
   for (Diagnostic& fault : diagnostics.list()) {
     if (fault.severity != Severity::kError || fault.file_fault) continue;
-    fault.message += FileNote(fault);
-    for (const LoadedArray& array : loaded_) {
-      if (!Tells(array.slot_path, fault.pointer, array.told_type, array.told_sizes)) continue;
-      // There it is named, or nowhere in the text.
-      const auto& place = document_.bindings().at(array.slot_path).place;
+    fault.message += NoteOfSources(fault);
+    for (const Told& told : told_) {
+      if (!Tells(told.slot_path, fault.pointer, told.type, told.sizes)) continue;
+      // There it is named or given, or nowhere in the text.
+      const Binding& binding = document_.bindings().at(told.slot_path);
+      const auto& place = binding.values ? binding.values : binding.place;
       fault.offset = place ? std::optional(place->offset()) : std::nullopt;
     }
   }
   diagnostics.SortByPlace();
 }
 
-// " (InputTensors[1] is that of b.npy, whose elements are bool; ...)" of the tensors that a fault
-// is about or mentions; empty where no file told anything of them.
-std::string OperatorCase::FileNote(const Diagnostic& fault) const {
-  std::string note;
-  for (const LoadedArray& array : loaded_) {
-    const std::string name = DisplayName(array.slot_path);
-    const bool is_meant =
-        Tells(array.slot_path, fault.pointer, array.told_type, array.told_sizes) ||
-        ((array.told_type || array.told_sizes) && Mentions(fault.message, name));
+// " (InputTensors[1] is b.npy, of bool; ...)" of the tensors that a fault is about or mentions;
+// empty where nothing that is bound told anything of them.
+std::string OperatorCase::NoteOfSources(const Diagnostic& fault) const {
+  std::string notes;
+  for (const Told& told : told_) {
+    const std::string name = DisplayName(told.slot_path);
+    const bool is_meant = Tells(told.slot_path, fault.pointer, told.type, told.sizes) ||
+                          ((told.type || told.sizes) && Mentions(fault.message, name));
     if (!is_meant) continue;
-    note += fmt::format("{}{} is {}{}", note.empty() ? "" : "; ", name,
-                        document_.bindings().at(array.slot_path).path,
-                        array.tensor.is_bool ? ", of bool" : "");
+    const Binding& binding = document_.bindings().at(told.slot_path);
+    const std::string note = binding.values ? NoteOfValues(told, fault)
+                                            : fmt::format("{} is {}{}", name, binding.path,
+                                                          told.is_bool ? ", of bool" : "");
+    if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
   }
-  return note.empty() ? "" : fmt::format(" ({})", note);
+  return notes.empty() ? "" : fmt::format(" ({})", notes);
+}
+
+// What the values of a document told, and what is written for another type.
+std::string OperatorCase::NoteOfValues(const Told& told, const Diagnostic& fault) const {
+  const std::string name = DisplayName(told.slot_path);
+  if (!fault.pointer.ends_with("/DataType")) {
+    return told.sizes ? fmt::format("{} has the shape of its values", name) : "";
+  }
+  if (!told.type) return "";
+  const std::string field = told.slot_path.substr(0, told.slot_path.find('/'));
+  return fmt::format("the values of {} are FLOAT32, as they have no DataType; write \"{}\": {}",
+                     name, field, TypeExample(document_.op(), told.slot_path));
 }
 
 template <typename Body>
@@ -179,7 +215,9 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
     const bool has_values =
         binding != document_.bindings().end() && binding->second.values.has_value();
     if (has_values && !IsUnreadable(slot.path, diagnostics)) {
+      const Told told{slot.path, !slot.desc->data_type, !slot.desc->sizes};
       CompleteDesc(*binding->second.values, *slot.desc);
+      told_.push_back(told);
     }
     const std::string path = PathOf({slot.path, slot.field, slot.desc, slot.type});
     if (path.empty()) continue;
@@ -187,13 +225,14 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
       if (FormatOf(path) == FileFormat::kRaw) return;
       const bool from_stream = path == kStandardStream && reads_standard_input;
       if (slot.desc->complete() && !from_stream) return;
-      const LoadedArray& array = loaded_.emplace_back(
-          LoadedArray{slot.path, LoadNpy(path),
-                      !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),
-                      !slot.desc->sizes && !IsWritten(slot.path, /*type=*/false, diagnostics)});
+      const LoadedTensor& array =
+          loaded_.emplace_back(LoadedArray{slot.path, LoadNpy(path)}).tensor;
       loaded_at_.emplace(slot.path, loaded_.size() - 1);
-      if (array.told_type) slot.desc->data_type = array.tensor.view.type;
-      if (array.told_sizes) TakeSizes(array.tensor.view, path, *slot.desc);
+      const Told& told = told_.emplace_back(Told{
+          slot.path, !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),
+          !slot.desc->sizes && !IsWritten(slot.path, /*type=*/false, diagnostics), array.is_bool});
+      if (told.type) slot.desc->data_type = array.view.type;
+      if (told.sizes) TakeSizes(array.view, path, *slot.desc);
     });
   }
 }

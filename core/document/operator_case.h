@@ -31,6 +31,9 @@ class OperatorCase {
   // is wrong.
   void Bind(TensorRole role, const std::vector<std::string>& arguments);
 
+  // Files for tensors that may be left out, by their names, say that they are there.
+  void AddOptionalTensors(TensorRole role, const std::vector<std::string>& arguments);
+
   // The same assignment without binding: each argument with the path of its tensor as its name.
   // Throws an Error of kind kUsage for names and numbers of files that the operator does not have.
   std::vector<FileArgument> Assign(TensorRole role,
@@ -72,15 +75,19 @@ class OperatorCase {
   const OperatorDocument& document() const { return document_; }
 
  private:
-  // An array that TakeFromFiles opened, and what its tensor's desc took from it.
+  // An array that TakeFromFiles opened.
   struct LoadedArray {
     std::string slot_path;
     LoadedTensor tensor;
-    bool told_type = false;
-    bool told_sizes = false;
   };
 
-  void AddOptionalTensor(TensorRole role, const std::string& argument);
+  // What a tensor's desc took from the file or the values that are bound to it.
+  struct Told {
+    std::string slot_path;
+    bool type = false;
+    bool sizes = false;
+    bool is_bool = false;
+  };
 
   // False where the document does not say how many tensors there are.
   bool KnowsTensors(FeatureLevel level) const;
@@ -89,9 +96,10 @@ class OperatorCase {
   std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;
   void TakeFromFiles(Diagnostics& diagnostics);
-  // Faults of what files told name the files.
-  void NameFiles(Diagnostics& diagnostics) const;
-  std::string FileNote(const Diagnostic& fault) const;
+  // Faults of what files and values told name them.
+  void NameSources(Diagnostics& diagnostics) const;
+  std::string NoteOfSources(const Diagnostic& fault) const;
+  std::string NoteOfValues(const Told& told, const Diagnostic& fault) const;
   // Calls body() and reports what it throws where the document names the file of that tensor.
   template <typename Body>
   void WithFile(const std::string& slot_path, Diagnostics& diagnostics, Body&& body) const;
@@ -104,7 +112,8 @@ class OperatorCase {
   std::optional<Error> usage_fault_;  // of the files that were to be bound
   std::vector<LoadedArray> loaded_;
   std::map<std::string, size_t> loaded_at_;  // in that list, by the paths of slots
-  std::vector<LoadedTensor> inputs_;         // fitted to their descs
+  std::vector<Told> told_;
+  std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };
 
 }  // namespace dmlop

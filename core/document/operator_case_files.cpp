@@ -89,7 +89,7 @@ std::string OptionalTensorText(TensorRole role, const OperatorDesc& op, const st
 }  // namespace
 
 void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) AddOptionalTensor(role, argument);
+  AddOptionalTensors(role, arguments);
   if (role == TensorRole::kOutput) document_.op().AddImpliedOutputs();
   const auto array = ArrayOf(role, document_.op());
   if (array && array->left_out) {
@@ -108,12 +108,13 @@ void OperatorCase::Bind(TensorRole role, const std::vector<std::string>& argumen
   }
 }
 
-// A file that is bound by name to a tensor that may be left out says that it is there.
-void OperatorCase::AddOptionalTensor(TensorRole role, const std::string& argument) {
-  const std::string name = FileArgument::Parse(argument).name;
-  for (const Field* field : TensorFieldsOf(document_.op().info())) {
-    const bool is_named = field->kind == FieldKind::kTensor && field->role == role;
-    if (is_named && field->name == name) document_.op().AddTensor(*field);
+void OperatorCase::AddOptionalTensors(TensorRole role, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string name = FileArgument::Parse(argument).name;
+    for (const Field* field : TensorFieldsOf(document_.op().info())) {
+      const bool is_named = field->kind == FieldKind::kTensor && field->role == role;
+      if (is_named && field->name == name) document_.op().AddTensor(*field);
+    }
   }
 }
 

@@ -33,22 +33,14 @@ bool IsFileOf(const Diagnostic& fault, std::string_view field) {
          LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
 }
 
-bool IsNear(std::string_view name, std::string_view other) {
-  return !DidYouMean(name, std::array<std::string_view, 1>{other}).empty();
-}
-
-// True for a member that is not known and whose name is nearly that of a missing one.
-bool IsMisspelt(const Diagnostic& fault, std::string_view missing) {
+// True for a member that stands for a missing one, or for the object that holds all of them.
+bool Hides(const Diagnostic& fault, std::string_view missing) {
   if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
-  const auto split = [](std::string_view pointer) {
-    const size_t slash = pointer.rfind('/');
-    return std::pair(pointer.substr(0, slash), pointer.substr(slash + 1));
-  };
-  const auto [object, name] = split(fault.pointer);
-  const auto [missing_object, missing_name] = split(missing);
-  if (object == missing_object && IsNear(name, missing_name)) return true;
-  // All fields are missing where the object is that holds them.
-  return LeadsTo(object, missing) && (IsNear(name, "Desc") || IsNear(name, "desc"));
+  if (IsMisspelt(fault, missing)) return true;
+  const size_t slash = fault.pointer.rfind('/');
+  const std::string_view name = std::string_view(fault.pointer).substr(slash + 1);
+  return LeadsTo(std::string_view(fault.pointer).substr(0, slash), missing) &&
+         (IsNear(name, "Desc") || IsNear(name, "desc"));
 }
 
 // True for bindings by another name, for what a bound file might tell.
@@ -134,9 +126,9 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
                  LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
-                 IsMisspelt(earlier, diagnostic.pointer) ||
-                 IsMisspeltBinding(earlier, of_operator) || HidesBindings(earlier, of_operator) ||
-                 HidesType(earlier, of_operator) || IsSweep(earlier);
+                 Hides(earlier, diagnostic.pointer) || IsMisspeltBinding(earlier, of_operator) ||
+                 HidesBindings(earlier, of_operator) || HidesType(earlier, of_operator) ||
+                 IsSweep(earlier);
         });
     if (!is_repeated) diagnostics.Append(diagnostic);
   }
@@ -148,7 +140,7 @@ bool OperatorObject::HidesType(const Diagnostic& fault, std::string_view of_oper
   if (!of_operator.ends_with("/DataType")) return false;
   return std::any_of(op_->fields().begin(), op_->fields().end(), [&](const Field* field) {
     return field->kind == FieldKind::kDataType &&
-           IsMisspelt(fault, fmt::format("{}/{}", fields_.pointer(), field->name));
+           Hides(fault, fmt::format("{}/{}", fields_.pointer(), field->name));
   });
 }
 

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "core/base/ascii.h"
+#include "core/base/counted.h"
 #include "core/base/spelling.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
@@ -46,6 +47,13 @@ std::string Abridged(std::string_view token) {
   return fmt::format("{}... ({} characters)", token.substr(0, kMost / 2), token.size());
 }
 
+// How a value might be of another kind; empty where it cannot.
+std::string ExampleOf(JsonKind kind, JsonCursor value) {
+  if (kind == JsonKind::kBoolean) return "true or false";
+  if (kind != JsonKind::kArray) return "";
+  return value.is_object() ? "[{...}]" : fmt::format("[{}]", Abridged(value.token()));
+}
+
 // An integer that every double near it tells from its neighbours; most that documents have.
 std::optional<double> SmallInteger(std::string_view token) {
   constexpr int64_t kMost = int64_t{1} << 53;
@@ -61,26 +69,14 @@ bool IsTooLarge(std::string_view token) {
   return std::isinf(strtod_l(std::string(token).c_str(), nullptr, c_locale));
 }
 
-// What is wrong with a number that became infinity in a field's type; empty where nothing is.
-std::string TooLarge(JsonCursor value, DataType type, const std::byte* element) {
-  bool is_infinite = false;
-  VisitDataType(AllTypes(), type, [&]<typename T>() {
-    T number;
-    std::memcpy(&number, element, sizeof(T));
-    is_infinite = std::isinf(AsDouble(number));
-  });
-  const bool is_named = value.is_string();  // "inf"
-  if (!is_infinite || is_named) return "";
-  return fmt::format("{} is out of range for {}; infinity is written as 'inf'",
-                     Abridged(value.token()), Name(type));
-}
-
 }  // namespace
 
-bool ValueReader::Expect(JsonCursor value, JsonKind kind) const {
+bool ValueReader::Expect(JsonCursor value, JsonKind kind, std::string_view example) const {
   if (value.kind() == kind) return true;
+  const std::string shown = example.empty() ? ExampleOf(kind, value) : std::string(example);
   Error(value, "DOC-1",
-        fmt::format("expected {}, found {}", Describe(kind), Describe(value.kind())));
+        fmt::format("expected {}{}, found {}", Describe(kind),
+                    shown.empty() ? "" : fmt::format(" ({})", shown), Describe(value.kind())));
   return false;
 }
 
@@ -200,14 +196,16 @@ std::optional<bool> ValueReader::Boolean(JsonCursor value) const {
 std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefix,
                                         std::span<const std::string_view> names,
                                         std::string_view code) const {
-  if (!Expect(value, JsonKind::kString)) return std::nullopt;
+  if (!value.is_string()) {
+    Expect(value, JsonKind::kString, (names.size() > 1 ? "one of " : "") + Listed(names));
+    return std::nullopt;
+  }
   std::string_view name = value.string();
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  std::string hint = DidYouMean(name, names);
-  if (hint.empty()) hint = fmt::format("; expected one of {}", fmt::join(names, ", "));
-  Error(value, code, fmt::format("'{}' is not a known name{}", value.string(), hint));
+  Error(value, code,
+        fmt::format("'{}' is not a known name{}", value.string(), DidYouMeanOneOf(name, names)));
   return std::nullopt;
 }
 
@@ -226,20 +224,29 @@ bool ValueReader::StoreElement(JsonCursor value, DataType type, std::byte* to) c
     } else {
       element = RoundOnce<T>(*number);
     }
+    const bool is_named = value.is_string();  // "inf"
+    if (std::isinf(AsDouble(element)) && !is_named && !TakesAsInfinity(value, type)) return false;
   }
   std::memcpy(to, &element, sizeof(T));
   return true;
 }
 
+// A number that its type rounds to infinity: models have that, descriptors have to name it.
+bool ValueReader::TakesAsInfinity(JsonCursor value, DataType type) const {
+  const std::string fault =
+      fmt::format("{} is out of range for {}", Abridged(value.token()), Name(type));
+  if (dialect_ == Dialect::kModel) {
+    Warning(value, "DOC-2", fault + ", and becomes infinity");
+    return true;
+  }
+  Error(value, "DOC-2", fault + "; infinity is written as 'inf'");
+  return false;
+}
+
 std::optional<float> ValueReader::Float32(JsonCursor value) const {
   float number = 0;
   std::byte* const to = reinterpret_cast<std::byte*>(&number);
-  if (!StoreElement<float>(value, DataType::kFloat32, to)) return std::nullopt;
-  if (dialect_ == Dialect::kModel) return number;
-  const std::string fault = TooLarge(value, DataType::kFloat32, to);
-  if (fault.empty()) return number;
-  Error(value, "DOC-2", fault);
-  return std::nullopt;
+  return StoreElement<float>(value, DataType::kFloat32, to) ? std::optional(number) : std::nullopt;
 }
 
 bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const {
@@ -254,11 +261,10 @@ std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, boo
     if (wraps && !number.is_string() && number.token().starts_with('-')) as = SignedLike(as);
     Diagnostics faults;
     const bool is_read = ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
-    for (const Diagnostic& fault : faults.list()) Error(number, "UNI-1", fault.message);
-    if (!is_read || dialect_ == Dialect::kModel) return is_read;
-    const std::string fault = TooLarge(number, as, scalar.bytes.data());
-    if (!fault.empty()) Error(number, "UNI-1", fault);
-    return fault.empty();
+    for (const Diagnostic& fault : faults.list()) {
+      is_read ? Warning(number, "UNI-1", fault.message) : Error(number, "UNI-1", fault.message);
+    }
+    return is_read;
   };
   if (!value.is_object()) return read(value, type) ? std::optional(scalar) : std::nullopt;
   const auto member = value.first_child();

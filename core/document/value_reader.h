@@ -88,8 +88,9 @@ class ValueReader {
   // Fields that cannot be read are left out of the desc.
   TensorDesc Tensor(JsonCursor value) const;
 
-  // True when the value is of that kind; reports it otherwise.
-  bool Expect(JsonCursor value, JsonKind kind) const;
+  // True when the value is of that kind; reports it otherwise, with an example of what is taken.
+  // That of an array is the value in brackets.
+  bool Expect(JsonCursor value, JsonKind kind, std::string_view example = {}) const;
 
   // Reports members of an object that are not in `known`, and members that stand twice. Those in
   // `others` are known, too, but proposed in place of no other.
@@ -103,8 +104,9 @@ class ValueReader {
     diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
   }
 
-  // Reports that an object lacks a member, under the pointer that the member would have.
-  void Missing(JsonCursor object, std::string_view name, std::string_view hint = "") const;
+  // Reports that an object lacks its "type", for which any member may stand that has nearly that
+  // name: what the others are is not known without it.
+  void MissingType(JsonCursor object) const;
 
   // Reports the fault of a file that the value names.
   void FileError(JsonCursor value, ErrorKind kind, std::string_view code,
@@ -127,6 +129,7 @@ class ValueReader {
   std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
   template <typename T>
   bool StoreElement(JsonCursor value, DataType type, std::byte* to) const;
+  bool TakesAsInfinity(JsonCursor value, DataType type) const;
 
   Diagnostics& diagnostics_;
   Dialect dialect_;
@@ -135,5 +138,12 @@ class ValueReader {
 
 // The object that has a tensor's fields: the value itself, or its "Desc".
 JsonCursor TensorFields(JsonCursor tensor);
+
+// True for a member that is not known and whose name is nearly that of a missing one.
+bool IsMisspelt(const Diagnostic& fault, std::string_view missing);
+
+// Says of members that are missing and of such that are nearly called so that they are one fault,
+// at the place of what is there.
+void JoinMisspelt(Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/spelling.h"
 #include "core/document/value_reader.h"
@@ -18,8 +19,19 @@ constexpr std::string_view kTensorKeys[] = {"Type",
                                             "Strides",
                                             "TotalTensorSizeInBytes",
                                             "GuaranteedBaseOffsetAlignment"};
+constexpr std::string_view kTensorExample = R"({"DataType": "FLOAT32", "Sizes": [2, 3]})";
 constexpr auto kTensorLevelKeys = std::span(kTensorKeys).first<2>();
 constexpr auto kTensorFieldKeys = std::span(kTensorKeys).subspan<2>();
+
+std::string InsteadOf(std::string_view written, std::string_view missing) {
+  return fmt::format(" (did you write '{}' for '{}'?)", written, missing);
+}
+
+// The pointer of an object, and the name of a member.
+std::pair<std::string_view, std::string_view> Split(std::string_view pointer) {
+  const size_t slash = pointer.rfind('/');
+  return {pointer.substr(0, slash), pointer.substr(slash + 1)};
+}
 
 }  // namespace
 
@@ -69,14 +81,23 @@ std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_vi
   const std::optional<JsonCursor> member = Find(object, name);
   const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // a null
   if (!member && !is_reported) {
-    Missing(object, name);
+    diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), name),
+                       fmt::format("'{}' is missing", name), object.offset());
   }
   return member;
 }
 
-void ValueReader::Missing(JsonCursor object, std::string_view name, std::string_view hint) const {
-  diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), name),
-                     fmt::format("'{}' is missing{}", name, hint), object.offset());
+void ValueReader::MissingType(JsonCursor object) const {
+  constexpr std::string_view kType = "type";
+  std::string hint;
+  size_t place = object.offset();
+  for (auto member = object.first_child(); member && hint.empty(); member = member->next()) {
+    if (!IsNear(member->key(), kType)) continue;
+    hint = InsteadOf(member->key(), kType);
+    place = member->key_offset();
+  }
+  diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), kType),
+                     fmt::format("'{}' is missing{}", kType, hint), place);
 }
 
 std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string_view upper,
@@ -91,7 +112,7 @@ std::optional<JsonCursor> ValueReader::FindEither(JsonCursor object, std::string
 
 TensorDesc ValueReader::Tensor(JsonCursor value) const {
   TensorDesc desc;
-  if (!Expect(value, JsonKind::kObject)) return desc;
+  if (!Expect(value, JsonKind::kObject, kTensorExample)) return desc;
   const JsonCursor fields = TensorFields(value);
   if (!Expect(fields, JsonKind::kObject)) return desc;
   Find(value, "Desc");  // null is reported
@@ -128,6 +149,29 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
     desc.guaranteed_base_offset_alignment = Uint32(*alignment).value_or(0);
   }
   return desc;
+}
+
+bool IsMisspelt(const Diagnostic& fault, std::string_view missing) {
+  if (fault.code != "JSON-3" || fault.pointer.empty()) return false;
+  const auto [object, name] = Split(fault.pointer);
+  const auto [missing_object, missing_name] = Split(missing);
+  return object == missing_object && IsNear(name, missing_name);
+}
+
+void JoinMisspelt(Diagnostics& diagnostics) {
+  std::vector<Diagnostic>& list = diagnostics.list();
+  for (Diagnostic& missing : list) {
+    if (missing.code != "JSON-2") continue;
+    const auto written = std::find_if(list.begin(), list.end(), [&](const Diagnostic& fault) {
+      return IsMisspelt(fault, missing.pointer);
+    });
+    if (written == list.end()) continue;
+    const std::string_view name = Split(written->pointer).second;
+    missing.message += InsteadOf(name, Split(missing.pointer).second);
+    missing.offset = written->offset;
+    written->code.clear();  // it is said
+  }
+  std::erase_if(list, [](const Diagnostic& one) { return one.code.empty(); });
 }
 
 JsonCursor TensorFields(JsonCursor tensor) {

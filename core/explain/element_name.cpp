@@ -40,7 +40,8 @@ class Parser {
 
  private:
   std::optional<ElementName> ParsePlace(ElementName name, size_t max_groups) {
-    while (name.groups.size() < max_groups &&
+    name.end = text_.size();
+    while (name.groups.size() < max_groups && Peek() != '\0' &&
            (Peek() == '[' || (name.groups.empty() && Peek() != '@'))) {
       auto group = ParseGroup();
       if (!group) return std::nullopt;

@@ -36,8 +36,9 @@ struct ElementName {
 
   std::string field;
   std::optional<Number> number;  // of "/1"
-  std::vector<Group> groups;     // one or two, or one fewer with a byte
+  std::vector<Group> groups;     // one or two, or one fewer with a byte; none of a bare name
   std::optional<Number> byte;    // of "@24"
+  size_t end = 0;                // of the text
 };
 
 std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics);

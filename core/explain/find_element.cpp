@@ -11,6 +11,13 @@
 namespace dmlop {
 namespace {
 
+// "OutputTensor[2, 3]"
+std::string LastElement(const std::string& tensor, const TensorDesc& desc) {
+  std::vector<uint32_t> index = *desc.sizes;
+  for (uint32_t& i : index) --i;
+  return fmt::format("{}[{}]", tensor, fmt::join(index, ","));
+}
+
 // The index that a name says, in one tensor.
 class PlaceFinder {
  public:
@@ -19,6 +26,12 @@ class PlaceFinder {
       : name_(name), tensor_(tensor), desc_(desc), diagnostics_(diagnostics) {}
 
   std::optional<Dims> AtIndex() const {
+    if (name_.groups.empty()) {
+      return Fail("ELEM-1",
+                  fmt::format("{} has the Sizes {}; its last element is written {}", tensor_,
+                              ToString(*desc_.sizes), LastElement(tensor_, desc_)),
+                  name_.end);
+    }
     const ElementName::Group& group = name_.groups.back();
     const std::vector<uint32_t>& sizes = *desc_.sizes;
     const size_t count = group.numbers.size();
@@ -154,12 +167,21 @@ class Finder {
   }
 
   std::nullopt_t FailUnknown() {
+    return Fail(
+        "ELEM-2",
+        fmt::format("{} has no tensor '{}'{}", desc_.name(), name_.field, InsteadOfUnknown()), 0);
+  }
+
+  // How a tensor is asked for that is optional and left out, or which there are.
+  std::string InsteadOfUnknown() const {
+    for (const Field* field : TensorFieldsOf(desc_.info())) {
+      if (field->name != name_.field) continue;
+      return fmt::format(" here; it is optional, and \"{}\": {{}} in the descriptor asks for it",
+                         field->name);
+    }
     std::vector<std::string_view> names;
     for (const NamedTensors& field : fields_) names.push_back(field.name);
-    return Fail("ELEM-2",
-                fmt::format("{} has no tensor '{}'{}; it has {}", desc_.name(), name_.field,
-                            DidYouMean(name_.field, names), fmt::join(names, ", ")),
-                0);
+    return fmt::format("{}; it has {}", DidYouMean(name_.field, names), Listed(names));
   }
 
   std::optional<size_t> NumberOfOne(const NamedTensors& field) {
@@ -173,11 +195,15 @@ class Finder {
   }
 
   std::optional<size_t> NumberInArray(const NamedTensors& field) {
-    if (!name_.number && name_.groups.size() == (name_.byte ? 0 : 1)) {
+    if (!name_.number && name_.groups.size() <= (name_.byte ? 0 : 1)) {
+      const std::string first = field.name + "[0]";
       return Fail("ELEM-2",
-                  fmt::format("{0} is an array; name an element of one tensor, as {0}[0]{1}",
-                              field.name, name_.byte ? "@" + name_.byte->text : "[...]"),
-                  name_.byte ? name_.byte->offset - 1 : name_.groups[0].end + 1);
+                  fmt::format("{} is an array; name an element of one tensor, as {}", field.name,
+                              name_.byte ? first + "@" + name_.byte->text
+                                         : LastElement(first, *field.tensors[0].desc)),
+                  name_.byte             ? name_.byte->offset - 1
+                  : name_.groups.empty() ? name_.end
+                                         : name_.groups[0].end + 1);
     }
     if (name_.number && name_.byte && !name_.groups.empty()) {
       return Fail("ELEM-1", "an index and a byte are one too many", name_.groups[0].begin);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "core/base/ascii.h"
 
 namespace dmlop {
 namespace {
@@ -24,6 +27,23 @@ bool EndsWord(char c) {
 // Those that stand in a string as they are.
 bool IsPlain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
+// How other notations write values of JSON, or of descriptors, and how they are written here.
+constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+    {"nan", R"("nan")"},       {"-nan", R"("nan")"},       {"inf", R"("inf")"},
+    {"+inf", R"("inf")"},      {"-inf", R"("-inf")"},      {"infinity", R"("inf")"},
+    {"+infinity", R"("inf")"}, {"-infinity", R"("-inf")"}, {"true", "true"},
+    {"false", "false"},        {"none", "null"},           {"null", "null"},
+    {"nil", "null"},           {"undefined", "null"},
+};
+
+// "; write "nan"" for such a word, in any case of letters; empty for others.
+std::string HintFor(std::string_view token) {
+  for (const auto& [word, here] : kWords) {
+    if (EqualIgnoringCase(word, token)) return fmt::format("; write {}", here);
+  }
+  return "";
 }
 
 bool IsHighSurrogate(uint32_t unit) {
@@ -92,7 +112,7 @@ void JsonTreeBuilder::FailExpecting(std::string_view what) const {
                             : token[0] == '\'' ? ", found a single quote"
                             : is_shown         ? fmt::format(", found '{}'", token)
                                                : "";
-  Fail(at_, fmt::format("expected {}{}", what, found));
+  Fail(at_, fmt::format("expected {}{}{}", what, found, HintFor(token)));
 }
 
 void JsonTreeBuilder::SkipBlanks() {

@@ -17,6 +17,18 @@
 namespace dmlop {
 namespace {
 
+// The shape of an array, behind 1 for each leading dimension that it lacks where the desc only repeats
+// it along that one, as NumPy broadcasts.
+Dims BehindRepeated(const Dims& shape, const Layout& expected) {
+  const size_t missing = expected.rank() - std::min(expected.rank(), shape.size());
+  for (size_t d = 0; d < missing; ++d) {
+    if (expected.strides[d] != 0) return shape;
+  }
+  Dims all = Dims::Filled(missing, 1);
+  for (const int64_t size : shape) all.push_back(size);
+  return all;
+}
+
 bool FitsShape(const Dims& sizes, const Layout& expected) {
   bool fits = sizes.size() == expected.rank();
   for (size_t d = 0; fits && d < sizes.size(); ++d) {
@@ -135,8 +147,8 @@ Dims RequireFit(const StoredArray& array, const TensorDesc& desc, FileShapes sha
                                      is_bool ? "bool, which is taken for " : "", Name(type),
                                      Name(StoredAs(expected_type)), stored));
   }
-  const Dims sizes = shape.empty() ? Dims{1} : shape;
   const Layout expected = LayoutOf(desc);
+  const Dims sizes = BehindRepeated(shape.empty() ? Dims{1} : shape, expected);
   if (FitsShape(sizes, expected)) return sizes;
   for (const Dims& other : ShapesOf(expected)) {
     if (Product(other) != Product(sizes)) continue;

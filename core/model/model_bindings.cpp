@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "core/base/checked_math.h"
+#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 namespace {
@@ -42,15 +44,19 @@ std::vector<std::string_view> Differences(const TensorDesc& a, const TensorDesc&
   return fields;
 }
 
+// Resources that are taken for elements of another type, each of which is told once.
+using Retyped = std::set<std::pair<size_t, DataType>>;
+
 // Binds the tensors of one dispatch, or of one initialization.
 class Binder {
  public:
   Binder(const ModelDispatchable& dispatchable, const ModelBindings& bindings,
-         const ModelResources& resources, const ValueReader& values)
+         const ModelResources& resources, const ValueReader& values, Retyped& retyped)
       : dispatchable_(dispatchable),
         bindings_(bindings),
         resources_(resources),
         values_(values),
+        retyped_(retyped),
         slots_(dispatchable.slots()) {}
 
   // The inputs that are OWNED_BY_DML, or all other tensors.
@@ -101,9 +107,25 @@ class Binder {
     if (width == 0 && !shape.is_known && binding.element_offset != 0) return std::nullopt;
     const CheckedU64 offset = CheckedMul(binding.element_offset, width);
     if (!CheckRange(slot, binding, offset)) return std::nullopt;
+    WarnOfType(slot, binding);
     const BoundTensor bound{binding.resource, *offset};
     placed_.push_back({slot, bound, binding.place});
     return bound;
+  }
+
+  // A resource of mixed types has none; elements of 4 bits are given as bytes.
+  void WarnOfType(const TensorSlot& slot, const ModelBinding& binding) const {
+    const DataType held = resources_.shape(binding.resource).type;
+    const DataType type = *slot.desc->data_type;
+    if (held == DataType::kUnknown || held == type || (HasNibbles(type) && ByteWidth(held) == 1)) {
+      return;
+    }
+    if (!retyped_.emplace(binding.resource, type).second) return;
+    values_.Warning(
+        binding.place, "MB-6",
+        fmt::format("resource '{}' holds {}; {} {} its bytes as {}",
+                    resources_.name(binding.resource), Name(held), DisplayName(slot.path),
+                    slot.role() == TensorRole::kInput ? "reads" : "writes", Name(type)));
   }
 
   bool CheckRange(const TensorSlot& slot, const ModelBinding& binding, CheckedU64 offset) const {
@@ -220,6 +242,7 @@ class Binder {
   const ModelBindings& bindings_;
   const ModelResources& resources_;
   const ValueReader& values_;
+  Retyped& retyped_;
   std::vector<TensorSlot> slots_;
   std::vector<PlacedTensor> placed_;
 };
@@ -286,6 +309,7 @@ BoundModel BindModel(const ModelDocument& model, const ModelResources& resources
                      Diagnostics& diagnostics) {
   const ValueReader values(diagnostics, Dialect::kModel);
   BoundModel bound;
+  Retyped retyped;
   for (const ModelDispatchable& dispatchable : model.dispatchables()) {
     if (!dispatchable.is_valid) {
       bound.initialization.emplace_back();
@@ -293,7 +317,7 @@ BoundModel BindModel(const ModelDocument& model, const ModelResources& resources
     }
     const ModelBindings none{dispatchable.place, {}};
     bound.initialization.push_back(
-        Binder(dispatchable, dispatchable.initialization.value_or(none), resources, values)
+        Binder(dispatchable, dispatchable.initialization.value_or(none), resources, values, retyped)
             .Bind(/*owned=*/true));
   }
   const CommandChecker checker(model, resources, values);
@@ -302,8 +326,8 @@ BoundModel BindModel(const ModelDocument& model, const ModelResources& resources
     if (const auto* dispatch = std::get_if<DispatchCommand>(&command.what)) {
       const ModelDispatchable& dispatchable = model.dispatchables()[dispatch->dispatchable];
       if (!dispatchable.is_valid) continue;
-      bound.dispatches.back() =
-          Binder(dispatchable, dispatch->bindings, resources, values).Bind(/*owned=*/false);
+      bound.dispatches.back() = Binder(dispatchable, dispatch->bindings, resources, values, retyped)
+                                    .Bind(/*owned=*/false);
     }
     checker.Check(command);
   }

@@ -4,6 +4,7 @@
 //   MB-2    every tensor is bound            BIND-5  outputs do not overlap
 //   MB-4    OWNED_BY_DML inputs are bound    BIND-7  an output overlaps an input only in place
 //           at initialization, others not    BIND-8  in place, both tensors are alike
+//   MB-6    a resource of another type is worth a warning
 //   BIND-2  the tensor fits into the resource
 //   CMD-1   a command that cannot be carried out
 #pragma once

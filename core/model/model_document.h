@@ -31,11 +31,24 @@ inline constexpr std::string_view kExecutionFlagPrefix = "DML_EXECUTION_FLAG_";
 inline constexpr std::string_view kExecutionFlags[] = {
     "NONE", "ALLOW_HALF_PRECISION_COMPUTATION", "DISABLE_META_COMMANDS", "DESCRIPTORS_VOLATILE"};
 
-// Members that DxDispatch reads, but that change nothing for tensors in buffers.
-inline constexpr std::string_view kIgnoredResourceKeys[] = {"resampleSize", "resampleMode"};
-inline constexpr std::string_view kIgnoredBindingKeys[] = {"elementCount", "format", "counter",
-                                                           "counterOffsetBytes", "shape"};
-inline constexpr std::string_view kIgnoredDispatchKeys[] = {"threadGroupCount"};
+// A member that DxDispatch reads, but that changes nothing for tensors in buffers, and why.
+struct IgnoredKey {
+  std::string_view name;
+  std::string_view reason;
+};
+inline constexpr IgnoredKey kIgnoredResourceKeys[] = {{"resampleSize", "it is for images"},
+                                                      {"resampleMode", "it is for images"}};
+inline constexpr IgnoredKey kIgnoredBindingKeys[] = {
+    {"elementCount", "the Sizes of the tensor say how many elements are bound"},
+    {"format", "it is for shaders"},
+    {"counter", "it is for shaders"},
+    {"counterOffsetBytes", "it is for shaders"},
+    {"shape", "it is for ONNX models"}};
+inline constexpr IgnoredKey kIgnoredDispatchKeys[] = {{"threadGroupCount", "it is for shaders"}};
+inline constexpr IgnoredKey kIgnoredGraphKeys[] = {
+    {"bindings", "a graph has its constants with it"},
+    {"executionFlags", "it changes no values"},
+    {"dmlCompileType", "it changes no values"}};
 
 // Commands that print the memory in which a driver works.
 inline constexpr std::string_view kIgnoredCommands[] = {"printInitTemporary", "printExecTemporary"};

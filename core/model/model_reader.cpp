@@ -100,14 +100,14 @@ class ModelReader {
 
   // Warns of members that are ignored, and of those that are not known.
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
-                 std::span<const std::string_view> ignored) const {
-    for (const std::string_view name : ignored) {
+                 std::span<const IgnoredKey> ignored) const {
+    std::vector<std::string_view> all(known.begin(), known.end());
+    for (const auto& [name, reason] : ignored) {
+      all.push_back(name);
       if (const auto member = values_.Find(object, name)) {
-        values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored", name));
+        values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored: {}", name, reason));
       }
     }
-    std::vector<std::string_view> all(known.begin(), known.end());
-    all.insert(all.end(), ignored.begin(), ignored.end());
     values_.CheckKeys(object, all);
   }
 
@@ -147,9 +147,7 @@ class ModelReader {
 
   void ReadGraphOf(JsonCursor value) {
     constexpr std::array<std::string_view, 2> kKeys = {"type", "sourcePath"};
-    constexpr std::array<std::string_view, 3> kIgnored = {"bindings", "executionFlags",
-                                                          "dmlCompileType"};
-    CheckKeys(value, kKeys, kIgnored);
+    CheckKeys(value, kKeys, kIgnoredGraphKeys);
     const auto path = values_.Require(value, "sourcePath");
     const auto name = path ? values_.FileName(*path) : std::nullopt;
     if (!name) return;
@@ -287,7 +285,8 @@ class ModelReader {
     }
     values_.Error(name, "JSON-6",
                   fmt::format("there is no {} '{}'{}", kind, name.string(),
-                              DidYouMeanOneOf(name.string(), candidates)));
+                              DidYouMeanOneOf(name.string(), candidates,
+                                              names.size() - candidates.size())));
     return kUnreadable;
   }
 
@@ -295,7 +294,8 @@ class ModelReader {
 
   void ReadCommand(JsonCursor value) {
     if (!values_.Expect(value, JsonKind::kObject)) return;
-    const auto type = values_.Require(value, "type");
+    if (!value.Find("type")) return values_.MissingType(value);
+    const auto type = values_.Find(value, "type");
     if (!type || !values_.Expect(*type, JsonKind::kString)) return;
     const std::string name = LowerCase(type->string());
     if (name == "dispatch") return ReadDispatch(value);
@@ -383,6 +383,7 @@ ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, const OpenFi
     diagnostics.Warning("JSON-1", "", "text after the document is ignored", trailing);
   }
   ModelReader(*this, level, open, diagnostics).Read(json_.root());
+  JoinMisspelt(diagnostics);
 }
 
 }  // namespace dmlop

@@ -47,6 +47,7 @@ class ModelResources {
   // directory. Files that cannot be used are reported as such, and sizes that do not fit.
   ModelResources(const ModelDocument& model, const std::string& folder, Diagnostics& diagnostics);
 
+  const std::string& name(size_t resource) const { return model_.resources()[resource].name; }
   const Shape& shape(size_t resource) const { return shapes_[resource]; }
   const std::vector<SourceFile>& files() const { return files_; }
 

@@ -1,10 +1,54 @@
 #include "core/ops/inference.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/base/counted.h"
 
 namespace dmlop {
+namespace {
+
+// The sizes that NumPy broadcasts both to; empty where it does not.
+std::optional<Sizes> Broadcast(const Sizes& a, const Sizes& b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Sizes sizes = BehindOnes(rank, a);
+  const Sizes others = BehindOnes(rank, b);
+  for (size_t d = 0; d < rank; ++d) {
+    if (sizes[d] != others[d] && sizes[d] != 1 && others[d] != 1) return std::nullopt;
+    sizes[d] = std::max(sizes[d], others[d]);
+  }
+  return sizes;
+}
+
+// "; "Sizes": [3, 4], "Strides": [0, 1] repeat BTensor"
+std::string RepetitionOf(const TensorSlot& slot, const Sizes& to) {
+  const Layout layout = LayoutOf(*slot.desc);
+  const size_t added = to.size() - layout.rank();
+  std::vector<int64_t> strides(added, 0);
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    strides.push_back(layout.sizes[d] == to[added + d] ? layout.strides[d] : 0);
+  }
+  return fmt::format("; \"Sizes\": [{}], \"Strides\": [{}] repeat {}", fmt::join(to, ", "),
+                     fmt::join(strides, ", "), DisplayName(slot.path));
+}
+
+// How the tensor is repeated to the expected sizes, as NumPy would; or, where it is these that are
+// to be repeated, the first tensor, where it has them. Empty where nothing is repeated.
+std::string Repetitions(const OperatorDesc& op, const TensorAt& tensor, const Sizes& expected) {
+  const std::optional<Sizes> common = Broadcast(tensor.sizes(), expected);
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  const auto own = std::find_if(inputs.begin(), inputs.end(),
+                                [&](const TensorSlot& slot) { return slot.desc == &tensor.desc; });
+  if (!common || own == inputs.end()) return "";
+  const std::string repeated = tensor.sizes() == *common ? "" : RepetitionOf(*own, *common);
+  if (expected == *common) return repeated;
+  const TensorSlot& first = inputs.front();
+  const bool is_first = first.type == own->type && first.desc->sizes == expected;
+  return is_first ? repeated + RepetitionOf(first, *common) : "";
+}
+
+}  // namespace
 
 std::string Place::path() const {
   std::string path(field);
@@ -41,8 +85,9 @@ bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, Size
   for (size_t d = 0; d < std::min(expected.size(), tensor.sizes().size()); ++d) {
     if (IsUnknown(expected[d])) expected[d] = tensor.sizes()[d];
   }
-  return Require(tensor.sizes() == expected, code, SizesOf(tensor), "Sizes are {}; expected {}",
-                 ToString(tensor.sizes()), ToString(expected));
+  return tensor.sizes() == expected ||
+         Require(false, code, SizesOf(tensor), "Sizes are {}; expected {}{}",
+                 ToString(tensor.sizes()), ToString(expected), Repetitions(op_, tensor, expected));
 }
 
 void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,

@@ -1,7 +1,9 @@
 // What stands here for names of other libraries.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 
@@ -196,6 +198,43 @@ void AddCompositions(std::string_view name, Likeness& like) {
   }
 }
 
+// Of functions that are activations, too, and reductions.
+bool IsFirstOf(const OperatorInfo& info) {
+  return info.name == "REDUCE" || info.name.starts_with("ELEMENT_WISE_");
+}
+
+// The name, and what follows the group that is its first word.
+std::vector<std::string_view> WithoutGroup(std::string_view name) {
+  std::vector<std::string_view> names = {name};
+  for (const std::string_view group : {"ELEMENT_WISE_", "ACTIVATION_"}) {
+    if (EqualIgnoringCase(name.substr(0, group.size()), group)) {
+      names.push_back(name.substr(group.size()));
+    }
+  }
+  return names;
+}
+
+// "'REDUCE' with "Function": "SUM"" for SUM, REDUCE_SUM and reduceSum: operators one of whose
+// functions the name is.
+std::vector<std::string> FunctionsCalled(std::string_view name,
+                                         std::span<const OperatorInfo* const> among) {
+  std::vector<std::string> found;
+  for (const OperatorInfo* info : among) {
+    const Field& first = *info->fields.front();
+    if (first.kind != FieldKind::kEnum) continue;
+    std::string_view function = name;
+    if (EqualIgnoringCase(name.substr(0, info->name.size()), info->name)) {
+      function.remove_prefix(info->name.size());
+    }
+    function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+    const std::string_view meant = MeantBy(function, first.names.names);
+    if (!meant.empty()) {
+      found.push_back(fmt::format("'{}' with \"{}\": \"{}\"", info->name, first.name, meant));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Likeness FindLike(std::string_view name) {
@@ -234,15 +273,36 @@ std::string DidYouMeanElsewhere(std::string_view name) {
   return DidYouMean(bare, OperatorNames());
 }
 
-std::string DidYouMeanOperator(std::string_view name) {
+const OperatorInfo* NearestOperator(std::string_view name,
+                                    std::span<const OperatorInfo* const> among) {
+  const OperatorInfo* nearest = nullptr;
+  for (const std::string_view part : WithoutGroup(name)) {
+    std::vector<const OperatorInfo*> like = LikeIn({}, Parsed(part).name).operators;
+    std::ranges::copy_if(Operators(), std::back_inserter(like), [&](const OperatorInfo* info) {
+      return Bare(WithoutGroup(info->name).back()) == Bare(part);
+    });
+    for (const OperatorInfo* info : like) {
+      if (std::ranges::find(among, info) == among.end()) continue;
+      if (nearest == nullptr || (IsFirstOf(*info) && !IsFirstOf(*nearest))) nearest = info;
+    }
+  }
+  return nearest;
+}
+
+std::string DidYouMeanOperator(std::string_view name, std::span<const OperatorInfo* const> among) {
   if (name.starts_with(kOperatorPrefix)) name.remove_prefix(kOperatorPrefix.size());
-  const std::vector<const OperatorInfo*> like = LikeIn({}, Parsed(name).name).operators;
-  if (like.empty()) return DidYouMean(name, OperatorNames());
-  // Some functions are activations, too.
-  const auto best = std::ranges::find_if(like, [](const OperatorInfo* info) {
-    return info->name == "REDUCE" || info->name.starts_with("ELEMENT_WISE_");
-  });
-  return fmt::format(" (did you mean '{}'?)", (best == like.end() ? like.front() : *best)->name);
+  std::vector<std::string> meant = FunctionsCalled(name, among);
+  if (const OperatorInfo* like = NearestOperator(name, among)) {
+    const std::string quoted = fmt::format("'{}'", like->name);
+    if (meant.empty() || !meant.front().starts_with(quoted)) meant.push_back(quoted);
+  }
+  if (!meant.empty()) return fmt::format(" (did you mean {}?)", fmt::join(meant, ", or "));
+  std::vector<std::string_view> names;
+  for (const OperatorInfo* info : among) {
+    names.push_back(info->name);
+    if (!info->alias.empty()) names.push_back(info->alias);
+  }
+  return DidYouMean(name, names);
 }
 
 }  // namespace dmlop

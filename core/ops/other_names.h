@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,15 @@ std::vector<std::string_view> NamesElsewhere();
 // " (did you mean 'Softmax'?)" for a name that is nearly one of these; empty where none is near.
 std::string DidYouMeanElsewhere(std::string_view name);
 
-// " (did you mean 'GEMM'?)": by another library's name, or the nearest spelling; empty where none
-// is near.
-std::string DidYouMeanOperator(std::string_view name);
+// The operator that a name means elsewhere, or that has it here, of those that can stand in a
+// place; null where there is none.
+const OperatorInfo* NearestOperator(std::string_view name,
+                                    std::span<const OperatorInfo* const> among);
+
+// " (did you mean 'GEMM'?)" of those that can stand in a place: by another library's name, or the
+// nearest spelling; empty where none is near. What others call mean is 'REDUCE' with "Function":
+// "AVERAGE", and perhaps another operator.
+std::string DidYouMeanOperator(std::string_view name,
+                               std::span<const OperatorInfo* const> among = Operators());
 
 }  // namespace dmlop

@@ -16,8 +16,8 @@ Json ModelObject(const Json& properties, const Json& required) {
 }
 
 // Members that are read and then ignored are not null.
-void AddIgnored(std::span<const std::string_view> names, Json& properties) {
-  for (const std::string_view name : names) properties[std::string(name)] = NotNull();
+void AddIgnored(std::span<const IgnoredKey> keys, Json& properties) {
+  for (const IgnoredKey& key : keys) properties[std::string(key.name)] = NotNull();
 }
 
 // --- resources -----------------------------------------------------------------------------------

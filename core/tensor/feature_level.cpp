@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/base/ascii.h"
+
 namespace dmlop {
 namespace {
 
@@ -23,7 +25,9 @@ std::string ToString(FeatureLevel level) {
 
 std::optional<FeatureLevel> ParseFeatureLevel(std::string_view text) {
   constexpr std::string_view kPrefix = "DML_FEATURE_LEVEL_";
-  if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+  if (EqualIgnoringCase(text.substr(0, kPrefix.size()), kPrefix)) {
+    text.remove_prefix(kPrefix.size());
+  }
   for (const FeatureLevel level : kLevels) {
     const std::string name = ToString(level);
     if (text.size() == name.size() && text[0] == name[0] && text[2] == name[2] &&

@@ -71,10 +71,13 @@ class Printed:
         self.text += closing
 
     def places_of(self, pointer):
-        """Of what is missing: where the value begins that lacks it."""
+        """Of what is missing: where the value begins that lacks it, or a member of that, which may stand for it."""
+        if pointer in self.places:
+            return self.places[pointer]
         while pointer not in self.places:
             pointer = pointer.rpartition("/")[0]
-        return self.places[pointer]
+        members = [place for key, places in self.places.items() if key.rpartition("/")[0] == pointer for place in places]
+        return self.places[pointer] + members
 
 
 def message_of(fault):

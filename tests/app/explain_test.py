@@ -303,10 +303,12 @@ NEXT_TO_NUMBERS = [
     ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 0.125}, 256, 2, 0),
 ]
 
+POOLED = {"type": "MAX_POOLING1", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 3]}, "WindowSize": [2, 2],
+          "Strides": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
 BAD_ELEMENTS = [
     (REDUCE_X, "", "ELEM-1", 1, "expected the name of a tensor here"),
     (REDUCE_X, "[0,1]", "ELEM-1", 1, "expected the name of a tensor"),
-    (REDUCE_X, "OutputTensor", "ELEM-1", 13, "expected '['"),
+    (REDUCE_X, "OutputTensor", "ELEM-1", 13, "OutputTensor has the Sizes {1, 3}; its last element is written OutputTensor[0,2]"),
     (REDUCE_X, "OutputTensor[", "ELEM-1", 14, "expected an index"),
     (REDUCE_X, "OutputTensor[]", "ELEM-1", 14, "expected an index"),
     (REDUCE_X, "OutputTensor[0,1", "ELEM-1", 17, "expected ',' or ']'"),
@@ -320,6 +322,10 @@ BAD_ELEMENTS = [
     (REDUCE_X, "OutputTensor/[0,1]", "ELEM-1", 14, "expected an index"),
     (REDUCE_X, "Output\tTensor[0,1]", "ELEM-1", 7, "expected '['"),
     (REDUCE_X, "\u00fc[0]", "ELEM-1", 1, "expected the name of a tensor"),
+    (JOIN_2X2, "InputTensors", "ELEM-2", 13, "name an element of one tensor, as InputTensors[0][0,0,1,1]"),
+    (JOIN_2X2, "InputTensors/1", "ELEM-1", 15, "its last element is written InputTensors[1][0,0,1,1]"),
+    (POOLED, "OutputIndicesTensor[0,0,0,0]", "ELEM-2", 1,
+     """MAX_POOLING1 has no tensor 'OutputIndicesTensor' here; it is optional, and "OutputIndicesTensor": {} in the descriptor asks for it"""),
     (REDUCE_X, "OutputTensr[0,1]", "ELEM-2", 1, "REDUCE has no tensor 'OutputTensr' (did you mean 'OutputTensor'?)"),
     (REDUCE_X, "y[0,1]", "ELEM-2", 1, "it has InputTensor, OutputTensor"),
     (REDUCE_X, "OutputTensor/0[0,1]", "ELEM-2", 14, "OutputTensor is one tensor, not an array"),
@@ -413,13 +419,15 @@ class ExplainTest(ProgramTest):
                                         "quadratic.s, quadratic.y, s, x, y, InputTensor, OutputTensor, ATensor, BTensor [ELEM-2]"),
             ([QUADRATIC, "OutputTensor[0]", "--dispatchable", "time"], 2, "serialized_graph.json: is a model; --dispatchable NAME "
              "says which of scale, times, plus is meant, and there is no 'time' (did you mean 'times'?)"),
+            ([MATMUL_ADD, "model_output"], 2, "model_output has the Sizes {1, 1, 1, 5}; its last element is written model_output[0,0,0,4] [ELEM-1]"),
+            ([QUADRATIC, "m"], 2, "<element>:1:2: error: m has the Sizes {4}; its last element is written m[3] [ELEM-1]"),
             ([MATMUL_ADD, "model_output[0,0]"], 2, "2 indices; model_output has 4 dimensions, with Sizes {1, 1, 1, 5} [ELEM-3]"),
             ([MATMUL_ADD, "model_output[5]"], 2, "5 is out of range for dimension 0 of model_output, whose size is 5 [ELEM-4]"),
             ([MATMUL_ADD, "OutputTenso[0,0,0,2]"], 2, "(did you mean 'OutputTensor'?) [ELEM-2]"),
             ([MATMUL_ADD, "matmul_b_tensor[0,0,0,2]"], 2, "<element>:1:1: error: the model has no tensor 'matmul_b_tensor'"),
             *(([tensors, name + place], 2, f"<element>:1:{len(name) + column}: error: expected {what} here [ELEM-1]")
               for tensors, name in ((MATMUL_ADD, "model_output"), (QUADRATIC, "m"))
-              for place, column, what in (("", 1, "'['"), ("[0", 3, "',' or ']'"), ("@-1", 2, "the number of a byte"),
+              for place, column, what in (("[0", 3, "',' or ']'"), ("@-1", 2, "the number of a byte"),
                                           ("@0x", 2, "the number of a byte"))),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--dispatchable", "a"], 2, "--dispatchable is for models"),
             ([SUM, "OutputTensor[0,0]", "-i", "x.npy", "--input-path", "."], 2,

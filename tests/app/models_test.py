@@ -198,6 +198,20 @@ class ModelFilesTest(ProgramTest):
                 (fault,) = json.loads(done.stdout)["diagnostics"]
                 self.assertEqual((fault["code"], fault["column"]), ("RES-6", column))
 
+    def test_warns_of_resources_that_are_read_as_another_type(self):
+        tensor = {"DataType": "FLOAT16", "Sizes": [2]}
+        dispatch = {"type": "dispatch", "dispatchable": "add", "bindings": {"ATensor": "a", "BTensor": "a", "OutputTensor": "y"}}
+        model = {"resources": {"a": numbers([1, 2]), "y": numbers([0], "UINT32")},
+                 "dispatchables": {"add": {"type": "ELEMENT_WISE_ADD", "desc": dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)}},
+                 "commands": [dispatch, dispatch, {"type": "print", "resource": "y"}]}
+        done = self.run_program("run", json.dumps(model))
+        halves = np.array([1, 2], "f4").view("f2")[:2]
+        self.assertEqual(done.stdout.decode(), f"Resource 'y': {(halves + halves).view('u4')[0]}\n")
+        self.assertEqual(re.findall("warning: (.*)", done.stderr.decode()), [
+            "/commands/0/bindings/ATensor: resource 'a' holds FLOAT32; ATensor reads its bytes as FLOAT16 [MB-6]",
+            "/commands/0/bindings/OutputTensor: resource 'y' holds UINT32; OutputTensor writes its bytes as FLOAT16 [MB-6]"])
+        self.assertIn("FLOAT32", self.errors_of("validate", json.dumps(model)))
+
     def test_a_file_that_is_unreadable_hides_no_other_fault(self):
         np.save(self.folder / "int.npy", np.ones(4, "i4"))
         resources = {"x": source("int.npy", "FLOAT32"), "y": source("missing.npy")}

@@ -2,7 +2,9 @@
 
 import io
 import json
+import math
 import os
+import re
 import struct
 import sys
 import unittest
@@ -260,6 +262,35 @@ class RawTest(ProgramTest):
     def test_a_raw_file_with_the_npy_magic_is_refused(self):
         self.write("a.bin", npy_bytes(np.zeros((2, 3), "f4")))
         self.assertIn(".npy", self.errors_of("run", self.document([2, 3]), "-i", "a.bin", status=4))
+
+    def test_what_numpy_repeats_is_told_and_runs(self):
+        """The Sizes and Strides of the message, put into the descriptor, give NumPy's result."""
+        for a, b in [((3, 4), (1, 4)), ((3, 4), (4,)), ((3, 4), (3, 1)), ((3, 4), (1,)), ((3, 4), ()), ((1, 4), (3, 4)),
+                     ((3, 1), (1, 4)), ((2, 3, 4), (3, 1)), ((2, 1, 4), (2, 3, 4)), ((4,), (3, 4))]:
+            with self.subTest(a=a, b=b):
+                arrays = {"a": np.arange(1, 1 + math.prod(a), dtype="f4").reshape(a),
+                          "b": np.arange(10, 10 + math.prod(b), dtype="f4").reshape(b)}
+                self.save(**arrays)
+                inputs = ["-i", "a.npy", "-i", "b.npy"]
+                operator = {"type": "ELEMENT_WISE_ADD"}
+                said = self.errors_of("run", json.dumps(operator), *inputs, status=3)
+                descs = {name: {"DataType": "FLOAT32", "Sizes": list(shape) or [1]} for name, shape in zip(("ATensor", "BTensor"), (a, b))}
+                self.assertEqual(re.findall("; .* repeat", said),
+                                 re.findall("; .* repeat", self.errors_of("validate", json.dumps(operator | descs), status=3)))
+                ways = re.findall(r'; ("Sizes": \S.*?\], "Strides": .*?\]) repeat (\w+)', said)
+                self.assertGreater(len(ways), 0, said)
+                for desc, tensor in ways:
+                    operator[tensor] = json.loads("{" + desc + "}")
+                self.run_program("run", json.dumps(operator), *inputs, "-o", "sum.npy")
+                self.assert_same(self.load("sum"), arrays["a"] + arrays["b"])
+        for a, b in [((3, 4), (3,)), ((3, 4), (2, 4)), ((2, 3), (4, 2, 2))]:
+            self.save(a=np.ones(a, "f4"), b=np.ones(b, "f4"))
+            said = self.errors_of("run", '{"type": "ELEMENT_WISE_ADD"}', "-i", "a.npy", "-i", "b.npy", status=3)
+            self.assertNotIn("repeat", said)
+        self.save(x=np.ones((2, 3), "f4"), scale=np.array([0.5], "f4"))
+        said = self.errors_of("run", '{"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8"}}',
+                              "-i", "x.npy", "-i", "scale.npy", status=3)
+        self.assertIn('Sizes are {1}; expected {2, 3}; "Sizes": [2, 3], "Strides": [0, 0] repeat ScaleTensor', said)
 
     def test_an_npy_is_laid_out_into_the_strides(self):
         self.save(a=X)

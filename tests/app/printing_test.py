@@ -1,11 +1,13 @@
 """What the program prints: tensors, help, lists of operators, and colors."""
 
 import json
+import math
 import os
 import pty
 import re
 import sys
 import unittest
+from fractions import Fraction
 
 import numpy as np
 
@@ -60,6 +62,22 @@ class TensorTextTest(ProgramTest):
                 digits = len(re.sub(r"e.*|[-.]", "", word).strip("0"))
                 shortest = np.format_float_scientific(value, unique=True, trim="-")
                 self.assertEqual(digits, len(re.sub(r"e.*|[-.]", "", shortest).strip("0")), word)
+
+    def test_no_half_has_fewer_digits_that_read_back(self):
+        """Of the two decimals next to a value with one digit fewer, neither is read as that value."""
+        halves = np.arange(1 << 16, dtype="u2").view("f2")
+        halves = halves[np.isfinite(halves) & (halves != 0)]
+        words = [word.strip() for word in self.printed(halves, "--full").strip("[]").split(",")]
+        self.assertIn("0.01563", words)
+        for word, value in zip(words, halves, strict=True):
+            digits = re.sub(r"e.*|[-.]", "", word).strip("0")
+            if len(digits) == 1:
+                continue
+            exact = Fraction(float(value))
+            tens = Fraction(10) ** (math.floor(math.log10(abs(exact))) - len(digits) + 2)
+            below = exact // tens
+            fewer = [float(scaled * tens) for scaled in (below, below + 1)]
+            self.assertNotIn(value, np.array(fewer).astype("f2"), word)
 
     def test_long_tensors_are_abridged_unless_full(self):
         array = np.arange(2000, dtype="i4").reshape(20, 100)

@@ -32,7 +32,7 @@ PLACES = [
       |  ^
 """),
     ("the last line", '{"type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}\n, "last": 1}',
-     """3:3: error: /last: 'last' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """3:3: error: /last: 'last' is not a known field; expected one of InputTensor, OutputTensor, ScaleBias, type, desc, bindings, name, expect, tolerance, $schema [JSON-3]
     3 | , "last": 1}
       |   ^
 """),
@@ -49,13 +49,13 @@ PLACES = [
 """),
     ("characters of two, three and four bytes", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                                 '/* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}',
-     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:11: error: /\u00f6: '\u00f6' is not a known field; expected one of InputTensor, OutputTensor, ScaleBias, type, desc, bindings, name, expect, tolerance, $schema [JSON-3]
     2 | /* \u00e9\u20ac\U0001f600 */ "\u00f6": 1}
       |            ^
 """),
     ("wide characters and one that combines", '{"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "INT8", "Sizes": [1]},\n'
                                               '/* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}',
-     """2:14: error: /x: 'x' is not a known field; expected one of type, Type, desc, Desc, bindings, name, expect, tolerance, $schema, InputTensor, OutputTensor, ScaleBias [JSON-3]
+     """2:14: error: /x: 'x' is not a known field; expected one of InputTensor, OutputTensor, ScaleBias, type, desc, bindings, name, expect, tolerance, $schema [JSON-3]
     2 | /* \u65e5\u672c\u8a9e e\u0301 */ "x": 1}
       |                ^
 """),
@@ -182,6 +182,39 @@ class ValidateTest(ProgramTest):
                     inner = "/1" if "0," in bound else "/value"
                     self.assertEqual(faults, [("JSON-3", "/Function"),
                                               ("DOC-2", "/bindings/InputTensor" + inner)])
+
+    def test_numbers_that_a_type_rounds_to_infinity(self):
+        """Wherever values stand: an error in descriptors, a warning in models, where it is what DxDispatch makes of them."""
+        def copy(type, **members):
+            return {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": type, "Sizes": [1]}} | members
+
+        def holding(type, initial):
+            return {"resources": {"x": {"initialValuesDataType": type, "initialValues": initial}}, "dispatchables": {}, "commands": []}
+
+        fill = {"type": "FILL_VALUE_CONSTANT", "OutputTensor": {"Sizes": [1]}}
+        for type, number, next_below in (("FLOAT32", 1e39, 3.4e38), ("FLOAT16", 65520, 65519.0), ("FLOAT16", -1e5, -65504),
+                                         ("FLOAT32", -3.4028236e38, -3.4028235e38)):
+            for place, document in [
+                ("/bindings/InputTensor/0", lambda n: copy(type, bindings={"InputTensor": [n]})),
+                ("/bindings/InputTensor/value", lambda n: copy(type, bindings={"InputTensor": {"value": n}})),
+                ("/bindings/InputTensor/valueStart", lambda n: copy(type, bindings={"InputTensor": {"valueStart": n, "valueDelta": 0}})),
+                ("/bindings/InputTensor/low", lambda n: copy(type, bindings={"InputTensor": {"random": "uniform", "low": n, "high": n}})),
+                ("/expect/OutputTensor/0", lambda n: copy(type, expect={"OutputTensor": [n]})),
+                ("/Value", lambda n: fill | {"ValueDataType": type, "Value": n}),
+                ("/resources/x/initialValues/0", lambda n: holding(type, [n])),
+                ("/resources/x/initialValues/value", lambda n: holding(type, {"value": n, "valueCount": 1})),
+            ]:
+                with self.subTest(place, number=number):
+                    is_model = place.startswith("/resources")
+                    (verdict,) = self.verdicts(json.dumps(document(number)), status=0 if is_model else 3)
+                    (fault, *_) = verdict["diagnostics"]
+                    self.assertEqual((fault["pointer"], fault["severity"]), (place, "warning" if is_model else "error"))
+                    self.assertIn(f" is out of range for {type}", fault["message"])
+                    for fitting in (next_below, "inf" if number > 0 else "-inf"):
+                        if "random" in json.dumps(document(fitting)) and fitting != next_below:
+                            continue
+                        (verdict,) = self.verdicts(json.dumps(document(fitting)))
+                        self.assertEqual(verdict["diagnostics"], [])
 
     def test_large_numbers_that_are_no_json_are_not_well_formed(self):
         for number in ("01e999", "1.e999", "1e999x", "--1e999", "1e99.9e9"):

@@ -94,7 +94,9 @@ class NamesTest(ProgramTest):
             ({"type": "CONCAT"}, "(did you mean 'JOIN'?)"),
             ({"type": "im2col"}, "(did you mean 'UNFOLD'?)"),
             ({"type": "IDENTITY"}, "(did you mean 'ELEMENT_WISE_IDENTITY'?)"),
-            ({"type": "REDUCE_SUM"}, "(did you mean 'REDUCE'?)"),
+            ({"type": "REDUCE_SUM"}, """(did you mean 'REDUCE' with "Function": "SUM"?)"""),
+            ({"type": "MEAN"}, """(did you mean 'REDUCE' with "Function": "AVERAGE"?)"""),
+            ({"type": "prod"}, """(did you mean 'REDUCE' with "Function": "MULTIPLY"?)"""),
             (copy | {"InputTensor": {"dtype": "FLOAT32"}}, "'dtype' is not a known field (did you mean 'DataType'?)"),
             (copy | {"InputTensor": {"shape": [2]}}, "'shape' is not a known field (did you mean 'Sizes'?)"),
             (copy | {"InputTensor": {"Szies": [2]}}, "(did you mean 'Sizes'?)"),
@@ -111,6 +113,146 @@ class NamesTest(ProgramTest):
         other = copy | {"InputTensor": {"DataType": "BFLOAT16", "Sizes": [1]}}
         said = self.errors_of("validate", json.dumps(other), status=3)
         self.assertNotIn("did you mean", said)  # which would be another format
+
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+LSTM = {"type": "LSTM", "Direction": "FORWARD", "ClipThreshold": 0, "UseClipThreshold": False, "CoupleInputForget": False,
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3, 2, 4]},
+        "WeightTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 32, 4]},
+        "RecurrenceTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 32, 8]}}
+ADD1 = {"type": "ELEMENT_WISE_ADD1", "ATensor": TENSOR, "BTensor": TENSOR}
+COPY_OF_TWO = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": TENSOR}
+
+
+def model(resources=("A", "B"), dispatchable="copy", bound="A"):
+    return {"resources": {name: {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2]} for name in resources},
+            "dispatchables": {"copy": COPY_OF_TWO | {"OutputTensor": TENSOR}},
+            "commands": [{"type": "dispatch", "dispatchable": dispatchable,
+                          "bindings": {"InputTensor": bound, "OutputTensor": resources[1]}}]}
+
+
+class PlaceTest(ProgramTest):
+    """What is proposed can stand where it is proposed."""
+
+    def messages_of(self, document, *arguments, status=3):
+        said = self.errors_of(*arguments or ("validate",), json.dumps(document), status=status)
+        return [line for line in said.splitlines() if " error: " in line]
+
+    def test_what_is_proposed_fits_the_place(self):
+        sixty = [f"resource{i:02}" for i in range(60)]
+        for document, message in [
+            *((LSTM | {"ActivationDescs": [{"type": word}] * 3}, f"'{word}' is not a known name (did you mean '{name}'?)")
+              for word, name in (("TANH", "ACTIVATION_TANH"), ("SIGMOID", "ACTIVATION_SIGMOID"), ("selu", "ACTIVATION_SCALED_ELU"),
+                                 ("ACTIVATION_TAHN", "ACTIVATION_TANH"))),
+            (LSTM | {"ActivationDescs": [{"type": "ELEMENT_WISE_TANH"}] * 3},
+             "ELEMENT_WISE_TANH cannot be fused (did you mean 'ACTIVATION_TANH'?) [FUS-2]"),
+            (ADD1 | {"FusedActivation": {"type": "GEMM"}}, "GEMM cannot be fused; expected one of ACTIVATION_"),
+            (ADD1 | {"FusedActivation": {"type": "frobnicate"}}, "'frobnicate' is not a known name; expected one of ACTIVATION_"),
+            ({"type": "CONVOLUTION", "padding": 1},
+             "'padding' is not a known field; expected one of StartPadding, EndPadding, OutputPadding, InputTensor, FilterTensor, "),
+            ({"type": "GEMM", "InputTensor": TENSOR}, "expected one of ATensor, BTensor, CTensor, OutputTensor, TransA, "),
+            (COPY_OF_TWO | {"frobnicate": 1}, "; expected one of InputTensor, OutputTensor, ScaleBias, type, desc, bindings, "),
+            (model(bound="C"), "there is no resource 'C'; expected one of A, B [JSON-6]"),
+            (model(dispatchable="q"), "there is no dispatchable 'q'; expected one of copy [JSON-6]"),
+            (model(dispatchable="cpy"), "there is no dispatchable 'cpy' (did you mean 'copy'?)"),
+            (model(sixty, bound="x"), f"expected one of {', '.join(sixty[:20])} and 40 more [JSON-6]"),
+        ]:
+            with self.subTest(message):
+                self.assertTrue(any(message in line for line in self.messages_of(document)), self.messages_of(document))
+
+    def test_a_name_in_place_of_another_is_one_fault(self):
+        for document, message in [
+            ({"op": "GATHER"}, "/type: 'type' is missing (did you write 'op' for 'type'?) [JSON-2]"),
+            ({"tpye": "GATHER"}, "(did you write 'tpye' for 'type'?)"),
+            ({**model(), "comands": [], "commands": None}, "/commands: null"),
+            ({key if key != "commands" else "comands": value for key, value in model().items()},
+             "/commands: 'commands' is missing (did you write 'comands' for 'commands'?) [JSON-2]"),
+            (model() | {"commands": [{"typ": "print", "resource": "A"}]}, "(did you write 'typ' for 'type'?)"),
+            (model() | {"commands": [{"type": "print", "resorce": "A"}]}, "(did you write 'resorce' for 'resource'?)"),
+        ]:
+            with self.subTest(message):
+                self.assertEqual([message in line for line in self.messages_of(document)], [True])
+
+    def test_values_of_another_kind(self):
+        gemm = {"type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [2, 2]},
+                "BTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]}, "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
+        sum_of_two = {"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": TENSOR}
+        for document, message in [
+            (ADD1 | {"FusedActivation": "RELU"},
+             """/FusedActivation: expected an object ({"type": "ACTIVATION_RELU"}), found a string [DOC-1]"""),
+            (sum_of_two | {"Axes": 1}, "/Axes: expected an array ([1]), found an integer [DOC-1]"),
+            (sum_of_two | {"Function": 3}, "/Function: expected a string (one of ARGMAX, ARGMIN, AVERAGE, L1, "),
+            (gemm | {"TransA": True}, "/TransA: expected a string (one of NONE, TRANSPOSE), found a boolean [DOC-1]"),
+            (COPY_OF_TWO | {"InputTensor": [1, 2]},
+             """/InputTensor: expected an object ({"DataType": "FLOAT32", "Sizes": [2, 3]}), found an array [DOC-1]"""),
+            (COPY_OF_TWO | {"ScaleBias": 2}, """expected an object ({"Scale": 1, "Bias": 1}), found an integer"""),
+            (LSTM | {"ActivationDescs": [{"type": "ACTIVATION_TANH"}] * 3, "UseClipThreshold": 0},
+             "/UseClipThreshold: expected a boolean (true or false), found an integer"),
+            ({"type": "JOIN", "Axis": 0, "InputTensors": TENSOR}, "/InputTensors: expected an array ([{...}]), found an object"),
+            ({"type": "JOIN", "Axis": 0, "InputTensors": [TENSOR], "bindings": {"InputTensors": "x.npy"}},
+             """/bindings/InputTensors: expected an array (["x.npy"]), found a string"""),
+        ]:
+            with self.subTest(message):
+                found = self.messages_of(document)
+                self.assertEqual([message in line for line in found], [True], found)
+
+    def test_words_of_other_notations(self):
+        for word, here in (("NaN", '"nan"'), ("nan", '"nan"'), ("Infinity", '"inf"'), ("-Infinity", '"-inf"'), ("inf", '"inf"'),
+                           ("-inf", '"-inf"'), ("True", "true"), ("False", "false"), ("None", "null")):
+            document = '{"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": [1, %s]}}' % word
+            said = self.errors_of("validate", document, status=3)
+            self.assertIn(f"error: not well-formed JSON: expected a value, found '{word}'; write {here} [JSON-1]\n", said)
+
+    def test_an_operator_in_place_of_a_descriptor(self):
+        commands = [["run"], ["validate"], ["bench"], ["explain"], ["run", "-i", "x.npy"]]
+        for word, message in [
+            ("GEMM", """; the operator GEMM is written {"type": "GEMM", ...}, and 'dmlop ops GEMM' lists its fields\n"""),
+            ("gemm", "; the operator GEMM is written"),
+            ("DML_OPERATOR_GEMM", "; the operator GEMM is written"),
+            ("conv2d", "; the operator CONVOLUTION is written"),
+            ("CONVOLUTON", "; 'dmlop ops' lists the operators (did you mean 'CONVOLUTION'?)\n"),
+            ("frobnicate", "frobnicate: cannot be opened: No such file or directory\n"),
+            ("gemm.json", "gemm.json: cannot be opened: No such file or directory\n"),
+        ]:
+            for command, *options in commands:
+                with self.subTest(word, command=command):
+                    element = ["OutputTensor[0]"] if command == "explain" else []
+                    self.assertIn(message, self.errors_of(command, word, *element, *options, status=5))
+
+    def test_what_values_imply(self):
+        gather = {"type": "GATHER", "Axis": 0, "IndexDimensions": 1,
+                  "bindings": {"InputTensor": [1, 2, 3], "IndicesTensor": [0, 2, 1]}}
+        found = self.messages_of(gather, "run")
+        self.assertEqual(len(found), 1)
+        written = """(the values of IndicesTensor are FLOAT32, as they have no DataType; write "IndicesTensor": """
+        self.assertIn(f"""/IndicesTensor/DataType: FLOAT32 is not supported by GATHER at""", found[0])
+        self.assertIn(f"""{written}{{"DataType": "INT32"}}) [FL-1]""", found[0])
+        self.text_of("run", json.dumps(gather | {"IndicesTensor": {"DataType": "INT32"}}))
+        add = {"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "INT8", "Sizes": [2]},
+               "bindings": {"ATensor": [1, 2], "BTensor": [3, 4]}}
+        self.assertIn("""write "BTensor": {"DataType": "INT8"}) [""", "\n".join(self.messages_of(add, "run")))
+        short = {"type": "ELEMENT_WISE_ADD", "bindings": {"ATensor": [1, 2], "BTensor": [3, 4, 5]}}
+        self.assertIn("(BTensor has the shape of its values) [ELW-1]", "\n".join(self.messages_of(short, "run")))
+
+
+class CaseOfLettersTest(ProgramTest):
+    def test_words_of_options(self):
+        self.save(x=X)
+        self.write("x.bin", X.tobytes())
+        for words, others in [
+            (["show", "x.bin", "--type", "FLOAT32", "--sizes", "3,3"], ["show", "x.bin", "--type", "float32", "--sizes", "3x3"]),
+            (["show", "x.npy", "--format", "json"], ["show", "x.npy", "--format", "JSON"]),
+            (["compare", "x.npy", "x.npy", "--ulp", "FLOAT32=1"], ["compare", "x.npy", "x.npy", "--ulp", "Float32=1"]),
+            ([*RUN, "-L", "DML_FEATURE_LEVEL_5_0"], [*RUN, "-L", "dml_feature_level_5_0"]),
+            ([*RUN, "--isa", "portable"], [*RUN, "--isa", "Portable"]),
+            (["ops", "GEMM"], ["ops", "gemm"]),
+        ]:
+            with self.subTest(others):
+                self.assertEqual(self.text_of(*words), self.text_of(*others))
+
+    def test_words_of_documents_are_those_of_the_header(self):
+        said = self.errors_of("validate", json.dumps(COPY_OF_TWO | {"InputTensor": TENSOR | {"DataType": "float32"}}), status=3)
+        self.assertIn("'float32' is not a known name (did you mean 'FLOAT32'?)", said)
 
 
 class CauseTest(ProgramTest):
@@ -204,6 +346,12 @@ class ContentTest(ProgramTest):
             for command in ("run", "validate", "bench"):
                 said = self.errors_of(command, "d.json", status=3)
                 self.assertTrue(said.endswith(f": error: not JSON, but {kind} [JSON-1]\n"), said)  # without its bytes
+
+    def test_bytes_that_are_no_text_stay_off_the_screen(self):
+        for seed in range(8):
+            self.write("d.json", np.random.default_rng(seed).bytes(300))
+            said = self.errors_of("run", "d.json", status=3)
+            self.assertEqual((said.count("\n"), said.count("error: not well-formed JSON: ")), (1, 1), said)
 
     def test_files_of_other_kinds_are_called_what_they_are(self):
         known = "; the known extensions are .npy, .bin, .dat, .raw and, of archives, .npz:NAME\n"

@@ -11,6 +11,8 @@
 #undef _Bool
 #endif
 
+#include "core/base/ascii.h"
+
 namespace dmlop {
 namespace {
 
@@ -80,8 +82,10 @@ size_t CurrentIsaIndex() {
 }
 
 bool SelectIsa(std::string_view name) {
-  const auto found = std::find(std::begin(kIsaNames), std::end(kIsaNames), name);
-  if (found == std::end(kIsaNames) || !IsSupported(name)) return false;
+  const auto found =
+      std::find_if(std::begin(kIsaNames), std::end(kIsaNames),
+                   [&](std::string_view known) { return EqualIgnoringCase(known, name); });
+  if (found == std::end(kIsaNames) || !IsSupported(*found)) return false;
   Current() = static_cast<size_t>(found - std::begin(kIsaNames));
   return true;
 }
