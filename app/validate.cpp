@@ -141,9 +141,9 @@ std::string ValidText(const Verdict& verdict) {
                        Counted(model->dispatchables().size(), "dispatchable"),
                        Counted(model->commands().size(), "command"), level);
   }
-  return fmt::format("{}: valid: {} runs from feature level {}; it reads {} bytes and writes {}\n",
+  return fmt::format("{}: valid: {} runs from feature level {}; it reads {} and writes {}\n",
                      verdict.descriptor.name, verdict.document.op->op().name(), level,
-                     figures.bytes_read, figures.bytes_written);
+                     Counted(figures.bytes_read, "byte"), figures.bytes_written);
 }
 
 Json DiagnosticJson(const Diagnostic& diagnostic, const std::optional<TextPosition>& position) {

@@ -6,18 +6,19 @@
 
 #include "app/bench/bench_report.h"
 #include "app/files/output.h"
+#include "app/text/table_text.h"
 #include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {
 
-constexpr int kNeeded = 9;
-constexpr size_t kGap = 2;
+constexpr int kNeeded = kNeededColumn;
+constexpr size_t kGap = kColumnGap;
 constexpr size_t kMinBar = 8;
 constexpr size_t kMaxBar = 24;
 constexpr size_t kMinName = 8;
 
-// One of the table. Where there is not room for all, those of the lowest worth go first.
+// One of the table.
 struct Column {
   std::string_view header;
   int worth;
@@ -84,22 +85,6 @@ std::vector<Column> ColumnsOf(const BenchPlan& plan) {
   return columns;
 }
 
-size_t WidthOf(const std::vector<Column>& columns) {
-  size_t width = (columns.size() - 1) * kGap;
-  for (const Column& column : columns) width += column.width;
-  return width;
-}
-
-void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
-  while (WidthOf(columns) > width) {
-    const auto least =
-        std::min_element(columns.begin(), columns.end(),
-                         [](const auto& a, const auto& b) { return a.worth < b.worth; });
-    if (least->worth == kNeeded) return;
-    columns.erase(least);
-  }
-}
-
 // Whole for the limit and beyond; eighths of a column where the locale has them.
 std::string BarText(double share, size_t width) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -151,8 +136,7 @@ class Table : public ResultText {
   std::string Line(const std::function<std::string(const Column&)>& cell,
                    const std::string& bar = "") const {
     // Names are shortened from their front: they end with what tells them apart.
-    std::string line = Padded(
-        CutFrontTo(columns_[0].width, cell(columns_[0]), UseUnicode() ? "…" : "~"), columns_[0]);
+    std::string line = Padded(CutCell(cell(columns_[0]), columns_[0].width), columns_[0]);
     for (size_t i = 1; i < columns_.size(); ++i) {
       line += std::string(kGap, ' ') + Padded(cell(columns_[i]), columns_[i]);
     }

@@ -300,7 +300,9 @@ class FolderComparison {
         text += fmt::format("  {}: {}\n", Printable(pair->name), JudgementLine(pair->judgement));
       }
     }
-    return text + (rows.size() > 1 ? TableText(rows) : "");
+    constexpr int kWorths[] = {kNeededColumn, 8, 2, 7, 5, 6, 4, 3, 1};
+    const size_t width = TextColumns();
+    return text + (rows.size() > 1 ? TableText(rows, kWorths, width) : "");
   }
 
   static std::vector<std::string> RowOf(const FilePair& pair) {

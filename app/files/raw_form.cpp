@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/npz.h"
@@ -20,8 +21,8 @@ std::vector<uint32_t> SizesUpToEnd(const std::string& path, const RawForm& form)
   const uint64_t count = (size - std::min(size, offset.value_or(0))) / ByteWidth(*form.type);
   if (count == 0 || count > std::numeric_limits<uint32_t>::max()) {
     throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: has {} elements of {}; --sizes says which tensor it is", path,
-                            count, Name(*form.type)));
+                fmt::format("{}: has {} of {}; --sizes says which tensor it is", path,
+                            Counted(count, "element"), Name(*form.type)));
   }
   return {static_cast<uint32_t>(count)};
 }

@@ -2,24 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "app/files/output.h"
 #include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {
 
-constexpr size_t kColumns = 80;
-constexpr size_t kNameColumns = 30;
+size_t Columns() {
+  return std::min(kDefaultColumns, OutputWidth());
+}
 
-// Names in one column, what they mean in the other.
+// Names in one column, what they mean in the other; in little room, below it.
 std::string Row(const std::string& name, std::string_view meaning) {
-  const std::string margin(kNameColumns, ' ');
-  const std::string head = "  " + name;
-  const bool fits = head.size() + 2 <= kNameColumns;
-  return fmt::format("{:<{}}{}{}\n", head, fits ? kNameColumns : 0, fits ? "" : "\n" + margin,
-                     WrappedText(meaning, kColumns - kNameColumns, margin));
+  constexpr size_t kLeastForTwo = 60;
+  const size_t columns = Columns();
+  const size_t before = columns < kLeastForTwo ? 6 : 30;
+  const std::string margin(before, ' ');
+  const std::string head = "  " + WrappedText(name, columns - before, margin);
+  const bool fits = head.size() + 2 <= before;
+  return fmt::format("{:<{}}{}{}\n", head, fits ? before : 0, fits ? "" : "\n" + margin,
+                     WrappedText(meaning, columns - before, margin));
+}
+
+// The text between its line breaks.
+std::string Paragraph(const std::string& text) {
+  constexpr size_t kMargin = 2;
+  const size_t begin = std::min(text.size(), text.find_first_not_of('\n'));
+  const size_t end = text.find_last_not_of('\n') + 1;
+  if (begin >= end) return text;
+  return text.substr(0, begin) +
+         WrappedText(text.substr(begin, end - begin), Columns() - kMargin,
+                     std::string(kMargin, ' ')) +
+         text.substr(end);
 }
 
 class Formatter : public CLI::Formatter {
@@ -33,6 +51,20 @@ class Formatter : public CLI::Formatter {
     if (option->get_type_size() == 0) return "";
     const bool is_many = option->get_expected_max() == CLI::detail::expected_max_vector_size;
     return " " + option->get_type_name() + (is_many ? " ..." : "");
+  }
+
+  std::string make_usage(const CLI::App* command, std::string name) const override {
+    return Paragraph(CLI::Formatter::make_usage(command, name));
+  }
+
+  std::string make_description(const CLI::App* command) const override {
+    return Paragraph(CLI::Formatter::make_description(command));
+  }
+
+  // Examples are commands, which nothing breaks.
+  std::string make_footer(const CLI::App* command) const override {
+    const std::string text = CLI::Formatter::make_footer(command);
+    return text.find("\n  ") == std::string::npos ? Paragraph(text) : text;
   }
 
   std::string make_subcommand(const CLI::App* command) const override {

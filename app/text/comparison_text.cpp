@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/files/output.h"
 #include "app/text/histogram_text.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
@@ -149,7 +150,9 @@ std::string ListText(const Comparison& comparison, const Form& form) {
                     fmt::format("{:.6g}", difference.absolute_error),
                     fmt::format("{:.6g}", difference.relative_error), UlpText(difference)});
   }
-  return fmt::format("the {} worst:\n{}", comparison.listed.size(), TableText(rows));
+  constexpr int kWorths[] = {kNeededColumn, 8, 7, 3, 5, 6};
+  return fmt::format("the {} worst:\n{}", comparison.listed.size(),
+                     TableText(rows, kWorths, TextColumns()));
 }
 
 std::string HeadroomText(const Comparison& comparison, const Tolerance& tolerance) {

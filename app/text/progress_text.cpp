@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/text/text_width.h"
+#include "core/base/counted.h"
 
 namespace dmlop {
 namespace {
@@ -59,7 +60,7 @@ std::vector<std::string> PartsOf(const CaseCounts& counts) {
   const double total = static_cast<double>(counts.total);
   std::vector<std::string> parts = {
       fmt::format("{:.0f}%", counts.total == 0 ? 100 : std::floor(100 * done / total)),
-      fmt::format("{} of {} cases", counts.done, counts.total),
+      fmt::format("{} of {}", counts.done, Counted(counts.total, "case")),
       fmt::format("{} failed", counts.failed)};
   if (counts.seconds < kMinSeconds) return parts;
   const double rate = done / counts.seconds;

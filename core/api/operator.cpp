@@ -73,8 +73,8 @@ std::vector<View> ViewsOf(std::string_view role, std::span<const TensorInfo> ten
                            Dims(tensor.strides.begin(), tensor.strides.end())};
     const size_t extent = ElementExtent(layout, types[i]);
     if (buffers[i].size() < extent) {
-      throw std::invalid_argument(
-          fmt::format("{} has {} bytes; it needs {}", tensor.name, buffers[i].size(), extent));
+      throw std::invalid_argument(fmt::format("{} has {}; it needs {}", tensor.name,
+                                              Counted(buffers[i].size(), "byte"), extent));
     }
     if (reinterpret_cast<uintptr_t>(buffers[i].data()) % tensor.element_bytes != 0) {
       throw std::invalid_argument(

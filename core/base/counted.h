@@ -12,9 +12,23 @@
 
 namespace dmlop {
 
+// "files", "entries", "indices"
+inline std::string Plural(std::string_view noun) {
+  const auto without_end = [&](size_t count) { return noun.substr(0, noun.size() - count); };
+  if (noun.ends_with("try")) return fmt::format("{}ies", without_end(1));
+  if (noun.ends_with("index")) return fmt::format("{}ices", without_end(2));
+  return fmt::format("{}s", noun);
+}
+
 // "1 file", "2 files"
 std::string Counted(std::integral auto count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  return count == 1 ? fmt::format("{} {}", count, noun) : fmt::format("{} {}", count, Plural(noun));
+}
+
+// What is said of one, or of any other number: "is", "are".
+constexpr std::string_view ForCount(std::integral auto count, std::string_view one,
+                                    std::string_view others) {
+  return count == 1 ? one : others;
 }
 
 // "299,980"

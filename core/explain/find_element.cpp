@@ -65,10 +65,10 @@ class PlaceFinder {
     const uint64_t byte = static_cast<uint64_t>(number.value);
     const uint64_t size = SizeInBytes(desc_);
     if (byte >= size) {
-      return Fail(
-          "ELEM-5",
-          fmt::format("byte {} is behind {}, which has {} bytes", number.text, tensor_, size),
-          number.offset);
+      return Fail("ELEM-5",
+                  fmt::format("byte {} is behind {}, which has {}", number.text, tensor_,
+                              Counted(size, "byte")),
+                  number.offset);
     }
     const Layout layout = LayoutOf(desc_);
     // A byte may have two elements of 4 bits.

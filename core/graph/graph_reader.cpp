@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 #include "core/graph/graph_fields.h"
 #include "core/graph/graph_size.h"
 
@@ -55,9 +56,9 @@ class GraphReader {
     const file::File& graph = *file::GetFile(bytes);
     if (!has_few_names || BytesReferredTo(graph) > most) {
       report_("SGR-4",
-              fmt::format("is far more than its {} bytes: its parts refer to more than {} in all, "
+              fmt::format("is far more than its {}: its parts refer to more than {} in all, "
                           "each time that one is shared",
-                          source_.file.size(), most),
+                          Counted(source_.file.size(), "byte"), most),
               std::nullopt);
       return nullptr;
     }
@@ -196,8 +197,8 @@ class GraphReader {
     if (is_computed_.contains(number)) {
       const uint64_t size = SizeInBytes(*edge.desc);
       if (needed > size) {
-        Fail("SGR-4", "{}: {} needs {} bytes of '{}', which has {}", place, DisplayName(slot.path),
-             needed, edge.name, size);
+        Fail("SGR-4", "{}: {} needs {} of '{}', which has {}", place, DisplayName(slot.path),
+             Counted(needed, "byte"), edge.name, size);
       }
     } else if (!edge.desc || needed > SizeInBytes(*edge.desc)) {
       edge.desc = *slot.desc;
@@ -240,11 +241,12 @@ class GraphReader {
   void FailSize(const file::ConstantNode& constant, const GraphEdge& edge, uint64_t size,
                 uint64_t needed) {
     if (const auto* name = constant.value_as_ConstantName()) {
-      return FailFile(
-          ErrorKind::kTensorFile, edge,
-          fmt::format("{}.bin has {} bytes; its tensor needs {}", NameOf(*name), size, needed));
+      return FailFile(ErrorKind::kTensorFile, edge,
+                      fmt::format("{}.bin has {}; its tensor needs {}", NameOf(*name),
+                                  Counted(size, "byte"), needed));
     }
-    Fail("SGR-3", "the constant '{}' has {} bytes; its tensor needs {}", edge.name, size, needed);
+    Fail("SGR-3", "the constant '{}' has {}; its tensor needs {}", edge.name, Counted(size, "byte"),
+         needed);
   }
 
   static std::string NameOf(const file::ConstantName& constant) {

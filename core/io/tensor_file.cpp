@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/io/file.h"
@@ -91,13 +92,13 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer
   const std::string rounding =
       least == needed ? "" : fmt::format(", or {} rounded up to a multiple of 4", needed);
   if (size < least) {
-    FailTensorFile(name, fmt::format("is too small: it has {} bytes; expected at least {}{}", size,
-                                     least, rounding));
+    FailTensorFile(name, fmt::format("is too small: it has {}; expected at least {}{}",
+                                     Counted(size, "byte"), least, rounding));
   }
   if (size > needed) {
-    FailTensorFile(name, fmt::format("is too large: it has {} bytes; expected {}{} ({}@OFFSET is "
+    FailTensorFile(name, fmt::format("is too large: it has {}; expected {}{} ({}@OFFSET is "
                                      "what begins at a byte of it{})",
-                                     size, least, rounding, name, longer));
+                                     Counted(size, "byte"), least, rounding, name, longer));
   }
 }
 
@@ -107,9 +108,9 @@ std::span<const std::byte> RawPart(std::span<const std::byte> file, uint64_t off
   const uint64_t needed =
       BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
   if (offset > file.size() || file.size() - offset < needed) {
-    FailTensorFile(name, fmt::format("is too small: it has {} bytes; expected at least {} from "
+    FailTensorFile(name, fmt::format("is too small: it has {}; expected at least {} from "
                                      "byte {} on",
-                                     file.size(), needed, offset));
+                                     Counted(file.size(), "byte"), needed, offset));
   }
   return file.subspan(offset, needed);
 }
@@ -192,9 +193,8 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   const NpyHeader header = ParseNpyHeader(bytes, name, types);
   const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
-    FailTensorFile(name,
-                   fmt::format("is truncated: its header promises {} bytes of data, it has {}",
-                               header.data_size(), present));
+    FailTensorFile(name, fmt::format("is truncated: its header promises {} of data, it has {}",
+                                     Counted(header.data_size(), "byte"), present));
   }
   const std::byte* data = bytes.data() + header.data_begin;
   if (header.big_endian || header.is_bfloat16) {

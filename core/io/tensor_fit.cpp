@@ -17,8 +17,8 @@
 namespace dmlop {
 namespace {
 
-// The shape of an array, behind 1 for each leading dimension that it lacks where the desc only repeats
-// it along that one, as NumPy broadcasts.
+// The shape of an array, behind 1 for each leading dimension that it lacks where the desc only
+// repeats it along that one, as NumPy broadcasts.
 Dims BehindRepeated(const Dims& shape, const Layout& expected) {
   const size_t missing = expected.rank() - std::min(expected.rank(), shape.size());
   for (size_t d = 0; d < missing; ++d) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -90,8 +91,9 @@ class Binder {
                           : fmt::format("'{}' is OWNED_BY_DML; the dispatchable binds it", field));
     } else if (found->second.size() != wanted.size()) {
       values_.Error(*bindings_.place.Find(field), "MB-1",
-                    fmt::format("'{}' requires {} resources, but {} were bound", field,
-                                wanted.size(), found->second.size()));
+                    fmt::format("'{}' requires {}, but {} {} bound", field,
+                                Counted(wanted.size(), "resource"), found->second.size(),
+                                ForCount(found->second.size(), "was", "were")));
     } else {
       for (size_t i = 0; i < wanted.size(); ++i) {
         bound[wanted[i]] = BindSlot(slots_[wanted[i]], found->second[i]);
@@ -138,10 +140,10 @@ class Binder {
     const bool is_aligned = CheckAlignment(slot, binding, *offset);
     const std::optional<uint64_t> size = resources_.shape(binding.resource).size;
     if (size && *end > *size) {
-      values_.Error(
-          binding.place, "BIND-2",
-          fmt::format("{} needs {} bytes{}; the resource has {}", DisplayName(slot.path), needed,
-                      offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size));
+      values_.Error(binding.place, "BIND-2",
+                    fmt::format("{} needs {}{}; the resource has {}", DisplayName(slot.path),
+                                Counted(needed, "byte"),
+                                offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size));
       return false;
     }
     return is_aligned;
@@ -293,8 +295,9 @@ class CommandChecker {
     if (!bytes || *bytes > *shape.size) {
       values_.Error(
           *dimensions, "CMD-1",
-          fmt::format("{} of {} do not fit into the {} bytes of '{}'", ToString(write.dimensions),
-                      Name(shape.type), *shape.size, model_.resources()[write.resource].name));
+          fmt::format("{} of {} do not fit into the {} of '{}'", ToString(write.dimensions),
+                      Name(shape.type), Counted(*shape.size, "byte"),
+                      model_.resources()[write.resource].name));
     }
   }
 

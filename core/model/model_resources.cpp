@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/base/progress.h"
@@ -117,10 +118,9 @@ void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
   const uint64_t present = file.file.bytes().size() - header.data_begin;
   shape.initial_bytes = std::max<uint64_t>(present, header.data_size());
   if (present < header.data_size()) {
-    values.Warning(
-        place, "RES-5",
-        fmt::format("the file has {} bytes of data, its shape needs {}; the rest is zero", present,
-                    header.data_size()));
+    values.Warning(place, "RES-5",
+                   fmt::format("the file has {} of data, its shape needs {}; the rest is zero",
+                               Counted(present, "byte"), header.data_size()));
   }
 }
 
@@ -133,9 +133,11 @@ void ModelResources::SetSize(size_t resource, const ValueReader& values) {
   const CheckedU64 needed = CheckedAdd(of.initial_values_offset_in_bytes, shape.initial_bytes);
   if (needed && *needed <= *shape.size) return;
   const auto size = of.place.Find("sizeInBytes");
-  values.Error(size.value_or(of.place), "RES-3",
-               fmt::format("{} bytes of initial values at offset {} do not fit into {} bytes",
-                           shape.initial_bytes, of.initial_values_offset_in_bytes, *shape.size));
+  values.Error(
+      size.value_or(of.place), "RES-3",
+      fmt::format("{} of initial values at offset {} {} not fit into {}",
+                  Counted(shape.initial_bytes, "byte"), of.initial_values_offset_in_bytes,
+                  ForCount(shape.initial_bytes, "does", "do"), Counted(*shape.size, "byte")));
 }
 
 void ModelResources::Fill() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/ops/fused.h"
 #include "core/ops/inference.h"
 #include "core/ops/operator.h"
@@ -112,8 +113,9 @@ class FieldChecker {
 
   void CheckLikeFirst(const Field& field, size_t length, const Field& first, size_t first_length) {
     if (length == first_length) return;
-    ReportLength(field, fmt::format("{} entries do not match the {} entries of {}", length,
-                                    first_length, first.name));
+    ReportLength(field, fmt::format("{} {} not match the {} of {}", Counted(length, "entry"),
+                                    ForCount(length, "does", "do"), Counted(first_length, "entry"),
+                                    first.name));
   }
 
   void CheckFirstLength(const Field& field, size_t length) {
@@ -124,8 +126,9 @@ class FieldChecker {
       CheckPerDimension(field, length);
     } else if (length < limits.min_count || length > limits.max_count) {
       if (limits.count_rule.empty()) return;
-      ReportLength(field, fmt::format("{} entries are out of range [{}, {}]", length,
-                                      limits.min_count, limits.max_count));
+      ReportLength(field,
+                   fmt::format("{} {} out of range [{}, {}]", Counted(length, "entry"),
+                               ForCount(length, "is", "are"), limits.min_count, limits.max_count));
     }
   }
 
@@ -133,8 +136,9 @@ class FieldChecker {
     const std::optional<size_t> rank = RankOfInput();
     if (!rank || length == *rank) return;
     const std::vector<TensorSlot> inputs = TensorSlots(op_, TensorRole::kInput);
-    ReportLength(field, fmt::format("{} entries; expected {}, one for each dimension of {}", length,
-                                    *rank, DisplayName(inputs.front().path)));
+    ReportLength(field,
+                 fmt::format("{}; expected {}, one for each dimension of {}",
+                             Counted(length, "entry"), *rank, DisplayName(inputs.front().path)));
   }
 
   std::optional<size_t> RankOfInput() const {

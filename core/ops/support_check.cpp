@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/ops/fused.h"
 #include "core/ops/inference.h"
 
@@ -110,8 +111,13 @@ class SupportChecker {
     const std::string taken = ranks.min == ranks.max
                                   ? fmt::format("{}", ranks.min)
                                   : fmt::format("{} to {}", ranks.min, ranks.max);
-    Report("FL-1", slot.path + "/Sizes", fmt::format("{} dimensions are", slot.desc->rank()),
-           later != nullptr ? "they need " + ToString(later->since) : "expected " + taken);
+    Report("FL-1", slot.path + "/Sizes",
+           fmt::format("{} {}", Counted(slot.desc->rank(), "dimension"),
+                       ForCount(slot.desc->rank(), "is", "are")),
+           later != nullptr
+               ? fmt::format("{} {}", ForCount(slot.desc->rank(), "it needs", "they need"),
+                             ToString(later->since))
+               : "expected " + taken);
   }
 
   // An earlier row may have taken what the level does not, where another rule told of the types.

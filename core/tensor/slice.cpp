@@ -1,5 +1,7 @@
 #include "core/tensor/slice.h"
 
+#include "core/base/counted.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -151,8 +153,9 @@ class Selection {
     const size_t rank = view_.layout.rank();
     const size_t count = subscripts.size() - (has_ellipsis ? 1 : 0);
     if (count <= rank) return;
-    throw SliceError(subscripts[subscripts.size() - (count - rank)].offset,
-                     fmt::format("there are only {} dimensions", rank));
+    throw SliceError(
+        subscripts[subscripts.size() - (count - rank)].offset,
+        fmt::format("there {} only {}", ForCount(rank, "is", "are"), Counted(rank, "dimension")));
   }
 
   void TakeWhole(size_t end) {

@@ -1,5 +1,7 @@
 #include "core/tensor/tensor_desc.h"
 
+#include "core/base/counted.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -87,8 +89,8 @@ class TensorValidator {
             fmt::format("{} is not a power of two", alignment));
     } else if (alignment * 8ull < BitWidth(*desc_.data_type)) {
       Error("BUF-12", "GuaranteedBaseOffsetAlignment",
-            fmt::format("{} is less than the {} bytes of a {} element", alignment,
-                        ByteWidth(*desc_.data_type), Name(*desc_.data_type)));
+            fmt::format("{} is less than the {} of a {} element", alignment,
+                        Counted(ByteWidth(*desc_.data_type), "byte"), Name(*desc_.data_type)));
     }
   }
 
@@ -100,12 +102,13 @@ class TensorValidator {
     }
     if (desc_.dimension_count && *desc_.dimension_count != rank) {
       Error("BUF-13", "DimensionCount",
-            fmt::format("{} does not match the {} entries of Sizes", *desc_.dimension_count, rank));
+            fmt::format("{} does not match the {} of Sizes", *desc_.dimension_count,
+                        Counted(rank, "entry")));
     }
     if (desc_.strides && desc_.strides->size() != rank) {
       Error("BUF-13", "Strides",
-            fmt::format("{} entries do not match the {} entries of Sizes", desc_.strides->size(),
-                        rank));
+            fmt::format("{} {} not match the {} of Sizes", Counted(desc_.strides->size(), "entry"),
+                        ForCount(desc_.strides->size(), "does", "do"), Counted(rank, "entry")));
     }
     return RanksAgree(desc_);
   }

@@ -156,7 +156,7 @@ class DocumentsTest(ProgramTest):
         ]:
             document = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": desc, "bindings": {"InputTensor": values}}
             self.assertEqual(self.text_of("run", json.dumps(document)), "OutputTensor: " + shown)
-        for values, message in [([[1, 2], [3]], "the array has 1 values; expected 2 [DOC-4]"),
+        for values, message in [([[1, 2], [3]], "the array has 1 value; expected 2 [DOC-4]"),
                                 ({"value": 2}, "'Sizes' is missing"), ([], "[BUF-3]")]:
             document = {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": values}}
             self.assertIn(message, self.errors_of("run", json.dumps(document), status=3))

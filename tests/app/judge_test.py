@@ -475,6 +475,17 @@ class FoldersTest(ProgramTest):
         self.assertEqual(lines[-1], "  dmlop compare gpu/shape.npy golden/shape.npy --ulp 1")
         self.assertRegex(done.stderr.decode(), r"^dmlop: 5 files in \d+\.\d\d s: 2 equal, 3 different\n$")
 
+    def test_the_table_fits_narrow_terminals(self):
+        """Columns are left out, and what is still too long loses its front."""
+        self.put("a-name-that-is-longer-than-forty-columns-are", X + 1, X)
+        for columns, headers in ((20, "file differ"), (40, "file differ"), (80, "file differ ULP relative"),
+                                 (120, "file differ of ULP absolute relative NaN inf worst at")):
+            text = self.text_of("compare", "gpu", "golden", status=1, env=os.environ | {"COLUMNS": str(columns)})
+            header, *rows = text.splitlines()[1:5]
+            self.assertEqual(header.split(), headers.split())
+            self.assertLessEqual(max(map(len, (header, *rows))), columns)
+            self.assertTrue(any(row.split()[0].endswith("are.npy") for row in rows))
+
     def test_a_file_that_one_folder_lacks(self):
         self.put("only", X, None)
         self.put("other", None, X)

@@ -215,6 +215,10 @@ class TextTest(ProgramTest):
             texts.append(self.text_of(command, "--help"))
         for text in texts:
             self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        for command in [[], *([name] for name in commands)]:  # examples are commands, which nothing breaks
+            text = self.text_of(*command, "--help", env=os.environ | {"COLUMNS": "40"}).split("\nExamples:")[0]
+            self.assertEqual([line for line in text.splitlines() if len(line) > 40 and " " in line.strip()], [])
+            self.assertEqual(text.split(), self.text_of(*command, "--help").split("\nExamples:")[0].split())
         self.assertIn("Strides of raw files, in elements (default:\n" + 30 * " " + "packed); with --sizes\n",
                       self.text_of("show", "--help"))
 

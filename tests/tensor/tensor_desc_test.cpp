@@ -125,7 +125,7 @@ const RuleCase kRuleCases[] = {
     {"WrongCount", kIn, [](TensorDesc& d) { d.dimension_count = 3; },
      "BUF-13 T/DimensionCount: 3 does not match the 2 entries of Sizes"},
     {"WrongStrides", kIn, [](TensorDesc& d) { d.strides = {1}; },
-     "BUF-13 T/Strides: 1 entries do not match the 2 entries of Sizes"},
+     "BUF-13 T/Strides: 1 entry does not match the 2 entries of Sizes"},
     {"Unknown", kIn, [](TensorDesc& d) { d.data_type = kUnknown; },
      "BUF-14 T/DataType: UNKNOWN is not a type of tensor elements"},
     {"OwnedOutput", kOut, [](TensorDesc& d) { d.owned_by_dml = true; },

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/ops/contraction/convolution_windows.h"
 #include "core/ops/hardware_tolerance.h"
 
@@ -50,8 +51,8 @@ constexpr Rule kRules[] = {
 bool RequireCounts(const OperatorDesc& op, Inference& infer) {
   const size_t rank = op[kInputTensor].rank();
   return infer.Require(SpatialRank(op) + 2 == rank, "CTR-4", At(kStrides),
-                       "{} entries; expected {}, two less than InputTensor has dimensions",
-                       SpatialRank(op), static_cast<int64_t>(rank) - 2);
+                       "{}; expected {}, two less than InputTensor has dimensions",
+                       Counted(SpatialRank(op), "entry"), static_cast<int64_t>(rank) - 2);
 }
 
 void CheckChannels(const OperatorDesc& op, Inference& infer) {

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/requantize.h"
@@ -46,8 +47,8 @@ bool CheckRanks(std::string_view code, const OperatorDesc& op, Inference& infer)
   if (!infer.RequireSameRank(code, infer.tensor(kFilter), infer.tensor(kInputTensor))) return false;
   const size_t count = op[kStrides].size();
   return infer.Require(count + 2 == rank, "CTR-4", At(kStrides),
-                       "{} entries; expected {}, the spatial dimensions of InputTensor", count,
-                       rank - 2);
+                       "{}; expected {}, the spatial dimensions of InputTensor",
+                       Counted(count, "entry"), rank - 2);
 }
 
 // The filter is {O, C / GroupCount, ..} and has a group's share of O.

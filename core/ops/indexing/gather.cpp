@@ -2,6 +2,7 @@
 // along Axis.
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::gather {
@@ -83,8 +84,8 @@ void InferGather(const OperatorDesc& op, Inference& infer) {
   if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], input)) return;
   if (!infer.RequireSameRank("GAT-1", indices, input)) return;
   if (!infer.Require(op[kIndexDimensions] <= rank, "GAT-1", At(kIndexDimensions),
-                     "{} is more than the {} dimensions of the tensors", op[kIndexDimensions],
-                     rank)) {
+                     "{} is more than the {} of the tensors", op[kIndexDimensions],
+                     Counted(rank, "dimension"))) {
     return;
   }
   for (size_t d = 0; d < rank - op[kIndexDimensions]; ++d) {
@@ -96,8 +97,8 @@ void InferGather(const OperatorDesc& op, Inference& infer) {
   Sizes sizes;
   for (const GatherDim& dim : dims) sizes.push_back(dim.size);
   if (!infer.Require(dims.size() <= rank, "GAT-4", At(kOutputTensor),
-                     "the gathered elements make {}, which has more than {} dimensions",
-                     ToString(sizes), rank)) {
+                     "the gathered elements make {}, which has more than {}", ToString(sizes),
+                     Counted(rank, "dimension"))) {
     return;
   }
   infer.Output("GAT-6", kOutputTensor, sizes);

@@ -1,5 +1,7 @@
 #include "core/ops/indexing/tuples.h"
 
+#include "core/base/counted.h"
+
 namespace dmlop::indexing {
 namespace {
 
@@ -74,14 +76,14 @@ bool CheckTuples(const TupleRules& rules, const OperatorDesc& op, Inference& inf
                   input.name());
   }
   if (!infer.Require(t.size <= t.input_dims - t.batch_dims, rules.tuple, SizeAt(indices, rank - 1),
-                     "tuples of {} indices are out of range [1, {}]", t.size,
+                     "tuples of {} are out of range [1, {}]", Counted(t.size, "index"),
                      t.input_dims - t.batch_dims)) {
     return false;
   }
   const size_t dims = t.index_dims - 1 + t.rest();
   return infer.Require(dims <= rank, rules.output, At(kIndexDims),
-                       "what the tuples choose has {} dimensions, more than the {} of the tensors",
-                       dims, rank);
+                       "what the tuples choose has {}, more than the {} of the tensors",
+                       Counted(dims, "dimension"), rank);
 }
 
 }  // namespace dmlop::indexing

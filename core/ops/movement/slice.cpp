@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::slice {
@@ -129,7 +130,8 @@ std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Infer
     const uint32_t window = op[kWindowSizes][d];
     const int64_t stride = op[kWindowStrides][d];
     infer.Require(uint64_t{offset} + window <= sizes[d], "SLW-1", At(kWindowSizes, d),
-                  "{} elements from {} on do not lie in a size of {}", window, offset, sizes[d]);
+                  "{} from {} on {} not lie in a size of {}", Counted(window, "element"), offset,
+                  ForCount(window, "does", "do"), sizes[d]);
     if (infer.Require(stride != 0, "SLW-2", At(kWindowStrides, d), "0 is not allowed")) {
       most.push_back(static_cast<uint32_t>((window - 1) / std::abs(stride) + 1));
     }
@@ -143,8 +145,8 @@ void RequireSteps(const OperatorDesc& op, const TensorAt& tensor, const Sizes& m
                   Inference& infer) {
   for (size_t d = 0; d < most.size(); ++d) {
     infer.Require(tensor.sizes()[d] <= most[d], "SLW-3", SizeAt(tensor, d),
-                  "{} elements; the window has at most {} steps of {}", tensor.sizes()[d], most[d],
-                  op[kWindowStrides][d]);
+                  "{}; the window has at most {} of {}", Counted(tensor.sizes()[d], "element"),
+                  Counted(most[d], "step"), op[kWindowStrides][d]);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/engine/window/unfold_geometry.h"
 #include "core/engine/window/unfold_moves.h"
 #include "core/ops/inference.h"
@@ -35,8 +36,8 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   const size_t count = op[kWindowSizes].size();
   const Sizes& input = op.sizes(kInputTensor);
   if (!infer.Require(input.size() == count + 2, "UNF-2", SizesOf(infer.tensor(kInputTensor)),
-                     "{} dimensions; expected {}, two more than WindowSizes has", input.size(),
-                     count + 2)) {
+                     "{}; expected {}, two more than WindowSizes has",
+                     Counted(input.size(), "dimension"), count + 2)) {
     return;
   }
   const auto counts = CountWindows(op, input, kOutputTensor, infer);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 #include "core/ops/fused.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -58,8 +59,8 @@ void CheckOwners(const OperatorDesc& op, Inference& infer) {
 void CheckActivations(const NetworkKind& kind, const OperatorDesc& op, Inference& infer) {
   const size_t count = op[kActivationDescs].size();
   const size_t expected = kind.activations * Directions(op);
-  infer.Require(count == expected, "REC-4", dmlop::At(kActivationDescs), "{} entries; expected {}",
-                count, expected);
+  infer.Require(count == expected, "REC-4", dmlop::At(kActivationDescs), "{}; expected {}",
+                Counted(count, "entry"), expected);
 }
 
 // --- views ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/base/integer_division.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/ops/windows.h"
@@ -39,8 +40,8 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   const TensorAt output = infer.tensor(kOutputTensor);
   const size_t rank = op[kWindowSizes].size() + 2;
   if (!infer.Require(output.sizes().size() == rank, "FLD-1", SizesOf(output),
-                     "{} dimensions; expected {}, two more than WindowSizes has",
-                     output.sizes().size(), rank)) {
+                     "{}; expected {}, two more than WindowSizes has",
+                     Counted(output.sizes().size(), "dimension"), rank)) {
     return;
   }
   const auto counts = CountWindows(op, output.sizes(), kInputTensor, infer);
@@ -48,8 +49,8 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
   const size_t input_rank = input.sizes().size();
   if (!infer.Require(input_rank == 3 || input_rank == rank, "FLD-1", SizesOf(input),
-                     "{} dimensions; expected 3 or {}, as many as the output has", input_rank,
-                     rank)) {
+                     "{}; expected 3 or {}, as many as the output has",
+                     Counted(input_rank, "dimension"), rank)) {
     return;
   }
   Sizes sizes = {output.sizes()[0], counts->rows, counts->blocks};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/checked_math.h"
+#include "core/base/counted.h"
 
 namespace dmlop::pooling {
 namespace {
@@ -36,8 +37,8 @@ int64_t WindowExtent(const OperatorDesc& op, size_t d) {
 bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer) {
   const size_t count = op[kStrides].size();
   if (!infer.Require(tensor.sizes().size() == count + kFirstSpatial, "CTR-4", SizesOf(tensor),
-                     "{} dimensions; expected {}, two more than Strides has", tensor.sizes().size(),
-                     count + kFirstSpatial)) {
+                     "{}; expected {}, two more than Strides has",
+                     Counted(tensor.sizes().size(), "dimension"), count + kFirstSpatial)) {
     return false;
   }
   bool all_fit = true;
