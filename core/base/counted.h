@@ -34,7 +34,7 @@ constexpr std::string_view ForCount(std::integral auto count, std::string_view o
 // "299,980"
 inline std::string WithSeparators(size_t number) {
   std::string digits = fmt::format("{}", number);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
 }
 

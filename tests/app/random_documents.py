@@ -40,7 +40,8 @@ class Writer:
     def value(self, kind):
         """An element of that type."""
         if TYPES[kind] is None:
-            return self.rng.choice([0, -1, 2.5, -0.25, 1e300, 2 ** 53, self.any_case("nan"),
+            large = {"FLOAT16": [65504, 2048], "FLOAT32": [3e38, 2 ** 53], "FLOAT64": [1e300, 2 ** 53]}[kind]
+            return self.rng.choice([0, -1, 2.5, -0.25, *large, self.any_case("nan"),
                                     self.any_case("-inf"), self.any_case("inf")])
         low, high = TYPES[kind]
         return self.rng.choice([low, high, self.rng.randint(low, high)])
