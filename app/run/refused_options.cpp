@@ -6,12 +6,12 @@
 
 namespace dmlop {
 
-void RefuseForModel(std::string_view options_are) {
+void RefuseForModel(std::string_view options_are, std::string_view way) {
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("{} for operator descriptors; a model binds its tensors itself, and dmlop "
+      fmt::format("{} for operator descriptors; a model binds its tensors itself{}, and dmlop "
                   "validate --print-complete makes descriptors of its dispatchables",
-                  options_are));
+                  options_are, way));
 }
 
 void RefuseForOperator(std::string_view folders_are, std::string_view instead) {

@@ -5,8 +5,9 @@
 
 namespace dmlop {
 
-// Throws an Error of kind kUsage for options that bind the tensors of an operator: "-i is".
-[[noreturn]] void RefuseForModel(std::string_view options_are);
+// Throws an Error of kind kUsage for options that bind the tensors of an operator: "-i is"; `way`
+// is what a model has in their place.
+[[noreturn]] void RefuseForModel(std::string_view options_are, std::string_view way = "");
 
 // The same for folders of a model: "--input-path is"; `instead` has the options to name them in.
 [[noreturn]] void RefuseForOperator(std::string_view folders_are, std::string_view instead);

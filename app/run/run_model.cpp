@@ -27,7 +27,10 @@ void RefuseBindings(const RunOptions& options) {
   }
   const bool binds = !options.inputs.empty() || !options.outputs.empty() ||
                      !options.expected.empty() || !options.judged.empty();
-  if (binds) RefuseForModel("-i, -o, -e and --judge are");
+  if (binds) {
+    RefuseForModel("-i, -o, -e and --judge are",
+                   ", writes them by \"writeFile\" or --keep for dmlop compare");
+  }
 }
 
 // What the commands write. Files appear together, once every command has succeeded.

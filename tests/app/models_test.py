@@ -304,8 +304,10 @@ class ModelFilesTest(ProgramTest):
 
     def test_refuses_what_only_descriptors_take(self):
         self.write("model.json", copy_model({"x": numbers([1])}, PRINT_X))
-        self.assertIn("are for operator descriptors",
-                      self.errors_of("run", "model.json", "-i", "x.npy", status=2))
+        for option in ("-i", "-o", "-e", "--judge"):
+            self.assertIn('are for operator descriptors; a model binds its tensors itself, writes them by "writeFile" '
+                          "or --keep for dmlop compare, and",
+                          self.errors_of("run", "model.json", option, "x.npy", status=2))
         self.assertIn("is a model already",
                       self.errors_of("validate", "model.json", "--to-model", status=2))
 
