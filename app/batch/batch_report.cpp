@@ -182,7 +182,7 @@ void BatchSummary::TellFailures() const {
   const bool has_details = options_.line.has_value();
   for (const CaseOutcome& outcome : failures_) {
     PrintMessage(FaultText(outcome, manifest_.name(), has_details));
-    if (manifest_.is_file()) PrintMessage(CommandFor(outcome));
+    if (manifest_.is_file() && !common_.quiet) PrintMessage(CommandFor(outcome));
   }
   TellRest(failure_count_ - failures_.size(), "");
 }

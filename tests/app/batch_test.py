@@ -394,13 +394,14 @@ class FailureTest(BatchTest):
     def test_the_first_of_many_failures_are_told(self):
         cases = [case("x.npy" if i % 2 else f"none{i}.npy", f"y{i}.npy") for i in range(60)]
         self.manifest(*cases, name="my cases.jsonl")
-        told = "".join(f"my cases.jsonl:{i + 1}{missing(cases[i], f'none{i}.npy')}\n"
-                       f"  dmlop batch 'my cases.jsonl' --line {i + 1}\n" for i in range(0, 40, 2))
+        faults = [f"my cases.jsonl:{i + 1}{missing(cases[i], f'none{i}.npy')}\n" for i in range(0, 40, 2)]
+        told = "".join(f"{fault}  dmlop batch 'my cases.jsonl' --line {2 * i + 1}\n" for i, fault in enumerate(faults))
         self.assertEqual(self.batch("my cases.jsonl", "-k", status=5),
                          told + "dmlop: and 10 more, which --report FILE lists\n"
                                 "dmlop: 60 cases: 30 done, 30 failed\n")
+        # Without commands, which are no errors.
         self.assertEqual(self.batch("my cases.jsonl", "-k", "-q", "--report", "r.jsonl", status=5),
-                         told + "dmlop: and 10 more, which the report has\n")
+                         "".join(faults) + "dmlop: and 10 more, which the report has\n")
 
     def test_what_repeats_a_failure_does(self):
         self.manifest(case("x.npy", "a.npy"), case("none.npy", "b.npy"))
