@@ -70,7 +70,8 @@ std::vector<std::string> Alternatives(const std::string& type) {
 
 std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& type) {
   if (type == "OPERATOR") return Copied(OperatorNames());
-  if (type == "TYPE" || type.starts_with("[TYPE=]")) return Copied(DataTypeNames().subspan(1));
+  const bool is_type = type == "TYPE" || type == "[SIDE=]TYPE" || type.starts_with("[TYPE=]");
+  if (is_type) return Copied(DataTypeNames().subspan(1));
   if (type == "LEVEL") return LevelNames();
   if (type == "GROUP") return GroupNames();
   if (option.check_lname("isa")) return Copied(SupportedIsas());
@@ -92,7 +93,9 @@ CompletedValue ValueOf(const CLI::Option& option) {
   if (option.get_type_size_max() == 0) return {};
   const std::string type = option.get_type_name();
   const std::vector<std::string> words = WordsOf(option, type);
-  if (!words.empty()) return {type, type.starts_with('[') ? Kind::kNames : Kind::kWords, words};
+  if (!words.empty()) {
+    return {type, type.starts_with("[TYPE=]") ? Kind::kNames : Kind::kWords, words};
+  }
   if (type == "DIR") return {type, Kind::kFolders};
   if (type == "ELEMENT") return {type, Kind::kTensors};
   const bool is_file = type.find("FILE") != type.npos || type == "ACTUAL" || type == "EXPECTED" ||

@@ -163,7 +163,7 @@ class CompletionTest(ProgramTest):
             ("dmlop run --tolerance ", ["webnn"]), ("dmlop completion ", ["bash", "zsh", "fish"]), ("dmlop completion bash ", []),
             ("dmlop ops RED", ["REDUCE"]), ("dmlop ops ", operators), ("dmlop ops --manual ", GROUPS), ("dmlop ops --like MatM", ["MatMul", "MatMulInteger", "MatMulIntegerToFloat"]),
             ("dmlop ops --like=conv2", ["conv2d"]), ("dmlop run -L 6_", levels), ("dmlop run --feature-level=6_", levels),
-            ("dmlop run --isa ", isas), ("dmlop show --type FLOAT", types), ("dmlop compare --ulp FLOAT", types), ("dmlop compare --ulp FLOAT16=2", []),
+            ("dmlop run --isa ", isas), ("dmlop show --type FLOAT", types), ("dmlop compare --type FLOAT", types), ("dmlop compare --ulp FLOAT", types), ("dmlop compare --ulp FLOAT16=2", []),
             ("dmlop run ", documents), ("dmlop batch ", documents), ("dmlop validate d.json ", documents), ("dmlop run no", ["notes.txt"]),
             ("dmlop run d.json -i ", tensors), ("dmlop run d.json --input=", tensors), ("dmlop run d.json -i InputTensor=", tensors),
             ("dmlop run d.json --input InputTensor=x.n", ["x.npy", "x.npz"]), ("dmlop run d.json --input=InputTensor=x.b", ["x.bin"]),
