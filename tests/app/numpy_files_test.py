@@ -382,7 +382,7 @@ class ShapeTest(ProgramTest):
             expected = np.broadcast_to(array if array.size == np.prod(sizes) else array.reshape(shape), sizes)
             self.run_program("run", document, "-o", "y.npy")
             self.assert_same(self.load("y"), np.ascontiguousarray(expected))
-        for values, message in [([1, 2], "the array has 2 values; expected 12"), ([[1], [2], [3]], "the array has 1 values; expected 4")]:
+        for values, message in [([1, 2], "the array has 2 values; expected 12"), ([[1], [2], [3]], "the array has 1 value; expected 4")]:
             document = json.dumps({"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": values},
                                    "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 4], "Strides": [0, 1]}})
             self.assertIn(message, self.errors_of("run", document, status=3))

@@ -134,7 +134,7 @@ class LikeTest(ProgramTest):
             self.assertIn(f"(did you mean '{meant}'?)", self.errors_of("ops", "--like", name, status=2))
         self.assertTrue(self.errors_of("ops", "--like", "frobnicate", status=2).endswith("in ONNX, WebNN or PyTorch\n"))
         for name, meant in (("MEAN", "REDUCE"), ("nn.Conv2d", "CONVOLUTION"), ("IDENTITY", "ELEMENT_WISE_IDENTITY")):
-            self.assertIn(f"did you mean '{meant}'?", self.errors_of("ops", name, status=2))
+            self.assertIn(f"did you mean '{meant}'", self.errors_of("ops", name, status=2))
 
     def test_arguments(self):
         for name, operator, field, words in [
