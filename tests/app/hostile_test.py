@@ -59,12 +59,11 @@ class HostileTest(ProgramTest):
                     self.check(whole, code, message)
 
     def test_files_without_a_document(self):
-        for text in (b"", b" \n", b"\xef\xbb\xbf"):
+        for text in (b"", b" \n", b"\xef\xbb\xbf", b"\0"):
             with self.subTest(text):
                 self.check(text, "JSON-1", "not well-formed JSON")
-        for text in (b"\0", b"\0" * 1000):  # no text that could be shown
-            with self.subTest(text[:10]):
-                self.check(text, "JSON-1", "not well-formed JSON", excerpt="$")
+        # No text that could be shown.
+        self.check(b"\0" * 1000, "JSON-1", "not well-formed JSON", excerpt="$")
 
     def test_an_array_of_more_values_than_are_read(self):
         self.check(DESCRIPTOR.replace(b"HOLE", b"1," * 4194304 + b"1"), "JSON-1",
