@@ -34,7 +34,7 @@ std::shared_ptr<Workload> WorkloadOf(const OperatorDocument& document, Diagnosti
     const auto binding = document.bindings().find(slots[i].path);
     if (binding == document.bindings().end()) continue;
     const LoadedTensor values =
-        document.InlineTensor(*slots[i].desc, binding->second.values.value(), diagnostics);
+        document.InlineTensor(slots[i], binding->second.values.value(), diagnostics);
     CopyView(values.view, {workload->input(i), values.view.type, LayoutOf(*slots[i].desc)});
   }
   return workload;
