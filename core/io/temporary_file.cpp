@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "core/base/error.h"
+
 namespace dmlop {
 namespace {
 

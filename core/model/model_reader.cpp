@@ -283,10 +283,10 @@ class ModelReader {
       if (diagnostics_.full() || candidates.size() == kMaxCandidates) break;
       candidates.push_back(candidate);
     }
-    values_.Error(name, "JSON-6",
-                  fmt::format("there is no {} '{}'{}", kind, name.string(),
-                              DidYouMeanOneOf(name.string(), candidates,
-                                              names.size() - candidates.size())));
+    values_.Error(
+        name, "JSON-6",
+        fmt::format("there is no {} '{}'{}", kind, name.string(),
+                    DidYouMeanOneOf(name.string(), candidates, names.size() - candidates.size())));
     return kUnreadable;
   }
 

@@ -225,7 +225,7 @@ class PlaceTest(ProgramTest):
         found = self.messages_of(gather, "run")
         self.assertEqual(len(found), 1)
         written = """(the values of IndicesTensor are FLOAT32, as they have no DataType; write "IndicesTensor": """
-        self.assertIn(f"""/IndicesTensor/DataType: FLOAT32 is not supported by GATHER at""", found[0])
+        self.assertIn("""/IndicesTensor/DataType: FLOAT32 is not supported by GATHER at""", found[0])
         self.assertIn(f"""{written}{{"DataType": "INT32"}}) [FL-1]""", found[0])
         self.text_of("run", json.dumps(gather | {"IndicesTensor": {"DataType": "INT32"}}))
         add = {"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "INT8", "Sizes": [2]},

@@ -89,7 +89,9 @@ int64_t TrailingZeros(Int128 x) {
 }
 int64_t BitLength(Int128 x) {
   const uint64_t high = static_cast<uint64_t>(x >> 64);
-  return high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
+  const auto bits =
+      high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
+  return static_cast<int64_t>(bits);
 }
 
 // A whole with what divides by it.
