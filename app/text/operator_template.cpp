@@ -94,7 +94,7 @@ class Example {
     const SupportRow::Ranks ranks = row_.RanksOf(field.ranks);
     std::vector<uint32_t> sizes(std::clamp<size_t>(2, ranks.min, ranks.max), 1);
     sizes.back() = 3;
-    if (sizes.size() > 1) sizes.end()[-2] = 2;
+    if (sizes.size() > 1) sizes[sizes.size() - 2] = 2;
     return sizes;
   }
 

@@ -134,16 +134,15 @@ Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expecte
   assert(actual.layout.sizes == expected.layout.sizes);
   Comparison result;
   const Work work("comparing", expected.element_bytes());
-  const auto compare = [&]<typename T, typename E>() {
-    result = TensorComparison<T, E>(actual, expected, tolerance, details).Result();
-  };
   if (actual.type == expected.type) {
-    VisitDataType(AllTypes{}, actual.type,
-                  [&]<typename T>() { compare.template operator()<T, T>(); });
+    VisitDataType(AllTypes{}, actual.type, [&]<typename T>() {
+      result = TensorComparison<T, T>(actual, expected, tolerance, details).Result();
+    });
   } else {
     VisitDataType(FloatsOfAnyWidth{}, actual.type, [&]<typename T>() {
-      VisitDataType(FloatsOfAnyWidth{}, expected.type,
-                    [&]<typename E>() { compare.template operator()<T, E>(); });
+      VisitDataType(FloatsOfAnyWidth{}, expected.type, [&]<typename E>() {
+        result = TensorComparison<T, E>(actual, expected, tolerance, details).Result();
+      });
     });
   }
   return result;

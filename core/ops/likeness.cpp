@@ -130,9 +130,9 @@ std::string Bare(std::string_view name) {
   for (const char c : name) {
     if (c != '_') bare += LowerCase(c);
   }
-  if (bare.size() > 2 && bare.ends_with('d') && bare.end()[-2] >= '1' && bare.end()[-2] <= '3') {
-    bare.resize(bare.size() - 2);
-  }
+  if (bare.size() <= 2 || !bare.ends_with('d')) return bare;
+  const size_t digit = bare.size() - 2;
+  if (bare[digit] >= '1' && bare[digit] <= '3') bare.resize(digit);
   return bare;
 }
 
