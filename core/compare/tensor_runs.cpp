@@ -45,10 +45,10 @@ Dims TensorRuns::AnyIndex() {
 
 // How often each key is in memory, as far as samples tell.
 void TensorRuns::CountKeys() {
-  constexpr size_t kLooks = size_t{1} << 18;
+  constexpr size_t kKeySamples = size_t{1} << 18;
   frequencies_.assign(kKeys, 0);
   if (memory_.size() < code_.width() + 2) return;
-  for (size_t i = 0; i < kLooks; ++i) {
+  for (size_t i = 0; i < kKeySamples; ++i) {
     ++frequencies_[KeyAt(random_() % (memory_.size() - code_.width() - 1), 1)];
   }
 }

@@ -16,7 +16,7 @@ namespace {
 
 // --- of what was normalized ----------------------------------------------------------------------
 
-enum GradientInput : size_t { kGradient, kInput, kVariance, kScale };
+enum GradientInput : size_t { kGradientInput, kXInput, kVarianceInput, kScaleInput };
 
 template <typename T>
 class MomentsGradient : public SliceFunction {
@@ -27,8 +27,8 @@ class MomentsGradient : public SliceFunction {
   size_t seen_inputs() const override { return 2; }
 
   ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const override {
-    const T* const g = chunk.inputs[kGradient].elements<T>();
-    const T* const x = chunk.inputs[kInput].elements<T>();
+    const T* const g = chunk.inputs[kGradientInput].elements<T>();
+    const T* const x = chunk.inputs[kXInput].elements<T>();
     if (pass == 0) {
       const HeadTail g_sum = kernels_.sum(g, chunk.count);
       const HeadTail x_sum = kernels_.sum(x, chunk.count);
@@ -50,12 +50,12 @@ class MomentsGradient : public SliceFunction {
   }
 
   void Write(const SliceFacts& facts, const SliceChunk& chunk) const override {
-    const double variance = AsDouble(*chunk.inputs[kVariance].elements<T>()) + epsilon_;
-    const double scale = AsDouble(*chunk.inputs[kScale].elements<T>());
-    kernels_.take_slope(chunk.inputs[kGradient].elements<T>(), chunk.inputs[kInput].elements<T>(),
-                        chunk.count, {facts[0], facts[1]}, InputMean(facts),
-                        facts[kCovariance] / variance, scale / std::sqrt(variance),
-                        reinterpret_cast<T*>(chunk.output));
+    const double variance = AsDouble(*chunk.inputs[kVarianceInput].elements<T>()) + epsilon_;
+    const double scale = AsDouble(*chunk.inputs[kScaleInput].elements<T>());
+    kernels_.take_slope(chunk.inputs[kGradientInput].elements<T>(),
+                        chunk.inputs[kXInput].elements<T>(), chunk.count, {facts[0], facts[1]},
+                        InputMean(facts), facts[kCovariance] / variance,
+                        scale / std::sqrt(variance), reinterpret_cast<T*>(chunk.output));
   }
 
  private:
