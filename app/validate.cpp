@@ -316,14 +316,14 @@ class ManifestVerdict {
   void PrintSummary() const {
     if (common_.quiet) return;
     if (invalid_ > 0) {
-      return PrintMessage(fmt::format("{}: {} of {} not valid\n", manifest_.name(), invalid_,
-                                      Counted(cases_, "case") + (cases_ == 1 ? " is" : " are")));
+      return PrintMessage(fmt::format("{}: {} of {} {} not valid\n", manifest_.name(), invalid_,
+                                      Counted(cases_, "case"), ForCount(cases_, "is", "are")));
     }
     PrintResult(
-        fmt::format("{}: valid: {}; from feature level {} on all run; they read {} bytes "
+        fmt::format("{}: valid: {}; from feature level {} on all run; they read {} "
                     "and write {}\n",
                     manifest_.name(), Counted(cases_, "case"), ToString(figures_.level),
-                    figures_.bytes_read, figures_.bytes_written));
+                    Counted(figures_.bytes_read, "byte"), figures_.bytes_written));
   }
 
   Manifest& manifest_;

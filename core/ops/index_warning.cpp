@@ -14,8 +14,8 @@ void WarnOfStray(const StrayIndices& stray, std::string_view path, const Layout&
                       fmt::format("{} of {} {} out of range and {}; the first is {} at [{}]; "
                                   "such elements judge no device",
                                   stray.count, Counted(all.element_count(), "index"),
-                                  stray.count == 1 ? "is" : "are", what_happens, stray.first_value,
-                                  fmt::join(first.begin(), first.end(), ", ")));
+                                  ForCount(stray.count, "is", "are"), what_happens,
+                                  stray.first_value, fmt::join(first.begin(), first.end(), ", ")));
 }
 
 }  // namespace dmlop

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/engine/attention/attention.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
@@ -299,8 +300,8 @@ void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnost
   const Dims index = IndexOf(lengths.layout.sizes, first - numbers.begin());
   diagnostics.Warning(
       "CTR-10", std::string(kPastLengths.name),
-      fmt::format("{} of {} lengths {} out of range [0, {}] and clamped; the first is {} at [{}]",
-                  count, numbers.size(), count == 1 ? "is" : "are", most, value,
+      fmt::format("{} of {} {} out of range [0, {}] and clamped; the first is {} at [{}]", count,
+                  Counted(numbers.size(), "length"), ForCount(count, "is", "are"), most, value,
                   fmt::join(index.begin(), index.end(), ", ")));
 }
 

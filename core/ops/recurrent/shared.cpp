@@ -295,9 +295,10 @@ void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagn
   if (count == 0) return;
   diagnostics.Warning(
       "REC-9", std::string(kSequenceLengthsTensor.name),
-      fmt::format("{} of {} lengths {} more than the {} steps and count as those; the first is {} "
+      fmt::format("{} of {} {} more than the {} and {} as those; the first is {} "
                   "at [0, 0, 0, {}]",
-                  count, lengths.layout.sizes[3], count == 1 ? "is" : "are", steps,
+                  count, Counted(lengths.layout.sizes[3], "length"), ForCount(count, "is", "are"),
+                  Counted(steps, "step"), ForCount(count, "counts", "count"),
                   lengths.elements<uint32_t>()[first * lengths.layout.strides[3]], first));
 }
 
