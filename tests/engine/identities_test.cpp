@@ -10,7 +10,7 @@
 #include "core/tensor/visit_data_type.h"
 #include "tests/exact/float_strata.h"
 #include "tests/exact/mpfr_oracle.h"
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 namespace dmlop {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/exact/dyadic.h"
 #include "core/exact/rounding.h"
 #include "tests/exact/float_strata.h"
+#include "tests/reference/real_function.h"
 #include "tests/support/case_name.h"
-#include "tests/support/real_function.h"
 
 namespace dmlop {
 namespace {

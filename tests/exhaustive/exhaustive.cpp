@@ -23,7 +23,7 @@
 #include "core/kernels/simd/isa.h"
 #include "tests/exhaustive/pairs.h"
 #include "tests/exhaustive/wide_function.h"
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 namespace dmlop {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 namespace dmlop {
 

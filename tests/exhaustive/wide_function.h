@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 namespace dmlop {
 

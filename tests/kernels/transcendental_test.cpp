@@ -8,7 +8,7 @@
 
 #include "core/kernels/element_wise/row.h"
 #include "tests/exact/float_strata.h"
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 #include "tests/support/settings.h"
 
 namespace dmlop {

@@ -1,4 +1,4 @@
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // The oracle of transcendental functions: what the reference page makes of one element, by MPFR.
 #pragma once
 
-#include "tests/support/real_function.h"
+#include "tests/reference/real_function.h"
 
 namespace dmlop::reference {
 
