@@ -592,6 +592,9 @@ class EnvironmentTest(BenchProgramTest):
               "MALLOC_PERTURB_": "165", "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.perturb=90", "LANGUAGE": "de",
               "LC_NUMERIC": "de_DE.UTF-8", "LOCPATH": ".", "GLIBCXX_TUNABLES": "glibcxx.eh_pool.obj_count=1", "POSIXLY_CORRECT": "1",
               "ZLIB_DEBUG": "1", "HWLOC_COMPONENTS": "none", "FLATBUFFERS_TEST_LOCALE": "de_DE.UTF-8"}
+    if os.environ.get("SANITIZE"):
+        # The C library loses some bytes of each name that it looks for in vain, which counts as a leak.
+        del OTHERS["LOCPATH"]
 
     def test_of_google_benchmark(self):
         self.write("made.json", "precious")

@@ -106,6 +106,7 @@ UNREADABLE = [
 ]
 
 
+@unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers have a thread and memory of their own")
 class LimitTest(ProgramTest):
     """Every command that computes, where the system gives no thread but the first, or little memory."""
 

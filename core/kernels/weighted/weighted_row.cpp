@@ -14,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "core/kernels/reduce/finalize_sums-inl.h"
@@ -119,13 +120,22 @@ HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> s
   return {value, hn::IfThenZeroElse(hn::Eq(hn::Mul(value, whole), sum), room)};
 }
 
+// A conversion of what an integer cannot hold is undefined.
+template <typename T, class D>
+HWY_INLINE hn::Vec<D> ClampToRange(D d, hn::Vec<D> value) {
+  static_assert(sizeof(T) <= 4, "the bounds are exact in FLOAT64");
+  const auto least = hn::Set(d, static_cast<double>(std::numeric_limits<T>::min()));
+  const auto most = hn::Set(d, static_cast<double>(std::numeric_limits<T>::max()));
+  return hn::Min(hn::Max(value, least), most);
+}
+
 template <class D, typename T>
 HWY_INLINE void StoreExact(D d, hn::Vec<D> value, T* results) {
   if constexpr (!std::is_integral_v<T>) {
     StoreRoundedOnce(d, value, results);
   } else {
     HWY_ALIGN double lanes[hn::MaxLanes(D())];
-    hn::Store(hn::Trunc(value), d, lanes);
+    hn::Store(hn::Trunc(ClampToRange<T>(d, value)), d, lanes);
     for (size_t i = 0; i < hn::Lanes(d); ++i) results[i] = static_cast<T>(lanes[i]);
   }
 }
@@ -139,12 +149,14 @@ HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
     StoreRounded(d, rounded, results, unresolved);
     return hn::AllTrue(d, rounded.certain);
   } else {
+    HWY_ALIGN double least[hn::MaxLanes(D())];
     HWY_ALIGN double most[hn::MaxLanes(D())];
+    hn::Store(hn::Trunc(hn::Sub(quotient.sum, quotient.error)), d, least);
     hn::Store(hn::Trunc(hn::Add(quotient.sum, quotient.error)), d, most);
-    StoreExact(d, hn::Sub(quotient.sum, quotient.error), results);
+    StoreExact(d, quotient.sum, results);
     bool are_certain = true;
     for (size_t i = 0; i < hn::Lanes(d); ++i) {
-      unresolved[i] = static_cast<double>(results[i]) != most[i];
+      unresolved[i] = least[i] != most[i];
       are_certain &= unresolved[i] == 0;
     }
     return are_certain;
