@@ -171,9 +171,9 @@ TEST_P(PartsOnIsa, UnfoldOfEveryForm) {
       Layout with_gaps = packed;
       for (int64_t& stride : with_gaps.strides) stride *= 2;
       for (const Layout& from : {packed, reversed, with_gaps}) {
-        ExpectUnfolds(windows, type, from, 1, 0);
-        ExpectUnfolds(windows, type, from, 1, 5);
-        ExpectUnfolds(windows, type, from, 2, 0);
+        for (const auto& [stride, gap] : {std::pair{1, 0}, {1, 5}, {2, 0}}) {
+          if (IsInShare()) ExpectUnfolds(windows, type, from, stride, gap);
+        }
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -14,6 +15,21 @@ uint64_t TestSeed() {
 
 Engine CaseEngine(int number) {
   return Engine(TestSeed() * 1'000'003 + static_cast<uint64_t>(number));
+}
+
+bool IsFullDepth() {
+  return std::getenv("DMLOP_TEST_FULL") != nullptr;
+}
+
+constexpr int kShare = 3;
+
+int ShareOf(int cases) {
+  return IsFullDepth() ? cases : std::max(cases / kShare, 1);
+}
+
+bool IsInShare() {
+  static Engine engine = CaseEngine(0);
+  return IsFullDepth() || OneIn(engine, kShare);
 }
 
 std::string CaseTrace(int number) {

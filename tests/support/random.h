@@ -15,6 +15,16 @@ using Engine = std::mt19937_64;
 // DMLOP_TEST_SEED, or a fixed default.
 uint64_t TestSeed();
 
+// Whether every case of the long tests is asked for: DMLOP_TEST_FULL is set.
+bool IsFullDepth();
+
+// A third of so many cases that an engine each draws, or all at full depth.
+int ShareOf(int cases);
+
+// Whether the next entry of a list of cases is run: one in three, drawn by the seed, or each at
+// full depth.
+bool IsInShare();
+
 Engine CaseEngine(int number);
 
 // For SCOPED_TRACE: how to see the same case again.

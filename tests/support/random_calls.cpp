@@ -66,7 +66,8 @@ OperatorCall RandomCall(const Entropy& from, const OperatorDesc& begun) {
 }
 
 int ShareOf(int cases, const RandomOperator& random) {
-  return std::holds_alternative<ElementWise>(random.begun.info().family) ? cases / 10 : cases;
+  const bool has_own_loop = !std::holds_alternative<ElementWise>(random.begun.info().family);
+  return ShareOf(has_own_loop ? cases : cases / 10);
 }
 
 std::vector<RandomOperator> RandomOperators() {
