@@ -138,6 +138,16 @@ class InvalidTest(ProgramTest):
         rules = {rule["code"] for info in operators().values() for rule in info["rules"]}
         self.assertEqual(rules - {case["rule"] for _, case, _ in self.cases}, set())
 
+    def test_every_rule_is_told_in_a_test(self):
+        """Those of models, graphs and files, too, whose tests are beside this one."""
+        def codes_in(folders, suffixes, pattern):
+            return {code for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in suffixes
+                    for code in re.findall(pattern, path.read_text(errors="replace"))}
+        code = "[A-Z][A-Z0-9]+-[0-9]+"
+        told = codes_in(("core", "app"), (".h", ".cpp"), rf'"({code})"')
+        self.assertGreater(len(told), 200)
+        self.assertEqual(told - codes_in(("tests", "testdata/invalid"), (".py", ".cpp", ".jsonl", ".txt"), rf"\b{code}\b"), set())
+
     def test_hosts_of_activations_name_the_rules_of_those(self):
         hosts = [info for info in operators().values()
                  if {"FusedActivation", "ActivationDescs"} & {field["name"] for field in info["fields"]}]

@@ -166,7 +166,7 @@ class ModelFilesTest(ProgramTest):
         self.write("model.json", copy_model({"x": source("x.npy")}, PRINT_X))
         done = self.run_program("run", "model.json")
         self.assertEqual(done.stdout, b"Resource 'x': 1, 0, 0\n")
-        self.assertIn(b"4 bytes of data, its shape needs 12; the rest is zero", done.stderr)
+        self.assertIn(b"4 bytes of data, its shape needs 12; the rest is zero [RES-5]", done.stderr)
 
     def test_refuses_files_that_do_not_fit(self):
         np.save(self.folder / "fortran.npy", np.asfortranarray(np.ones((2, 3), "f4")))
@@ -211,6 +211,14 @@ class ModelFilesTest(ProgramTest):
             "/commands/0/bindings/ATensor: resource 'a' holds FLOAT32; ATensor reads its bytes as FLOAT16 [MB-6]",
             "/commands/0/bindings/OutputTensor: resource 'y' holds UINT32; OutputTensor writes its bytes as FLOAT16 [MB-6]"])
         self.assertIn("FLOAT32", self.errors_of("validate", json.dumps(model)))
+
+    def test_warns_of_bind_points_that_are_none(self):
+        x = numbers([1, 2, 3, 4])
+        bindings = {"InputTensor": "x", "InputTenser": "x", "OutputTensor": "y"}
+        done = self.run_program("run", json.dumps(copy_model(
+            {"x": x, "y": x}, [{"type": "dispatch", "dispatchable": "copy", "bindings": bindings}])))
+        self.assertIn(b"warning: /commands/0/bindings/InputTenser: ELEMENT_WISE_IDENTITY has no bind point 'InputTenser'"
+                      b" (did you mean 'InputTensor'?); it is ignored [MB-3]", done.stderr)
 
     def test_a_file_that_is_unreadable_hides_no_other_fault(self):
         np.save(self.folder / "int.npy", np.ones(4, "i4"))
