@@ -253,7 +253,8 @@ class ElementExplanation {
       return inputs[source.tensor].data != nullptr;
     });
     if (!all_bound) return explanation;
-    Outcome outcome = Calculate(desc, inputs, output, explanation.sources);
+    Outcome outcome = Calculate(desc, inputs, output, explanation.sources,
+                                LengthOfLists(options_.full));
     explanation.element.value = outcome.value;
     explanation.calculation = std::move(outcome.calculation);
     explanation.activation = std::move(outcome.activation);
@@ -286,7 +287,7 @@ class ElementExplanation {
   }
 
   void Print(const Explanation& explanation) const {
-    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation, options_.full)
+    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation)
                                                      : ExplanationText(explanation, options_.full));
   }
 

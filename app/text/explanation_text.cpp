@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/text/tensor_text.h"
@@ -37,25 +38,62 @@ std::string NeighbourText(std::string_view label, const Neighbour& neighbour, Da
   return text + "\n";
 }
 
-// One product a line.
-std::string TermsText(const Calculation& calculation, bool full) {
-  std::string text = calculation.term_count == 0 ? "" : "products:\n";
-  int64_t next = 0;
-  ForEachListed(calculation.term_count, full, [&](int64_t k) {
-    if (k > next) text += fmt::format("  ... {} more\n", k - next);
-    next = k + 1;
-    const Term term = calculation.term(k);
-    text += fmt::format("  {}: {}\n", term.elements, term.value);
-  });
+std::string TermText(const FormulaTerm& term) {
+  if (term.numbers.empty()) return fmt::format("  {}: {}\n", term.expression, term.value);
+  return fmt::format("  {}: {} = {}\n", term.expression, term.numbers, term.value);
+}
+
+std::string TermsText(const FormulaStep& step) {
+  std::string text;
+  for (size_t i = 0; i < step.terms.size(); ++i) {
+    if (i == static_cast<size_t>(kListEdge)) {
+      const auto left_out = step.count - static_cast<int64_t>(step.terms.size());
+      if (left_out > 0) text += fmt::format("  ... {} more\n", left_out);
+    }
+    text += TermText(step.terms[i]);
+  }
   return text;
 }
 
+// Elements are listed before, so their number is enough.
+bool HasElementsOnly(const FormulaStep& step) {
+  return std::ranges::all_of(step.terms,
+                             [](const FormulaTerm& term) { return term.numbers.empty(); });
+}
+
+std::string StepValueText(const FormulaStep& step, bool full) {
+  if (!step.exact.empty()) return Abridged(step.exact, full);
+  const bool is_exact = step.value == 0 || !std::isfinite(step.value);
+  return fmt::format("{}{}", is_exact ? "" : "about ", step.value);
+}
+
+// The terms of a step and its value, unless that is the quantity, which is told anyway.
+std::string NamedStepText(const FormulaStep& step, bool is_quantity, bool full) {
+  const std::string value = StepValueText(step, full);
+  if (!step.expression.empty()) {
+    return fmt::format("{} = {}: {}\n", step.name, step.expression, value);
+  }
+  if (!step.terms.empty() && HasElementsOnly(step)) {
+    return fmt::format("{} of {}: {}\n", step.name, Counted(step.count, "element"), value);
+  }
+  std::string text = fmt::format("{}, {}:\n", step.name, Counted(step.count, "term"));
+  text += TermsText(step);
+  return is_quantity ? text : text + fmt::format("{}: {}\n", step.name, value);
+}
+
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
-  std::string text = TermsText(calculation, full);
-  if (!calculation.exact.empty()) {
+  const bool has_quantity = !calculation.exact.empty() || calculation.approximate;
+  std::string text;
+  for (const FormulaStep& step : calculation.steps) {
+    const bool is_quantity = has_quantity && step.name == calculation.quantity;
+    text += NamedStepText(step, is_quantity && !step.terms.empty(), full);
+  }
+  const bool is_told = !calculation.steps.empty() && !calculation.steps.back().expression.empty() &&
+                       calculation.steps.back().name == calculation.quantity;
+  if (!calculation.exact.empty() && !is_told) {
     text += fmt::format("{}: {}\n", calculation.quantity, Abridged(calculation.exact, full));
   }
-  if (calculation.approximate) {
+  if (calculation.approximate && !is_told) {
     text += fmt::format("{}: about {}\n", calculation.quantity, *calculation.approximate);
   }
   if (calculation.value) {
@@ -100,14 +138,40 @@ Json NeighbourJson(const Neighbour& neighbour, DataType type) {
   return json;
 }
 
-Json CalculationJson(const Calculation& calculation, const Explanation& explanation, bool full) {
+// JSON has no numbers that are not finite.
+Json NumberJson(double value) {
+  return ElementJson(DataType::kFloat64, BytesOf(value).data());
+}
+
+Json TermJson(const FormulaTerm& term) {
+  Json json = {{"expression", term.expression}, {"elements", Json::array()}};
+  for (const FormulaTerm::Element& element : term.elements) {
+    json["elements"].push_back({{"tensor", element.tensor},
+                                {"index", DimsJson(element.index)},
+                                {"value", NumberJson(element.value)}});
+  }
+  for (const double factor : term.factors) json["factors"].push_back(NumberJson(factor));
+  json[term.factors.empty() ? "value" : "product"] = NumberJson(term.value);
+  return json;
+}
+
+Json StepJson(const FormulaStep& step) {
+  Json json = {{"name", step.name}, {"operation", step.operation}};
+  if (step.expression.empty()) {
+    json["count"] = step.count;
+    json["terms"] = Json::array();
+    for (const FormulaTerm& term : step.terms) json["terms"].push_back(TermJson(term));
+  } else {
+    json["expression"] = step.expression;
+  }
+  json["value"] = NumberJson(step.value);
+  return json;
+}
+
+Json CalculationJson(const Calculation& calculation, const Explanation& explanation) {
   const DataType type = explanation.element.type;
   Json json = {{"rule", Name(calculation.rule)}, {"reason", calculation.reason}};
-  if (calculation.term_count > 0) json["productCount"] = calculation.term_count;
-  ForEachListed(calculation.term_count, full, [&](int64_t k) {
-    const Term term = calculation.term(k);
-    json["products"].push_back({{"elements", term.elements}, {"value", term.value}});
-  });
+  for (const FormulaStep& step : calculation.steps) json["steps"].push_back(StepJson(step));
   if (!calculation.quantity.empty()) json["quantity"] = calculation.quantity;
   if (!calculation.exact.empty()) json["exact"] = calculation.exact;
   if (calculation.approximate) json["approximate"] = *calculation.approximate;
@@ -142,7 +206,7 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
   return text + StepText(label, element.type, *element.value, *last, full);
 }
 
-std::string ExplanationJson(const Explanation& explanation, bool full) {
+std::string ExplanationJson(const Explanation& explanation) {
   const OperatorDesc& op = explanation.desc;
   Json json = {{"operator", op.name()}};
   for (size_t i = 0; i < op.fields().size(); ++i) {
@@ -161,7 +225,7 @@ std::string ExplanationJson(const Explanation& explanation, bool full) {
     json["elements"].push_back(DescriptionJson(element));
   }
   if (explanation.calculation) {
-    json["calculation"] = CalculationJson(*explanation.calculation, explanation, full);
+    json["calculation"] = CalculationJson(*explanation.calculation, explanation);
   }
   if (const auto& activation = explanation.activation) {
     json["activation"] = {
@@ -169,7 +233,7 @@ std::string ExplanationJson(const Explanation& explanation, bool full) {
         {"ownResult", ElementJson(explanation.element.type, activation->own.data())}};
     if (activation->calculation) {
       json["activation"]["calculation"] =
-          CalculationJson(*activation->calculation, explanation, full);
+          CalculationJson(*activation->calculation, explanation);
     }
   }
   return Utf8Text(json) + "\n";

@@ -27,6 +27,6 @@ struct Explanation {
 std::string ExplanationText(const Explanation& explanation, bool full);
 
 // One object, one line.
-std::string ExplanationJson(const Explanation& explanation, bool full);
+std::string ExplanationJson(const Explanation& explanation);
 
 }  // namespace dmlop

@@ -6,9 +6,8 @@
 
 #include "core/base/progress.h"
 #include "core/explain/calculate_element.h"
-#include "core/explain/calculate_products.h"
+#include "core/explain/calculate_formula.h"
 #include "core/explain/calculate_reduce.h"
-#include "core/explain/calculate_weights.h"
 #include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
 #include "core/ops/fused.h"
@@ -118,10 +117,27 @@ Calculation ExplainGroup(ReduceFunction function, bool takes_last, const Group& 
   }
 }
 
-Calculation ExplainReduce(ReduceFunction function, bool takes_last, const OperatorDesc& op,
-                          InputViews inputs, const Region& source, const ElementBytes& result) {
-  const std::string tensor = DisplayName(TensorSlots(op, TensorRole::kInput)[0].path);
-  const ConstTensorView view = Narrowed(inputs[0], source);
+// What is asked of an output element.
+struct Question {
+  const OperatorDesc& op;
+  InputViews inputs;
+  const Element& output;
+  const std::vector<Region>& sources;
+  ListLength length;
+
+  Region place() const {
+    return {output.tensor, output.index, Dims::Filled(output.index.size(), 1)};
+  }
+  DataType type() const {
+    return *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc->data_type;
+  }
+};
+
+Calculation ExplainReduce(ReduceFunction function, bool takes_last, const Question& question,
+                          const ElementBytes& result) {
+  const std::string tensor = DisplayName(TensorSlots(question.op, TensorRole::kInput)[0].path);
+  const Region& source = question.sources[0];
+  const ConstTensorView view = Narrowed(question.inputs[0], source);
   return ExplainGroup(function, takes_last, {tensor, source, view}, result);
 }
 
@@ -135,69 +151,50 @@ Calculation OfNothing(ReduceFunction function) {
 }
 
 // How the value came about; none where bits are only moved, or where that is not told yet.
-template <typename Family>
-std::optional<Calculation> Explain(const Family&, const OperatorDesc&, InputViews, const Element&,
-                                   const std::vector<Region>&, const ElementBytes&) {
-  return std::nullopt;
+std::optional<Calculation> ExplainByFormula(const Question& question, const ElementBytes& value) {
+  Formula formula;
+  const auto last = FormulaOf(question.op, question.place(), formula);
+  if (!last) return std::nullopt;
+  return ExplainFormula(formula, *last, question.op, question.inputs, question.type(), value,
+                        question.length);
 }
 
-std::optional<Calculation> Explain(const ElementWise& family, const OperatorDesc& op,
-                                   InputViews inputs, const Element& output,
-                                   const std::vector<Region>&, const ElementBytes& value) {
-  const ElementWiseWork work = WorkOf(family, op, inputs);
-  const Region place{0, output.index, Dims::Filled(output.index.size(), 1)};
+template <typename Family>
+std::optional<Calculation> Explain(const Family&, const Question& question,
+                                   const ElementBytes& value) {
+  return ExplainByFormula(question, value);
+}
+
+std::optional<Calculation> Explain(const ElementWise& family, const Question& question,
+                                   const ElementBytes& value) {
+  const ElementWiseWork work = WorkOf(family, question.op, question.inputs);
+  Region place = question.place();
+  place.tensor = 0;
   if (work.call.function != ElementWiseFunction::kCast) {
-    const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
-    return ExplainFunction(work, place, *slot.desc->data_type, value);
+    return ExplainFunction(work, place, question.type(), value);
   }
   if (!work.call.scale_bias) return std::nullopt;
   return ExplainScaleBias(*work.call.scale_bias, Narrowed(work.operands[0], place), value);
 }
 
-// Whatever has products.
-template <typename Family>
-std::optional<Calculation> ExplainProductsOf(const Family& family, const OperatorDesc& op,
-                                             InputViews inputs, const Element& output,
-                                             const ElementBytes& value) {
-  if (family.products == nullptr) return std::nullopt;
-  const TensorSlot slot = TensorSlots(op, TensorRole::kOutput)[0];
-  return ExplainProducts(family.products(op, output.index), op, inputs, *slot.desc->data_type,
-                         value);
-}
-
-std::optional<Calculation> Explain(const Custom& family, const OperatorDesc& op, InputViews inputs,
-                                   const Element& output, const std::vector<Region>& sources,
+std::optional<Calculation> Explain(const Custom& family, const Question& question,
                                    const ElementBytes& value) {
-  if (!family.reduces) return ExplainProductsOf(family, op, inputs, output, value);
-  if (sources.empty()) return OfNothing(*family.reduces);
-  return ExplainReduce(*family.reduces, false, op, inputs, sources[0], value);
+  if (!family.reduces) return ExplainByFormula(question, value);
+  if (question.sources.empty()) return OfNothing(*family.reduces);
+  return ExplainReduce(*family.reduces, false, question, value);
 }
 
-std::optional<Calculation> Explain(const Placed& family, const OperatorDesc& op, InputViews inputs,
-                                   const Element& output, const std::vector<Region>&,
+std::optional<Calculation> Explain(const Reduction& reduction, const Question& question,
                                    const ElementBytes& value) {
-  if (family.weights == nullptr) return ExplainProductsOf(family, op, inputs, output, value);
-  const Layout numbered = PackedLayout(inputs[0].layout.sizes);
-  const WeightedSource source = family.weights(op, {nullptr, inputs[0].type, numbered});
-  const TensorSlot slot = TensorSlots(op, TensorRole::kInput)[0];
-  return ExplainWeights(source, DisplayName(slot.path), inputs[0], output.index, value);
+  const ReductionCall call = reduction.call(question.op);
+  return ExplainReduce(call.function, call.takes_last, question, value);
 }
 
-std::optional<Calculation> Explain(const Reduction& reduction, const OperatorDesc& op,
-                                   InputViews inputs, const Element&,
-                                   const std::vector<Region>& sources, const ElementBytes& value) {
-  const ReductionCall call = reduction.call(op);
-  return ExplainReduce(call.function, call.takes_last, op, inputs, sources[0], value);
-}
-
-Outcome Unfused(const OperatorDesc& op, InputViews inputs, const Element& output,
-                const std::vector<Region>& sources) {
-  Outcome outcome{ValueAt(op, inputs, output), std::nullopt};
-  outcome.calculation = std::visit(
-      [&](const auto& family) {
-        return Explain(family, op, inputs, output, sources, outcome.value);
-      },
-      op.info().family);
+Outcome Unfused(const Question& question) {
+  Outcome outcome{ValueAt(question.op, question.inputs, question.output), std::nullopt};
+  outcome.calculation =
+      std::visit([&](const auto& family) { return Explain(family, question, outcome.value); },
+                 question.op.info().family);
   return outcome;
 }
 
@@ -210,14 +207,17 @@ std::optional<Calculation> ExplainActivation(const OperatorDesc& activation,
   const Dims ones = Dims::Filled(tensor.rank(), 1);
   const ConstTensorView input{own.data(), *tensor.data_type, PackedLayout(ones)};
   const Element element{0, Dims::Filled(tensor.rank(), 0)};
-  return Explain(*family, activation, {&input, 1}, element, {}, value);
+  const std::vector<Region> nothing;
+  return Explain(*family, Question{activation, {&input, 1}, element, nothing, {}}, value);
 }
 
-Outcome Activated(const OperatorDesc& op, InputViews inputs, const Element& output,
-                  const std::vector<Region>& sources) {
+Outcome Activated(const Question& question) {
+  const OperatorDesc& op = question.op;
   const OperatorDesc activation = *FusedAlone(op);
-  const Outcome own = Unfused(WithoutActivation(op), inputs, output, sources);
-  Outcome outcome{ValueAt(op, inputs, output), own.calculation};
+  const OperatorDesc alone = WithoutActivation(op);
+  const Outcome own =
+      Unfused({alone, question.inputs, question.output, question.sources, question.length});
+  Outcome outcome{ValueAt(op, question.inputs, question.output), own.calculation};
   alignas(8) const ElementBytes rounded = own.value;
   outcome.activation = {activation.name(), rounded,
                         ExplainActivation(activation, rounded, outcome.value)};
@@ -244,12 +244,11 @@ std::string RoundingReason(ValueRule rule, DataType type) {
 }
 
 Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
-                  const std::vector<Region>& sources) {
+                  const std::vector<Region>& sources, ListLength length) {
   const Work work("explaining");  // how often elements are looked at depends on them
-  if (output.tensor == 0 && FusedActivationOf(op) != nullptr) {
-    return Activated(op, inputs, output, sources);
-  }
-  return Unfused(op, inputs, output, sources);
+  const Question question{op, inputs, output, sources, length};
+  const bool is_activated = output.tensor == 0 && FusedActivationOf(op) != nullptr;
+  return is_activated ? Activated(question) : Unfused(question);
 }
 
 }  // namespace dmlop

@@ -43,17 +43,36 @@ struct Neighbour {
   std::string distance;  // from the exact value; empty where that has no finite decimal
 };
 
-// One of the terms of a sum: "ATensor[0, 1] * BTensor[1, 0]", "0.5 * 3 = 1.5".
-struct Term {
-  std::string elements;
-  std::string value;
+// One of the operands that a step takes together.
+struct FormulaTerm {
+  struct Element {
+    std::string tensor;
+    Dims index;
+    double value;
+  };
+
+  std::string expression;         // "ATensor[0, 1] * BTensor[1, 0]"
+  std::string numbers;            // "0.5 * 3"; empty for an element alone
+  std::vector<Element> elements;  // in the expression
+  std::vector<double> factors;    // of a product
+  double value;
+};
+
+// A part of a formula that has a name.
+struct FormulaStep {
+  std::string name;
+  std::string_view operation;      // "sum", "mean", ...
+  std::string expression;          // "sqrt((variance) + 1e-05)"; empty where there are terms
+  std::vector<FormulaTerm> terms;  // all of `count`, or both ends
+  int64_t count;
+  std::string exact;  // decimal; empty where there are too many digits
+  double value;
 };
 
 struct Calculation {
   ValueRule rule = ValueRule::kExact;
   std::string reason;                 // a sentence
-  int64_t term_count = 0;             // of a sum of products
-  std::function<Term(int64_t)> term;  // each by its number, as long as the inputs are there
+  std::vector<FormulaStep> steps;     // that have a name
   std::string quantity;               // "sum", "sum of squares", ...; empty where nothing is added
   std::string exact;                  // its decimal, unless it has too many digits or is not finite
   std::optional<double> approximate;  // the quantity, where it has no finite decimal
@@ -79,8 +98,8 @@ struct Outcome {
 };
 
 // The value of an output element of a valid descriptor, and how it came about. `sources` has what
-// SourcesOf gives. Every input has data.
+// SourcesOf gives. Every input has data. `length` is that of the terms of a step.
 Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
-                  const std::vector<Region>& sources);
+                  const std::vector<Region>& sources, ListLength length);
 
 }  // namespace dmlop

@@ -22,6 +22,7 @@ struct Element {
 // The parts of the inputs that feed an output element, each element once: none where it is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 
+// How much of a list is told.
 struct ListLength {
   int64_t most;  // of a whole list
   size_t edge;   // at each end of a list that is longer

@@ -93,21 +93,14 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- sums of products ----------------------------------------------------------------------------
+// --- formulas ------------------------------------------------------------------------------------
 
-struct InputElement {
-  size_t tensor;  // its number among the inputs
-  Dims index;
-};
-
-// An element that is exactly round(factor * sum of products + addend_factor * addend).
-struct ProductSum {
-  std::vector<std::pair<InputElement, InputElement>> products;
-  double factor = 1;
-  std::optional<InputElement> addend;
-  double addend_factor = 1;
-};
-using ProductsFunction = ProductSum (*)(const OperatorDesc& op, const Dims& output_index);
+// Says what an element of an output is made of; the node is the element before it is rounded. See
+// formula.h. Null where an operator does not say it yet.
+class Formula;
+using FormulaNode = uint32_t;
+using FormulaFunction = FormulaNode (*)(const OperatorDesc& op, const Region& element,
+                                        Formula& formula);
 
 // --- a function of the tensors' views ------------------------------------------------------------
 
@@ -127,7 +120,7 @@ struct Custom {
   int64_t (*operations)(const OperatorDesc& op) = nullptr;
   // Indices choose the elements of the first input that are read.
   bool chooses = false;
-  ProductsFunction products = nullptr;  // of the only output; null: it is nothing of that kind
+  FormulaFunction formula = nullptr;
   // What the only output is of all its sources, as REDUCE has it. None: it is nothing of that kind.
   std::optional<ReduceFunction> reduces = std::nullopt;
 };
@@ -145,7 +138,7 @@ struct Placed {
   void (*run)(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
   int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
-  ProductsFunction products = nullptr;                      // as of Custom
+  FormulaFunction formula = nullptr;
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
   // Of which weighted sums of the first input the only output is. Null: it is nothing of that kind.
   WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;

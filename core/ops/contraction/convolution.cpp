@@ -161,7 +161,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CONV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources, Operations, Products},
+     .family = Placed{Run, Sources, Operations, Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/ops/contraction/convolution_windows.h"
+#include "core/ops/contraction/parameters.h"
 
 namespace dmlop::convolution {
 namespace {
@@ -89,28 +90,12 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
-ProductSum Products(const OperatorDesc& op, const Dims& output_index) {
-  const Region output{0, output_index, Dims::Filled(output_index.size(), 1)};
-  const size_t channel_of_filter = IsForward(op) ? 1 : 0;
-  ProductSum sum;
-  for (int64_t tap = 0; tap < TapCount(op); ++tap) {
-    const TapSources sources(op, tap);
-    const std::optional<Region> from = sources.InInput(output);
-    if (!from) continue;
-    const Region weights = *sources.InFilter(output);
-    for (int64_t c = 0; c < from->sizes[1]; ++c) {
-      InputElement element{0, from->begin};
-      element.index[1] += c;
-      InputElement weight{1, weights.begin};
-      weight.index[channel_of_filter] += c;
-      sum.products.emplace_back(element, weight);
-    }
-  }
-  if (op.Has(kBiasTensor)) {
-    sum.addend = InputElement{2, Dims::Filled(output_index.size(), 0)};
-    sum.addend->index[1] = output_index[1];
-  }
-  return sum;
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::vector<SourceMap> sources = Sources(op);
+  const auto taps = std::span(sources).first(2 * static_cast<size_t>(TapCount(op)));
+  const FormulaNode sum = contraction::SumOfProducts(taps, element, {}, formula);
+  if (!op.Has(kBiasTensor)) return sum;
+  return formula.Sum({sum, formula.Element(*sources.back()(element))});
 }
 
 int64_t Operations(const OperatorDesc& op) {

@@ -210,7 +210,7 @@ int64_t TapCount(const OperatorDesc& op);
 // --- what the family answers ---------------------------------------------------------------------
 
 std::vector<SourceMap> Sources(const OperatorDesc& op);
-ProductSum Products(const OperatorDesc& op, const Dims& output_index);
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula);
 int64_t Operations(const OperatorDesc& op);
 void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
 

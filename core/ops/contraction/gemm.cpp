@@ -11,6 +11,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
+#include "core/ops/contraction/parameters.h"
 #include "core/ops/families.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
@@ -105,24 +106,14 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
-ProductSum Products(const OperatorDesc& op, const Dims& output_index) {
-  const size_t first = output_index.size() - 2;
-  ProductSum sum;
-  sum.factor = op[kAlpha];
-  for (int64_t k = 0; k < Untransposed(op.sizes(kATensor), op, kTransA).back(); ++k) {
-    InputElement a{0, output_index};
-    a.index.back() = k;
-    if (op[kTransA] != 0) std::swap(a.index[first], a.index[first + 1]);
-    InputElement b{1, output_index};
-    b.index[first] = k;
-    if (op[kTransB] != 0) std::swap(b.index[first], b.index[first + 1]);
-    sum.products.emplace_back(a, b);
-  }
-  if (op.Has(kCTensor)) {
-    sum.addend = InputElement{2, output_index};
-    sum.addend_factor = op[kBeta];
-  }
-  return sum;
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::vector<SourceMap> sources = Sources(op);
+  const FormulaNode product =
+      contraction::SumOfProducts(std::span(sources).first(2), element, {}, formula);
+  const FormulaNode scaled = formula.Scaled(op[kAlpha], product);
+  if (!op.Has(kCTensor)) return scaled;
+  const FormulaNode addend = formula.Element(*sources[2](element));
+  return formula.Sum({scaled, formula.Scaled(op[kBeta], addend)});
 }
 
 int64_t Operations(const OperatorDesc& op) {
@@ -233,8 +224,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "GEMM-1",
      .rules = kRules,
      .infer = Infer,
-     .family =
-         Custom{.run = Run, .sources = Sources, .operations = Operations, .products = Products},
+     .family = Custom{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

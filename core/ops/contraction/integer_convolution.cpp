@@ -184,6 +184,14 @@ SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Functio
   };
 }
 
+FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::vector<SourceMap> sources = WindowSources(op);
+  const auto taps = static_cast<size_t>(TapCount(op));
+  const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, 1, element, formula),
+                         ParameterOf(op, kFilterZeroPoint, 1, element, formula)};
+  return SumOfProducts(std::span(sources).first(2 * taps), element, zeros, formula);
+}
+
 // --- CONVOLUTION_INTEGER -------------------------------------------------------------------------
 
 constexpr const Field* kIntegerFields[] = {&kInputTensor,     &kInputZeroPoint, &kFilter,
@@ -221,6 +229,10 @@ void RunInteger(const OperatorDesc& op, InputViews inputs, const Dims& begin, Ou
   const Part part{begin, outputs[0].layout.sizes};
   const auto sum_alone = [](int64_t, int32_t sum) { return sum; };
   SumWindows<int32_t>(op, inputs, part, StoreInto<int32_t, int32_t>(outputs[0], part, sum_alone));
+}
+
+FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  return formula.Confined(FormulaOperation::kWrap, Sums(op, element, formula), DataType::kInt32);
 }
 
 // --- QUANTIZED_LINEAR_CONVOLUTION ----------------------------------------------------------------
@@ -293,6 +305,19 @@ std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
   return maps;
 }
 
+FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto parameter = [&](const Field& field) {
+    return ParameterOf(op, field, 1, element, formula);
+  };
+  FormulaNode sum = Sums(op, element, formula);
+  if (const auto bias = parameter(kBias)) {
+    sum = formula.Named("sum with bias", formula.Sum({sum, *bias}));
+  }
+  const Units units{*parameter(kInputScale), *parameter(kFilterScale), *parameter(kOutputScale),
+                    parameter(kOutputZeroPoint)};
+  return InUnits(sum, units, *op[kIntegers].data_type, formula);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "CONVOLUTION_INTEGER",
      .summary = "convolutions of integers, modulo 2^32",
@@ -301,7 +326,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kIntegerRules,
      .infer = InferInteger,
-     .family = Placed{RunInteger, WindowSources, Operations}},
+     .family = Placed{RunInteger, WindowSources, Operations, IntegerMeaning}},
     {.name = "QUANTIZED_LINEAR_CONVOLUTION",
      .summary = "convolutions of quantized numbers, quantized",
      .fields = kQuantizedFields,
@@ -309,7 +334,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kQuantizedRules,
      .infer = InferQuantized,
-     .family = Placed{RunQuantized, QuantizedSources, Operations}},
+     .family = Placed{RunQuantized, QuantizedSources, Operations, QuantizedMeaning}},
 };
 
 }  // namespace

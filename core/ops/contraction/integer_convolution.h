@@ -71,6 +71,9 @@ inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
   return axes;
 }
 
+// The places of a window.
+int64_t TapCount(const OperatorDesc& op);
+
 // What a part of the sums is computed from: two maps for each tap, of which there may be very many.
 std::vector<SourceMap> WindowSources(const OperatorDesc& op);
 

@@ -65,6 +65,10 @@ class TapSources {
 
 }  // namespace
 
+int64_t TapCount(const OperatorDesc& op) {
+  return TapSources(op).count();
+}
+
 std::vector<SourceMap> WindowSources(const OperatorDesc& op) {
   const auto taps = std::make_shared<const TapSources>(op);
   std::vector<SourceMap> maps;

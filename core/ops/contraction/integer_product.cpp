@@ -104,6 +104,24 @@ void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> 
                         IntegerMatrixLines(b, rows + 1, rows, b_zeros), sink);
 }
 
+// Parameters of A are for rows of the output, those of B for columns.
+std::optional<FormulaNode> OfA(const OperatorDesc& op, const Field& field, const Region& element,
+                               Formula& formula) {
+  return ParameterOf(op, field, RowDim(op), element, formula);
+}
+std::optional<FormulaNode> OfB(const OperatorDesc& op, const Field& field, const Region& element,
+                               Formula& formula) {
+  return ParameterOf(op, field, RowDim(op) + 1, element, formula);
+}
+
+FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region& element,
+                 Formula& formula) {
+  const SourceMap lines[] = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
+  const ZeroPoints zeros{OfA(op, kAZeroPoint, element, formula),
+                         OfB(op, b_zero_point, element, formula)};
+  return SumOfProducts(lines, element, zeros, formula);
+}
+
 // --- MATRIX_MULTIPLY_INTEGER ---------------------------------------------------------------------
 
 constexpr const Field* kIntegerFields[] = {&kATensor, &kAZeroPoint, &kB, &kLateBZeroPoint, &kSums};
@@ -140,6 +158,11 @@ std::vector<SourceMap> IntegerSources(const OperatorDesc& op) {
   AddParameter(op, kAZeroPoint, RowDim(op), maps);
   AddParameter(op, kLateBZeroPoint, RowDim(op) + 1, maps);
   return maps;
+}
+
+FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  return formula.Confined(FormulaOperation::kWrap, Sums(op, kLateBZeroPoint, element, formula),
+                          DataType::kInt32);
 }
 
 // --- MATRIX_MULTIPLY_INTEGER_TO_FLOAT ------------------------------------------------------------
@@ -256,6 +279,16 @@ std::vector<SourceMap> FloatSources(const OperatorDesc& op) {
   return maps;
 }
 
+FormulaNode FloatMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const FormulaNode real =
+      formula.Product({Sums(op, kBZeroPoint, element, formula), *OfA(op, kAScale, element, formula),
+                       *OfB(op, kBScale, element, formula)});
+  if (!op.Has(kBias)) return real;
+  Region bias = element;
+  bias.tensor = *InputNumber(op, kBias);
+  return formula.Sum({real, formula.Element(bias)});
+}
+
 // --- QUANTIZED_LINEAR_MATRIX_MULTIPLY ------------------------------------------------------------
 
 constexpr const Field* kQuantizedFields[] = {&kATensor,     &kAScale,          &kAZeroPoint,
@@ -319,6 +352,14 @@ std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
   return maps;
 }
 
+FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const FormulaNode sum = Sums(op, kBZeroPoint, element, formula);
+  const Units units{*OfA(op, kAScale, element, formula), *OfB(op, kBScale, element, formula),
+                    *OfA(op, kOutputScale, element, formula),
+                    OfA(op, kOutputZeroPoint, element, formula)};
+  return InUnits(sum, units, *op[kIntegers].data_type, formula);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "MATRIX_MULTIPLY_INTEGER",
      .summary = "products of matrices of integers, modulo 2^32",
@@ -327,7 +368,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kIntegerRules,
      .infer = InferInteger,
-     .family = Custom{.run = RunInteger, .sources = IntegerSources, .operations = Operations}},
+     .family = Custom{.run = RunInteger,
+                      .sources = IntegerSources,
+                      .operations = Operations,
+                      .formula = IntegerMeaning}},
     {.name = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
      .summary = "products of matrices of quantized numbers as real numbers",
      .fields = kFloatFields,
@@ -335,7 +379,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MMF-1",
      .rules = kFloatRules,
      .infer = InferFloat,
-     .family = Custom{.run = RunFloat, .sources = FloatSources, .operations = Operations}},
+     .family = Custom{.run = RunFloat,
+                      .sources = FloatSources,
+                      .operations = Operations,
+                      .formula = FloatMeaning}},
     {.name = "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
      .summary = "products of matrices of quantized numbers, quantized",
      .fields = kQuantizedFields,
@@ -343,7 +390,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kQuantizedRules,
      .infer = InferQuantized,
-     .family = Custom{.run = RunQuantized, .sources = QuantizedSources, .operations = Operations}},
+     .family = Custom{.run = RunQuantized,
+                      .sources = QuantizedSources,
+                      .operations = Operations,
+                      .formula = QuantizedMeaning}},
 };
 
 }  // namespace

@@ -137,4 +137,39 @@ SourceMap ColumnsOfB(const OperatorDesc& op, const FieldOf<TensorDesc>& b) {
   };
 }
 
+std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
+                                       size_t output_dim, const Region& element, Formula& formula) {
+  std::vector<SourceMap> maps;
+  AddParameter(op, field, output_dim, maps);
+  if (maps.empty()) return std::nullopt;
+  return formula.Element(*maps[0](element));
+}
+
+FormulaNode SumOfProducts(std::span<const SourceMap> pairs, const Region& element,
+                          const ZeroPoints& zeros, Formula& formula) {
+  const auto from = [&](FormulaNode x, const std::optional<FormulaNode>& zero) {
+    return zero ? formula.Difference(x, *zero) : x;
+  };
+  std::vector<FormulaNode> products;
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    const std::optional<Region> first = pairs[i](element);
+    if (!first) continue;
+    const std::vector<FormulaNode> a = formula.Elements(*first);
+    const std::vector<FormulaNode> b = formula.Elements(*pairs[i + 1](element));
+    for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
+      products.push_back(formula.Product({from(a[k], zeros.first), from(b[k], zeros.second)}));
+    }
+  }
+  return formula.Named("sum of products", formula.Sum(products));
+}
+
+FormulaNode InUnits(FormulaNode sum, const Units& units, DataType type, Formula& formula) {
+  const FormulaNode real = formula.Named("real value", formula.Product({sum, units.a, units.b}));
+  const FormulaNode quotient =
+      formula.Named("in units of the output", formula.Quotient(real, units.output));
+  FormulaNode whole = formula.Named("rounded", formula.Apply(FormulaOperation::kRound, {quotient}));
+  if (units.zero_point) whole = formula.Sum({whole, *units.zero_point});
+  return formula.Confined(FormulaOperation::kClamp, whole, type);
+}
+
 }  // namespace dmlop::contraction

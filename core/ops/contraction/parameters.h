@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::contraction {
@@ -69,5 +71,27 @@ void AddParameter(const OperatorDesc& op, const Field& field, size_t output_dim,
 // Rows of A, columns of B.
 SourceMap RowsOfA(const OperatorDesc& op, const FieldOf<TensorDesc>& a);
 SourceMap ColumnsOfB(const OperatorDesc& op, const FieldOf<TensorDesc>& b);
+
+// --- formulas ------------------------------------------------------------------------------------
+
+// The element of a parameter that is there, for an index of a dimension of the output.
+std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
+                                       size_t output_dim, const Region& element, Formula& formula);
+
+// What stands for 0 in both factors of products; nothing for 0 itself.
+struct ZeroPoints {
+  std::optional<FormulaNode> first, second;
+};
+
+// The sum of the products of what pairs of sources have for an element of the output.
+FormulaNode SumOfProducts(std::span<const SourceMap> pairs, const Region& element,
+                          const ZeroPoints& zeros, Formula& formula);
+
+// An integer of the output: a sum in units of the product of two scales, in units of a third one.
+struct Units {
+  FormulaNode a, b, output;
+  std::optional<FormulaNode> zero_point;
+};
+FormulaNode InUnits(FormulaNode sum, const Units& units, DataType type, Formula& formula);
 
 }  // namespace dmlop::contraction

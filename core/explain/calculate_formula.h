@@ -1,0 +1,14 @@
+// The calculation of what has a formula.
+#pragma once
+
+#include "core/explain/calculation.h"
+#include "core/ops/formula.h"
+
+namespace dmlop {
+
+// `type` is that of the result, which the last node of the formula leads to.
+Calculation ExplainFormula(const Formula& formula, Formula::Node last, const OperatorDesc& op,
+                           InputViews inputs, DataType type, const ElementBytes& result,
+                           ListLength length);
+
+}  // namespace dmlop

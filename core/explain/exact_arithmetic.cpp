@@ -1,0 +1,273 @@
+#include "core/explain/exact_arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/exact/double_double_functions.h"
+#include "core/exact/elementary.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using Value = FormulaValue;
+using Operation = FormulaOperation;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool IsFinite(const Value& x) {
+  return std::isfinite(x.number.head);
+}
+
+bool IsZero(const Value& x) {
+  return x.number.head == 0;
+}
+
+Value Special(double value) {
+  Value special{{value, 0}, std::nullopt};
+  if (value == 0) special.exact = Dyadic();
+  return special;
+}
+
+// The digits are dropped where they would become too many.
+Value Exactly(const Dyadic& value) {
+  constexpr int64_t kMostBits = 1 << 12;
+  constexpr int64_t kMostExponent = 900;
+  const int64_t size = value.exponent() + value.bit_length();
+  if (size > kMostExponent) return Special(value.Sign() * kInfinity);
+  if (size < -kMostExponent) return Special(0.0 * value.Sign());
+  const double head = value.Truncated();
+  const double tail = (value - Dyadic(head)).Truncated();
+  Value exact{FastTwoSum(head, tail), std::nullopt};
+  if (value.bit_length() <= kMostBits) exact.exact = value;
+  return exact;
+}
+
+Value Approximately(DoubleDouble value) {
+  return {value, std::nullopt};
+}
+
+Value Negated(const Value& x) {
+  Value negated{-x.number, std::nullopt};
+  if (x.exact) negated.exact = -*x.exact;
+  return negated;
+}
+
+// --- sums and products ---------------------------------------------------------------------------
+
+Value Sum(std::span<const Value> terms) {
+  double specials = 0;
+  double zeros = -0.0;
+  bool are_exact = true;
+  Dyadic exact;
+  DoubleDouble sum{};
+  for (const Value& term : terms) {
+    if (!IsFinite(term)) specials += term.number.head;
+    if (IsZero(term)) zeros += term.number.head;
+    are_exact &= term.exact.has_value();
+    if (are_exact) exact = exact + *term.exact;
+    if (IsFinite(term)) sum = sum + term.number;
+  }
+  if (specials != 0) return Special(specials);
+  if (!are_exact) return Approximately(sum);
+  if (exact.Sign() != 0) return Exactly(exact);
+  const bool is_minus =
+      !terms.empty() && std::signbit(zeros) && std::all_of(terms.begin(), terms.end(), IsZero);
+  return Special(is_minus ? -0.0 : 0.0);
+}
+
+Value Product(std::span<const Value> factors) {
+  Value product = Exactly(Dyadic(1));
+  for (const Value& factor : factors) {
+    if (!IsFinite(product) || !IsFinite(factor) || IsZero(product) || IsZero(factor)) {
+      product = Special(product.number.head * factor.number.head);
+    } else if (product.exact && factor.exact) {
+      product = Exactly(*product.exact * *factor.exact);
+    } else {
+      product = Approximately(product.number * factor.number);
+    }
+  }
+  return product;
+}
+
+Value Quotient(const Value& a, const Value& b) {
+  if (!IsFinite(a) || !IsFinite(b) || IsZero(a) || IsZero(b)) {
+    return Special(a.number.head / b.number.head);
+  }
+  const Value quotient = Approximately(a.number / b.number);
+  if (!a.exact || !b.exact) return quotient;
+  const Dyadic candidate(quotient.number.head);
+  const bool is_exact = (candidate * *b.exact - *a.exact).Sign() == 0;
+  return is_exact ? Exactly(candidate) : quotient;
+}
+
+Value Mean(std::span<const Value> terms) {
+  return Quotient(Sum(terms), Exactly(Dyadic(terms.size())));
+}
+
+bool IsLess(const Value& a, const Value& b) {
+  const DoubleDouble x = a.number, y = b.number;
+  if (x.head != y.head) return x.head < y.head;
+  return x.head == 0 ? std::signbit(x.head) && !std::signbit(y.head) : x.tail < y.tail;
+}
+
+Value Maximum(std::span<const Value> values) {
+  Value greatest = Special(kNan);
+  for (const Value& value : values) {
+    if (std::isnan(value.number.head)) continue;
+    if (std::isnan(greatest.number.head) || IsLess(greatest, value)) greatest = value;
+  }
+  return greatest;
+}
+
+// --- functions -----------------------------------------------------------------------------------
+
+Value SquareRoot(const Value& x) {
+  if (!(x.number.head > 0) || !IsFinite(x)) return Special(std::sqrt(x.number.head));
+  const DoubleDouble root = SquareRoot(x.number);
+  const Dyadic candidate(root.head);
+  const bool is_exact = x.exact && (candidate * candidate - *x.exact).Sign() == 0;
+  return is_exact ? Exactly(candidate) : Approximately(root);
+}
+
+// e^x in the range of binary64, beyond which it is 0 or infinite.
+DoubleDouble ExponentialOf(DoubleDouble x) {
+  constexpr double kMostOfDouble = 600;
+  constexpr double kMostOfExp = 709;
+  if (std::fabs(x.head) <= kMostOfDouble) return Exp(x);
+  return {x.head > kMostOfExp ? kInfinity : Exp(x.head), 0};
+}
+
+Value Exponential(const Value& x) {
+  if (IsZero(x)) return Exactly(Dyadic(1));
+  if (!IsFinite(x)) return Special(x.number.head < 0 ? 0 : x.number.head);
+  return Approximately(ExponentialOf(x.number));
+}
+
+Value Logarithm(const Value& x) {
+  const double head = x.number.head;
+  if (head == 1 && x.number.tail == 0) return Special(0);
+  if (head == 0) return Special(-kInfinity);
+  if (!(head > 0)) return Special(kNan);
+  return IsFinite(x) ? Approximately(Log(x.number)) : x;
+}
+
+Value Power(const Value& base, const Value& exponent) {
+  const double x = base.number.head, y = exponent.number.head;
+  if (y == 1) return base;
+  const double power = std::pow(x, y);
+  if (!std::isfinite(x) || !std::isfinite(y) || x == 0 || y == 0 || std::isnan(power)) {
+    return Special(power);
+  }
+  const DoubleDouble magnitude = x < 0 ? -base.number : base.number;
+  const DoubleDouble value = ExponentialOf(Log(magnitude) * exponent.number);
+  return Approximately(power < 0 ? -value : value);
+}
+
+// --- whole numbers -------------------------------------------------------------------------------
+
+Value Round(const Value& x) {
+  if (std::isnan(x.number.head)) return Special(0);
+  if (!IsFinite(x)) return x;
+  const Dyadic value = ToDyadic(x);
+  const Dyadic floor = FloorQuotient(value, Dyadic(1));
+  const int beyond_middle = (value - floor - Dyadic(0.5)).Sign();
+  const bool goes_up =
+      beyond_middle == 0 ? floor.exponent() == 0 && floor.Sign() != 0 : beyond_middle > 0;
+  return Exactly(goes_up ? floor + Dyadic(1) : floor);
+}
+
+Value Truncate(const Value& x) {
+  if (!IsFinite(x)) return x;
+  const Dyadic value = ToDyadic(x);
+  const Dyadic one(1);
+  return Exactly(value.Sign() < 0 ? -FloorQuotient(-value, one) : FloorQuotient(value, one));
+}
+
+Value Clamp(const Value& x, const Value& least, const Value& greatest) {
+  if (IsLess(x, least)) return least;
+  return IsLess(greatest, x) ? greatest : x;
+}
+
+Value Wrap(const Value& x, const Value& least, const Value& greatest) {
+  const Dyadic size = *greatest.exact - *least.exact + Dyadic(1);
+  const Dyadic times = FloorQuotient(*x.exact - *least.exact, size);
+  return Exactly(*x.exact - times * size);
+}
+
+}  // namespace
+
+Dyadic ToDyadic(const FormulaValue& value) {
+  if (value.exact) return *value.exact;
+  return Dyadic(value.number.head) + Dyadic(value.number.tail);
+}
+
+FormulaValue ExactArithmetic::Element(const ConstTensorView& view, int64_t offset) {
+  Value value;
+  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
+    const T element = view.elements<T>()[offset];
+    if constexpr (std::is_integral_v<T>) {
+      value = element == 0 ? Special(0) : Exactly(Dyadic(element));
+    } else {
+      const double number = AsDouble(element);
+      value = std::isfinite(number) && number != 0 ? Exactly(Dyadic(number)) : Special(number);
+    }
+  });
+  return value;
+}
+
+FormulaValue ExactArithmetic::Number(double value, const std::optional<Dyadic>& exact) {
+  return exact && exact->Sign() != 0 ? Exactly(*exact) : Special(value);
+}
+
+FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const Value> x) {
+  switch (operation) {
+    case Operation::kSum:
+      return Sum(x);
+    case Operation::kMean:
+      return Mean(x);
+    case Operation::kProduct:
+      return Product(x);
+    case Operation::kMaximum:
+      return Maximum(x);
+    case Operation::kDifference: {
+      const Value terms[] = {x[0], Negated(x[1])};
+      return Sum(terms);
+    }
+    case Operation::kQuotient:
+      return Quotient(x[0], x[1]);
+    case Operation::kQuotientOrDividend:
+      return IsZero(x[1]) ? x[0] : Quotient(x[0], x[1]);
+    case Operation::kPower:
+      return Power(x[0], x[1]);
+    case Operation::kAtLeast:
+      return IsLess(x[0], x[1]) ? x[1] : x[0];
+    case Operation::kMagnitude:
+      return std::signbit(x[0].number.head) ? Negated(x[0]) : x[0];
+    case Operation::kSquare: {
+      const Value factors[] = {x[0], x[0]};
+      return Product(factors);
+    }
+    case Operation::kSquareRoot:
+      return SquareRoot(x[0]);
+    case Operation::kExponential:
+      return Exponential(x[0]);
+    case Operation::kLogarithm:
+      return Logarithm(x[0]);
+    case Operation::kRound:
+      return Round(x[0]);
+    case Operation::kTruncate:
+      return Truncate(x[0]);
+    case Operation::kClamp:
+      return Clamp(x[0], x[1], x[2]);
+    case Operation::kWrap:
+      return Wrap(x[0], x[1], x[2]);
+    default:
+      return {};  // leaves have no operands
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,31 @@
+// The arithmetic of formulas in which nothing is rounded that people can see: exactly where numbers
+// stay short, else to about 100 bits.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/exact/double_double.h"
+#include "core/exact/dyadic.h"
+#include "core/ops/formula.h"
+
+namespace dmlop {
+
+// A number, or an infinity, a NaN or a signed zero, as the head alone.
+struct FormulaValue {
+  DoubleDouble number{};
+  std::optional<Dyadic> exact;  // of a finite one, if it is known
+};
+
+// What a finite one is, as far as it is known.
+Dyadic ToDyadic(const FormulaValue& value);
+
+struct ExactArithmetic {
+  using Value = FormulaValue;
+
+  static Value Element(const ConstTensorView& view, int64_t offset);
+  static Value Number(double value, const std::optional<Dyadic>& exact);
+  static Value Apply(FormulaOperation operation, std::span<const Value> operands);
+};
+
+}  // namespace dmlop

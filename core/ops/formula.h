@@ -1,0 +1,172 @@
+// What one element of an output is made of, as data: operations on elements of the inputs and on
+// numbers, each on nodes that are there before it. A row's formula makes it; others say it, or
+// evaluate it in an arithmetic of theirs.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/exact/dyadic.h"
+#include "core/ops/family.h"
+
+namespace dmlop {
+
+enum class FormulaOperation : uint8_t {
+  kElement,  // of an input
+  kNumber,
+  // Of any number of operands.
+  kSum,
+  kMean,
+  kProduct,
+  kMaximum,  // a NaN is passed over where there is another operand
+  // Of two.
+  kDifference,
+  kQuotient,
+  kQuotientOrDividend,  // x / y, but x where y is 0
+  kPower,               // as IEEE pow
+  kAtLeast,             // x, but y where x is less
+  // Of one.
+  kMagnitude,
+  kSquare,
+  kSquareRoot,
+  kExponential,
+  kLogarithm,
+  kRound,     // to a whole number, ties to even; NaN becomes 0
+  kTruncate,  // to a whole number, toward zero
+  // Of a number and the ends of a range.
+  kClamp,
+  kWrap,  // modulo the size of the range
+};
+
+std::string_view Name(FormulaOperation operation);  // "sum", "square root", ...
+
+// Whether it takes a list of operands.
+constexpr bool TakesList(FormulaOperation operation) {
+  return operation >= FormulaOperation::kSum && operation <= FormulaOperation::kMaximum;
+}
+
+class Formula {
+ public:
+  using Node = FormulaNode;
+  using Operation = FormulaOperation;
+
+  // Of formulas that would have more nodes, nothing is kept.
+  static constexpr size_t kMostNodes = size_t{1} << 22;
+
+  // --- how it is made ----------------------------------------------------------------------------
+
+  std::vector<Node> Elements(const Region& region);
+  // That of a region of one.
+  Node Element(const Region& region);
+  Node Number(double value);
+  Node Number(const Dyadic& value);
+
+  Node Apply(Operation operation, std::span<const Node> operands);
+  Node Apply(Operation operation, std::initializer_list<Node> operands) {
+    return Apply(operation, std::span(operands.begin(), operands.size()));
+  }
+  Node Sum(std::span<const Node> terms) { return Apply(Operation::kSum, terms); }
+  Node Sum(std::initializer_list<Node> terms) { return Apply(Operation::kSum, terms); }
+  Node Product(std::initializer_list<Node> factors) { return Apply(Operation::kProduct, factors); }
+  Node Difference(Node a, Node b) { return Apply(Operation::kDifference, {a, b}); }
+  Node Quotient(Node a, Node b) { return Apply(Operation::kQuotient, {a, b}); }
+  // x itself where the factor is 1.
+  Node Scaled(double factor, Node x) { return factor == 1 ? x : Product({Number(factor), x}); }
+  // Clamped to, or wrapped into, the range of an integer type.
+  Node Confined(Operation how, Node x, DataType type);
+  // A function of each node.
+  template <typename Function>
+  std::vector<Node> Each(std::span<const Node> nodes, Function&& function) {
+    std::vector<Node> results;
+    for (const Node node : nodes) results.push_back(function(node));
+    return results;
+  }
+
+  // What people call the node, which is evaluated once.
+  Node Named(std::string_view name, Node node);
+
+  // --- how it is read ----------------------------------------------------------------------------
+
+  bool is_too_long() const { return is_too_long_; }
+  Operation operation(Node node) const { return nodes_[node].operation; }
+  std::span<const Node> operands(Node node) const;
+  size_t tensor(Node element) const { return regions_[nodes_[element].first].tensor; }
+  Dims index(Node element) const {
+    return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
+  }
+  double number(Node node) const { return numbers_[nodes_[node].first].first; }
+  // Empty where the number is not finite.
+  const std::optional<Dyadic>& exact_number(Node node) const {
+    return numbers_[nodes_[node].first].second;
+  }
+  const std::map<Node, std::string>& names() const { return names_; }
+
+ private:
+  // The operands; an element's region and its number there; the place of a number.
+  struct Entry {
+    Operation operation;
+    uint32_t first, count;
+  };
+
+  Node Add(Entry entry);
+
+  std::vector<Entry> nodes_;
+  std::vector<Node> operands_;
+  std::vector<Region> regions_;
+  std::vector<std::pair<double, std::optional<Dyadic>>> numbers_;
+  std::map<Node, std::string> names_;
+  bool is_too_long_ = false;
+};
+
+// The formula of an element of a valid descriptor's output, and its last node; none where the
+// operator has none, where bits are only moved, or where the formula is too long.
+std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
+                                     Formula& formula);
+
+// The values of nodes. An arithmetic has a type Value and the functions
+//
+//   Value Element(const ConstTensorView& view, int64_t offset)
+//   Value Number(double value, const std::optional<Dyadic>& exact)
+//   Value Apply(FormulaOperation operation, std::span<const Value> operands)
+template <typename Arithmetic>
+class FormulaEvaluation {
+ public:
+  using Value = typename Arithmetic::Value;
+
+  FormulaEvaluation(const Formula& formula, InputViews inputs)
+      : formula_(formula), inputs_(inputs) {}
+
+  Value At(Formula::Node node) {
+    if (!formula_.names().contains(node)) return Evaluate(node);
+    const auto found = known_.find(node);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(node, Evaluate(node)).first->second;
+  }
+
+ private:
+  Value Evaluate(Formula::Node node) {
+    if (formula_.operation(node) == FormulaOperation::kNumber) {
+      return Arithmetic::Number(formula_.number(node), formula_.exact_number(node));
+    }
+    if (formula_.operation(node) == FormulaOperation::kElement) {
+      const ConstTensorView& view = inputs_[formula_.tensor(node)];
+      return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
+    }
+    std::vector<Value> operands;
+    for (const Formula::Node operand : formula_.operands(node)) operands.push_back(At(operand));
+    return Arithmetic::Apply(formula_.operation(node), operands);
+  }
+
+  const Formula& formula_;
+  InputViews inputs_;
+  std::map<Formula::Node, Value> known_;
+};
+
+}  // namespace dmlop
