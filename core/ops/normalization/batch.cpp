@@ -78,6 +78,15 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return sources;
 }
 
+// Scale * (x - mean) / deviation + Bias.
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto input = [&](size_t i) { return ElementAt(op, i, element, formula); };
+  const FormulaNode centered = formula.Difference(input(0), input(1));
+  const FormulaNode deviation = DeviationOf(input(2), static_cast<double>(op[kEpsilon]), formula);
+  const FormulaNode scaled = formula.Quotient(formula.Product({input(3), centered}), deviation);
+  return formula.Sum({scaled, input(4)});
+}
+
 // --- by moments of slices ------------------------------------------------------------------------
 
 constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"))
@@ -138,6 +147,23 @@ std::vector<SourceMap> TrainingSources(const OperatorDesc& op) {
   return sources;
 }
 
+FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto input = [&](size_t i) { return ElementAt(op, i, element, formula); };
+  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  if (element.tensor == 1) {
+    const FormulaNode sum = formula.Named("sum", formula.Sum(slice));
+    return formula.Quotient(sum, formula.Number(static_cast<double>(slice.size())));
+  }
+  const FormulaNode mean = MeanOf(slice, formula);
+  const FormulaNode variance = VarianceOf(slice, mean, formula);
+  if (element.tensor == 2) return variance;
+  const FormulaNode deviation = DeviationOf(variance, static_cast<double>(op[kEpsilon]), formula);
+  const FormulaNode normalized = formula.Quotient(formula.Difference(input(0), mean), deviation);
+  std::vector<FormulaNode> terms = {formula.Product({input(1), normalized}), input(2)};
+  if (op.Has(kFusedAddTensor)) terms.push_back(input(3));
+  return formula.Sum(terms);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "BATCH_NORMALIZATION",
      .summary = "Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias",
@@ -146,7 +172,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources},
+     .family = Custom{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = Ulp<6>},
     {.name = "BATCH_NORMALIZATION_TRAINING",
      .summary = "the same by the mean and the variance of each slice, which are outputs, too",
@@ -155,7 +181,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNT-1",
      .rules = kTrainingRules,
      .infer = InferTraining,
-     .family = Custom{Train, TrainingSources, AxesOf}},
+     .family = Custom{.run = Train,
+                      .sources = TrainingSources,
+                      .whole = AxesOf,
+                      .formula = TrainingMeaning}},
 };
 
 }  // namespace

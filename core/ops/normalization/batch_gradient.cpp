@@ -1,5 +1,6 @@
 // DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC and
 // DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC.
+#include <algorithm>
 #include <cmath>
 
 #include "core/engine/normalization/gradient.h"
@@ -106,6 +107,72 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           OfOutputs({kDx}, SliceOfInput(op, kScale, {}))};
 }
 
+// With v = Variance + Epsilon, dX is dY * Scale / sqrt(v) or, where the moments depend on x too,
+// Scale / sqrt(v) * ((dY - mean(dY)) - (x - mean(x)) * mean(dY * (x - mean(x))) / v).
+class GradientMeaning {
+ public:
+  GradientMeaning(const OperatorDesc& op, const Region& element, Formula& formula)
+      : op_(op), element_(element), formula_(formula) {}
+
+  FormulaNode OfInput() {
+    return formula_.Product({Own(kDy), formula_.Quotient(Own(kScale), Deviation())});
+  }
+
+  FormulaNode OfTrainingInput() {
+    const std::vector<FormulaNode> gradients = Slice(kDy);
+    const FormulaNode mean = MeanOf(Slice(kX), formula_);
+    const FormulaNode mean_gradient =
+        formula_.Named("mean gradient", formula_.Apply(FormulaOperation::kMean, gradients));
+    const FormulaNode products = formula_.Apply(FormulaOperation::kMean, Products(mean));
+    const FormulaNode slope = formula_.Quotient(
+        formula_.Named("mean of products", products),
+        formula_.Sum({Own(kVariance), formula_.Number(static_cast<double>(EpsilonOf(op_)))}));
+    const FormulaNode part =
+        formula_.Product({formula_.Difference(Own(kX), mean), formula_.Named("slope", slope)});
+    const FormulaNode centered = formula_.Difference(Own(kDy), mean_gradient);
+    return formula_.Product(
+        {formula_.Quotient(Own(kScale), Deviation()), formula_.Difference(centered, part)});
+  }
+
+  FormulaNode OfScale() {
+    const FormulaNode sum = formula_.Named("sum of products", formula_.Sum(Products(Own(kMean))));
+    return formula_.Quotient(sum, Deviation());
+  }
+
+  FormulaNode OfBias() { return formula_.Named("sum", formula_.Sum(Slice(kDy))); }
+
+ private:
+  FormulaNode Own(size_t input) { return ElementAt(op_, input, element_, formula_); }
+  std::vector<FormulaNode> Slice(size_t input) {
+    return SliceAt(op_, input, AxesOf(op_), element_, formula_);
+  }
+  FormulaNode Deviation() {
+    return DeviationOf(Own(kVariance), static_cast<double>(EpsilonOf(op_)), formula_);
+  }
+  // Of gradients with what their elements are beyond the mean.
+  std::vector<FormulaNode> Products(FormulaNode mean) {
+    const std::vector<FormulaNode> elements = Slice(kX);
+    const std::vector<FormulaNode> gradients = Slice(kDy);
+    std::vector<FormulaNode> products;
+    for (size_t i = 0; i < std::min(elements.size(), gradients.size()); ++i) {
+      products.push_back(formula_.Product({gradients[i], formula_.Difference(elements[i], mean)}));
+    }
+    return products;
+  }
+
+  const OperatorDesc& op_;
+  const Region& element_;
+  Formula& formula_;
+};
+
+template <bool kTraining>
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  GradientMeaning meaning(op, element, formula);
+  if (element.tensor == kDscale) return meaning.OfScale();
+  if (element.tensor == kDbias) return meaning.OfBias();
+  return kTraining ? meaning.OfTrainingInput() : meaning.OfInput();
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "BATCH_NORMALIZATION_GRAD",
      .summary = "the gradients of BATCH_NORMALIZATION for input, scale and bias",
@@ -114,7 +181,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources<false>, AxesOf}},
+     .family =
+         Custom{.run = Run, .sources = Sources<false>, .whole = AxesOf, .formula = Meaning<false>}},
     {.name = "BATCH_NORMALIZATION_TRAINING_GRAD",
      .summary = "the gradients of BATCH_NORMALIZATION_TRAINING for input, scale and bias",
      .fields = kTrainingFields,
@@ -122,7 +190,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{RunTraining, Sources<true>, AxesOf}},
+     .family = Custom{.run = RunTraining,
+                      .sources = Sources<true>,
+                      .whole = AxesOf,
+                      .formula = Meaning<true>}},
 };
 
 }  // namespace

@@ -45,6 +45,21 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {SliceOfInput(op, 0, AxesOf(op))};
 }
 
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const bool squares = op[kP] == 2;
+  const auto term = [&](FormulaNode x) {
+    return formula.Apply(squares ? kSquare : kMagnitude, {x});
+  };
+  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  FormulaNode norm =
+      formula.Named(squares ? "sum of squares" : "norm", formula.Sum(formula.Each(slice, term)));
+  if (squares) norm = formula.Named("norm", formula.Apply(kSquareRoot, {norm}));
+  const FormulaNode epsilon = formula.Number(static_cast<double>(op[kEpsilon]));
+  const FormulaNode divisor = formula.Named("divisor", formula.Apply(kAtLeast, {norm, epsilon}));
+  return formula.Apply(kQuotientOrDividend, {ElementAt(op, 0, element, formula), divisor});
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "LP_NORMALIZATION",
      .summary = "x divided by the norm of its slice along an axis",
@@ -53,7 +68,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LPN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources, AxesOf}},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning}},
 };
 
 }  // namespace

@@ -142,6 +142,25 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return sources;
 }
 
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const MomentNormalization how = HowOf(op);
+  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  std::optional<FormulaNode> mean;
+  if (how.use_mean) mean = MeanOf(slice, formula);
+  FormulaNode result = ElementAt(op, 0, element, formula);
+  if (mean) result = formula.Difference(result, *mean);
+  if (how.use_variance) {
+    const FormulaNode variance = VarianceOf(slice, mean, formula);
+    result = formula.Quotient(result, DeviationOf(variance, how.epsilon, formula));
+  }
+  size_t next = 1;
+  if (op.Has(kScaleTensor)) {
+    result = formula.Product({ElementAt(op, next++, element, formula), result});
+  }
+  if (op.Has(kBiasTensor)) result = formula.Sum({result, ElementAt(op, next, element, formula)});
+  return result;
+}
+
 // WebNN normalizes instances, which are the channels of an item, and other slices as layers.
 bool IsOfInstances(const OperatorDesc& op) {
   std::vector<uint32_t> axes = AxesOf(op);
@@ -163,7 +182,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kChannelRules,
      .infer = InferParameters,
-     .family = Custom{Run, Sources, AxesOf},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION1",
      .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
@@ -172,7 +191,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxesByLevel,
-     .family = Custom{Run, Sources, AxesOf},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION2",
      .summary = "the same with the mean or the variance alone, or the root mean square",
@@ -181,7 +200,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxes,
-     .family = Custom{Run, Sources, AxesOf},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
      .hardware_tolerance = kThousandth},
 };
 

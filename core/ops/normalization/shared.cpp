@@ -56,4 +56,33 @@ std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes) {
   return dimensions;
 }
 
+std::vector<FormulaNode> SliceAt(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes,
+                                 const Region& element, Formula& formula) {
+  return formula.Elements(*SliceOfInput(op, input, std::move(axes))(element));
+}
+
+FormulaNode ElementAt(const OperatorDesc& op, size_t input, const Region& element,
+                      Formula& formula) {
+  return formula.Element(*SliceOfInput(op, input, {})(element));
+}
+
+FormulaNode MeanOf(std::span<const FormulaNode> slice, Formula& formula) {
+  return formula.Named("mean", formula.Apply(FormulaOperation::kMean, slice));
+}
+
+FormulaNode VarianceOf(std::span<const FormulaNode> slice, std::optional<FormulaNode> mean,
+                       Formula& formula) {
+  const auto square = [&](FormulaNode x) {
+    const FormulaNode distance = mean ? formula.Difference(x, *mean) : x;
+    return formula.Apply(FormulaOperation::kSquare, {distance});
+  };
+  return formula.Named(mean ? "variance" : "mean of squares",
+                       formula.Apply(FormulaOperation::kMean, formula.Each(slice, square)));
+}
+
+FormulaNode DeviationOf(FormulaNode variance, double epsilon, Formula& formula) {
+  const FormulaNode sum = formula.Sum({variance, formula.Number(epsilon)});
+  return formula.Named("deviation", formula.Apply(FormulaOperation::kSquareRoot, {sum}));
+}
+
 }  // namespace dmlop::normalization

@@ -1,9 +1,12 @@
 // What operators share that work on slices.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::normalization {
@@ -34,5 +37,22 @@ SourceMap OfOutputs(std::vector<size_t> outputs, SourceMap source);
 
 // The dimensions along which a parameter of those sizes repeats itself.
 std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes);
+
+// --- formulas ------------------------------------------------------------------------------------
+
+// The elements of an input that an element of an output is computed from, and the one at its place.
+std::vector<FormulaNode> SliceAt(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes,
+                                 const Region& element, Formula& formula);
+FormulaNode ElementAt(const OperatorDesc& op, size_t input, const Region& element,
+                      Formula& formula);
+
+FormulaNode MeanOf(std::span<const FormulaNode> slice, Formula& formula);
+
+// The mean of the squares of elements, from the mean if there is one.
+FormulaNode VarianceOf(std::span<const FormulaNode> slice, std::optional<FormulaNode> mean,
+                       Formula& formula);
+
+// The root of the variance, and what is added to it.
+FormulaNode DeviationOf(FormulaNode variance, double epsilon, Formula& formula);
 
 }  // namespace dmlop::normalization

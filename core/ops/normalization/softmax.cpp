@@ -56,6 +56,21 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {SliceOfInput(op, 0, AxesOf(op))};
 }
 
+template <SoftmaxFunction kFunction>
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  const FormulaNode maximum = formula.Named("maximum", formula.Apply(kMaximum, slice));
+  const auto exponential = [&](FormulaNode x) {
+    return formula.Apply(kExponential, {formula.Difference(x, maximum)});
+  };
+  const FormulaNode sum =
+      formula.Named("sum of exponentials", formula.Sum(formula.Each(slice, exponential)));
+  const FormulaNode x = ElementAt(op, 0, element, formula);
+  if (kFunction == SoftmaxFunction::kSoftmax) return formula.Quotient(exponential(x), sum);
+  return formula.Difference(formula.Difference(x, maximum), formula.Apply(kLogarithm, {sum}));
+}
+
 Tolerance SoftmaxTolerance(const OperatorDesc& op) {
   std::vector<uint32_t> counts;
   for (const uint32_t axis : AxesOf(op)) counts.push_back(op.sizes(kInputTensor)[axis]);
@@ -69,7 +84,8 @@ constexpr Custom FamilyOf() {
                 ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
               },
           .sources = Sources,
-          .whole = AxesOf};
+          .whole = AxesOf,
+          .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
 }
 
 // GEMM takes the one function besides.

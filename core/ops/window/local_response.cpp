@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::local_response {
@@ -101,6 +102,29 @@ void RunGrad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   LocalResponseGradient(ResponseOf(op), inputs[0], inputs[1], outputs[0]);
 }
 
+// Bias + Alpha / LocalSize * the sum of the squares around an element of the input.
+FormulaNode BaseAt(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const LocalResponse response = ResponseOf(op);
+  const auto square = [&](FormulaNode x) { return formula.Apply(FormulaOperation::kSquare, {x}); };
+  const Region region = *Around(op, 0, response.Reach())(element);
+  const FormulaNode sum =
+      formula.Named("sum of squares", formula.Sum(formula.Each(formula.Elements(region), square)));
+  const FormulaNode share =
+      formula.Quotient(formula.Product({formula.Number(static_cast<double>(response.alpha)), sum}),
+                       formula.Number(static_cast<double>(response.size)));
+  return formula.Named("base",
+                       formula.Sum({formula.Number(static_cast<double>(response.bias)), share}));
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const FormulaNode beta = formula.Number(static_cast<double>(op[kBeta]));
+  const FormulaNode divisor = formula.Named(
+      "divisor", formula.Apply(FormulaOperation::kPower, {BaseAt(op, element, formula), beta}));
+  Region own = element;
+  own.tensor = 0;
+  return formula.Quotient(formula.Element(own), divisor);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "LOCAL_RESPONSE_NORMALIZATION",
      .summary = "elements divided by a power of the squares around them",
@@ -109,7 +133,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LRN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources, Whole}},
+     .family = Custom{.run = Run, .sources = Sources, .whole = Whole, .formula = Meaning}},
     {.name = "LOCAL_RESPONSE_NORMALIZATION_GRAD",
      .summary = "gradient of LOCAL_RESPONSE_NORMALIZATION",
      .fields = kGradFields,
