@@ -67,6 +67,10 @@ std::string StepValueText(const FormulaStep& step, bool full) {
   return fmt::format("{}{}", is_exact ? "" : "about ", step.value);
 }
 
+std::string WinnerText(const FormulaStep& step) {
+  return step.winner ? fmt::format(", that of {}", step.winner->expression) : "";
+}
+
 // The terms of a step and its value, unless that is the quantity, which is told anyway.
 std::string NamedStepText(const FormulaStep& step, bool is_quantity, bool full) {
   const std::string value = StepValueText(step, full);
@@ -74,11 +78,12 @@ std::string NamedStepText(const FormulaStep& step, bool is_quantity, bool full) 
     return fmt::format("{} = {}: {}\n", step.name, step.expression, value);
   }
   if (!step.terms.empty() && HasElementsOnly(step)) {
-    return fmt::format("{} of {}: {}\n", step.name, Counted(step.count, "element"), value);
+    return fmt::format("{} of {}: {}{}\n", step.name, Counted(step.count, "element"), value,
+                       WinnerText(step));
   }
   std::string text = fmt::format("{}, {}:\n", step.name, Counted(step.count, "term"));
   text += TermsText(step);
-  return is_quantity ? text : text + fmt::format("{}: {}\n", step.name, value);
+  return is_quantity ? text : text + fmt::format("{}: {}{}\n", step.name, value, WinnerText(step));
 }
 
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
@@ -161,6 +166,7 @@ Json StepJson(const FormulaStep& step) {
     json["count"] = step.count;
     json["terms"] = Json::array();
     for (const FormulaTerm& term : step.terms) json["terms"].push_back(TermJson(term));
+    if (step.winner) json["winner"] = TermJson(*step.winner);
   } else {
     json["expression"] = step.expression;
   }
@@ -232,8 +238,7 @@ std::string ExplanationJson(const Explanation& explanation) {
         {"operator", activation->name},
         {"ownResult", ElementJson(explanation.element.type, activation->own.data())}};
     if (activation->calculation) {
-      json["activation"]["calculation"] =
-          CalculationJson(*activation->calculation, explanation);
+      json["activation"]["calculation"] = CalculationJson(*activation->calculation, explanation);
     }
   }
   return Utf8Text(json) + "\n";

@@ -182,9 +182,8 @@ class FormulaExplanation {
 }  // namespace
 
 Calculation ExplainFormula(const Formula& formula, Formula::Node last, const OperatorDesc& op,
-                           InputViews inputs, DataType type, const ElementBytes& result,
-                           ListLength length) {
-  FormulaSteps steps(formula, op, inputs);
+                           DataType type, const ElementBytes& result, ListLength length) {
+  FormulaSteps steps(formula, op);
   Calculation calculation;
   VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), type,
                 [&]<typename T>() {

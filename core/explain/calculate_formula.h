@@ -8,7 +8,6 @@ namespace dmlop {
 
 // `type` is that of the result, which the last node of the formula leads to.
 Calculation ExplainFormula(const Formula& formula, Formula::Node last, const OperatorDesc& op,
-                           InputViews inputs, DataType type, const ElementBytes& result,
-                           ListLength length);
+                           DataType type, const ElementBytes& result, ListLength length);
 
 }  // namespace dmlop

@@ -152,11 +152,10 @@ Calculation OfNothing(ReduceFunction function) {
 
 // How the value came about; none where bits are only moved, or where that is not told yet.
 std::optional<Calculation> ExplainByFormula(const Question& question, const ElementBytes& value) {
-  Formula formula;
+  Formula formula(question.inputs);
   const auto last = FormulaOf(question.op, question.place(), formula);
   if (!last) return std::nullopt;
-  return ExplainFormula(formula, *last, question.op, question.inputs, question.type(), value,
-                        question.length);
+  return ExplainFormula(formula, *last, question.op, question.type(), value, question.length);
 }
 
 template <typename Family>

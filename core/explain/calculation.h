@@ -64,9 +64,10 @@ struct FormulaStep {
   std::string_view operation;      // "sum", "mean", ...
   std::string expression;          // "sqrt((variance) + 1e-05)"; empty where there are terms
   std::vector<FormulaTerm> terms;  // all of `count`, or both ends
-  int64_t count;
-  std::string exact;  // decimal; empty where there are too many digits
-  double value;
+  int64_t count = 1;
+  std::optional<FormulaTerm> winner;  // of a maximum or minimum, the first term that is it
+  std::string exact;                  // decimal; empty where there are too many digits
+  double value = 0;
 };
 
 struct Calculation {

@@ -6,6 +6,8 @@
 
 #include "core/exact/double_double_functions.h"
 #include "core/exact/elementary.h"
+#include "core/exact/rounding.h"
+#include "core/explain/exact_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -108,19 +110,29 @@ Value Mean(std::span<const Value> terms) {
   return Quotient(Sum(terms), Exactly(Dyadic(terms.size())));
 }
 
+// The order of maxima and minima: -0 is less than +0.
 bool IsLess(const Value& a, const Value& b) {
   const DoubleDouble x = a.number, y = b.number;
   if (x.head != y.head) return x.head < y.head;
   return x.head == 0 ? std::signbit(x.head) && !std::signbit(y.head) : x.tail < y.tail;
 }
 
-Value Maximum(std::span<const Value> values) {
-  Value greatest = Special(kNan);
+// The first of those before which none comes; a NaN where all are NaN.
+template <typename Before>
+Value FirstOf(std::span<const Value> values, Before&& before) {
+  Value first = Special(kNan);
   for (const Value& value : values) {
     if (std::isnan(value.number.head)) continue;
-    if (std::isnan(greatest.number.head) || IsLess(greatest, value)) greatest = value;
+    if (std::isnan(first.number.head) || before(value, first)) first = value;
   }
-  return greatest;
+  return first;
+}
+
+Value Minimum(std::span<const Value> values) {
+  return FirstOf(values, [](const Value& a, const Value& b) { return IsLess(a, b); });
+}
+Value Maximum(std::span<const Value> values) {
+  return FirstOf(values, [](const Value& a, const Value& b) { return IsLess(b, a); });
 }
 
 // --- functions -----------------------------------------------------------------------------------
@@ -165,6 +177,17 @@ Value Power(const Value& base, const Value& exponent) {
   const DoubleDouble magnitude = x < 0 ? -base.number : base.number;
   const DoubleDouble value = ExponentialOf(Log(magnitude) * exponent.number);
   return Approximately(power < 0 ? -value : value);
+}
+
+// To a float type. Digits beyond both parts may decide what seems to be a tie.
+template <typename T>
+Value RoundTo(const Value& x) {
+  if (!IsFinite(x) || IsZero(x)) return x;
+  const auto [head, tail] = x.number;
+  const int rest = (ToDyadic(x) - Dyadic(head) - Dyadic(tail)).Sign();
+  const double rounded =
+      AsDouble(RoundOnce<T>(head, rest == 0 ? tail : std::nextafter(tail, rest * kInfinity)));
+  return std::isfinite(rounded) && rounded != 0 ? Exactly(Dyadic(rounded)) : Special(rounded);
 }
 
 // --- whole numbers -------------------------------------------------------------------------------
@@ -223,6 +246,21 @@ FormulaValue ExactArithmetic::Number(double value, const std::optional<Dyadic>& 
   return exact && exact->Sign() != 0 ? Exactly(*exact) : Special(value);
 }
 
+FormulaValue ExactArithmetic::Function(ElementWiseFunction function,
+                                       std::span<const double> parameters,
+                                       std::span<const Value> operands) {
+  std::vector<double> x;
+  bool are_numbers = true;  // of binary64
+  for (const Value& operand : operands) {
+    x.push_back(operand.number.head);
+    are_numbers &= operand.number.tail == 0;
+  }
+  const HeadTail value = ExactElement(function, x, parameters);
+  if (!std::isfinite(value.head) || value.head == 0) return Special(value.head);
+  const auto exact = are_numbers ? ExactValueOf(function, x, parameters) : std::nullopt;
+  return exact && exact->exact ? Exactly(*exact->exact) : Approximately(value);
+}
+
 FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const Value> x) {
   switch (operation) {
     case Operation::kSum:
@@ -233,6 +271,8 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Product(x);
     case Operation::kMaximum:
       return Maximum(x);
+    case Operation::kMinimum:
+      return Minimum(x);
     case Operation::kDifference: {
       const Value terms[] = {x[0], Negated(x[1])};
       return Sum(terms);
@@ -257,6 +297,10 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Exponential(x[0]);
     case Operation::kLogarithm:
       return Logarithm(x[0]);
+    case Operation::kRoundToFloat32:
+      return RoundTo<float>(x[0]);
+    case Operation::kRoundToFloat16:
+      return RoundTo<Half>(x[0]);
     case Operation::kRound:
       return Round(x[0]);
     case Operation::kTruncate:

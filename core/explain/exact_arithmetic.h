@@ -26,6 +26,8 @@ struct ExactArithmetic {
   static Value Element(const ConstTensorView& view, int64_t offset);
   static Value Number(double value, const std::optional<Dyadic>& exact);
   static Value Apply(FormulaOperation operation, std::span<const Value> operands);
+  static Value Function(ElementWiseFunction function, std::span<const double> parameters,
+                        std::span<const Value> operands);
 };
 
 }  // namespace dmlop

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace dmlop {
 namespace {
@@ -23,13 +24,52 @@ bool IsLeaf(Operation operation) {
   return operation == Operation::kElement || operation == Operation::kNumber;
 }
 
+struct FunctionName {
+  std::string_view name;
+  size_t parameters = 0;  // that are told
+};
+
+FunctionName NameOf(ElementWiseFunction function) {
+  constexpr FunctionName kNames[] = {{"softsign"},
+                                     {"exp"},
+                                     {"ln"},
+                                     {"sin"},
+                                     {"cos"},
+                                     {"tan"},
+                                     {"asin"},
+                                     {"acos"},
+                                     {"atan"},
+                                     {"sinh"},
+                                     {"cosh"},
+                                     {"tanh"},
+                                     {"asinh"},
+                                     {"acosh"},
+                                     {"atanh"},
+                                     {"erf"},
+                                     {"sigmoid"},
+                                     {"gelu"},
+                                     {"elu", 1},
+                                     {"celu", 1},
+                                     {"scaled elu", 2},
+                                     {"scaled tanh", 2},
+                                     {"softplus", 1},
+                                     {"parametric softplus", 2},
+                                     {"swish", 1},
+                                     {"pow", 1},
+                                     {"pow"},
+                                     {"angle of y, x ="}};
+  constexpr auto kFirst = static_cast<size_t>(ElementWiseFunction::kSoftsign);
+  static_assert(std::size(kNames) == static_cast<size_t>(ElementWiseFunction::kCount) - kFirst);
+  return kNames[static_cast<size_t>(function) - kFirst];
+}
+
 // Longer lists are not part of an expression.
 constexpr size_t kMostInline = 4;
 
 }  // namespace
 
-FormulaSteps::FormulaSteps(const Formula& formula, const OperatorDesc& op, InputViews inputs)
-    : formula_(formula), values_(formula, inputs) {
+FormulaSteps::FormulaSteps(const Formula& formula, const OperatorDesc& op)
+    : formula_(formula), values_(formula) {
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
     tensors_.push_back(DisplayName(slot.path));
   }
@@ -48,8 +88,10 @@ std::string FormulaSteps::TextOf(Formula::Node node) {
 
 FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
   const FormulaValue value = ValueOf(node);
-  FormulaStep step{formula_.names().at(node), Name(formula_.operation(node)), {}, {}, 1, {},
-                   value.number.head};
+  FormulaStep step;
+  step.name = formula_.names().at(node);
+  step.operation = Name(formula_.operation(node));
+  step.value = value.number.head;
   if (value.exact && value.exact->Sign() != 0) step.exact = value.exact->ToDecimal();
   if (!TakesList(formula_.operation(node))) {
     step.expression = Expression(node, Spelling::kNames);
@@ -63,7 +105,19 @@ FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
     if (is_abridged && k == edge) k = step.count - edge;
     step.terms.push_back(TermAt(operands[static_cast<size_t>(k)]));
   }
+  step.winner = WinnerOf(node);
   return step;
+}
+
+std::optional<FormulaTerm> FormulaSteps::WinnerOf(Formula::Node node) {
+  const Operation operation = formula_.operation(node);
+  if (operation != Operation::kMaximum && operation != Operation::kMinimum) return std::nullopt;
+  const double value = ValueOf(node).number.head;
+  for (const Formula::Node operand : formula_.operands(node)) {
+    const double own = ValueOf(operand).number.head;
+    if (own == value && std::signbit(own) == std::signbit(value)) return TermAt(operand);
+  }
+  return std::nullopt;
 }
 
 FormulaTerm FormulaSteps::TermAt(Formula::Node node) {
@@ -121,6 +175,15 @@ std::string FormulaSteps::Joined(Formula::Node node, std::string_view sign, Spel
   return fmt::format("{}", fmt::join(texts, sign));
 }
 
+std::string FormulaSteps::FunctionText(Formula::Node node, Spelling spelling) {
+  const FunctionName function = NameOf(formula_.function(node));
+  std::string text = Joined(node, ", ", spelling);
+  for (const double number : formula_.parameters(node).first(function.parameters)) {
+    text += fmt::format(", {}", number);
+  }
+  return fmt::format("{}({})", function.name, text);
+}
+
 std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
   const auto inside = [&](std::string_view format) {
     const std::span<const Formula::Node> operands = formula_.operands(node);
@@ -137,6 +200,9 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
                          fmt::join(formula_.index(node), ", "));
     }
     case Operation::kNumber:
+      if (spelling == Spelling::kNames && !formula_.number_name(node).empty()) {
+        return formula_.number_name(node);
+      }
       return NumberText(ValueOf(node));
     case Operation::kSum:
       return Joined(node, " + ", spelling);
@@ -145,7 +211,10 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
     case Operation::kMean:
       return fmt::format("mean({})", Joined(node, ", ", spelling));
     case Operation::kMaximum:
+    case Operation::kAtLeast:
       return fmt::format("max({})", Joined(node, ", ", spelling));
+    case Operation::kMinimum:
+      return fmt::format("min({})", Joined(node, ", ", spelling));
     case Operation::kDifference:
       return Joined(node, " - ", spelling);
     case Operation::kQuotient:
@@ -154,8 +223,6 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
                          Operand(formula_.operands(node)[1], spelling));
     case Operation::kPower:
       return Joined(node, " ^ ", spelling);
-    case Operation::kAtLeast:
-      return fmt::format("max({})", Joined(node, ", ", spelling));
     case Operation::kMagnitude:
       return inside("|{}|");
     case Operation::kSquare:
@@ -166,6 +233,12 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
       return inside("e^({})");
     case Operation::kLogarithm:
       return inside("ln({})");
+    case Operation::kElementWise:
+      return FunctionText(node, spelling);
+    case Operation::kRoundToFloat32:
+      return inside("FLOAT32({})");
+    case Operation::kRoundToFloat16:
+      return inside("FLOAT16({})");
     case Operation::kRound:
       return inside("round({})");
     case Operation::kTruncate:

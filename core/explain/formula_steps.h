@@ -1,6 +1,7 @@
 // A formula in words and numbers, from the elements to the result.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ namespace dmlop {
 
 class FormulaSteps {
  public:
-  FormulaSteps(const Formula& formula, const OperatorDesc& op, InputViews inputs);
+  FormulaSteps(const Formula& formula, const OperatorDesc& op);
 
   // Those with a name, in the order of evaluation.
   std::vector<FormulaStep> All(ListLength length);
@@ -27,12 +28,14 @@ class FormulaSteps {
   enum class Spelling { kNames, kNumbers };
 
   FormulaStep StepAt(Formula::Node node, ListLength length);
+  std::optional<FormulaTerm> WinnerOf(Formula::Node node);
   FormulaTerm TermAt(Formula::Node node);
   void AddElements(Formula::Node node, FormulaTerm& term);
   FormulaTerm::Element ElementAt(Formula::Node node);
   // Without a look at the node's own name.
   std::string Expression(Formula::Node node, Spelling spelling);
   std::string Operand(Formula::Node node, Spelling spelling);
+  std::string FunctionText(Formula::Node node, Spelling spelling);
   std::string Joined(Formula::Node node, std::string_view sign, Spelling spelling);
 
   const Formula& formula_;

@@ -11,13 +11,30 @@
 namespace dmlop {
 
 std::string_view Name(FormulaOperation operation) {
-  constexpr std::string_view kNames[] = {"element",    "number",      "sum",
-                                         "mean",       "product",     "maximum",
-                                         "difference", "quotient",    "quotient or dividend",
-                                         "power",      "at least",    "magnitude",
-                                         "square",     "square root", "exponential",
-                                         "logarithm",  "round",       "truncate",
-                                         "clamp",      "wrap"};
+  constexpr std::string_view kNames[] = {"element",
+                                         "number",
+                                         "sum",
+                                         "mean",
+                                         "product",
+                                         "maximum",
+                                         "minimum",
+                                         "difference",
+                                         "quotient",
+                                         "quotient or dividend",
+                                         "power",
+                                         "at least",
+                                         "magnitude",
+                                         "square",
+                                         "square root",
+                                         "exponential",
+                                         "logarithm",
+                                         "function",
+                                         "rounded to FLOAT32",
+                                         "rounded to FLOAT16",
+                                         "round",
+                                         "truncate",
+                                         "clamp",
+                                         "wrap"};
   return kNames[static_cast<size_t>(operation)];
 }
 
@@ -48,19 +65,38 @@ Formula::Node Formula::Element(const Region& region) {
 Formula::Node Formula::Number(double value) {
   std::optional<Dyadic> exact;
   if (std::isfinite(value)) exact = Dyadic(value);
-  numbers_.emplace_back(value, exact);
+  numbers_.push_back({value, exact, ""});
   return Add({Operation::kNumber, static_cast<uint32_t>(numbers_.size() - 1), 0});
 }
 
 Formula::Node Formula::Number(const Dyadic& value) {
-  numbers_.emplace_back(value.Truncated(), value);
+  numbers_.push_back({value.Truncated(), value, ""});
   return Add({Operation::kNumber, static_cast<uint32_t>(numbers_.size() - 1), 0});
+}
+
+Formula::Node Formula::Given(double value, std::string name) {
+  const Node node = Number(value);
+  numbers_.back().name = std::move(name);
+  return node;
 }
 
 Formula::Node Formula::Apply(Operation operation, std::span<const Node> operands) {
   const auto first = static_cast<uint32_t>(operands_.size());
   if (!is_too_long_) operands_.insert(operands_.end(), operands.begin(), operands.end());
   return Add({operation, first, static_cast<uint32_t>(operands.size())});
+}
+
+Formula::Node Formula::Function(ElementWiseFunction function, std::initializer_list<Node> operands,
+                                std::array<double, 2> numbers) {
+  const Node node = Apply(Operation::kElementWise, operands);
+  functions_.push_back({function, numbers});
+  if (!is_too_long_) nodes_[node].function = static_cast<uint32_t>(functions_.size() - 1);
+  return node;
+}
+
+Formula::Node Formula::Rounded(DataType type, Node x) {
+  const bool is_half = type == DataType::kFloat16;
+  return Apply(is_half ? Operation::kRoundToFloat16 : Operation::kRoundToFloat32, {x});
 }
 
 Formula::Node Formula::Confined(Operation how, Node x, DataType type) {

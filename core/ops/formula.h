@@ -3,6 +3,7 @@
 // evaluate it in an arithmetic of theirs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/exact/dyadic.h"
+#include "core/exact/functions.h"
 #include "core/ops/family.h"
 
 namespace dmlop {
@@ -26,6 +28,7 @@ enum class FormulaOperation : uint8_t {
   kMean,
   kProduct,
   kMaximum,  // a NaN is passed over where there is another operand
+  kMinimum,
   // Of two.
   kDifference,
   kQuotient,
@@ -38,6 +41,9 @@ enum class FormulaOperation : uint8_t {
   kSquareRoot,
   kExponential,
   kLogarithm,
+  kElementWise,     // one that computes elements from elements; see functions.h
+  kRoundToFloat32,  // to nearest, ties to even
+  kRoundToFloat16,
   kRound,     // to a whole number, ties to even; NaN becomes 0
   kTruncate,  // to a whole number, toward zero
   // Of a number and the ends of a range.
@@ -49,7 +55,7 @@ std::string_view Name(FormulaOperation operation);  // "sum", "square root", ...
 
 // Whether it takes a list of operands.
 constexpr bool TakesList(FormulaOperation operation) {
-  return operation >= FormulaOperation::kSum && operation <= FormulaOperation::kMaximum;
+  return operation >= FormulaOperation::kSum && operation <= FormulaOperation::kMinimum;
 }
 
 class Formula {
@@ -60,6 +66,10 @@ class Formula {
   // Of formulas that would have more nodes, nothing is kept.
   static constexpr size_t kMostNodes = size_t{1} << 22;
 
+  // Of an operator whose inputs have these elements, which may decide what is computed.
+  explicit Formula(InputViews inputs) : inputs_(inputs) {}
+  InputViews inputs() const { return inputs_; }
+
   // --- how it is made ----------------------------------------------------------------------------
 
   std::vector<Node> Elements(const Region& region);
@@ -67,6 +77,8 @@ class Formula {
   Node Element(const Region& region);
   Node Number(double value);
   Node Number(const Dyadic& value);
+  // A number that was computed elsewhere and has a name there, such as the state of a step before.
+  Node Given(double value, std::string name);
 
   Node Apply(Operation operation, std::span<const Node> operands);
   Node Apply(Operation operation, std::initializer_list<Node> operands) {
@@ -79,6 +91,11 @@ class Formula {
   Node Quotient(Node a, Node b) { return Apply(Operation::kQuotient, {a, b}); }
   // x itself where the factor is 1.
   Node Scaled(double factor, Node x) { return factor == 1 ? x : Product({Number(factor), x}); }
+  // Of a function with parameters p and q.
+  Node Function(ElementWiseFunction function, std::initializer_list<Node> operands,
+                std::array<double, 2> numbers = {});
+  // To a float type.
+  Node Rounded(DataType type, Node x);
   // Clamped to, or wrapped into, the range of an integer type.
   Node Confined(Operation how, Node x, DataType type);
   // A function of each node.
@@ -101,10 +118,16 @@ class Formula {
   Dims index(Node element) const {
     return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
   }
-  double number(Node node) const { return numbers_[nodes_[node].first].first; }
+  double number(Node node) const { return numbers_[nodes_[node].first].value; }
   // Empty where the number is not finite.
   const std::optional<Dyadic>& exact_number(Node node) const {
-    return numbers_[nodes_[node].first].second;
+    return numbers_[nodes_[node].first].exact;
+  }
+  // Empty but for what is given.
+  const std::string& number_name(Node node) const { return numbers_[nodes_[node].first].name; }
+  ElementWiseFunction function(Node node) const { return functions_[nodes_[node].function].name; }
+  std::span<const double> parameters(Node node) const {
+    return functions_[nodes_[node].function].numbers;
   }
   const std::map<Node, std::string>& names() const { return names_; }
 
@@ -113,14 +136,26 @@ class Formula {
   struct Entry {
     Operation operation;
     uint32_t first, count;
+    uint32_t function = 0;
+  };
+  struct NumberEntry {
+    double value;
+    std::optional<Dyadic> exact;
+    std::string name;
+  };
+  struct FunctionEntry {
+    ElementWiseFunction name;
+    std::array<double, 2> numbers;
   };
 
   Node Add(Entry entry);
 
+  InputViews inputs_;
   std::vector<Entry> nodes_;
   std::vector<Node> operands_;
   std::vector<Region> regions_;
-  std::vector<std::pair<double, std::optional<Dyadic>>> numbers_;
+  std::vector<NumberEntry> numbers_;
+  std::vector<FunctionEntry> functions_;
   std::map<Node, std::string> names_;
   bool is_too_long_ = false;
 };
@@ -135,37 +170,46 @@ std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& eleme
 //   Value Element(const ConstTensorView& view, int64_t offset)
 //   Value Number(double value, const std::optional<Dyadic>& exact)
 //   Value Apply(FormulaOperation operation, std::span<const Value> operands)
+//   Value Function(ElementWiseFunction function, std::span<const double> parameters,
+//                  std::span<const Value> operands)
 template <typename Arithmetic>
 class FormulaEvaluation {
  public:
   using Value = typename Arithmetic::Value;
 
-  FormulaEvaluation(const Formula& formula, InputViews inputs)
-      : formula_(formula), inputs_(inputs) {}
+  explicit FormulaEvaluation(const Formula& formula) : formula_(formula) {}
 
   Value At(Formula::Node node) {
-    if (!formula_.names().contains(node)) return Evaluate(node);
+    if (!IsKept(node)) return Evaluate(node);
     const auto found = known_.find(node);
     if (found != known_.end()) return found->second;
     return known_.emplace(node, Evaluate(node)).first->second;
   }
 
  private:
+  // What may be asked for more than once, or is long.
+  bool IsKept(Formula::Node node) const {
+    constexpr size_t kLong = 8;
+    return formula_.operands(node).size() >= kLong || formula_.names().contains(node);
+  }
+
   Value Evaluate(Formula::Node node) {
     if (formula_.operation(node) == FormulaOperation::kNumber) {
       return Arithmetic::Number(formula_.number(node), formula_.exact_number(node));
     }
     if (formula_.operation(node) == FormulaOperation::kElement) {
-      const ConstTensorView& view = inputs_[formula_.tensor(node)];
+      const ConstTensorView& view = formula_.inputs()[formula_.tensor(node)];
       return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
     }
     std::vector<Value> operands;
     for (const Formula::Node operand : formula_.operands(node)) operands.push_back(At(operand));
+    if (formula_.operation(node) == FormulaOperation::kElementWise) {
+      return Arithmetic::Function(formula_.function(node), formula_.parameters(node), operands);
+    }
     return Arithmetic::Apply(formula_.operation(node), operands);
   }
 
   const Formula& formula_;
-  InputViews inputs_;
   std::map<Formula::Node, Value> known_;
 };
 

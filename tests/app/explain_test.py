@@ -574,9 +574,10 @@ class ExplainTest(ProgramTest):
                                   (gradient, "OutputGradientTensor[0]")):
             with self.subTest(element):
                 long, full = (self.explain(document, element, *option)["calculation"] for option in ([], ["--full"]))
-                self.assertEqual(full["productCount"], 100)
-                self.assertEqual(len(full["products"]), 100)
-                self.assertEqual(long, full | {"products": full["products"][:3] + full["products"][-3:]})
+                [sum_of_products] = full["steps"]
+                terms = sum_of_products["terms"]
+                self.assertEqual((sum_of_products["count"], len(terms)), (100, 100))
+                self.assertEqual(long, full | {"steps": [sum_of_products | {"terms": terms[:3] + terms[-3:]}]})
         for option, rows in (([], [0, 1, 2, 97, 98, 99]), (["--full"], list(range(100)))):
             reached = self.explain(gemm, "BTensor[5,1]", *option)
             self.assertEqual(reached["count"], 100)

@@ -23,7 +23,8 @@ WINDOWS = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndP
 
 def softmax(inputs, index):
     row = inputs["InputTensor"][index[:-1]].astype("f8")
-    return {"maximum": row.max(), "sum of exponentials": np.exp(row - row.max()).sum()}
+    greatest = np.fmax.reduce(row)
+    return {"maximum": greatest, "sum of exponentials": np.exp(row - greatest).sum()}
 
 
 def moments(axes, use_mean=True):

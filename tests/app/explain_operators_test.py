@@ -1,0 +1,192 @@
+"""dmlop explain: how elements of every operator that computes come about, and that the last line is the run's result.
+
+ONLY=CAST,GEMM in the environment looks at these operators alone."""
+
+import json
+import math
+import os
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import ProgramTest, cases_by_file, operators
+
+# Operators that move, choose, compare or fill elements, and round nothing.
+OTHERS = set("""
+    ACTIVATION_HARDMAX ACTIVATION_HARDMAX1 ACTIVATION_IDENTITY ACTIVATION_RELU ACTIVATION_RELU_GRAD DEPTH_TO_SPACE DEPTH_TO_SPACE1
+    DIAGONAL_MATRIX DIAGONAL_MATRIX1 ELEMENT_WISE_ABS ELEMENT_WISE_BIT_AND ELEMENT_WISE_BIT_COUNT ELEMENT_WISE_BIT_NOT
+    ELEMENT_WISE_BIT_OR ELEMENT_WISE_BIT_SHIFT_LEFT ELEMENT_WISE_BIT_SHIFT_RIGHT ELEMENT_WISE_BIT_XOR ELEMENT_WISE_CLIP
+    ELEMENT_WISE_CLIP1 ELEMENT_WISE_CLIP_GRAD ELEMENT_WISE_CLIP_GRAD1 ELEMENT_WISE_IDENTITY ELEMENT_WISE_IF ELEMENT_WISE_IS_INFINITY
+    ELEMENT_WISE_IS_NAN ELEMENT_WISE_LOGICAL_AND ELEMENT_WISE_LOGICAL_EQUALS ELEMENT_WISE_LOGICAL_GREATER_THAN
+    ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL ELEMENT_WISE_LOGICAL_LESS_THAN ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL
+    ELEMENT_WISE_LOGICAL_NOT ELEMENT_WISE_LOGICAL_OR ELEMENT_WISE_LOGICAL_XOR ELEMENT_WISE_MAX ELEMENT_WISE_MIN ELEMENT_WISE_NEGATE
+    ELEMENT_WISE_SIGN FILL_VALUE_CONSTANT FILL_VALUE_SEQUENCE GATHER GATHER_ELEMENTS GATHER_ND GATHER_ND1 JOIN MAX_UNPOOLING
+    NONZERO_COORDINATES ONE_HOT PADDING PADDING1 RANDOM_GENERATOR REVERSE_SUBSEQUENCES SCATTER SCATTER_ND SLICE SLICE1 SLICE_GRAD
+    SPACE_TO_DEPTH SPACE_TO_DEPTH1 SPLIT TILE TOP_K TOP_K1 UNFOLD""".split())
+
+# Operators of which an element at least is not explained yet. One that is explained must leave the list.
+MISSING = set("""
+    ACTIVATION_CELU ACTIVATION_HARD_SIGMOID ACTIVATION_HARD_SWISH ACTIVATION_LEAKY_RELU ACTIVATION_PARAMETERIZED_RELU
+    ACTIVATION_PARAMETRIC_SOFTPLUS ACTIVATION_SCALED_ELU ACTIVATION_SCALED_TANH ACTIVATION_SHRINK ACTIVATION_SOFTPLUS
+    ACTIVATION_SOFTSIGN ACTIVATION_SWISH ACTIVATION_THRESHOLDED_RELU ADAM_OPTIMIZER AVERAGE_POOLING AVERAGE_POOLING1
+    AVERAGE_POOLING_GRAD BATCH_NORMALIZATION CAST CONVOLUTION DEQUANTIZE DYNAMIC_QUANTIZE_LINEAR ELEMENT_WISE_ACOS
+    ELEMENT_WISE_ACOSH ELEMENT_WISE_ADD ELEMENT_WISE_ADD1 ELEMENT_WISE_ASIN ELEMENT_WISE_ATANH ELEMENT_WISE_ATAN_YX
+    ELEMENT_WISE_CEIL ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_COS ELEMENT_WISE_DEQUANTIZE_LINEAR ELEMENT_WISE_DIFFERENCE_SQUARE
+    ELEMENT_WISE_DIVIDE ELEMENT_WISE_FLOOR ELEMENT_WISE_LOG ELEMENT_WISE_MEAN ELEMENT_WISE_MODULUS_FLOOR
+    ELEMENT_WISE_MODULUS_TRUNCATE ELEMENT_WISE_MULTIPLY ELEMENT_WISE_POW ELEMENT_WISE_QUANTIZED_LINEAR_ADD
+    ELEMENT_WISE_QUANTIZE_LINEAR ELEMENT_WISE_RECIP ELEMENT_WISE_ROUND ELEMENT_WISE_SQRT ELEMENT_WISE_SUBTRACT
+    ELEMENT_WISE_THRESHOLD GEMM GRU LOCAL_RESPONSE_NORMALIZATION_GRAD LP_POOLING LP_POOLING1 LSTM MAX_POOLING MAX_POOLING1
+    MAX_POOLING2 MAX_POOLING_GRAD MEAN_VARIANCE_NORMALIZATION MEAN_VARIANCE_NORMALIZATION1 MEAN_VARIANCE_NORMALIZATION2
+    MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1 QUANTIZE QUANTIZED_LINEAR_AVERAGE_POOLING RNN ROI_ALIGN ROI_ALIGN1 ROI_ALIGN_GRAD
+    ROI_POOLING VALUE_SCALE_2D""".split())
+
+MOST_CASES = 8  # of an operator
+ONLY = set(filter(None, os.environ.get("ONLY", "").split(",")))  # names of operators to look at, in place of all
+
+
+def is_special(value):
+    number = float(value)
+    return not math.isfinite(number) or (number == 0 and math.copysign(1, number) < 0)
+
+
+def places_in(output, number):
+    """A corner, a middle and a special element of each output; all of them of the first cases, one of others."""
+    flat = output.ravel()
+    places = [0, flat.size // 2, flat.size - 1]
+    if output.dtype.kind == "f":
+        places = [i for i in range(flat.size) if is_special(flat[i])][:1] + places
+    if number >= 2:
+        places = places[:1] if is_special(flat[places[0]]) else places[number % 3:][:1]
+    return [np.unravel_index(place, output.shape) for place in dict.fromkeys(places)]
+
+
+def chosen(cases):
+    """Some of the cases, from everywhere among them."""
+    step = max(1, len(cases) / MOST_CASES)
+    return sorted({int(k * step) for k in range(min(len(cases), MOST_CASES))})
+
+
+def is_moved(found):
+    """Whether the element has the bits of the only one that feeds it."""
+    element, sources = found["element"], found["elements"]
+    return len(sources) == 1 and all(sources[0].get(key) == element.get(key) for key in ("dataType", "value"))
+
+
+def files_of(case, number):
+    """Where each output that is expected goes: {"OutputTensor": "7-OutputTensor.npy", "OutputTensors": ["7-OutputTensors-0.npy"]}."""
+    def name(value, key):
+        is_array = key.endswith("Tensors") and isinstance(value, list)
+        return [f"{number}-{key}-{i}.npy" for i in range(len(value))] if is_array else f"{number}-{key}.npy"
+    return {key: name(value, key) for key, value in case["expect"].items()}
+
+
+def lead_of(calculation):
+    """The number that the last step leads to, before it is rounded."""
+    for key in ("result", "exact", "approximate"):
+        if key in calculation:
+            return float(calculation[key])
+    return None
+
+
+class ExplainOperatorsTest(ProgramTest):
+    def run_cases(self):
+        """Runs what is chosen of all operators at once: by operator, the file, the line and the outputs' files."""
+        lines, runs = [], {}
+        for name, cases in cases_by_file().items():
+            operator = name.removesuffix(".jsonl").upper()
+            if operator in OTHERS or (ONLY and operator not in ONLY):
+                continue
+            for number in chosen(cases):
+                files = files_of(cases[number], len(lines))
+                case = {key: value for key, value in cases[number].items() if key != "expect"}
+                lines.append(json.dumps(case | {"name": str(len(lines)), "bindings": case.get("bindings", {}) | files}))
+                runs.setdefault(operator, []).append((len(lines), files))
+        self.write("cases.jsonl", "\n".join(lines))
+        self.run_program("batch", "cases.jsonl", "-q")
+        return runs
+
+    def check_number(self, printed, result):
+        """To the bit, but for those of a NaN."""
+        number = float(printed) if result.dtype.kind == "f" else int(printed)
+        value = np.asarray(number).astype(result.dtype)
+        np.testing.assert_array_equal(value, result)
+        if not np.isnan(result):
+            self.assertEqual(value.tobytes(), result.tobytes())
+
+    def check_text(self, arguments, result):
+        last = self.text_of("explain", *arguments).splitlines()[-1]
+        self.assertRegex(last, "^result: ")
+        self.check_number(last.removeprefix("result: ").split(" (")[0], result)
+
+    def check_lead(self, calculation, result):
+        """What the steps lead to must become the result, but for a rounding, or what the rule names."""
+        lead, rule = lead_of(calculation), calculation["rule"]
+        if rule in ("nan", "infinity") and result.dtype.kind == "f":
+            self.assertEqual(rule == "nan", bool(np.isnan(result)))
+            self.assertFalse(np.isfinite(result))
+        elif lead is not None and result.dtype.kind == "f":
+            rounded = np.asarray(lead).astype(result.dtype)
+            if not np.isfinite(result):
+                np.testing.assert_array_equal(rounded, result)
+            else:
+                self.assertLessEqual(abs(float(rounded) - float(result)), 8 * float(np.spacing(abs(result))), calculation)
+        elif lead is not None and rule not in ("modulo", "clamped"):
+            self.assertLess(abs(lead - int(result)), 1, calculation)
+
+    def check_terms(self, step):
+        terms = step.get("terms", [])
+        values = [float(term.get("product", term.get("value"))) for term in terms]
+        if step["operation"] in ("sum", "mean") and len(terms) == step["count"] > 0:
+            total = math.fsum(values) if all(map(math.isfinite, values)) else float(np.sum(values))
+            total /= len(values) if step["operation"] == "mean" else 1
+            scale = sum(map(abs, values)) if math.isfinite(total) else 0
+            np.testing.assert_allclose(float(step["value"]), total, rtol=1e-12, atol=1e-14 * scale, err_msg=step["name"])
+        for term, value in zip(terms, values):
+            if "factors" in term:
+                product = math.prod(map(float, term["factors"]))
+                np.testing.assert_allclose(value, product, rtol=1e-12, err_msg=term["expression"])
+
+    def is_explained(self, arguments, result):
+        """Checks all that is told of an element; gives whether it is told how that came about."""
+        found = json.loads(self.text_of("explain", *arguments, "--format", "json"))
+        self.check_number(found["element"]["value"], result)
+        if "calculation" not in found:
+            return is_moved(found)
+        if "activation" in found:
+            return "calculation" in found["activation"]
+        self.check_lead(found["calculation"], result)
+        for step in found["calculation"].get("steps", []):
+            self.check_terms(step)
+        return True
+
+    def elements_of(self, runs):
+        for k, (line, files) in enumerate(runs):
+            for name, paths in files.items():
+                for i, path in enumerate(paths if isinstance(paths, list) else [paths]):
+                    tensor = f"{name}[{i}]" if isinstance(paths, list) else name
+                    output = np.load(self.folder / path)
+                    for index in places_in(output, k):
+                        place = ",".join(map(str, index))
+                        yield ["cases.jsonl", f"{tensor}[{place}]", "--line", line], output[index]
+
+    def test_elements(self):
+        runs = self.run_cases()
+        self.assertEqual(set(runs) | OTHERS, (ONLY | OTHERS) if ONLY else set(operators()))
+        with np.errstate(all="ignore"):
+            for operator, own in runs.items():
+                missing, is_first = [], True
+                for arguments, result in self.elements_of(own):
+                    with self.subTest(operator, arguments=arguments):
+                        if is_first:
+                            self.check_text(arguments, result)
+                        is_first = False
+                        if not self.is_explained(arguments, result):
+                            missing.append(arguments)
+                with self.subTest(operator):
+                    self.assertEqual(bool(missing), operator in MISSING, missing)
+
+
+if __name__ == "__main__":
+    unittest.main()
