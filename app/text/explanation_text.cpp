@@ -47,7 +47,7 @@ std::string TermsText(const FormulaStep& step) {
   std::string text;
   for (size_t i = 0; i < step.terms.size(); ++i) {
     if (i == static_cast<size_t>(kListEdge)) {
-      const auto left_out = step.count - static_cast<int64_t>(step.terms.size());
+      const auto left_out = *step.count - static_cast<int64_t>(step.terms.size());
       if (left_out > 0) text += fmt::format("  ... {} more\n", left_out);
     }
     text += TermText(step.terms[i]);
@@ -71,30 +71,28 @@ std::string WinnerText(const FormulaStep& step) {
   return step.winner ? fmt::format(", that of {}", step.winner->expression) : "";
 }
 
-// The terms of a step and its value, unless that is the quantity, which is told anyway.
-std::string NamedStepText(const FormulaStep& step, bool is_quantity, bool full) {
+// The terms of a step and its value.
+std::string NamedStepText(const FormulaStep& step, bool full) {
   const std::string value = StepValueText(step, full);
   if (!step.expression.empty()) {
     return fmt::format("{} = {}: {}\n", step.name, step.expression, value);
   }
-  if (!step.terms.empty() && HasElementsOnly(step)) {
-    return fmt::format("{} of {}: {}{}\n", step.name, Counted(step.count, "element"), value,
+  if (!step.count) return fmt::format("{}: {}\n", step.name, value);
+  if (HasElementsOnly(step)) {
+    return fmt::format("{} of {}: {}{}\n", step.name, Counted(*step.count, "element"), value,
                        WinnerText(step));
   }
-  std::string text = fmt::format("{}, {}:\n", step.name, Counted(step.count, "term"));
-  text += TermsText(step);
-  return is_quantity ? text : text + fmt::format("{}: {}{}\n", step.name, value, WinnerText(step));
+  return fmt::format("{}, {}:\n{}{}: {}{}\n", step.name, Counted(*step.count, "term"),
+                     TermsText(step), step.name, value, WinnerText(step));
 }
 
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
-  const bool has_quantity = !calculation.exact.empty() || calculation.approximate;
   std::string text;
+  bool is_told = false;
   for (const FormulaStep& step : calculation.steps) {
-    const bool is_quantity = has_quantity && step.name == calculation.quantity;
-    text += NamedStepText(step, is_quantity && !step.terms.empty(), full);
+    text += NamedStepText(step, full);
+    is_told |= step.name == calculation.quantity;
   }
-  const bool is_told = !calculation.steps.empty() && !calculation.steps.back().expression.empty() &&
-                       calculation.steps.back().name == calculation.quantity;
   if (!calculation.exact.empty() && !is_told) {
     text += fmt::format("{}: {}\n", calculation.quantity, Abridged(calculation.exact, full));
   }
@@ -162,12 +160,12 @@ Json TermJson(const FormulaTerm& term) {
 
 Json StepJson(const FormulaStep& step) {
   Json json = {{"name", step.name}, {"operation", step.operation}};
-  if (step.expression.empty()) {
-    json["count"] = step.count;
+  if (step.count) {
+    json["count"] = *step.count;
     json["terms"] = Json::array();
     for (const FormulaTerm& term : step.terms) json["terms"].push_back(TermJson(term));
     if (step.winner) json["winner"] = TermJson(*step.winner);
-  } else {
+  } else if (!step.expression.empty()) {
     json["expression"] = step.expression;
   }
   json["value"] = NumberJson(step.value);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/explain/calculate_modulo.h"
@@ -21,7 +22,9 @@ class FormulaExplanation {
 
   template <typename T>
   Calculation For(T result) {
-    if constexpr (std::is_integral_v<T>) {
+    if (IsExtremeElement()) {
+      ExplainExtreme();
+    } else if constexpr (std::is_integral_v<T>) {
       ExplainInteger(result);
     } else {
       ExplainFloat(result);
@@ -43,6 +46,47 @@ class FormulaExplanation {
     }
   }
 
+  // --- maxima and minima -------------------------------------------------------------------------
+
+  bool IsExtreme() const {
+    const Operation operation = formula_.operation(last_);
+    return operation == Operation::kMaximum || operation == Operation::kMinimum;
+  }
+
+  // Whether the result is an element, which nothing is done to.
+  bool IsExtremeElement() {
+    if (!IsExtreme() || formula_.operands(last_).empty()) return false;
+    const auto is_element = [&](Formula::Node node) {
+      return formula_.operation(node) == Operation::kElement;
+    };
+    const std::vector<Formula::Node> winners = steps_.WinnersOf(last_);
+    return winners.empty() ? std::ranges::all_of(formula_.operands(last_), is_element)
+                           : is_element(winners.front());
+  }
+
+  void ExplainExtreme() {
+    const std::vector<Formula::Node> winners = steps_.WinnersOf(last_);
+    if (winners.empty()) {
+      calculation_.rule = ValueRule::kOnlyNan;
+      calculation_.reason = "all elements are NaN";
+      return;
+    }
+    const std::string first = steps_.TextOf(winners.front());
+    const bool is_maximum = formula_.operation(last_) == Operation::kMaximum;
+    const std::string_view extreme = is_maximum ? "greatest" : "least";
+    const bool is_alone = winners.size() == 1;
+    calculation_.rule = is_alone ? ValueRule::kMinMax : ValueRule::kFirst;
+    calculation_.reason = is_alone ? fmt::format("{} is the {} element", first, extreme)
+                                   : fmt::format("{} is the first of {} equal {} elements", first,
+                                                 winners.size(), extreme);
+    const auto nans = std::ranges::count_if(formula_.operands(last_), [&](Formula::Node node) {
+      return std::isnan(steps_.ValueOf(node).number.head);
+    });
+    if (nans > 0) {
+      calculation_.reason += fmt::format("; {} NaN {} skipped", nans, nans == 1 ? "is" : "are");
+    }
+  }
+
   // --- floats ------------------------------------------------------------------------------------
 
   template <typename T>
@@ -55,6 +99,7 @@ class FormulaExplanation {
       return;
     }
     if (IsExactQuotient()) return ExplainQuotient(result);
+    if (IsExactRoot()) return ExplainRoot(result);
     Tell(last_);
     const Dyadic value = ToDyadic(value_);
     ExplainRounding(
@@ -72,12 +117,28 @@ class FormulaExplanation {
   void ExplainQuotient(T result) {
     const Dyadic dividend = *steps_.ValueOf(Operand(0)).exact;
     const Dyadic divisor = *steps_.ValueOf(Operand(1)).exact;
+    ExplainLast(result, "divided by " + divisor.ToDecimal(),
+                [&](const Dyadic& y) { return (dividend - y * divisor).Sign() * divisor.Sign(); });
+  }
+
+  bool IsExactRoot() {
+    return formula_.operation(last_) == Operation::kSquareRoot && steps_.ValueOf(Operand(0)).exact;
+  }
+
+  template <typename T>
+  void ExplainRoot(T result) {
+    const Dyadic square = *steps_.ValueOf(Operand(0)).exact;
+    ExplainLast(result, "square root",
+                [&](const Dyadic& y) { return y.Sign() < 0 ? 1 : (square - y * y).Sign(); });
+  }
+
+  // What is done to an exact number at last; the exact value minus y has the sign of `compare`.
+  template <typename T>
+  void ExplainLast(T result, std::string operation, const CompareWith& compare) {
     Tell(Operand(0));
-    calculation_.then = "divided by " + divisor.ToDecimal();
+    calculation_.then = std::move(operation);
     calculation_.value = value_.number.head;
-    ExplainRounding(
-        result, [&](const Dyadic& y) { return (dividend - y * divisor).Sign() * divisor.Sign(); },
-        std::nullopt, calculation_);
+    ExplainRounding(result, compare, std::nullopt, calculation_);
     Reason(result);
   }
 
@@ -94,7 +155,7 @@ class FormulaExplanation {
     }
   }
 
-  bool IsExact() { return value_.exact || IsExactQuotient(); }
+  bool IsExact() { return value_.exact || IsExactQuotient() || IsExactRoot(); }
 
   std::string_view ZeroReason(bool is_minus) const {
     if (formula_.operation(last_) == Operation::kSum && formula_.operands(last_).empty()) {

@@ -61,10 +61,10 @@ struct FormulaTerm {
 // A part of a formula that has a name.
 struct FormulaStep {
   std::string name;
-  std::string_view operation;      // "sum", "mean", ...
-  std::string expression;          // "sqrt((variance) + 1e-05)"; empty where there are terms
-  std::vector<FormulaTerm> terms;  // all of `count`, or both ends
-  int64_t count = 1;
+  std::string_view operation;         // "sum", "mean", ...
+  std::string expression;             // "sqrt((variance) + 1e-05)"; empty of a list and of a number
+  std::vector<FormulaTerm> terms;     // all of `count`, or both ends
+  std::optional<int64_t> count;       // of the operands of a list; none of what is none
   std::optional<FormulaTerm> winner;  // of a maximum or minimum, the first term that is it
   std::string exact;                  // decimal; empty where there are too many digits
   double value = 0;

@@ -28,8 +28,9 @@ bool IsZero(const Value& x) {
   return x.number.head == 0;
 }
 
+// Of NaN there is one, without a sign.
 Value Special(double value) {
-  Value special{{value, 0}, std::nullopt};
+  Value special{{std::isnan(value) ? kNan : value, 0}, std::nullopt};
   if (value == 0) special.exact = Dyadic();
   return special;
 }

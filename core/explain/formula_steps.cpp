@@ -93,16 +93,18 @@ FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
   step.operation = Name(formula_.operation(node));
   step.value = value.number.head;
   if (value.exact && value.exact->Sign() != 0) step.exact = value.exact->ToDecimal();
+  if (IsLeaf(formula_.operation(node))) return step;
   if (!TakesList(formula_.operation(node))) {
     step.expression = Expression(node, Spelling::kNames);
     return step;
   }
   const std::span<const Formula::Node> operands = formula_.operands(node);
-  step.count = static_cast<int64_t>(operands.size());
-  for (int64_t k = 0; k < step.count; ++k) {
-    const bool is_abridged = step.count > length.most;
+  const auto count = static_cast<int64_t>(operands.size());
+  step.count = count;
+  for (int64_t k = 0; k < count; ++k) {
+    const bool is_abridged = count > length.most;
     const auto edge = static_cast<int64_t>(length.edge);
-    if (is_abridged && k == edge) k = step.count - edge;
+    if (is_abridged && k == edge) k = count - edge;
     step.terms.push_back(TermAt(operands[static_cast<size_t>(k)]));
   }
   step.winner = WinnerOf(node);
@@ -112,12 +114,19 @@ FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
 std::optional<FormulaTerm> FormulaSteps::WinnerOf(Formula::Node node) {
   const Operation operation = formula_.operation(node);
   if (operation != Operation::kMaximum && operation != Operation::kMinimum) return std::nullopt;
-  const double value = ValueOf(node).number.head;
-  for (const Formula::Node operand : formula_.operands(node)) {
-    const double own = ValueOf(operand).number.head;
-    if (own == value && std::signbit(own) == std::signbit(value)) return TermAt(operand);
+  const std::vector<Formula::Node> winners = WinnersOf(node);
+  return winners.empty() ? std::nullopt : std::optional(TermAt(winners.front()));
+}
+
+std::vector<Formula::Node> FormulaSteps::WinnersOf(Formula::Node extreme) {
+  const DoubleDouble value = ValueOf(extreme).number;
+  std::vector<Formula::Node> winners;
+  for (const Formula::Node operand : formula_.operands(extreme)) {
+    const DoubleDouble own = ValueOf(operand).number;
+    const bool has_sign = std::signbit(own.head) == std::signbit(value.head);
+    if (own.head == value.head && own.tail == value.tail && has_sign) winners.push_back(operand);
   }
-  return std::nullopt;
+  return winners;
 }
 
 FormulaTerm FormulaSteps::TermAt(Formula::Node node) {

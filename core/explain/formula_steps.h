@@ -20,6 +20,9 @@ class FormulaSteps {
 
   FormulaValue ValueOf(Formula::Node node) { return values_.At(node); }
 
+  // The operands that a maximum or minimum is equal to; none of a NaN.
+  std::vector<Formula::Node> WinnersOf(Formula::Node extreme);
+
   // The name of a node or, if it has none, its expression.
   std::string TextOf(Formula::Node node);
 

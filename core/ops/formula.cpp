@@ -5,7 +5,9 @@
 #include <iterator>
 #include <limits>
 
+#include "core/base/integer_division.h"
 #include "core/ops/operator.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -46,13 +48,25 @@ Formula::Node Formula::Add(Entry entry) {
 }
 
 std::vector<Formula::Node> Formula::Elements(const Region& region) {
-  if (region.count() > static_cast<int64_t>(kMostNodes)) is_too_long_ = true;
+  return Elements(region, Dims::Filled(region.sizes.size(), 1));
+}
+
+std::vector<Formula::Node> Formula::Elements(const Region& region, const Dims& steps) {
+  Dims counts;
+  for (size_t d = 0; d < steps.size(); ++d) counts.push_back(CeilDiv(region.sizes[d], steps[d]));
+  const bool is_numbered = region.count() <= std::numeric_limits<uint32_t>::max();
+  if (!is_numbered || dmlop::Product(counts) > static_cast<int64_t>(kMostNodes))
+    is_too_long_ = true;
   if (is_too_long_) return {};
   std::vector<Node> elements;
   regions_.push_back(region);
   const auto place = static_cast<uint32_t>(regions_.size() - 1);
-  for (int64_t k = 0; k < region.count(); ++k) {
-    elements.push_back(Add({Operation::kElement, place, static_cast<uint32_t>(k)}));
+  const Dims strides = PackedLayout(region.sizes).strides;
+  Dims index = Dims::Filled(counts.size(), 0);
+  for (int64_t k = 0; k < dmlop::Product(counts); ++k, Advance(counts, index)) {
+    int64_t number = 0;
+    for (size_t d = 0; d < index.size(); ++d) number += index[d] * steps[d] * strides[d];
+    elements.push_back(Add({Operation::kElement, place, static_cast<uint32_t>(number)}));
   }
   return elements;
 }
@@ -108,6 +122,12 @@ Formula::Node Formula::Confined(Operation how, Node x, DataType type) {
   return Apply(how, {x, least, greatest});
 }
 
+Formula::Node Formula::Quantized(Node units, std::optional<Node> zero_point, DataType type) {
+  Node whole = Named("rounded", Apply(Operation::kRound, {units}));
+  if (zero_point) whole = Sum({whole, *zero_point});
+  return Confined(Operation::kClamp, whole, type);
+}
+
 Formula::Node Formula::Named(std::string_view name, Node node) {
   if (!is_too_long_) names_.emplace(node, name);
   return node;
@@ -119,6 +139,15 @@ std::span<const Formula::Node> Formula::operands(Node node) const {
       entry.operation == Operation::kElement || entry.operation == Operation::kNumber;
   if (is_leaf) return {};
   return std::span(operands_).subspan(entry.first, entry.count);
+}
+
+double Formula::ValueOf(Node element) const {
+  const ConstTensorView& view = inputs_[tensor(element)];
+  double value = 0;
+  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
+    value = AsDouble(view.elements<T>()[OffsetOf(view.layout, index(element))]);
+  });
+  return value;
 }
 
 // --- of operators --------------------------------------------------------------------------------

@@ -73,6 +73,8 @@ class Formula {
   // --- how it is made ----------------------------------------------------------------------------
 
   std::vector<Node> Elements(const Region& region);
+  // Those that are `steps` apart in each dimension, from the region's first on.
+  std::vector<Node> Elements(const Region& region, const Dims& steps);
   // That of a region of one.
   Node Element(const Region& region);
   Node Number(double value);
@@ -98,6 +100,9 @@ class Formula {
   Node Rounded(DataType type, Node x);
   // Clamped to, or wrapped into, the range of an integer type.
   Node Confined(Operation how, Node x, DataType type);
+  // The integer that stands for a real number, which is given in units: rounded to a whole number,
+  // the zero point added, clamped to the type.
+  Node Quantized(Node units, std::optional<Node> zero_point, DataType type);
   // A function of each node.
   template <typename Function>
   std::vector<Node> Each(std::span<const Node> nodes, Function&& function) {
@@ -118,6 +123,8 @@ class Formula {
   Dims index(Node element) const {
     return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
   }
+  // The value of an element, which may decide what is computed.
+  double ValueOf(Node element) const;
   double number(Node node) const { return numbers_[nodes_[node].first].value; }
   // Empty where the number is not finite.
   const std::optional<Dyadic>& exact_number(Node node) const {

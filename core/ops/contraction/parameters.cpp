@@ -167,9 +167,7 @@ FormulaNode InUnits(FormulaNode sum, const Units& units, DataType type, Formula&
   const FormulaNode real = formula.Named("real value", formula.Product({sum, units.a, units.b}));
   const FormulaNode quotient =
       formula.Named("in units of the output", formula.Quotient(real, units.output));
-  FormulaNode whole = formula.Named("rounded", formula.Apply(FormulaOperation::kRound, {quotient}));
-  if (units.zero_point) whole = formula.Sum({whole, *units.zero_point});
-  return formula.Confined(FormulaOperation::kClamp, whole, type);
+  return formula.Quantized(quotient, units.zero_point, type);
 }
 
 }  // namespace dmlop::contraction
