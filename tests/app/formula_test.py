@@ -80,6 +80,101 @@ def convolution(bias=0, zero=0):
     return steps
 
 
+# Windows of 2 x 2 with a row of padding above.
+POOLING = {"Strides": [1, 1], "WindowSize": [2, 2], "StartPadding": [1, 0], "EndPadding": [0, 0]}
+
+
+def window(inputs, index):
+    x = inputs["InputTensor"].astype("f8")
+    return x[0, index[1], max(0, index[2] - 1):index[2] + 1, index[3]:index[3] + 2]
+
+
+def average(name, count):
+    def steps(inputs, index):
+        taps = window(inputs, index)
+        return {"sum": taps.sum(), name: count or taps.size} | ({"absent taps": 2} if index[2] == 0 else {})
+    return steps
+
+
+def quantized_average(inputs, index):
+    total = (window(inputs, index) - 100).sum()
+    return {"sum": total, "counted taps": 4, "in units of the output": total * 0.5 / (4 * 0.375),
+            "rounded": np.rint(total * 0.5 / (4 * 0.375))}
+
+
+def greatest(inputs, index):
+    return {"maximum": np.fmax.reduce(window(inputs, index), axis=None)}
+
+
+def place(inputs, index):
+    own = window(inputs, index)
+    row, column = np.unravel_index(np.argmax(own), own.shape)
+    return greatest(inputs, index) | {
+        "place in the input": np.ravel_multi_index((0, index[1], max(0, index[2] - 1) + row, index[3] + column), X.shape)}
+
+
+def lp_pooling(power):
+    def steps(inputs, index):
+        magnitudes = np.abs(window(inputs, index))
+        name = {1: "sum of magnitudes", 2: "sum of squares"}.get(power, "sum of powers")
+        is_scaled = power > 2 and np.isfinite(np.fmax.reduce(magnitudes, axis=None))
+        most = np.fmax.reduce(magnitudes, axis=None) if is_scaled else 1
+        return {name: ((magnitudes / most) ** power).sum()} | ({"greatest magnitude": most} if is_scaled else {})
+    return steps
+
+
+def handed_out(name):
+    """Each of the windows over an element of 3 x 4, of which the padding has none."""
+    def steps(inputs, index):
+        rows, columns = [p for p in (index[2], index[2] + 1) if p < 2], [p for p in (index[3] - 1, index[3]) if 0 <= p < 3]
+        gradients = inputs["InputGradientTensor"].astype("f8")
+        own = [(gradients[0, index[1], i, j], 2 if i == 0 else 4) for i in rows for j in columns]
+        if name == "sum":
+            return {name: sum(gradient for gradient, _ in own)}
+        return {name: sum(gradient / count for gradient, count in own)}
+    return steps
+
+
+def won(inputs, index):
+    x, gradients = inputs["InputTensor"].astype("f8"), inputs["InputGradientTensor"].astype("f8")
+    own = []
+    for i, j in np.ndindex(2, 3):
+        taps = x[0, index[1], max(0, i - 1):i + 1, j:j + 2]
+        row, column = np.unravel_index(np.argmax(taps), taps.shape)
+        if (max(0, i - 1) + row, j + column) == index[2:]:
+            own.append(gradients[0, index[1], i, j])
+    return {"windows that it wins": len(own), "sum": sum(own)}
+
+
+def response_gradient(inputs, index):
+    x, gradients = inputs["InputTensor"].astype("f8"), inputs["InputGradientTensor"].astype("f8")
+    column = x[0, :, index[2], index[3]]
+    base = 2 + 0.5 / 3 * np.array([np.square(column[max(0, c - 1):c + 2]).sum() for c in range(3)])
+    parts = gradients[0, :, index[2], index[3]] * column * base ** -1.75
+    return {"base": base[index[1]], "own part": gradients[index] * base[index[1]] ** -0.75,
+            "sum around": parts[max(0, index[1] - 1):index[1] + 2].sum(), "factor": 2 * 0.5 * 0.75 / 3}
+
+
+RATES = {"LearningRate": 0.5, "Beta1": 0.75, "Beta2": 0.875, "Epsilon": 0.125}
+
+
+def adam(inputs, index):
+    names = ("InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
+    m, v, g = (inputs[name][index].astype("f8") for name in names)
+    t = int(inputs["TrainingStepTensor"].item())
+    steps = {"first moment": 0.75 * m + 0.25 * g, "second moment": 0.875 * v + 0.125 * g * g,
+             "alpha": math.sqrt(1 - 0.875 ** t) / (1 - 0.75 ** t)}
+    steps["divisor"] = math.sqrt(steps["second moment"]) + 0.125
+    return steps | {"change": 0.5 * steps["alpha"] * steps["first moment"] / steps["divisor"]}
+
+
+def dynamic_quantization(inputs, index):
+    x = inputs["InputTensor"]
+    scale = np.float32((x.max().astype("f8") - x.min()) / 255)
+    return {"maximum": x.max(), "minimum": x.min(), "scale": scale, "zero point": np.rint(-x.min() / scale),
+            "in units of the scale": x[index] / scale}
+
+
 QUANTIZATION = {"AScaleTensor": np.full(SCALAR, 0.5, "f4"), "AZeroPointTensor": np.full(SCALAR, 5, "u1"),
                 "BScaleTensor": np.full(SCALAR, 0.25, "f4"), "BZeroPointTensor": np.full(SCALAR, -3, "i1")}
 QUANTIZED_OUTPUT = {"OutputScaleTensor": np.full(SCALAR, 8, "f4"),
@@ -88,6 +183,7 @@ FLOAT_FILTER = np.array([[[[1, 2], [0.5, -1]], [[3, 0], [0, 1]], [[-2, 1], [1, 1
 BYTES = (X * 4 + 100).astype("u1")
 BYTE_FILTER = (FLOAT_FILTER * 2).astype("i1")
 MOMENTS = {"MeanTensor": PARAMETER * 2, "VarianceTensor": PARAMETER ** 2}
+TENSOR = {"DataType": "FLOAT32", "Sizes": list(X.shape)}
 CORNER, MIDDLE, SPECIAL = (0, 0, 0, 0), (0, 2, 1, 1), (0, 1, 1, 0)
 
 # An operator, its fields, its inputs, the elements to explain and the steps that lead to each.
@@ -115,6 +211,26 @@ CASES = [
       "FilterScaleTensor": np.full(SCALAR, 0.25, "f4"), "BiasTensor": np.full(SCALAR, 7, "i4"),
       "OutputScaleTensor": np.full(SCALAR, 1.5, "f4")},
      [(0, 0, 0, 0), (0, 0, 1, 2)], convolution(zero=100)),
+    ("QUANTIZED_LINEAR_AVERAGE_POOLING", POOLING | {"Dilations": [1, 1], "IncludePadding": True},
+     {"InputTensor": BYTES, "InputScaleTensor": np.full(SCALAR, 0.5, "f4"), "InputZeroPointTensor": np.full(SCALAR, 100, "u1"),
+      "OutputScaleTensor": np.full(SCALAR, 0.375, "f4"), "OutputZeroPointTensor": np.full(SCALAR, 7, "u1")},
+     [CORNER, MIDDLE], quantized_average),
+    ("AVERAGE_POOLING_GRAD", POOLING | {"IncludePadding": True, "OutputGradientTensor": TENSOR},
+     {"InputGradientTensor": X[..., :3]}, [CORNER, MIDDLE], handed_out("sum"), "OutputGradientTensor"),
+    ("AVERAGE_POOLING_GRAD", POOLING | {"IncludePadding": False, "OutputGradientTensor": TENSOR},
+     {"InputGradientTensor": WITH_INFINITY[..., :3]}, [CORNER, (0, 1, 0, 1)], handed_out("sum of shares"),
+     "OutputGradientTensor"),
+    ("MAX_POOLING_GRAD", POOLING | {"Dilations": [1, 1]}, {"InputTensor": X, "InputGradientTensor": X[..., 1:]},
+     [CORNER, MIDDLE, (0, 1, 1, 1), (0, 0, 1, 0)], won, "OutputGradientTensor"),
+    ("MAX_POOLING2", POOLING | {"Dilations": [1, 1]}, {"InputTensor": X}, [CORNER, MIDDLE, SPECIAL], place,
+     "OutputIndicesTensor"),
+    ("LOCAL_RESPONSE_NORMALIZATION_GRAD", {"CrossChannel": True, "LocalSize": 3, "Alpha": 0.5, "Beta": 0.75, "Bias": 2},
+     {"InputTensor": X, "InputGradientTensor": X[..., ::-1]}, [CORNER, MIDDLE], response_gradient, "OutputGradientTensor"),
+    ("ADAM_OPTIMIZER", RATES,
+     {"InputParametersTensor": X, "InputFirstMomentTensor": X / 2, "InputSecondMomentTensor": X ** 2,
+      "GradientTensor": X[..., ::-1], "TrainingStepTensor": np.full(SCALAR, 3, "u4")},
+     [CORNER, MIDDLE], adam, "OutputParametersTensor"),
+    ("DYNAMIC_QUANTIZE_LINEAR", {}, {"InputTensor": X}, [CORNER, MIDDLE, (0, 0, 0, 2)], dynamic_quantization),
 ]
 NORM = {"Axis": 3, "Epsilon": EPSILON}
 AFFINE = {"ScaleTensor": PARAMETER, "BiasTensor": PARAMETER}
@@ -133,16 +249,22 @@ FLOAT_CASES = [
     ("LP_NORMALIZATION", NORM | {"P": 2}, {}, norm(2)),
     ("LOCAL_RESPONSE_NORMALIZATION", {"CrossChannel": True, "LocalSize": 3, "Alpha": 0.5, "Beta": 0.75, "Bias": 2}, {},
      response),
+    ("AVERAGE_POOLING", POOLING | {"IncludePadding": False}, {}, average("present taps", None)),
+    ("AVERAGE_POOLING1", POOLING | {"IncludePadding": True, "Dilations": [1, 1]}, {}, average("counted taps", 4)),
+    ("MAX_POOLING", POOLING, {}, greatest),
+    ("LP_POOLING", POOLING | {"P": 1}, {}, lp_pooling(1)),
+    ("LP_POOLING", POOLING | {"P": 2}, {}, lp_pooling(2)),
+    ("LP_POOLING1", POOLING | {"P": 3, "Dilations": [1, 1]}, {}, lp_pooling(3)),
 ]
 
 
 def all_cases():
-    for operator, fields, inputs, elements, steps in CASES:
-        yield operator, fields, inputs, elements, steps
+    for operator, fields, inputs, elements, steps, *output in CASES:
+        yield operator, fields, inputs, elements, steps, *(output or ["OutputTensor"])
     for operator, fields, inputs, steps in FLOAT_CASES:
-        yield operator, fields, {"InputTensor": X} | inputs, [CORNER, MIDDLE], steps
+        yield operator, fields, {"InputTensor": X} | inputs, [CORNER, MIDDLE], steps, "OutputTensor"
         for special in (WITH_NAN, WITH_INFINITY):
-            yield operator, fields, {"InputTensor": special} | inputs, [CORNER, MIDDLE, SPECIAL], steps
+            yield operator, fields, {"InputTensor": special} | inputs, [CORNER, MIDDLE, SPECIAL], steps, "OutputTensor"
 
 
 class FormulaTest(ProgramTest):
@@ -155,8 +277,7 @@ class FormulaTest(ProgramTest):
         else:
             self.assertAlmostEqual(self.number(actual), expected, delta=1e-6 * abs(expected) + 1e-12, msg=name)
 
-    def check(self, arguments, index, result, expected):
-        element = f"OutputTensor[{','.join(map(str, index))}]"
+    def check(self, arguments, element, result, expected):
         found = json.loads(self.text_of("explain", *arguments, element, "--format", "json"))
         value = np.asarray(self.number(found["element"]["value"]), result.dtype)
         np.testing.assert_array_equal(value, result)
@@ -181,15 +302,16 @@ class FormulaTest(ProgramTest):
                 self.assert_near(value, math.prod(map(self.number, term["factors"])), term["expression"])
 
     def test_steps(self):
-        for operator, fields, inputs, elements, steps in all_cases():
+        for operator, fields, inputs, elements, steps, name in all_cases():
             self.save(**inputs)
-            self.write("d.json", json.dumps({
-                "type": operator, "bindings": {name: name + ".npy" for name in inputs}} | fields))
-            self.run_program("run", "d.json", "-o", "out.npy")
+            bindings = {name: name + ".npy" for name in inputs} | {name: "out.npy"}
+            self.write("d.json", json.dumps({"type": operator, "bindings": bindings} | fields))
+            self.run_program("run", "d.json")
             output = self.load("out")
             for index in elements:
-                with self.subTest(operator, index=index), np.errstate(all="ignore"):
-                    self.check(["d.json"], index, output[index], steps(inputs, index))
+                element = f"{name}[{','.join(map(str, index))}]"
+                with self.subTest(operator, element=element), np.errstate(all="ignore"):
+                    self.check(["d.json"], element, output[index], steps(inputs, index))
 
     def test_terms_as_numbers(self):
         self.save(a=np.array([[1, 3]], "f4"), b=np.array([[2], [0.5]], "f4"))

@@ -105,16 +105,29 @@ class Quantization {
   ElementWiseCall call_;
 };
 
+struct NumberRange {
+  double hi, lo;
+
+  bool is_empty() const { return hi == 0 && lo == 0; }
+};
+
+NumberRange RangeOf(const ConstTensorView& input) {
+  return {std::max(0.0, ExtremeOf(ReduceFunction::kMax, input)),
+          std::min(0.0, ExtremeOf(ReduceFunction::kMin, input))};
+}
+
 }  // namespace
+
+bool HasNoRange(const ConstTensorView& input) {
+  return RangeOf(input).is_empty();
+}
 
 void QuantizeDynamically(const ConstTensorView& input, const QuantizedTensors& to) {
   const DataType type = to.output.type;
   const Bounds bounds = BoundsOf(type);
-  const double hi = std::max(0.0, ExtremeOf(ReduceFunction::kMax, input));
-  const double lo = std::min(0.0, ExtremeOf(ReduceFunction::kMin, input));
-  const float scale = ScaleOf(hi, lo, bounds);
-  const bool is_empty = hi == 0 && lo == 0;
-  const double zero_point = is_empty ? bounds.min : ZeroPointOf(lo, scale, bounds);
+  const NumberRange range = RangeOf(input);
+  const float scale = ScaleOf(range.hi, range.lo, bounds);
+  const double zero_point = range.is_empty() ? bounds.min : ZeroPointOf(range.lo, scale, bounds);
   const std::byte bits = static_cast<std::byte>(static_cast<int>(zero_point) & 0xFF);
   *to.scale.elements<float>() = scale;
   *to.zero_point.data = bits;

@@ -2,6 +2,7 @@
 #include "core/engine/normalization/dynamic_quantize.h"
 
 #include <numeric>
+#include <utility>
 
 #include "core/ops/normalization/shared.h"
 
@@ -53,6 +54,53 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {SliceOfInput(op, 0, AllOf(op))};
 }
 
+// The ends of an output's type.
+std::pair<double, double> EndsOf(DataType type) {
+  return IsSigned(type) ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
+}
+
+// The ends of the range are elements or 0.
+struct Range {
+  FormulaNode hi, lo;
+};
+
+Range RangeOf(Formula& formula) {
+  const Dims& sizes = formula.inputs()[0].layout.sizes;
+  std::vector<FormulaNode> numbers = formula.Elements({0, Dims::Filled(sizes.size(), 0), sizes});
+  numbers.push_back(formula.Number(0.0));
+  return {formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, numbers)),
+          formula.Named("minimum", formula.Apply(FormulaOperation::kMinimum, numbers))};
+}
+
+// Before it is rounded: the range in as many steps as the type has.
+FormulaNode ScaleOf(const Range& range, DataType type, Formula& formula) {
+  if (HasNoRange(formula.inputs()[0])) {
+    return formula.Named("scale where all is 0", formula.Number(1.0));
+  }
+  const auto [min, max] = EndsOf(type);
+  return formula.Quotient(formula.Named("range", formula.Difference(range.hi, range.lo)),
+                          formula.Number(max - min));
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const DataType type = *op[kIntegers].data_type;
+  const Range range = RangeOf(formula);
+  const FormulaNode exact_scale = ScaleOf(range, type, formula);
+  if (element.tensor == 1) return exact_scale;
+  const auto rounded = [&](FormulaNode x) { return formula.Rounded(DataType::kFloat32, x); };
+  const FormulaNode scale = formula.Named("scale", rounded(exact_scale));
+  const FormulaNode steps =
+      formula.Named("steps from the minimum to 0",
+                    formula.Apply(kMagnitude, {rounded(formula.Quotient(range.lo, scale))}));
+  const FormulaNode zero_point = formula.Quantized(steps, formula.Number(EndsOf(type).first), type);
+  if (element.tensor == 2) return zero_point;
+  const FormulaNode x = formula.Element({0, element.begin, element.sizes});
+  const FormulaNode units =
+      formula.Named("in units of the scale", rounded(formula.Quotient(x, scale)));
+  return formula.Quantized(units, formula.Named("zero point", zero_point), type);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "DYNAMIC_QUANTIZE_LINEAR",
      .summary = "round(x / scale) + zero point, by a scale and a zero point that suit the input",
@@ -61,7 +109,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "DQL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Run, Sources, AllOf}},
+     .family = Custom{.run = Run, .sources = Sources, .whole = AllOf, .formula = Meaning}},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::adam {
@@ -97,6 +98,49 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           }};
 }
 
+// beta * x + (1 - beta) * y.
+FormulaNode Blend(FormulaNode beta, FormulaNode x, FormulaNode y, Formula& formula) {
+  const FormulaNode rest = formula.Difference(formula.Number(1.0), beta);
+  return formula.Sum({formula.Product({beta, x}), formula.Product({rest, y})});
+}
+
+// How far moments that began as 0 are from their means: 1 - beta^step.
+FormulaNode OneLessPower(FormulaNode beta, FormulaNode step, Formula& formula) {
+  const FormulaNode power = formula.Apply(FormulaOperation::kPower, {beta, step});
+  return formula.Difference(formula.Number(1.0), power);
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const std::vector<SourceMap> sources = Sources(op);
+  const auto input = [&](size_t i) { return formula.Element(*sources[i](element)); };
+  const auto number = [&](const FieldOf<float>& field) {
+    return formula.Number(static_cast<double>(op[field]));
+  };
+  const auto first_moment = [&] {
+    const FormulaNode blend = Blend(number(kBeta1), input(1), input(3), formula);
+    return formula.Named("first moment", blend);
+  };
+  const auto second_moment = [&] {
+    const FormulaNode square = formula.Apply(kSquare, {input(3)});
+    const FormulaNode blend = Blend(number(kBeta2), input(2), square, formula);
+    return formula.Named("second moment", blend);
+  };
+  if (element.tensor == 1) return first_moment();
+  if (element.tensor == 2) return second_moment();
+  const FormulaNode step = input(4);
+  const FormulaNode root =
+      formula.Apply(kSquareRoot, {OneLessPower(number(kBeta2), step, formula)});
+  const FormulaNode alpha =
+      formula.Named("alpha", formula.Quotient(root, OneLessPower(number(kBeta1), step, formula)));
+  const FormulaNode first = first_moment();
+  const FormulaNode deviation = formula.Apply(kSquareRoot, {second_moment()});
+  const FormulaNode divisor = formula.Named("divisor", formula.Sum({deviation, number(kEpsilon)}));
+  const FormulaNode change = formula.Named(
+      "change", formula.Quotient(formula.Product({number(kLearningRate), alpha, first}), divisor));
+  return formula.Difference(input(0), change);
+}
+
 void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
   if (StepOf(inputs) != 0) return;
   diagnostics.Warning("ADAM-4", std::string(kStep.name),
@@ -111,7 +155,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "ADAM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .warn = Warn},
+     .family = Custom{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
      .in_place = true},
 };
 

@@ -31,6 +31,13 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const FormulaNode sum =
+      formula.Named("sum", formula.Sum(PresentTapsAt(dims, element.begin, formula)));
+  return formula.Quotient(sum, NamedTapCount(dims, op[kIncludePadding], element.begin, formula));
+}
+
 // As of REDUCE over a window.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
   return UlpOfSum(op[kWindowSize], 1, 2);
@@ -44,7 +51,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "AVERAGE_POOLING1",
      .summary = "the average of each window with gaps",
@@ -53,7 +60,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -239,6 +239,29 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {ReachingSources(DimsOf(op, kOutputGradient), op.sizes(kInputGradient), 0)};
 }
 
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto windows = Sources(op)[0](element);
+  if (!windows) return formula.Named("sum", formula.Sum({}));
+  const PoolDims dims = DimsOf(op, kOutputGradient);
+  const std::vector<FormulaNode> gradients = formula.Elements(*windows);
+  if (formula.is_too_long()) return 0;
+  std::vector<Dyadic> counts;
+  for (const FormulaNode gradient : gradients) {
+    counts.push_back(TapCountAt(dims, op[kIncludePadding], formula.index(gradient)));
+  }
+  const bool are_equal = std::ranges::all_of(
+      counts, [&](const Dyadic& count) { return (count - counts[0]).Sign() == 0; });
+  if (are_equal) {
+    const FormulaNode sum = formula.Named("sum", formula.Sum(gradients));
+    return formula.Quotient(sum, formula.Number(counts[0]));
+  }
+  std::vector<FormulaNode> shares;
+  for (size_t k = 0; k < gradients.size(); ++k) {
+    shares.push_back(formula.Quotient(gradients[k], formula.Number(counts[k])));
+  }
+  return formula.Named("sum of shares", formula.Sum(shares));
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "AVERAGE_POOLING_GRAD",
      .summary = "the gradient of AVERAGE_POOLING: windows hand out parts of theirs",
@@ -247,7 +270,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .weights = Weights}},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace

@@ -102,27 +102,69 @@ void RunGrad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   LocalResponseGradient(ResponseOf(op), inputs[0], inputs[1], outputs[0]);
 }
 
-// Bias + Alpha / LocalSize * the sum of the squares around an element of the input.
-FormulaNode BaseAt(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const LocalResponse response = ResponseOf(op);
+FormulaNode NumberOf(float value, Formula& formula) {
+  return formula.Number(static_cast<double>(value));
+}
+
+FormulaNode SumOfSquares(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto square = [&](FormulaNode x) { return formula.Apply(FormulaOperation::kSquare, {x}); };
-  const Region region = *Around(op, 0, response.Reach())(element);
-  const FormulaNode sum =
-      formula.Named("sum of squares", formula.Sum(formula.Each(formula.Elements(region), square)));
+  const Region region = *Around(op, 0, ResponseOf(op).Reach())(element);
+  return formula.Sum(formula.Each(formula.Elements(region), square));
+}
+
+// Bias + Alpha / LocalSize * the sum of the squares around an element of the input.
+FormulaNode BaseOf(const OperatorDesc& op, FormulaNode squares, Formula& formula) {
+  const FormulaNode size = formula.Number(static_cast<double>(op[kLocalSize]));
   const FormulaNode share =
-      formula.Quotient(formula.Product({formula.Number(static_cast<double>(response.alpha)), sum}),
-                       formula.Number(static_cast<double>(response.size)));
-  return formula.Named("base",
-                       formula.Sum({formula.Number(static_cast<double>(response.bias)), share}));
+      formula.Quotient(formula.Product({NumberOf(op[kAlpha], formula), squares}), size);
+  return formula.Sum({NumberOf(op[kBias], formula), share});
+}
+
+FormulaNode NamedBaseAt(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const FormulaNode squares = formula.Named("sum of squares", SumOfSquares(op, element, formula));
+  return formula.Named("base", BaseOf(op, squares, formula));
 }
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const FormulaNode beta = formula.Number(static_cast<double>(op[kBeta]));
+  const FormulaNode beta = NumberOf(op[kBeta], formula);
   const FormulaNode divisor = formula.Named(
-      "divisor", formula.Apply(FormulaOperation::kPower, {BaseAt(op, element, formula), beta}));
-  Region own = element;
-  own.tensor = 0;
-  return formula.Quotient(formula.Element(own), divisor);
+      "divisor",
+      formula.Apply(FormulaOperation::kPower, {NamedBaseAt(op, element, formula), beta}));
+  return formula.Quotient(formula.Element({0, element.begin, element.sizes}), divisor);
+}
+
+// g * x * base^(-Beta - 1) of those in whose regions the element is.
+std::vector<FormulaNode> PartsAround(const OperatorDesc& op, const Region& element,
+                                     Formula& formula) {
+  const Region around = *Around(op, 0, ResponseOf(op).Reach().Mirrored())(element);
+  const FormulaNode exponent = formula.Number(-static_cast<double>(op[kBeta]) - 1);
+  std::vector<FormulaNode> parts;
+  for (int64_t k = 0; k < around.count() && !formula.is_too_long(); ++k) {
+    const Region place{0, around.IndexAt(k), element.sizes};
+    const FormulaNode base = BaseOf(op, SumOfSquares(op, place, formula), formula);
+    const FormulaNode x = formula.Element(place);
+    const FormulaNode gradient = formula.Element({1, place.begin, place.sizes});
+    parts.push_back(
+        formula.Product({gradient, x, formula.Apply(FormulaOperation::kPower, {base, exponent})}));
+  }
+  return parts;
+}
+
+// g * base^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of the parts around.
+FormulaNode GradMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const FormulaNode power = formula.Apply(
+      FormulaOperation::kPower, {NamedBaseAt(op, element, formula), NumberOf(-op[kBeta], formula)});
+  const FormulaNode own = formula.Named(
+      "own part", formula.Product({formula.Element({1, element.begin, element.sizes}), power}));
+  const FormulaNode sum =
+      formula.Named("sum around", formula.Sum(PartsAround(op, element, formula)));
+  const FormulaNode two = formula.Number(2.0);
+  const FormulaNode product =
+      formula.Product({two, NumberOf(op[kAlpha], formula), NumberOf(op[kBeta], formula)});
+  const FormulaNode size = formula.Number(static_cast<double>(op[kLocalSize]));
+  const FormulaNode factor = formula.Named("factor", formula.Quotient(product, size));
+  const FormulaNode x = formula.Element({0, element.begin, element.sizes});
+  return formula.Difference(own, formula.Product({factor, x, sum}));
 }
 
 constexpr OperatorInfo kOperators[] = {
@@ -141,7 +183,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LRG-1",
      .rules = kGradRules,
      .infer = InferGrad,
-     .family = Custom{RunGrad, GradSources, Whole}},
+     .family =
+         Custom{.run = RunGrad, .sources = GradSources, .whole = Whole, .formula = GradMeaning}},
 };
 
 }  // namespace

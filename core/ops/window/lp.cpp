@@ -1,5 +1,7 @@
 // DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, the
 // P-th root of the sum of the P-th powers of magnitudes.
+#include <cmath>
+
 #include "core/engine/window/pool_sum.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
@@ -37,6 +39,46 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
+std::vector<FormulaNode> MagnitudesOf(std::span<const FormulaNode> taps, Formula& formula) {
+  return formula.Each(
+      taps, [&](FormulaNode x) { return formula.Apply(FormulaOperation::kMagnitude, {x}); });
+}
+
+// The P-th root of a sum of P-th powers. Their greatest magnitude is taken out of them where it is
+// neither 0 nor infinite, so that no power leaves the range.
+FormulaNode NormOf(std::span<const FormulaNode> taps, uint32_t power, Formula& formula) {
+  using enum FormulaOperation;
+  double most = 0;
+  for (const FormulaNode x : taps) most = std::fmax(most, std::fabs(formula.ValueOf(x)));
+  const std::vector<FormulaNode> magnitudes = MagnitudesOf(taps, formula);
+  std::optional<FormulaNode> greatest;
+  if (most > 0 && std::isfinite(most)) {
+    greatest = formula.Named("greatest magnitude", formula.Apply(kMaximum, magnitudes));
+  }
+  const FormulaNode exponent = formula.Number(static_cast<double>(power));
+  const auto raised = [&](FormulaNode x) {
+    return formula.Apply(kPower, {greatest ? formula.Quotient(x, *greatest) : x, exponent});
+  };
+  const FormulaNode sum =
+      formula.Named("sum of powers", formula.Sum(formula.Each(magnitudes, raised)));
+  const FormulaNode one = formula.Number(1.0);
+  const FormulaNode root = formula.Apply(kPower, {sum, formula.Quotient(one, exponent)});
+  return greatest ? formula.Product({*greatest, root}) : root;
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const std::vector<FormulaNode> taps =
+      PresentTapsAt(DimsOf(op, kInputTensor), element.begin, formula);
+  if (op[kP] > 2) return NormOf(taps, op[kP], formula);
+  if (op[kP] == 1) {
+    return formula.Named("sum of magnitudes", formula.Sum(MagnitudesOf(taps, formula)));
+  }
+  const auto square = [&](FormulaNode x) { return formula.Apply(kSquare, {x}); };
+  const FormulaNode sum = formula.Named("sum of squares", formula.Sum(formula.Each(taps, square)));
+  return formula.Apply(kSquareRoot, {sum});
+}
+
 // As of REDUCE over a window.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
   if (op[kP] > 2) return {};
@@ -51,7 +93,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "LP_POOLING1",
      .summary = "the norm of each window with gaps",
@@ -60,7 +102,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -1,7 +1,11 @@
 // DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
 // the greatest element of each window, and where it is in the whole input.
 #include "core/engine/window/pool_max.h"
+
+#include <limits>
+
 #include "core/ops/window/shared.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop::pool_max {
 namespace {
@@ -68,6 +72,48 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
+// The number of the winner in the whole input, of its indices.
+FormulaNode PlaceOf(const Dims& sizes, const Dims& index, Formula& formula) {
+  constexpr std::string_view kNames[] = {"x", "y", "z"};
+  const Dims strides = PackedLayout(sizes).strides;
+  std::vector<FormulaNode> products;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const std::string_view name = d == 0   ? "item"
+                                  : d == 1 ? "channel"
+                                           : kNames[index.size() - d - 1];
+    const FormulaNode own = formula.Given(static_cast<double>(index[d]), std::string(name));
+    products.push_back(formula.Product({own, formula.Number(static_cast<double>(strides[d]))}));
+  }
+  return formula.Named("place in the input", formula.Sum(products));
+}
+
+// What windows without taps have.
+FormulaNode OfNothing(DataType type, bool is_place, Formula& formula) {
+  FormulaNode node = formula.Number(-std::numeric_limits<double>::infinity());
+  VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {
+    using Limits = std::numeric_limits<T>;
+    node = formula.Number(Dyadic(is_place ? Limits::max() : Limits::min()));
+  });
+  return formula.Named(is_place ? "place of nothing" : "maximum of nothing", node);
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const bool is_place = element.tensor == 1;
+  const DataType type = *op[is_place ? kIndices : kOutputTensor].data_type;
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const std::vector<FormulaNode> taps = PresentTapsAt(dims, element.begin, formula);
+  if (taps.empty()) return OfNothing(type, is_place, formula);
+  const FormulaNode maximum =
+      formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, taps));
+  if (!is_place) return maximum;
+  const ConstTensorView& input = formula.inputs()[0];
+  const Dims ones = Dims::Filled(dims.size(), 1);
+  const uint64_t winner = WinnersOf(dims, input, {0, element.begin, ones}).front();
+  const Dims index = IndexOf(input.layout.sizes, static_cast<int64_t>(winner));
+  return formula.Confined(FormulaOperation::kWrap, PlaceOf(input.layout.sizes, index, formula),
+                          type);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "MAX_POOLING",
      .summary = "the greatest element of each window",
@@ -76,7 +122,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
     {.name = "MAX_POOLING1",
      .summary = "the greatest element of each window, and where it is",
      .fields = kFields1,
@@ -84,7 +130,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules1,
      .infer = InferWithIndices,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
     {.name = "MAX_POOLING2",
      .summary = "the greatest element of each window with gaps, and where it is",
      .fields = kFields2,
@@ -92,7 +138,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules1,
      .infer = InferWithIndices,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace

@@ -52,6 +52,34 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
+// The gradients of those windows of a part that the element at an index wins.
+std::vector<FormulaNode> WonGradients(const PoolDims& dims, const Region& windows,
+                                      const Dims& index, Formula& formula) {
+  const ConstTensorView& input = formula.inputs()[0];
+  const std::vector<FormulaNode> gradients = formula.Elements(windows);
+  if (formula.is_too_long()) return {};
+  const std::vector<uint64_t> winners = WinnersOf(dims, input, windows);
+  const auto own = OffsetOf(PackedLayout(input.layout.sizes), index);
+  std::vector<FormulaNode> won;
+  for (size_t k = 0; k < gradients.size(); ++k) {
+    if (winners[k] == static_cast<uint64_t>(own)) won.push_back(gradients[k]);
+  }
+  return won;
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto count = [&](std::string_view name, int64_t windows) {
+    formula.Named(name, formula.Number(Dyadic(windows)));
+  };
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const auto windows = ReachingSources(dims, op.sizes(kInputGradient), 1)(element);
+  std::vector<FormulaNode> won;
+  if (windows) won = WonGradients(dims, *windows, element.begin, formula);
+  count("windows around it", windows ? windows->count() : 0);
+  count("windows that it wins", std::ssize(won));
+  return formula.Named("sum", formula.Sum(won));
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "MAX_POOLING_GRAD",
      .summary = "the gradient of MAX_POOLING: windows hand theirs on to their greatest elements",
@@ -60,7 +88,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MPG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
      .values_choose = true},
 };
 

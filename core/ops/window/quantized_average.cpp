@@ -130,6 +130,32 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
+// The number of an element's channel; none where the tensor is left out.
+std::optional<FormulaNode> OfChannel(const OperatorDesc& op, const FieldOf<TensorDesc>& field,
+                                     const Region& element, Formula& formula) {
+  const std::optional<size_t> slot = SlotOf(op, field);
+  if (!slot) return std::nullopt;
+  return formula.Element(*ChannelSource(op.sizes(field), *slot)(element));
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto number = [&](const FieldOf<TensorDesc>& field) {
+    return OfChannel(op, field, element, formula);
+  };
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const std::optional<FormulaNode> zero_point = number(kInputZeroPoint);
+  const auto distance = [&](FormulaNode x) {
+    return zero_point ? formula.Difference(x, *zero_point) : x;
+  };
+  const FormulaNode sum = formula.Named(
+      "sum", formula.Sum(formula.Each(PresentTapsAt(dims, element.begin, formula), distance)));
+  const FormulaNode count = NamedTapCount(dims, op[kIncludePadding], element.begin, formula);
+  const FormulaNode units = formula.Named(
+      "in units of the output", formula.Quotient(formula.Product({sum, *number(kInputScale)}),
+                                                 formula.Product({count, *number(kOutputScale)})));
+  return formula.Quantized(units, number(kOutputZeroPoint), *op[kQuantized].data_type);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "QUANTIZED_LINEAR_AVERAGE_POOLING",
      .summary = "the average of each window of a quantized tensor, quantized",
@@ -138,7 +164,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QAP-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources}},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/engine/window/pool_max.h"
 
 namespace dmlop::pooling {
 namespace {
@@ -175,6 +176,51 @@ SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t inpu
     }
     return region;
   };
+}
+
+// --- formulas ------------------------------------------------------------------------------------
+
+std::vector<FormulaNode> PresentTapsAt(const PoolDims& dims, const Dims& output, Formula& formula) {
+  Dyadic all(1);
+  for (const PoolDim& dim : dims) all = all * Dyadic(dim.window);
+  const Dyadic absent = all - TapCountAt(dims, false, output);
+  if (absent.Sign() != 0) formula.Named("absent taps", formula.Number(absent));
+  Region covered{0, {}, {}};
+  Dims steps;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const Range taps = dims[d].PresentTaps(output[d]);
+    if (taps.count() == 0) return {};
+    const int64_t first = dims[d].Position(output[d], taps.begin);
+    covered.begin.push_back(first);
+    covered.sizes.push_back(dims[d].Position(output[d], taps.end - 1) - first + 1);
+    steps.push_back(dims[d].dilation);
+  }
+  return formula.Elements(covered, steps);
+}
+
+std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& input,
+                                const Region& outputs) {
+  std::vector<uint64_t> winners(static_cast<size_t>(outputs.count()));
+  const TensorView places{reinterpret_cast<std::byte*>(winners.data()), DataType::kUint64,
+                          PackedLayout(outputs.sizes)};
+  FindWinners(dims, input, outputs.begin, {nullptr, input.type, places.layout}, places);
+  return winners;
+}
+
+Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output) {
+  Dyadic count(1);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t taps =
+        counts_padding ? dims[d].CountedTaps(output[d]) : dims[d].PresentTaps(output[d]).count();
+    count = count * Dyadic(taps);
+  }
+  return count;
+}
+
+FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims& output,
+                          Formula& formula) {
+  return formula.Named(counts_padding ? "counted taps" : "present taps",
+                       formula.Number(TapCountAt(dims, counts_padding, output)));
 }
 
 }  // namespace dmlop::pooling

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/engine/window/pool_windows.h"
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::pooling {
@@ -94,5 +95,21 @@ std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input);
 
 // The part of input `input`, which has pooled sizes, whose windows reach a part of the tensor.
 SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input);
+
+// --- formulas ------------------------------------------------------------------------------------
+
+// The elements of the first input that the window of an output has, in row-major order. Tells how
+// many it lacks.
+std::vector<FormulaNode> PresentTapsAt(const PoolDims& dims, const Dims& output, Formula& formula);
+
+// The number of the winner of each window of a part of the outputs in the whole input, as
+// MAX_POOLING finds it.
+std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& input,
+                                const Region& outputs);
+
+// How many taps an average is divided by: these, or those in the padding, too.
+Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output);
+FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims& output,
+                          Formula& formula);
 
 }  // namespace dmlop::pooling
