@@ -94,7 +94,7 @@ FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
   step.value = value.number.head;
   if (value.exact && value.exact->Sign() != 0) step.exact = value.exact->ToDecimal();
   if (IsLeaf(formula_.operation(node))) return step;
-  if (!TakesList(formula_.operation(node))) {
+  if (!HasTerms(node)) {
     step.expression = Expression(node, Spelling::kNames);
     return step;
   }
@@ -109,6 +109,13 @@ FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
   }
   step.winner = WinnerOf(node);
   return step;
+}
+
+// Factors are terms only where they are many.
+bool FormulaSteps::HasTerms(Formula::Node node) const {
+  const Operation operation = formula_.operation(node);
+  const bool is_short = formula_.operands(node).size() <= kMostInline;
+  return TakesList(operation) && !(operation == Operation::kProduct && is_short);
 }
 
 std::optional<FormulaTerm> FormulaSteps::WinnerOf(Formula::Node node) {

@@ -31,6 +31,7 @@ class FormulaSteps {
   enum class Spelling { kNames, kNumbers };
 
   FormulaStep StepAt(Formula::Node node, ListLength length);
+  bool HasTerms(Formula::Node node) const;
   std::optional<FormulaTerm> WinnerOf(Formula::Node node);
   FormulaTerm TermAt(Formula::Node node);
   void AddElements(Formula::Node node, FormulaTerm& term);
