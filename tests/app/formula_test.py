@@ -175,6 +175,51 @@ def dynamic_quantization(inputs, index):
             "in units of the scale": x[index] / scale}
 
 
+ALIGNMENT = {"SpatialScaleX": 1, "SpatialScaleY": 1, "InputPixelOffset": 0.5, "OutputPixelOffset": -0.5,
+             "InterpolationMode": "LINEAR", "AlignRegionsToCorners": False}
+TWO_BY_TWO = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "OutOfBoundsInputValue": 0.25,
+              "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3, 2, 2]}}
+BATCH = {"BatchIndicesTensor": np.zeros(1, "u4")}
+BOX = np.array([[-4, 0.5, 4, 1.5]], "f4")  # left, top, right, bottom
+
+
+def sample(plane, y, x):
+    """The linear interpolation, or the value out of bounds."""
+    height, width = plane.shape
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return 0.25
+    y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
+    top, left = math.floor(y), math.floor(x)
+    pixels = plane[np.ix_([top, math.ceil(y)], [left, math.ceil(x)])]
+    return np.array([1 - y + top, y - top]) @ pixels @ np.array([1 - x + left, x - left])
+
+
+def aligned(name, reduce):
+    """Two samples in each direction for an output, of two."""
+    def steps(inputs, index):
+        left, top, right, bottom = map(float, inputs["ROITensor"][0])
+        plane = inputs["InputTensor"][0, index[1]].astype("f8")
+        ys = [(2 * index[2] + s + 0.5) * (bottom - top) / 4 + top - 0.5 for s in range(2)]
+        xs = [(2 * index[3] + s + 0.5) * (right - left) / 4 + left - 0.5 for s in range(2)]
+        return {"left": left, "top": top, "right": right, "bottom": bottom, "samples": 4,
+                name: reduce([sample(plane, y, x) for y in ys for x in xs])}
+    return steps
+
+
+def binned(inputs, index):
+    """The region's corners are 1, 0, 3 and 1: halves are rounded away from zero."""
+    part = inputs["InputTensor"][0, index[1], index[2], 1 + index[3]:3 + index[3]]
+    return {"batch item": 0, "left": 1, "top": 0, "right": 3, "bottom": 1, "first row": index[2], "rows": 1,
+            "first column": 1 + index[3], "columns": 2, "maximum": np.fmax.reduce(part)}
+
+
+GRID = np.array([[[[0, 1, 4, 9], [2, 3, 6, 11], [5, 6, 9, 14], [1, 2, 5, 10]]]], "f4")
+ONE_SAMPLE = ALIGNMENT | {"ReductionFunction": "AVERAGE", "MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 1}
+GRID_GRADIENT = {"InputTensor": GRID, "InputGradientTensor": np.array([[[[1, 2], [3, 4]]]], "f4"),
+                 "ROITensor": np.array([[0.5, 0.5, 3.5, 3.5]], "f4")} | BATCH
+PIXELS = {(0, 0, 0, 0): 0.0625, (0, 0, 1, 2): 1.125, (0, 0, 2, 1): 1.6875, (0, 0, 3, 3): 0.25}
+CORNERS = {(0, 0): 10.5, (0, 1): -2.5, (0, 2): 23.5, (0, 3): -19.5}
+
 QUANTIZATION = {"AScaleTensor": np.full(SCALAR, 0.5, "f4"), "AZeroPointTensor": np.full(SCALAR, 5, "u1"),
                 "BScaleTensor": np.full(SCALAR, 0.25, "f4"), "BZeroPointTensor": np.full(SCALAR, -3, "i1")}
 QUANTIZED_OUTPUT = {"OutputScaleTensor": np.full(SCALAR, 8, "f4"),
@@ -230,6 +275,10 @@ CASES = [
      {"InputParametersTensor": X, "InputFirstMomentTensor": X / 2, "InputSecondMomentTensor": X ** 2,
       "GradientTensor": X[..., ::-1], "TrainingStepTensor": np.full(SCALAR, 3, "u4")},
      [CORNER, MIDDLE], adam, "OutputParametersTensor"),
+    ("ROI_ALIGN_GRAD", ONE_SAMPLE, GRID_GRADIENT, list(PIXELS), lambda _, index: {"sum of shares": PIXELS[index]},
+     "OutputGradientTensor"),
+    ("ROI_ALIGN_GRAD", ONE_SAMPLE, GRID_GRADIENT, list(CORNERS), lambda _, index: {"sum of slopes": CORNERS[index]},
+     "OutputROIGradientTensor"),
     ("DYNAMIC_QUANTIZE_LINEAR", {}, {"InputTensor": X}, [CORNER, MIDDLE, (0, 0, 0, 2)], dynamic_quantization),
 ]
 NORM = {"Axis": 3, "Epsilon": EPSILON}
@@ -252,6 +301,12 @@ FLOAT_CASES = [
     ("AVERAGE_POOLING", POOLING | {"IncludePadding": False}, {}, average("present taps", None)),
     ("AVERAGE_POOLING1", POOLING | {"IncludePadding": True, "Dilations": [1, 1]}, {}, average("counted taps", 4)),
     ("MAX_POOLING", POOLING, {}, greatest),
+    ("ROI_POOLING", {"SpatialScale": 1, "PooledSize": {"Width": 2, "Height": 2}},
+     {"ROITensor": np.array([[[[0, 0.5, 0, 2.5, 1.4]]]], "f4")}, binned),
+    ("ROI_ALIGN1", ALIGNMENT | TWO_BY_TWO | {"ReductionFunction": "AVERAGE"}, {"ROITensor": BOX} | BATCH,
+     aligned("sum of samples", np.sum)),
+    ("ROI_ALIGN1", ALIGNMENT | TWO_BY_TWO | {"ReductionFunction": "MAX"}, {"ROITensor": BOX} | BATCH,
+     aligned("maximum", np.fmax.reduce)),
     ("LP_POOLING", POOLING | {"P": 1}, {}, lp_pooling(1)),
     ("LP_POOLING", POOLING | {"P": 2}, {}, lp_pooling(2)),
     ("LP_POOLING1", POOLING | {"P": 3, "Dilations": [1, 1]}, {}, lp_pooling(3)),

@@ -58,6 +58,13 @@ Winner WinnerOf(const Plane<T>& plane, const RegionSamples& samples, const Outpu
   return !is_column_cut || is_in_first_row ? winner : Winner{};
 }
 
+// The first sample of those at its place.
+SampleRun FirstOf(SampleRun run) {
+  run.count = 1;
+  run.last_place = run.first_place;
+  return run;
+}
+
 template <typename T>
 class Gradient {
  public:
@@ -158,10 +165,7 @@ class Gradient {
                });
   }
 
-  static PixelSpan SpanOfOne(SampleRun run) {
-    run.count = 1;
-    return SpanOf({run});
-  }
+  static PixelSpan SpanOfOne(const SampleRun& run) { return SpanOf({FirstOf(run)}); }
 
   void AddSpans(const PixelSpan& rows, const PixelSpan& columns, double gradient,
                 Sums& sums) const {
@@ -206,12 +210,6 @@ class Gradient {
     return corners;
   }
 
-  static SampleRun FirstOf(SampleRun run) {
-    run.count = 1;
-    run.last_place = run.first_place;
-    return run;
-  }
-
   void AddAll(const Plane<T>& plane, const OutputSamples& rows, const OutputSamples& columns,
               double gradient, Corners& corners) const {
     for (const SampleRun& y : rows.runs) {
@@ -247,6 +245,18 @@ class Gradient {
 };
 
 }  // namespace
+
+std::optional<WinningSample> WinnerOf(const RegionTensors& tensors, int64_t channel,
+                                      const RegionSamples& samples, size_t row, size_t column) {
+  std::optional<WinningSample> place;
+  VisitDataType(Floats(), tensors.image.type, [&]<typename T>() {
+    const Plane<T> plane = PlaneOf<T>(tensors.image, samples.batch, channel);
+    const Winner winner =
+        WinnerOf(plane, samples, samples.rows.outputs[row], samples.columns.outputs[column]);
+    if (winner.y != nullptr) place = {FirstOf(*winner.y), FirstOf(*winner.x)};
+  });
+  return place;
+}
 
 void GradientOfImage(const AlignmentGradient& alignment, const TensorView& output) {
   VisitDataType(Floats(), output.type,

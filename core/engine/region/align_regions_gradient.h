@@ -1,6 +1,8 @@
 // The gradient of AlignRegions.
 #pragma once
 
+#include <optional>
+
 #include "core/engine/region/region_samples.h"
 #include "core/tensor/tensor.h"
 
@@ -16,6 +18,14 @@ struct AlignmentGradient {
   const RegionTensors& tensors;
   const ConstTensorView& gradient;  // of the outputs {R, C, height, width}
 };
+
+// The place of the sample of an output of a channel that has all of its gradient; none where that
+// is out of bounds.
+struct WinningSample {
+  SampleRun y, x;
+};
+std::optional<WinningSample> WinnerOf(const RegionTensors& tensors, int64_t channel,
+                                      const RegionSamples& samples, size_t row, size_t column);
 
 // With respect to the image.
 void GradientOfImage(const AlignmentGradient& alignment, const TensorView& output);

@@ -22,21 +22,21 @@ int64_t Saturated(double value, int64_t least, int64_t most) {
       std::clamp(value, static_cast<double>(least), static_cast<double>(most)));
 }
 
-struct Bin {
-  int64_t begin, end;
-};
-
 // One axis of a region.
 class Bins {
  public:
   Bins(double first, double last, float scale, int64_t count, int64_t size)
       : begin_(Scaled(first, scale)),
-        length_(static_cast<uint64_t>(std::max<int64_t>(Scaled(last, scale) - begin_ + 1, 1))),
+        last_(Scaled(last, scale)),
+        length_(static_cast<uint64_t>(std::max<int64_t>(last_ - begin_ + 1, 1))),
         count_(static_cast<uint64_t>(count)),
         size_(size) {}
 
+  int64_t first() const { return begin_; }
+  int64_t last() const { return last_; }
+
   // Elements of the input that belong to output i.
-  Bin At(int64_t i) const {
+  Range At(int64_t i) const {
     // Products of two numbers of 32 bits fit.
     const uint64_t number = static_cast<uint64_t>(i);
     return {Inside(number * length_ / count_),
@@ -54,11 +54,32 @@ class Bins {
     return std::clamp<int64_t>(static_cast<int64_t>(offset) + begin_, 0, size_);
   }
 
-  int64_t begin_;
+  int64_t begin_, last_;
   uint64_t length_;
   uint64_t count_;
   int64_t size_;
 };
+
+// A region of images, from whose sizes its bins are cut.
+struct RegionBins {
+  int64_t item;  // of the batch
+  Bins rows, columns;
+};
+
+RegionBins BinsOf(float scale, const PooledSizes& pooled, const Dims& sizes,
+                  const ConstTensorView& regions, int64_t region) {
+  const auto corner = [&](int64_t k) {
+    double value = 0;
+    VisitDataType(Floats(), regions.type, [&]<typename T>() {
+      const Dims& strides = regions.layout.strides;
+      value = AsDouble(regions.elements<T>()[region * strides[2] + k * strides[3]]);
+    });
+    return value;
+  };
+  return {Saturated(corner(0), 0, sizes[0] - 1),
+          Bins(corner(2), corner(4), scale, pooled.height, sizes[2]),
+          Bins(corner(1), corner(3), scale, pooled.width, sizes[3])};
+}
 
 template <typename T>
 class Pool {
@@ -80,31 +101,24 @@ class Pool {
   }
 
  private:
-  double Corner(int64_t region, int64_t k) const {
-    const Dims& strides = regions_.layout.strides;
-    return AsDouble(regions_.elements<T>()[(begin_[0] + region) * strides[2] + k * strides[3]]);
-  }
-
   // A region of one channel.
   void PoolPlane(int64_t region, int64_t channel) const {
-    const Dims& sizes = input_.layout.sizes;
     const Dims& strides = input_.layout.strides;
-    const int64_t batch = Saturated(Corner(region, 0), 0, sizes[0] - 1);
-    const Bins rows(Corner(region, 2), Corner(region, 4), scale_, pooled_.height, sizes[2]);
-    const Bins columns(Corner(region, 1), Corner(region, 3), scale_, pooled_.width, sizes[3]);
+    const RegionBins bins =
+        BinsOf(scale_, pooled_, input_.layout.sizes, regions_, begin_[0] + region);
     const T* const plane =
-        input_.elements<T>() + batch * strides[0] + (begin_[1] + channel) * strides[1];
+        input_.elements<T>() + bins.item * strides[0] + (begin_[1] + channel) * strides[1];
     const Dims& to_strides = output_.layout.strides;
     T* const to = output_.elements<T>() + region * to_strides[0] + channel * to_strides[1];
     for (int64_t i = 0; i < output_.layout.sizes[2]; ++i) {
       for (int64_t j = 0; j < output_.layout.sizes[3]; ++j) {
         to[i * to_strides[2] + j * to_strides[3]] =
-            GreatestIn(plane, rows.At(begin_[2] + i), columns.At(begin_[3] + j));
+            GreatestIn(plane, bins.rows.At(begin_[2] + i), bins.columns.At(begin_[3] + j));
       }
     }
   }
 
-  T GreatestIn(const T* plane, Bin rows, Bin columns) const {
+  T GreatestIn(const T* plane, Range rows, Range columns) const {
     if (rows.begin >= rows.end || columns.begin >= columns.end) return T{};
     const Dims& strides = input_.layout.strides;
     Greatest greatest;
@@ -130,6 +144,13 @@ void PoolRegions(float scale, const PooledSizes& pooled, const ConstTensorView& 
                  const ConstTensorView& regions, const Dims& begin, const TensorView& output) {
   VisitDataType(Floats(), input.type,
                 [&]<typename T>() { Pool<T>(scale, pooled, input, regions, begin, output).Run(); });
+}
+
+RegionBin BinOf(float scale, const PooledSizes& pooled, const Dims& input_sizes,
+                const ConstTensorView& regions, const Dims& output) {
+  const RegionBins bins = BinsOf(scale, pooled, input_sizes, regions, output[0]);
+  return {bins.item,           bins.rows.first(),       bins.columns.first(),      bins.rows.last(),
+          bins.columns.last(), bins.rows.At(output[2]), bins.columns.At(output[3])};
 }
 
 ConstTensorView BatchesOf(const ConstTensorView& regions) {

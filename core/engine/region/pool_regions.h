@@ -1,6 +1,7 @@
 // The greatest elements in the bins of regions.
 #pragma once
 
+#include "core/base/range.h"
 #include "core/engine/index/stray_indices.h"
 #include "core/tensor/tensor.h"
 
@@ -17,6 +18,16 @@ struct PooledSizes {
 // one type, FLOAT32 or FLOAT16.
 void PoolRegions(float scale, const PooledSizes& pooled, const ConstTensorView& input,
                  const ConstTensorView& regions, const Dims& begin, const TensorView& output);
+
+// The box of a region, scaled and rounded, and the elements that one of its outputs is the greatest
+// of.
+struct RegionBin {
+  int64_t item;  // of the batch
+  int64_t top, left, bottom, right;
+  Range rows, columns;
+};
+RegionBin BinOf(float scale, const PooledSizes& pooled, const Dims& input_sizes,
+                const ConstTensorView& regions, const Dims& output);
 
 // Batches that are not in [0, count - 1] when they are truncated.
 StrayIndices FindStrayBatches(const ConstTensorView& regions, int64_t count);

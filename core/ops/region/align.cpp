@@ -65,6 +65,46 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           rows_of(1, kRegions, 2), rows_of(2, kBatches, 1)};
 }
 
+// The samples of an output in the bounds; of those at one place, their number times it.
+std::vector<FormulaNode> SamplesInside(const ImagePlane& plane, const OutputSamples& rows,
+                                       const OutputSamples& columns, bool is_counted,
+                                       Formula& formula) {
+  std::vector<FormulaNode> samples;
+  for (const SampleRun& y : rows.runs) {
+    for (const SampleRun& x : columns.runs) {
+      const FormulaNode sample = SampleAt(plane, y, x, formula);
+      const double count = is_counted ? y.count * x.count : 1;
+      samples.push_back(formula.Scaled(count, sample));
+      if (formula.is_too_long()) return {};
+    }
+  }
+  return samples;
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const Dims& at = element.begin;
+  const InputViews inputs = formula.inputs();
+  const RegionSamples found = SamplesOf(RuleOf(op, op.sizes(kOutputTensor)), inputs[0].layout.sizes,
+                                        inputs[1], inputs[2], at[0], {at[2], 1, at[3], 1});
+  const OutputSamples& rows = found.rows.outputs[0];
+  const OutputSamples& columns = found.columns.outputs[0];
+  const FormulaNode count = TellRegion(op, found, at[0], formula);
+  std::vector<FormulaNode> samples =
+      SamplesInside({0, found.batch, at[1]}, rows, columns, !IsMax(op), formula);
+  const Dyadic outside = Dyadic(found.rows.samples) * Dyadic(found.columns.samples) -
+                         Dyadic(rows.inside.count) * Dyadic(columns.inside.count);
+  if (outside.Sign() != 0) {
+    const FormulaNode times = formula.Named("samples out of bounds", formula.Number(outside));
+    const FormulaNode value =
+        formula.Given(static_cast<double>(op[kOutsideValue]), std::string(kOutsideValue.name));
+    samples.push_back(IsMax(op) ? value : formula.Product({times, value}));
+  }
+  if (IsMax(op)) {
+    return formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, samples));
+  }
+  return formula.Quotient(formula.Named("sum of samples", formula.Sum(samples)), count);
+}
+
 void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   WarnOfBatches(inputs[2], op.sizes(kInputTensor)[0], diagnostics);
 }
@@ -77,7 +117,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
      .values_choose = true},
     {.name = "ROI_ALIGN1",
      .summary = "ROI_ALIGN with pixel offsets and aligned corners",
@@ -86,7 +126,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
      .values_choose = true},
 };
 

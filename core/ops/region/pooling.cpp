@@ -53,6 +53,33 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           }};
 }
 
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const Size2d& pooled = op[kPooledSize];
+  const ConstTensorView& input = formula.inputs()[0];
+  const RegionBin bin = BinOf(op[kSpatialScale], {pooled.height, pooled.width}, input.layout.sizes,
+                              formula.inputs()[1], element.begin);
+  const auto tell = [&](std::string_view name, int64_t number) {
+    region::Tell(name, number, formula);
+  };
+  tell("batch item", bin.item);
+  tell("left", bin.left);
+  tell("top", bin.top);
+  tell("right", bin.right);
+  tell("bottom", bin.bottom);
+  tell("first row", bin.rows.begin);
+  tell("rows", bin.rows.count());
+  tell("first column", bin.columns.begin);
+  tell("columns", bin.columns.count());
+  if (bin.rows.count() == 0 || bin.columns.count() == 0) {
+    return formula.Named("maximum of nothing", formula.Number(0.0));
+  }
+  const Region elements{0,
+                        {bin.item, element.begin[1], bin.rows.begin, bin.columns.begin},
+                        {1, 1, bin.rows.count(), bin.columns.count()}};
+  return formula.Named("maximum",
+                       formula.Apply(FormulaOperation::kMaximum, formula.Elements(elements)));
+}
+
 void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   const ConstTensorView& regions = inputs[1];
   WarnOfStray(FindStrayBatches(regions, op.sizes(kInputTensor)[0]), kRegions.name,
@@ -67,7 +94,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RPL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .warn = Warn},
+     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
      .values_choose = true},
 };
 

@@ -1,5 +1,7 @@
 #include "core/ops/region/shared.h"
 
+#include <algorithm>
+
 #include "core/ops/index_warning.h"
 
 namespace dmlop::region {
@@ -71,6 +73,59 @@ Region RegionsOf(size_t tensor, const Sizes& sizes, size_t dimension, int64_t be
   part.begin[dimension] = begin;
   part.sizes[dimension] = count;
   return part;
+}
+
+// --- formulas ------------------------------------------------------------------------------------
+
+void Tell(std::string_view name, int64_t number, Formula& formula) {
+  formula.Named(name, formula.Number(Dyadic(number)));
+}
+
+FormulaNode TellRegion(const OperatorDesc& op, const RegionSamples& samples, int64_t region,
+                       Formula& formula) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const auto is_regions = [](const TensorSlot& slot) { return slot.field == &kRegions; };
+  const auto input = std::find_if(slots.begin(), slots.end(), is_regions) - slots.begin();
+  constexpr std::string_view kCorners[] = {"left", "top", "right", "bottom"};
+  for (int64_t k = 0; k < 4; ++k) {
+    const Dims sizes = Dims::Filled(op.sizes(kRegions).size(), 1);
+    Region corner{static_cast<size_t>(input), Dims::Filled(sizes.size(), 0), sizes};
+    corner.begin[sizes.size() - 2] = region;
+    corner.begin.back() = k;
+    const float scale = op[k % 2 == 0 ? kSpatialScaleX : kSpatialScaleY];
+    formula.Named(kCorners[k], formula.Product({formula.Element(corner),
+                                                formula.Number(static_cast<double>(scale))}));
+  }
+  Tell("batch item", samples.batch, formula);
+  const auto count = [&](std::string_view name, uint64_t number) {
+    return formula.Named(name, formula.Number(Dyadic(number)));
+  };
+  return formula.Named("samples",
+                       formula.Product({count("samples along y", samples.rows.samples),
+                                        count("samples along x", samples.columns.samples)}));
+}
+
+std::array<FormulaNode, 4> PixelsAround(const ImagePlane& plane, const SampleRun& y,
+                                        const SampleRun& x, Formula& formula) {
+  const auto at = [&](int64_t row, int64_t column) {
+    return formula.Element({plane.input, {plane.item, plane.channel, row, column}, {1, 1, 1, 1}});
+  };
+  return {at(y.low, x.low), at(y.low, x.high), at(y.high, x.low), at(y.high, x.high)};
+}
+
+FormulaNode Between(FormulaNode a, FormulaNode b, double fraction, std::string_view name,
+                    Formula& formula) {
+  if (fraction == 0) return a;
+  const FormulaNode part = formula.Given(fraction, std::string(name));
+  const FormulaNode rest = formula.Difference(formula.Number(1.0), part);
+  return formula.Sum({formula.Product({rest, a}), formula.Product({part, b})});
+}
+
+FormulaNode SampleAt(const ImagePlane& plane, const SampleRun& y, const SampleRun& x,
+                     Formula& formula) {
+  const auto [a, b, c, d] = PixelsAround(plane, y, x, formula);
+  return Between(Between(a, b, x.fraction, "fx", formula), Between(c, d, x.fraction, "fx", formula),
+                 y.fraction, "fy", formula);
 }
 
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics) {

@@ -1,12 +1,14 @@
 // What operators share that sample regions of images.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/engine/region/region_samples.h"
 #include "core/exact/reduce_function.h"
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::region {
@@ -79,6 +81,34 @@ Region ChannelsOf(size_t tensor, const Sizes& sizes, int64_t begin, int64_t coun
 
 // Regions [begin, begin + count) of a tensor with them along a dimension.
 Region RegionsOf(size_t tensor, const Sizes& sizes, size_t dimension, int64_t begin, int64_t count);
+
+// --- formulas ------------------------------------------------------------------------------------
+
+// Tells a number that is counted or decided before anything is computed.
+void Tell(std::string_view name, int64_t number, Formula& formula);
+
+// Tells the corners of a region, in the image, the item that it lies in, and the samples of an
+// output. Gives the number of samples.
+FormulaNode TellRegion(const OperatorDesc& op, const RegionSamples& samples, int64_t region,
+                       Formula& formula);
+
+// A channel of an image that is an input.
+struct ImagePlane {
+  size_t input;
+  int64_t item, channel;
+};
+
+// The four pixels around a sample, in the order of rows.
+std::array<FormulaNode, 4> PixelsAround(const ImagePlane& plane, const SampleRun& y,
+                                        const SampleRun& x, Formula& formula);
+
+// (1 - fraction) * a + fraction * b; what has no weight is left out.
+FormulaNode Between(FormulaNode a, FormulaNode b, double fraction, std::string_view name,
+                    Formula& formula);
+
+// The value at a sample in the bounds.
+FormulaNode SampleAt(const ImagePlane& plane, const SampleRun& y, const SampleRun& x,
+                     Formula& formula);
 
 // Warns of batches that the images do not have, and that are clamped.
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics);
