@@ -66,16 +66,21 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 }
 
 // The samples of an output in the bounds; of those at one place, their number times it.
-std::vector<FormulaNode> SamplesInside(const ImagePlane& plane, const OutputSamples& rows,
-                                       const OutputSamples& columns, bool is_counted,
-                                       Formula& formula) {
+std::vector<FormulaNode> SamplesInside(const RegionSamples& found, const Dims& output,
+                                       bool is_counted, Formula& formula) {
+  const std::vector<Fraction> fractions_y = TellFractions(found.rows, output[2], "y", formula);
+  const std::vector<Fraction> fractions_x = TellFractions(found.columns, output[3], "x", formula);
+  const std::vector<SampleRun>& rows = found.rows.outputs[0].runs;
+  const std::vector<SampleRun>& columns = found.columns.outputs[0].runs;
   std::vector<FormulaNode> samples;
-  for (const SampleRun& y : rows.runs) {
-    for (const SampleRun& x : columns.runs) {
-      const FormulaNode sample = SampleAt(plane, y, x, formula);
-      const double count = is_counted ? y.count * x.count : 1;
-      samples.push_back(formula.Scaled(count, sample));
-      if (formula.is_too_long()) return {};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j < columns.size() && !formula.is_too_long(); ++j) {
+      const auto [a, b, c, d] =
+          PixelsAround({0, found.batch, output[1]}, rows[i], columns[j], formula);
+      const FormulaNode sample =
+          Between(Between(a, b, fractions_x[j], formula), Between(c, d, fractions_x[j], formula),
+                  fractions_y[i], formula);
+      samples.push_back(formula.Scaled(is_counted ? rows[i].count * columns[j].count : 1, sample));
     }
   }
   return samples;
@@ -86,13 +91,11 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   const InputViews inputs = formula.inputs();
   const RegionSamples found = SamplesOf(RuleOf(op, op.sizes(kOutputTensor)), inputs[0].layout.sizes,
                                         inputs[1], inputs[2], at[0], {at[2], 1, at[3], 1});
-  const OutputSamples& rows = found.rows.outputs[0];
-  const OutputSamples& columns = found.columns.outputs[0];
   const FormulaNode count = TellRegion(op, found, at[0], formula);
-  std::vector<FormulaNode> samples =
-      SamplesInside({0, found.batch, at[1]}, rows, columns, !IsMax(op), formula);
-  const Dyadic outside = Dyadic(found.rows.samples) * Dyadic(found.columns.samples) -
-                         Dyadic(rows.inside.count) * Dyadic(columns.inside.count);
+  std::vector<FormulaNode> samples = SamplesInside(found, at, !IsMax(op), formula);
+  const Dyadic outside =
+      Dyadic(found.rows.samples) * Dyadic(found.columns.samples) -
+      Dyadic(found.rows.outputs[0].inside.count) * Dyadic(found.columns.outputs[0].inside.count);
   if (outside.Sign() != 0) {
     const FormulaNode times = formula.Named("samples out of bounds", formula.Number(outside));
     const FormulaNode value =

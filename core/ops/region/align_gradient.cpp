@@ -215,10 +215,11 @@ class Meaning {
     const SampleRun& along = is_x ? sample.x : sample.y;
     if (along.fraction == 0) return;
     const auto [a, b, c, d] = PixelsAround(plane, sample.y, sample.x, formula_);
-    const FormulaNode slope = is_x ? Between(formula_.Difference(b, a), formula_.Difference(d, c),
-                                             sample.y.fraction, "fy", formula_)
-                                   : Between(formula_.Difference(c, a), formula_.Difference(d, b),
-                                             sample.x.fraction, "fx", formula_);
+    const Fraction across = is_x ? FractionOf(sample.y, "y", formula_)  //
+                                 : FractionOf(sample.x, "x", formula_);
+    const FormulaNode slope =
+        is_x ? Between(formula_.Difference(b, a), formula_.Difference(d, c), across, formula_)
+             : Between(formula_.Difference(c, a), formula_.Difference(d, b), across, formula_);
     const double scale = static_cast<double>(op_[is_x ? kSpatialScaleX : kSpatialScaleY]);
     FormulaNode part = formula_.Given((along.first_place + along.last_place) / 2, "t");
     if (corner < 2) part = formula_.Difference(formula_.Number(1.0), part);

@@ -1,5 +1,7 @@
 #include "core/ops/region/shared.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/ops/index_warning.h"
@@ -113,19 +115,36 @@ std::array<FormulaNode, 4> PixelsAround(const ImagePlane& plane, const SampleRun
   return {at(y.low, x.low), at(y.low, x.high), at(y.high, x.low), at(y.high, x.high)};
 }
 
-FormulaNode Between(FormulaNode a, FormulaNode b, double fraction, std::string_view name,
-                    Formula& formula) {
-  if (fraction == 0) return a;
-  const FormulaNode part = formula.Given(fraction, std::string(name));
-  const FormulaNode rest = formula.Difference(formula.Number(1.0), part);
-  return formula.Sum({formula.Product({rest, a}), formula.Product({part, b})});
+Fraction FractionOf(const SampleRun& run, std::string_view axis, Formula& formula) {
+  if (run.fraction == 0) return std::nullopt;
+  const auto pixel = static_cast<double>(run.low);
+  const FormulaNode coordinate = formula.Given(pixel + run.fraction, std::string(axis));
+  return formula.Difference(coordinate, formula.Number(pixel));
 }
 
-FormulaNode SampleAt(const ImagePlane& plane, const SampleRun& y, const SampleRun& x,
-                     Formula& formula) {
-  const auto [a, b, c, d] = PixelsAround(plane, y, x, formula);
-  return Between(Between(a, b, x.fraction, "fx", formula), Between(c, d, x.fraction, "fx", formula),
-                 y.fraction, "fy", formula);
+std::vector<Fraction> TellFractions(const AxisSamples& along, int64_t output, std::string_view axis,
+                                    Formula& formula) {
+  constexpr size_t kFew = 8;
+  const OutputSamples& own = along.outputs[0];
+  uint64_t number = static_cast<uint64_t>(output) * along.samples + own.inside.before;
+  std::vector<Fraction> fractions;
+  for (const SampleRun& run : own.runs) {
+    const Fraction fraction = FractionOf(run, axis, formula);
+    if (fraction && own.runs.size() <= kFew) {
+      const std::string name = fmt::format("{}{}", axis, number);
+      formula.Named(name, formula.operands(*fraction)[0]);
+      formula.Named("f" + name, *fraction);
+    }
+    fractions.push_back(fraction);
+    number += static_cast<uint64_t>(run.count);
+  }
+  return fractions;
+}
+
+FormulaNode Between(FormulaNode a, FormulaNode b, Fraction fraction, Formula& formula) {
+  if (!fraction) return a;
+  const FormulaNode rest = formula.Difference(formula.Number(1.0), *fraction);
+  return formula.Sum({formula.Product({rest, a}), formula.Product({*fraction, b})});
 }
 
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics) {

@@ -102,13 +102,17 @@ struct ImagePlane {
 std::array<FormulaNode, 4> PixelsAround(const ImagePlane& plane, const SampleRun& y,
                                         const SampleRun& x, Formula& formula);
 
-// (1 - fraction) * a + fraction * b; what has no weight is left out.
-FormulaNode Between(FormulaNode a, FormulaNode b, double fraction, std::string_view name,
-                    Formula& formula);
+// By how much samples are beyond the pixels before them; nothing for those on a pixel.
+using Fraction = std::optional<FormulaNode>;
+Fraction FractionOf(const SampleRun& run, std::string_view axis, Formula& formula);
 
-// The value at a sample in the bounds.
-FormulaNode SampleAt(const ImagePlane& plane, const SampleRun& y, const SampleRun& x,
-                     Formula& formula);
+// Those of an output along an axis. Tells the coordinates of few samples, by their numbers in the
+// region.
+std::vector<Fraction> TellFractions(const AxisSamples& along, int64_t output, std::string_view axis,
+                                    Formula& formula);
+
+// (1 - fraction) * a + fraction * b; what has no weight is left out.
+FormulaNode Between(FormulaNode a, FormulaNode b, Fraction fraction, Formula& formula);
 
 // Warns of batches that the images do not have, and that are clamped.
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics);
