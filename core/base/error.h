@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace dmlop {
 
@@ -15,13 +16,25 @@ enum class ErrorKind {
   kClosedPipe,  // whoever read standard output has gone, and needs no message
 };
 
+// Names come from archives, graphs and documents, and may have any bytes. A NUL is spelled out, for
+// what() would end at it.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, std::string_view message)
+      : std::runtime_error(WithoutNul(message)), kind_(kind) {}
 
   ErrorKind kind() const { return kind_; }
 
  private:
+  static std::string WithoutNul(std::string_view message) {
+    std::string text;
+    for (const char c : message) {
+      if (c == '\0') text += "\\x00";
+      if (c != '\0') text += c;
+    }
+    return text;
+  }
+
   ErrorKind kind_;
 };
 

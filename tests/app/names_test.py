@@ -37,6 +37,14 @@ class NamesTest(ProgramTest):
         self.assertEqual(told[member], path.replace(LATIN, SHOWN))
         self.assertEqual(told.get(f"{member}Bytes"), os.fsencode(path).hex() if LATIN in path else None)
 
+    def test_no_message_ends_at_a_nul(self):
+        np.savez(self.folder / "a.npz", **{"w?old": X, "z": X})
+        archive = (self.folder / "a.npz").read_bytes()
+        self.write("a.npz", archive.replace(b"w?old", b"w\0old"))
+        for command, status in (["show", "a.npz"], 2), (["show", "a.npz:q"], 4), (["run", SUM, "-i", "a.npz"], 2):
+            self.assertIn(r"w\x00old", self.errors_of(*command, status=status))
+            self.assertRegex(self.errors_of(*command, status=status), r"\bz\b.*\n\Z")
+
     def test_records_of_a_run(self):
         for name in (LATIN, UTF8):
             file = f"{name}/{name}.npy"
