@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
 #include "core/io/file.h"
+#include "core/io/tensor_path.h"
 #include "core/model/model_resources.h"
 #include "core/ops/other_names.h"
 
@@ -104,7 +105,7 @@ Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confine
     const auto open = [&](const std::string& name, JsonCursor place) -> std::optional<ModelFile> {
       const std::string path = SourcePath(name, folder);
       if (!MayOpen(path, confinement, place, diagnostics)) return std::nullopt;
-      return ModelFile{path, InputFile::Open(path)};
+      return ModelFile{path, OpenBytes(path)};
     };
     document.model = std::make_unique<ModelDocument>(*std::move(json), level, open, diagnostics);
     return document;

@@ -274,7 +274,14 @@ class GraphReader {
 }  // namespace
 
 std::shared_ptr<const Graph> ReadGraph(const GraphSource& source, const GraphFaults& report) {
-  return GraphReader(source, report).Read();
+  // Its numbers are read in place, and it may begin at any byte of a file.
+  constexpr uintptr_t kAlignment = alignof(uint64_t);
+  if (reinterpret_cast<uintptr_t>(source.file.data()) % kAlignment == 0) {
+    return GraphReader(source, report).Read();
+  }
+  Buffer aligned(source.file.size());
+  std::ranges::copy(source.file, aligned.data());
+  return GraphReader({aligned.bytes(), source.constant, source.level}, report).Read();
 }
 
 }  // namespace dmlop

@@ -9,6 +9,7 @@
 #include "core/base/ascii.h"
 #include "core/base/spelling.h"
 #include "core/graph/graph_reader.h"
+#include "core/io/tensor_path.h"
 #include "core/model/model_document.h"
 #include "core/ops/other_names.h"
 
@@ -164,6 +165,20 @@ class ModelReader {
     return file.has_value();
   }
 
+  // NAME.bin, or what begins at a byte of it where the name ends in an offset and there is no file
+  // of that name beside the graph.
+  static std::string FileOfConstant(const std::string& name, const std::string& graph_path) {
+    const std::string file = name + ".bin";
+    const size_t at = name.rfind('@');
+    const std::filesystem::path folder = std::filesystem::path(graph_path).parent_path();
+    std::error_code ignored;
+    if (at == std::string::npos || at == 0 || std::filesystem::exists(folder / file, ignored)) {
+      return file;
+    }
+    const std::string offset = name.substr(at + 1);
+    return ParseOffset(offset) ? name.substr(0, at) + ".bin@" + offset : file;
+  }
+
   // A constant that the graph only names lies beside it.
   std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
                                        std::vector<ModelFile>& files) {
@@ -173,7 +188,7 @@ class ModelReader {
       const std::string folder = std::filesystem::path(name).parent_path().string();
       const auto constant = [&](const std::string& constant_name) {
         const std::filesystem::path beside =
-            std::filesystem::path(folder) / (constant_name + ".bin");
+            std::filesystem::path(folder) / FileOfConstant(constant_name, path);
         if (Open(beside.string(), place, files)) return files.back().file.bytes();
         throw Error(ErrorKind::kFileSystem, beside.string() + ": may not be opened");
       };

@@ -679,6 +679,42 @@ resource 'b':
             self.assertGreater(value(changed, element)["element"]["value"], found["element"]["value"], f"seed {seed}")
 
 
+class PartTest(GraphTest):
+    """Graphs and their constants may begin at any byte of a file."""
+
+    def test_graphs(self):
+        self.make(QUADRATIC)
+        whole = self.dmlop("run", self.write("m.json", self.model(X, {"y": X})))
+        self.assertEqual((whole.returncode, whole.stderr), (0, ""))
+        for offset in ("0", "1", "7", "0x40"):
+            with self.subTest(offset):
+                before = bytes(range(int(offset, 0)))
+                (self.folder / "dump.bin").write_bytes(before + (self.folder / "g.bin").read_bytes())
+                done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X}, source=f"dump.bin@{offset}")))
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, whole.stdout, ""))
+        done = self.dmlop("run", self.write("m.json", self.model(X, {"y": X}, source="dump.bin@0xFFFF")))
+        self.assertIn("dump.bin@0xFFFF: has", done.stderr)
+        self.assertEqual(done.returncode, 4)
+
+    def test_constants(self):
+        halves = np.arange(8, dtype="f4")
+        (self.folder / "w.bin").write_bytes(b"?" + halves.tobytes())
+        (self.folder / "w@17.bin").write_bytes((10 * halves[:4]).tobytes())
+        for name, values in (("w@1", halves[:4]), ("w@0x11", halves[4:]), ("w@17", 10 * halves[:4])):
+            with self.subTest(name):
+                add = graph(constant("c", name=name), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"]))
+                done = self.run_graph(add, X, {"y": X})
+                self.assertEqual(done.stdout, f"Resource 'y': {', '.join(f'{v:g}' for v in X + values)}\n", done.stderr)
+        for name, message, status in (("w@0x100", "w.bin@0x100: has 33 bytes, and none at that offset", 4),
+                                      ("w@30", "30.bin has 3 bytes; its tensor needs 16", 4),
+                                      ("w@x", "w@x.bin: cannot be opened", 5), ("v@1", "v.bin: cannot be opened", 5)):
+            with self.subTest(name):
+                add = graph(constant("c", name=name), node("ELEMENT_WISE_ADD", ["x", "c"], ["y"]))
+                done = self.run_graph(add, X, {"y": X})
+                self.assertIn(message, done.stderr)
+                self.assertEqual(done.returncode, status)
+
+
 class FaultTest(GraphTest):
     def test_faults_are_told_by_node_and_field(self):
         for rule, wrong, message in FAULTS:
