@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,8 @@
 #include "core/compare/statistics.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
+#include "core/io/npy.h"
+#include "core/io/npz.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/slice.h"
 
@@ -108,6 +111,7 @@ std::string OrderText(const Layout& layout) {
 // What is looked for, and in which file.
 struct SoughtTensor {
   std::string memory_path;
+  std::span<const std::byte> memory;
   std::string path;
   const RawForm& form;  // of that path
   const ConstTensorView& view;
@@ -117,22 +121,62 @@ uint64_t OffsetIn(const SoughtTensor& sought, const FoundTensor& place) {
   return ParseRawPath(sought.memory_path).offset.value_or(0) + place.offset;
 }
 
-// The command that compares what was found with what was looked for.
+// The element with which a place begins, where memory is an array of its type.
+std::optional<Dims> ElementAt(const SoughtTensor& sought, const FoundTensor& place) {
+  if (!HasNpyMagic(sought.memory)) return std::nullopt;
+  try {
+    const NpyHeader header = ParseNpyHeader(sought.memory, sought.memory_path);
+    const size_t bytes = place.offset - header.data_begin;
+    const bool begins_one = header.type == sought.view.type && place.offset >= header.data_begin &&
+                            place.offset < header.data_begin + header.data_size() &&
+                            bytes % header.element_size() == 0;
+    if (!begins_one) return std::nullopt;
+    Dims sizes = header.shape;
+    if (header.fortran_order) std::reverse(sizes.begin(), sizes.end());
+    Dims index = IndexOf(sizes, static_cast<int64_t>(bytes / header.element_size()));
+    if (header.fortran_order) std::reverse(index.begin(), index.end());
+    return index;
+  } catch (const Error&) {  // only its bytes count, whatever they begin with
+    return std::nullopt;
+  }
+}
+
+// The command that compares what was found with what was looked for; empty for places in an array.
+// Only raw files have places: the command gives another file a name of such.
 std::string CompareCommandOf(const SoughtTensor& sought, const FoundTensor& place) {
+  if (HasNpyMagic(sought.memory) || ParseNpzPath(sought.memory_path)) return "";
   const Layout layout{sought.view.layout.sizes, place.strides};
   RawForms forms{{}, sought.form};
   forms.actual.type = sought.view.type;
   forms.actual.sizes.assign(layout.sizes.begin(), layout.sizes.end());
   if (!IsPacked(layout)) forms.actual.strides.assign(place.strides.begin(), place.strides.end());
   if (!forms.expected.type) forms.expected = forms.actual;  // which no raw file is described by
-  const std::string file = ParseRawPath(sought.memory_path).file;
-  return fmt::format("dmlop compare {} {}{}",
+  std::string file = ParseRawPath(sought.memory_path).file;
+  std::string link;
+  if (!IsRaw(file)) {
+    link = fmt::format("ln {} {} && ", PathWord(file), PathWord(file + ".bin"));
+    file += ".bin";
+  }
+  return fmt::format("{}dmlop compare {} {}{}", link,
                      PathWord(fmt::format("{}@{:#x}", file, OffsetIn(sought, place))),
                      PathWord(sought.path), RawFormWords(forms));
 }
 
+std::string PlaceText(const SoughtTensor& sought, const FoundTensor& place) {
+  const uint64_t offset = OffsetIn(sought, place);
+  std::string text = fmt::format("  at byte {} ({:#x}), ", offset, offset);
+  if (const auto element = ElementAt(sought, place)) {
+    text += fmt::format("element [{}] of the array, ", fmt::join(*element, ", "));
+  }
+  text += fmt::format("Strides {}: {} of {} elements are equal", ToString(place.strides),
+                      place.equal_count, sought.view.layout.element_count());
+  if (place.near_count > place.equal_count) {
+    text += fmt::format(", and {} nearly", place.near_count - place.equal_count);
+  }
+  return text + "\n";
+}
+
 std::string FoundText(const SoughtTensor& sought, const TensorSearch& search) {
-  const int64_t count = sought.view.layout.element_count();
   if (search.places.empty()) {
     return fmt::format(
         "{} is not in {}{}\n", Printable(sought.path), Printable(sought.memory_path),
@@ -140,17 +184,12 @@ std::string FoundText(const SoughtTensor& sought, const TensorSearch& search) {
   }
   std::string text =
       fmt::format("{} is in {}:\n", Printable(sought.path), Printable(sought.memory_path));
-  for (const FoundTensor& place : search.places) {
-    const uint64_t offset = OffsetIn(sought, place);
-    text += fmt::format("  at byte {} ({:#x}), Strides {}: {} of {} elements are equal", offset,
-                        offset, ToString(place.strides), place.equal_count, count);
-    if (place.near_count > place.equal_count) {
-      text += fmt::format(", and {} nearly", place.near_count - place.equal_count);
-    }
-    text += "\n";
-  }
+  for (const FoundTensor& place : search.places) text += PlaceText(sought, place);
+  if (search.is_constant) text += "its elements are all equal, which no Strides can be told from\n";
+  const std::string command = CompareCommandOf(sought, search.places[0]);
+  if (command.empty()) return text;
   return text + fmt::format("to compare {}:\n  {}\n", search.places.size() > 1 ? "the first" : "it",
-                            Printable(CompareCommandOf(sought, search.places[0])));
+                            Printable(command));
 }
 
 std::string FoundJson(const SoughtTensor& sought, const TensorSearch& search) {
@@ -158,13 +197,19 @@ std::string FoundJson(const SoughtTensor& sought, const TensorSearch& search) {
   SetPath("file", sought.memory_path, json);
   SetPath("find", sought.path, json);
   json["elementCount"] = sought.view.layout.element_count();
+  json["allEqual"] = search.is_constant;
   json["places"] = Json::array();
   for (const FoundTensor& place : search.places) {
-    json["places"].push_back({{"offset", OffsetIn(sought, place)},
-                              {"strides", std::vector(place.strides.begin(), place.strides.end())},
-                              {"equalCount", place.equal_count},
-                              {"nearCount", place.near_count},
-                              {"command", CompareCommandOf(sought, place)}});
+    Json& json_of_place = json["places"].emplace_back();
+    json_of_place = {{"offset", OffsetIn(sought, place)},
+                     {"strides", std::vector(place.strides.begin(), place.strides.end())},
+                     {"equalCount", place.equal_count},
+                     {"nearCount", place.near_count}};
+    if (const auto element = ElementAt(sought, place)) {
+      json_of_place["element"] = std::vector(element->begin(), element->end());
+    }
+    const std::string command = CompareCommandOf(sought, place);
+    if (!command.empty()) json_of_place["command"] = command;
   }
   return Utf8Text(json) + "\n";
 }
@@ -216,8 +261,10 @@ class Show {
     }
     const LoadedTensor tensor = LoadAsFormed(options_.find, options_.raw);
     RequireElements(options_.find, tensor.view);
-    const TensorSearch search = FindTensor(OpenBytes(files[0].path).bytes(), tensor.view);
-    const SoughtTensor sought{files[0].path, options_.find, options_.raw, tensor.view};
+    const InputFile memory = OpenBytes(files[0].path);
+    const TensorSearch search = FindTensor(memory.bytes(), tensor.view);
+    const SoughtTensor sought{files[0].path, memory.bytes(), options_.find, options_.raw,
+                              tensor.view};
     const bool is_json = options_.format == TextFormat::kJson;
     PrintResult(is_json ? FoundJson(sought, search) : FoundText(sought, search));
     return search.places.empty() ? ExitStatus::kDifferent : ExitStatus::kSuccess;
@@ -302,6 +349,7 @@ class Show {
     SetPath("file", origin.path, json);
     if (!origin.slice.empty()) json["slice"] = origin.slice;
     json.update(TensorJson(tensor, options_.full));
+    if (!shows_values()) json.erase("values");
     json["dataType"] = origin.type_name;
     json["order"] = OrderText(tensor.layout);
     if (options_.statistics) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -32,21 +33,102 @@ struct Candidate {
   auto Key() const { return std::pair(offset, std::vector(strides.begin(), strides.end())); }
 };
 
+// Looks for as many equal elements in a row as a tensor of them has. No strides can be told from
+// them; of places that overlap, that of aligned elements is taken, or else the first.
+class EqualElements {
+ public:
+  EqualElements(std::span<const std::byte> memory, const ConstTensorView& tensor)
+      : memory_(memory),
+        code_(tensor.type),
+        element_(code_.At(tensor.data)),
+        width_(static_cast<int64_t>(code_.width())),
+        bytes_(tensor.layout.element_count() * width_) {}
+
+  // No places where they are in too many.
+  TensorSearch Find(const Layout& layout) {
+    for (int64_t residue = 0; residue < width_; ++residue) FindAt(residue);
+    TensorSearch search{{}, found_.size() > kMostPlaces, /*is_constant=*/true};
+    if (search.is_common) return search;
+    std::ranges::sort(found_);
+    const int64_t count = layout.element_count();
+    for (const int64_t offset : found_) {
+      search.places.push_back(
+          {static_cast<uint64_t>(offset), PackedStrides(layout.sizes), count, count});
+    }
+    return search;
+  }
+
+ private:
+  bool IsAt(int64_t place) const {
+    return place >= 0 && place + width_ <= std::ssize(memory_) &&
+           code_.At(memory_.data() + place) == element_;
+  }
+
+  // As many elements as are looked for have one of those that are tried among them.
+  void FindAt(int64_t residue) {
+    for (int64_t tried = residue; tried + width_ <= std::ssize(memory_); tried += bytes_) {
+      if (!IsAt(tried)) continue;
+      int64_t begin = tried, end = tried;
+      while (tried - begin < bytes_ && IsAt(begin - width_)) begin -= width_;
+      while (IsAt(end)) end += width_;
+      for (; begin + bytes_ <= end; begin += bytes_) {
+        if (found_.size() > kMostPlaces) return;
+        begin = BehindOthers(begin);
+        if (begin + bytes_ <= end) found_.push_back(begin);
+      }
+      tried += (end - tried) / bytes_ * bytes_;
+    }
+  }
+
+  // The first place from there on that overlaps none which has been found.
+  int64_t BehindOthers(int64_t place) const {
+    for (const int64_t other : found_) {
+      if (std::abs(place - other) >= bytes_) continue;
+      const int64_t step = other + bytes_ - place;
+      return BehindOthers(place + (step + width_ - 1) / width_ * width_);
+    }
+    return place;
+  }
+
+  const std::span<const std::byte> memory_;
+  const ElementCode code_;
+  const uint64_t element_;
+  const int64_t width_;
+  const int64_t bytes_;         // of all elements
+  std::vector<int64_t> found_;  // in bytes
+};
+
+bool AllEqual(const ConstTensorView& tensor) {
+  const ElementCode code(tensor.type);
+  const LoopNest<1> nest = Merged(LoopNest<1>{tensor.layout.sizes, {tensor.layout.strides}});
+  Walk<1> walk(nest, 0);
+  int64_t left = tensor.layout.element_count();
+  const auto at = [&](int64_t offset) {
+    return code.At(tensor.data + offset * static_cast<int64_t>(code.width()));
+  };
+  for (; left > 0 && at(walk.offset(0)) == at(0); --left) walk.Next();
+  return left == 0;
+}
+
 class Search {
  public:
-  Search(std::span<const std::byte> memory, const ConstTensorView& tensor)
-      : memory_(memory), tensor_(tensor), sizes_(tensor.layout.sizes), runs_(memory, tensor) {
+  Search(std::span<const std::byte> memory, const ConstTensorView& tensor, bool is_constant)
+      : memory_(memory),
+        tensor_(tensor),
+        is_constant_(is_constant),
+        sizes_(tensor.layout.sizes),
+        runs_(memory, tensor) {
     for (size_t i = 0; i < kSamples; ++i) samples_.push_back(runs_.AnyIndex());
   }
 
   TensorSearch Find() {
-    TensorSearch found;
+    TensorSearch found{{}, false, is_constant_};
     const bool has_rows = tensor_.layout.element_count() > 1;
     for (const int64_t gap : kGaps) {
       runs_.Find(gap);
       found.places = Verified(Solved(gap));
       if (gap == 1) found.is_common = runs_.AreCommon();
-      if (!found.places.empty() || !has_rows) break;
+      if (!found.places.empty() || !has_rows || is_constant_) break;
     }
     return found;
   }
@@ -75,6 +157,7 @@ class Search {
   // The strides of the dimensions one by one, the last first; then each again, beside the others.
   Candidate Solve(const RunGroup& group, int64_t place, int64_t gap) const {
     const TensorRun& base = runs_.run(group.base);
+    if (is_constant_) return CandidateAt(base, place, PackedStrides(sizes_));
     Dims strides = Dims::Filled(sizes_.size(), 0);
     if (group.axis < sizes_.size()) strides[group.axis] = gap;
     std::array<std::vector<int64_t>, Dims::kMaxCount> choices;
@@ -228,6 +311,7 @@ class Search {
 
   const std::span<const std::byte> memory_;
   const ConstTensorView& tensor_;
+  const bool is_constant_;  // no strides can be told
   const Dims sizes_;
   TensorRuns runs_;
   std::vector<Dims> samples_;
@@ -237,7 +321,12 @@ class Search {
 
 TensorSearch FindTensor(std::span<const std::byte> memory, const ConstTensorView& tensor) {
   const Work work("searching", static_cast<int64_t>(memory.size()));
-  return Search(memory, tensor).Find();
+  const bool is_constant = tensor.layout.element_count() > 1 && AllEqual(tensor);
+  if (is_constant) {
+    const TensorSearch found = EqualElements(memory, tensor).Find(tensor.layout);
+    if (found.is_common || !found.places.empty()) return found;
+  }
+  return Search(memory, tensor, is_constant).Find();
 }
 
 }  // namespace dmlop

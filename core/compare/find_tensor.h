@@ -20,11 +20,13 @@ struct FoundTensor {
 struct TensorSearch {
   std::vector<FoundTensor> places;  // the best come first
   bool is_common = false;           // what it was looked for by is nearly everywhere
+  bool is_constant = false;         // all elements are equal, so that no strides can be told
 };
 
 // The places where at least half of the elements are near, a few at most. Rows of one dimension are
 // looked for, in which elements follow one another or have one of a few strides; the strides of the
-// other dimensions may be any. The elements are at least a byte wide.
+// other dimensions may be any. A tensor of equal elements is looked for without gaps, in places
+// that do not overlap. The elements are at least a byte wide.
 TensorSearch FindTensor(std::span<const std::byte> memory, const ConstTensorView& tensor);
 
 }  // namespace dmlop

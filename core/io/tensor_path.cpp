@@ -56,12 +56,12 @@ InputFile OpenBytes(const std::string& path, size_t stream_limit) {
   return {file.bytes().subspan(*offset), std::make_shared<const InputFile>(file)};
 }
 
-namespace {
-
 bool IsRaw(std::string_view path) {
   return std::any_of(std::begin(kRawExtensions), std::end(kRawExtensions),
                      [&](std::string_view extension) { return HasExtension(path, extension); });
 }
+
+namespace {
 
 // Files that are no tensors, by their names.
 struct OtherKind {

@@ -46,6 +46,9 @@ InputFile OpenBytes(const std::string& path, size_t stream_limit = 0);
 // a folder of such a name.
 FileFormat FormatOf(const std::string& path);
 
+// True for the extensions of raw files.
+bool IsRaw(std::string_view path);
+
 // True for the extensions of the list and .npy.
 bool HasTensorExtension(const std::string& path);
 

@@ -156,6 +156,8 @@ class TensorTextTest(ProgramTest):
         self.assertTrue(alone.startswith(head + "count 9, zero 1, subnormal 0,"))
         for asked, values in (("--full", "[[1, 2, 3],\n"), ("--hex", "[[0x3F800000,")):
             self.assertIn(values, self.text_of("show", "a.npy", "--stats", asked))
+        for options, has_values in (([], True), (["--stats"], False), (["--stats", "--full"], True)):
+            self.assertEqual("values" in json.loads(self.text_of("show", "a.npy", "--format", "json", *options)), has_values)
 
     def test_subnormal_numbers_are_counted(self):
         for dtype in ("f2", "f4", "f8"):

@@ -2,13 +2,14 @@
 
 import json
 import os
+import subprocess
 import sys
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import SUM, X, ProgramTest
+from program import DMLOP, SUM, X, ProgramTest
 
 COLUMNS = X.sum(0, keepdims=True)
 INPUT = {"DataType": "FLOAT32", "Sizes": [3, 3]}
@@ -237,6 +238,50 @@ class FindTest(ProgramTest):
             words = command.replace("'", "").replace("the sum", "the%sum").split()[1:]
             verdict = self.text_of(*(word.replace("%", " ") for word in words), status=1)
             self.assertTrue(verdict.startswith("1 of 9 elements differ\nfirst: element [1, 2]\n"), verdict)
+
+    def test_files_that_have_no_places_get_a_name_that_does(self):
+        memory = np.full(5000, 0x3C, "u1")
+        place(X, memory, 1024, [3, 1])
+        self.save(x=X)
+        (self.folder / "in").mkdir()
+        for name in ("in/my heap", "heap.npy", "heap.DMP"):
+            self.write(name, memory.tobytes())
+            command = self.found(name, "--find", "x.npy")[0]["command"]
+            done = subprocess.run(["sh", "-c", command.replace("dmlop ", f"{DMLOP} ")], cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, "0 of 9 elements differ\n"), command + done.stderr)
+
+    def test_places_in_arrays_are_told_by_their_elements(self):
+        tiles = np.zeros((4, 6, 5), "f4")
+        tiles[2, 1:4, 1:4] = X
+        self.save(x=X, c=tiles, f=np.asfortranarray(tiles), d=tiles.astype("f8"), b=np.frombuffer(tiles.tobytes(), "u1"))
+        np.savez(self.folder / "all.npz", x=tiles)
+        for name, strides in (("c.npy", [5, 1]), ("f.npy", [4, 24]), ("all.npz:x", [5, 1])):
+            with self.subTest(name):
+                best = self.found(name, "--find", "x.npy")[0]
+                self.assertEqual((best["element"], best["strides"], best.get("command")), ([2, 1, 1], strides, None))
+                text = self.text_of("show", name, "--find", "x.npy")
+                self.assertIn("element [2, 1, 1] of the array, ", text)
+                self.assertNotIn("compare", text)
+        self.assertNotIn("element", self.found("b.npy", "--find", "x.npy")[0])
+
+    def test_equal_elements_are_looked_for_without_strides(self):
+        equal = "its elements are all equal, which no Strides can be told from\n"
+        for value, shape in ((0, (4, 4)), (-1.5, (2, 3)), (7, (400,)), (0, (50, 60))):
+            with self.subTest(value=value, shape=shape):
+                tensor = np.full(shape, value, "f4")
+                self.save(equal=tensor)
+                memory = np.random.default_rng(5).integers(1, 256, 60_000).astype("u1")
+                packed = list(np.array(tensor.strides) // 4)
+                for offset in (801, 30_000):
+                    place(tensor, memory, offset, packed)
+                self.write("heap.bin", memory.tobytes())
+                places = self.found("heap.bin", "--find", "equal.npy")
+                self.assertEqual([(p["offset"], p["strides"], p["equalCount"]) for p in places],
+                                 [(offset, packed, tensor.size) for offset in (801, 30_000)])
+                self.assertIn(equal, self.text_of("show", "heap.bin", "--find", "equal.npy"))
+        self.save(one=np.float32(3))
+        self.write("heap.bin", np.float32([1, 2, 3]).tobytes())
+        self.assertNotIn("equal,", self.text_of("show", "heap.bin", "--find", "one.npy"))
 
     def test_an_offset_is_where_the_search_begins(self):
         memory = np.zeros(5000, "u1")
