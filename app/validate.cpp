@@ -336,13 +336,16 @@ class ManifestVerdict {
   ExitStatus status_ = ExitStatus::kSuccess;
 };
 
-// A file whose name says so, or that begins with two cases or an array of them. Empty for others,
+// A file whose name says so, or what begins with two cases or an array of them. Empty for others,
 // and where a part of a document is asked for.
 std::unique_ptr<Manifest> ManifestOf(const Descriptor& descriptor, const ValidateOptions& options) {
   const std::string& path = descriptor.path;
-  const bool is_file = !path.empty() && path != kStandardStream && !IsStream(path);
-  if (!is_file || options.line || options.print_complete || options.to_model) return nullptr;
-  auto manifest = std::make_unique<Manifest>(path);
+  const bool is_stream = path == kStandardStream || IsStream(path);
+  const bool is_whole = !is_stream || descriptor.text.size() <= JsonDocument::kMaxBytes;
+  const bool takes_part = options.line || options.print_complete || options.to_model;
+  if (path.empty() || takes_part || !is_whole) return nullptr;
+  auto manifest = is_stream ? std::make_unique<Manifest>(descriptor.name, descriptor.text)
+                            : std::make_unique<Manifest>(path);
   const auto cases = manifest->Next(2, [](int64_t) { return true; });
   const bool is_named = HasExtension(path, ".jsonl");
   const bool has_cases = is_named || std::ranges::all_of(cases, [](const ManifestLine& one) {

@@ -53,11 +53,15 @@ std::string ReadDocumentText(const std::string& path) {
   try {
     return ReadText(path, JsonDocument::kMaxBytes);
   } catch (const Error& error) {
-    throw Error(error.kind(), error.what() + OperatorHint(path));
+    throw WithOperatorHint(error, path);
   }
 }
 
 }  // namespace
+
+Error WithOperatorHint(const Error& error, const std::string& path) {
+  return {error.kind(), error.what() + OperatorHint(path)};
+}
 
 bool IsJsonText(const std::string& argument) {
   const size_t begin = argument.find_first_not_of(" \t\r\n");

@@ -9,6 +9,7 @@
 
 #include "app/files/confinement.h"
 #include "app/options/options.h"
+#include "core/base/error.h"
 #include "core/document/operator_document.h"
 #include "core/model/model_document.h"
 
@@ -24,6 +25,10 @@ struct Descriptor {
 // Whether the argument is the JSON text itself: it begins with a brace, or with blanks or a comment
 // before one.
 bool IsJsonText(const std::string& argument);
+
+// The fault of a document that could not be opened, with a word of the operator where its path is
+// the name of one, or nearly so.
+Error WithOperatorHint(const Error& error, const std::string& path);
 
 // With a line, the argument is a manifest, and the case in that line the descriptor.
 Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line = std::nullopt);

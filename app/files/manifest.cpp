@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "app/files/descriptor.h"
 #include "app/json_end.h"
 #include "core/base/error.h"
 #include "core/base/utf8.h"
@@ -36,10 +37,18 @@ bool MayBeCase(const std::string& text) {
   return json->root().Find("sweep") || ReadOperatorType(json->root(), values) != nullptr;
 }
 
+InputStream Opened(const std::string& path) {
+  try {
+    return InputStream(path);
+  } catch (const Error& error) {
+    throw WithOperatorHint(error, path);
+  }
+}
+
 }  // namespace
 
 Manifest::Manifest(const std::string& path, bool ends_at_fault)
-    : name_(path), input_(path), ends_at_fault_(ends_at_fault) {
+    : name_(path), input_(Opened(path)), ends_at_fault_(ends_at_fault) {
   const bool standard = path == kStandardStream;
   if (standard) name_ = kStandardInputName;
   is_file_ = !standard && !IsStream(path);
@@ -48,6 +57,14 @@ Manifest::Manifest(const std::string& path, bool ends_at_fault)
   } else {
     copy_.emplace(0);
   }
+}
+
+Manifest::Manifest(const std::string& name, std::string_view text)
+    : Manifest(std::string(kStandardStream)) {
+  name_ = name;
+  copy_->Write(0, std::as_bytes(std::span(text)));
+  kept_ = text.size();
+  is_read_ = true;
 }
 
 void Manifest::Rewind() {

@@ -31,6 +31,9 @@ class Manifest {
   // this is its last case then.
   explicit Manifest(const std::string& path, bool ends_at_fault = false);
 
+  // What has been read of a stream to its end.
+  Manifest(const std::string& name, std::string_view text);
+
   static constexpr size_t kMostKept = size_t{256} << 20;
 
   const std::string& name() const { return name_; }  // for messages

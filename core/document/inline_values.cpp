@@ -129,6 +129,13 @@ class InlineReader {
   ValueReader values_;
 };
 
+// How values in arrays are repeated to a tensor of more elements; empty for other values.
+std::string RepetitionHint(JsonCursor values, const TensorDesc& desc) {
+  if (!values.is_array()) return "";
+  const std::vector<uint32_t> sizes = ShapeOfValues(values);
+  return sizes.size() > kMaxRank ? "" : RepetitionHint(Dims(sizes.begin(), sizes.end()), desc);
+}
+
 // Whether an array has so many values, one after another or within arrays.
 bool HasShape(JsonCursor values, const Dims& sizes) {
   const auto first = values.first_child();
@@ -182,7 +189,19 @@ void OperatorDocument::CheckInlineValues(const TensorSlot& slot, JsonCursor valu
   if (!of_values.has_errors() && values.is_array() && HasOverlap(layout)) {
     InlineTensor(slot, values, of_values);
   }
+  const bool is_input = slot.role() == TensorRole::kInput;
+  if (is_input && of_values.has_errors())
+    of_values.list()[0].message += RepetitionHint(values, *slot.desc);
   diagnostics.AppendAll(of_values);
+}
+
+std::vector<uint32_t> ShapeOfValues(JsonCursor values) {
+  std::vector<uint32_t> sizes;
+  for (std::optional<JsonCursor> array = values; array && array->is_array();
+       array = array->first_child()) {
+    sizes.push_back(static_cast<uint32_t>(array->child_count()));
+  }
+  return sizes;
 }
 
 // Above the seeds that people write, so that no input without one has the values of another.

@@ -37,12 +37,7 @@ void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc&
 // Takes the type and, of an array, the sizes from values of the document where the desc lacks them.
 void CompleteDesc(JsonCursor values, TensorDesc& desc) {
   if (!desc.data_type) desc.data_type = DataType::kFloat32;
-  if (desc.sizes || !values.is_array()) return;
-  std::vector<uint32_t>& sizes = desc.sizes.emplace();
-  for (std::optional<JsonCursor> array = values; array && array->is_array();
-       array = array->first_child()) {
-    sizes.push_back(static_cast<uint32_t>(array->child_count()));
-  }
+  if (!desc.sizes && values.is_array()) desc.sizes = ShapeOfValues(values);
 }
 
 // True where something in a tensor's desc, or in what is bound to it, could not be read.

@@ -37,6 +37,9 @@ struct CaseTolerance {
 inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"bindings", "name", "expect",
                                                                   "tolerance", "$schema"};
 
+// How many values nested arrays have, as the first of each tells.
+std::vector<uint32_t> ShapeOfValues(JsonCursor values);
+
 class OperatorDocument {
  public:
   // Reads a document that is well-formed. `folder` is what its bindings are relative to. Faults are

@@ -157,8 +157,8 @@ Dims RequireFit(const StoredArray& array, const TensorDesc& desc, FileShapes sha
                                      "--reshape takes it for",
                                      ToString(shape), ToString(other)));
   }
-  FailTensorFile(name, fmt::format("has the shape {}; expected {}", ToString(shape),
-                                   ToString(expected.sizes)));
+  FailTensorFile(name, fmt::format("has the shape {}; expected {}{}", ToString(shape),
+                                   ToString(expected.sizes), RepetitionHint(shape, desc)));
 }
 
 LoadedTensor ByCount(LoadedTensor tensor, const Dims& sizes, const std::string& name,

@@ -23,14 +23,9 @@ std::optional<Sizes> Broadcast(const Sizes& a, const Sizes& b) {
 
 // "; "Sizes": [3, 4], "Strides": [0, 1] repeat BTensor"
 std::string RepetitionOf(const TensorSlot& slot, const Sizes& to) {
-  const Layout layout = LayoutOf(*slot.desc);
-  const size_t added = to.size() - layout.rank();
-  std::vector<int64_t> strides(added, 0);
-  for (size_t d = 0; d < layout.rank(); ++d) {
-    strides.push_back(layout.sizes[d] == to[added + d] ? layout.strides[d] : 0);
-  }
+  const auto strides = BroadcastStrides(LayoutOf(*slot.desc), Dims(to.begin(), to.end()));
   return fmt::format("; \"Sizes\": [{}], \"Strides\": [{}] repeat {}", fmt::join(to, ", "),
-                     fmt::join(strides, ", "), DisplayName(slot.path));
+                     fmt::join(*strides, ", "), DisplayName(slot.path));
 }
 
 // How the tensor is repeated to the expected sizes, as NumPy would; or, where it is these that are

@@ -105,6 +105,18 @@ Dims FortranStrides(const Dims& sizes) {
   return strides;
 }
 
+std::optional<Dims> BroadcastStrides(const Layout& layout, const Dims& to) {
+  if (layout.rank() > to.size()) return std::nullopt;
+  const size_t added = to.size() - layout.rank();
+  Dims strides = Dims::Filled(added, 0);
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    const bool is_repeated = layout.sizes[d] != to[added + d];
+    if (is_repeated && layout.sizes[d] != 1) return std::nullopt;
+    strides.push_back(is_repeated ? 0 : layout.strides[d]);
+  }
+  return strides;
+}
+
 bool IsPacked(const Layout& layout) {
   const Dims packed = PackedStrides(layout.sizes);
   for (size_t d = 0; d < layout.rank(); ++d) {

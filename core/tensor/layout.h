@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/tensor/dims.h"
@@ -28,6 +29,10 @@ Dims FortranStrides(const Dims& sizes);
 inline Layout PackedLayout(const Dims& sizes) {
   return {sizes, PackedStrides(sizes)};
 }
+
+// The strides that repeat a layout's elements to other sizes, as NumPy broadcasts them; none where
+// it does not.
+std::optional<Dims> BroadcastStrides(const Layout& layout, const Dims& to);
 
 // True when the elements lie in row-major order without gaps. Dimensions of size 1 do not matter.
 bool IsPacked(const Layout& layout);

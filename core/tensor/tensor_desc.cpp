@@ -186,6 +186,13 @@ Layout LayoutOf(const TensorDesc& desc) {
   return {sizes, Dims(desc.strides->begin(), desc.strides->end())};
 }
 
+std::string RepetitionHint(const Dims& array, const TensorDesc& desc) {
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  const auto strides = BroadcastStrides(PackedLayout(array), sizes);
+  if (desc.strides || !strides || array == sizes) return "";
+  return fmt::format("; \"Strides\": [{}] repeat it", fmt::join(*strides, ", "));
+}
+
 std::string ToString(const std::vector<uint32_t>& values) {
   return fmt::format("{{{}}}", fmt::join(values, ", "));
 }

@@ -53,6 +53,10 @@ bool HasLayout(const TensorDesc& desc);
 // Sizes and actual strides of a desc that has a layout.
 Layout LayoutOf(const TensorDesc& desc);
 
+// "; "Strides": [0, 1] repeat it", where a desc of larger sizes needs no more than that to have an
+// array's elements. Empty for any other array.
+std::string RepetitionHint(const Dims& array, const TensorDesc& desc);
+
 // "{1, 3}"
 std::string ToString(const std::vector<uint32_t>& values);
 

@@ -87,7 +87,6 @@ NOT_JSON = [
     ("NaN without quotes", b'{\n "type": NaN }', 2),
     ("a wrong literal", b'{\n "type": True }', 2),
     ("text after the document", VALID.encode() + b"\nand more", 2),
-    ("two documents", VALID.encode() + b"\n" + VALID.encode(), 2),
     ("a comment without an end", VALID.encode() + b" /* and so on", None),
     ("a comma before the first value", b'{\n "type": [,1] }', 2),
     ("two commas at the end", b'{\n "type": [1,,] }', 2),
@@ -541,6 +540,9 @@ class ManifestTest(ProgramTest):
         self.write("a.json", json.dumps([self.GOOD, self.HALF]))
         self.assertEqual(self.text_of("validate", "a.json"), f"a.json: {said}")
         self.assertEqual(self.files(), ["a.json", "m.json", "m.jsonl"])
+        for name in self.files():
+            manifest = (self.folder / name).read_bytes()
+            self.assertEqual(self.text_of("validate", "-", stdin=manifest), f"<standard input>: {said}")
 
     def test_each_fault_has_its_place(self):
         self.lines(self.GOOD, self.MISSPELT, self.UNBOUND, self.HALF)
@@ -550,6 +552,8 @@ class ManifestTest(ProgramTest):
         self.assertIn(f"m.jsonl:3:{column}: third: {fault} [JSON-3]\n", said)
         self.assertIn("m.jsonl:4: OutputTensor has no file in 'bindings'\n", said)
         self.assertTrue(said.endswith("m.jsonl: 2 of 4 cases are not valid\n"), said)
+        piped = self.errors_of("validate", "-", stdin=(self.folder / "m.jsonl").read_bytes(), status=3)
+        self.assertEqual(piped.replace("<standard input>", "m.jsonl"), said)
         done = self.run_program("validate", "m.jsonl", "--format", "json", status=3)
         verdicts = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(v["line"], v["valid"]) for v in verdicts], [(2, True), (3, False), (4, False), (5, True)])

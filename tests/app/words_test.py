@@ -204,7 +204,8 @@ class PlaceTest(ProgramTest):
             self.assertIn(f"error: not well-formed JSON: expected a value, found '{word}'; write {here} [JSON-1]\n", said)
 
     def test_an_operator_in_place_of_a_descriptor(self):
-        commands = [["run"], ["validate"], ["bench"], ["explain"], ["run", "-i", "x.npy"]]
+        commands = [["run"], ["validate"], ["bench"], ["explain"], ["run", "-i", "x.npy"], ["batch"], ["batch", "--check"],
+                    ["batch", "--expand"], *([command, "--line", "2"] for command in ("run", "validate", "explain", "batch"))]
         for word, message in [
             ("GEMM", """; the operator GEMM is written {"type": "GEMM", ...}, and 'dmlop ops GEMM' lists its fields\n"""),
             ("gemm", "; the operator GEMM is written"),
@@ -218,6 +219,33 @@ class PlaceTest(ProgramTest):
                 with self.subTest(word, command=command):
                     element = ["OutputTensor[0]"] if command == "explain" else []
                     self.assertIn(message, self.errors_of(command, word, *element, *options, status=5))
+
+    def test_elements_that_may_be_repeated(self):
+        """As NumPy broadcasts: the strides are told that make the values, or the file, fit."""
+        tensor = {"DataType": "FLOAT32", "Sizes": [3, 4]}
+        add = {"type": "ELEMENT_WISE_ADD", "ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}
+        self.save(a=np.arange(12, dtype="f4").reshape(3, 4))
+        for values, strides in (([1], [0, 0]), ([[1]], [0, 0]), ([1, 2, 3, 4], [0, 1]), ([[1, 2, 3, 4]], [0, 1]), ([[1], [2], [3]], [1, 0]),
+                                ([1, 2, 3], None), ([[1, 2]], None), ([[[1]]], None)):
+            with self.subTest(values):
+                b = np.array(values, "f4")
+                self.save(b=b)
+                hint = f'; "Strides": {strides} repeat it'
+                for way in (values, "b.npy"):
+                    document = json.dumps(add | {"bindings": {"ATensor": "a.npy", "BTensor": way}})
+                    said = self.errors_of("run", document, status=4 if way == "b.npy" else 3)
+                    self.assertEqual(said.count("repeat it"), strides is not None, said)
+                    if strides is None:
+                        continue
+                    self.assertIn(hint, said)
+                    repeated = json.loads(document)
+                    repeated["BTensor"] = tensor | {"Strides": strides}
+                    self.run_program("run", json.dumps(repeated), "-o", "y.npy")
+                    self.assert_same(self.load("y"), self.load("a") + b)
+        wrong = add | {"bindings": {"ATensor": "a.npy", "BTensor": [1]}, "expect": {"OutputTensor": [1]}}
+        self.assertEqual(self.errors_of("run", json.dumps(wrong), status=3).count("repeat it"), 1)
+        strided = add | {"BTensor": tensor | {"Strides": [8, 1]}, "bindings": {"ATensor": "a.npy", "BTensor": [1]}}
+        self.assertNotIn("repeat it", self.errors_of("run", json.dumps(strided), status=3))
 
     def test_what_values_imply(self):
         gather = {"type": "GATHER", "Axis": 0, "IndexDimensions": 1,
