@@ -107,7 +107,7 @@ class Batch {
     }
     if (options_.check) settings_.compared = Side::kExpected;
     if (options_.judge) settings_.compared = Side::kActual;
-    if (settings_.compared) settings_.output_folder.RequireThere();
+    if (settings_.compared) settings_.output_folder.RequireThere(manifest_, options_.check);
     settings_.rules = options_.rules;
     settings_.has_inputs = options_.has_inputs;
     settings_.is_reported = !options_.report.empty();

@@ -19,6 +19,7 @@
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/traffic.h"
+#include "core/tensor/copy_elements.h"
 
 namespace dmlop {
 namespace {
@@ -210,7 +211,7 @@ std::string BatchCase::InputPath(const TensorSlot& slot) const {
   return InputPathBeside(case_->PathOf(case_->Slots(TensorRole::kOutput).front()), slot.path);
 }
 
-// In their own form, whatever the desc's strides.
+// A .npy file has them in its own form, a raw one by the desc's strides.
 void BatchCase::WriteInputs() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -220,7 +221,7 @@ void BatchCase::WriteInputs() {
     OutputTensor file =
         OutputTensor::ToFile(path, *slots[i].desc, StagingFor(std::array{slots[i].desc}));
     const Move move{values, file.view()};
-    CopyAll({&move, 1});
+    HasOverlap(file.layout()) ? CopyElements(move.from, move.to) : CopyAll({&move, 1});
     if (settings_.is_reported) {
       outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, Sha256(file.bytes())});
     }

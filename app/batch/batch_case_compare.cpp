@@ -56,7 +56,9 @@ void BatchCase::TellDifference(const std::string& text, const Judgement& judgeme
 // beside those that the line binds, which a device may have read.
 std::vector<std::string> BatchCase::InputPaths(const TensorSlot& slot) const {
   std::vector<std::string> paths;
-  for (const std::string& path : {InputPath(slot), InputPathBeside(unmoved_output_, slot.path)}) {
+  for (const std::string& written :
+       {InputPath(slot), InputPathBeside(unmoved_output_, slot.path)}) {
+    const std::string path = FileOrStandIn(written);
     const bool is_known = paths.size() == 1 && paths.front() == path;
     if (!path.empty() && !is_known) paths.push_back(path);
   }

@@ -26,14 +26,15 @@ const Field* TensorFieldCalled(const OperatorInfo& info, std::string_view name) 
   return found == fields.end() ? nullptr : *found;
 }
 
-void AddBinding(JsonCursor path, std::string name, bool is_output, const Manifest& manifest,
-                int64_t line, std::vector<FileBinding>& bindings) {
-  if (path.is_object() || path.is_array()) {
-    bindings.push_back({"", std::move(name), line, is_output, /*is_values=*/true});
-  } else if (path.is_string() && path.string() != kStandardStream) {  // which no case can use
-    bindings.push_back({(std::filesystem::path(manifest.folder()) / path.string()).string(),
-                        std::move(name), line, is_output});
+// `binding` lacks what the line binds.
+void AddBinding(JsonCursor path, FileBinding binding, const Manifest& manifest,
+                std::vector<FileBinding>& bindings) {
+  binding.is_values = path.is_object() || path.is_array();
+  const bool is_file = path.is_string() && path.string() != kStandardStream;  // no case can use it
+  if (is_file) {
+    binding.path = (std::filesystem::path(manifest.folder()) / path.string()).string();
   }
+  if (is_file || binding.is_values) bindings.push_back(std::move(binding));
 }
 
 std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine& line) {
@@ -45,18 +46,21 @@ std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine
   const ValueReader values(diagnostics, Dialect::kDescriptor);
   const OperatorInfo* info = ReadOperatorType(json->root(), values);
   if (info == nullptr) return found;
+  const auto expected = json->root().Find("expect");
   for (auto tensor = bindings->first_child(); tensor; tensor = tensor->next()) {
     const std::string name(tensor->key());
     const Field* field = TensorFieldCalled(*info, name);
     if (field == nullptr) continue;
-    const bool is_output = field->role == TensorRole::kOutput;
+    FileBinding binding{"", name, line.number, field->role == TensorRole::kOutput};
+    binding.is_expected = expected && expected->is_object() && expected->Find(name);
     if (field->kind == FieldKind::kTensor) {
-      AddBinding(*tensor, name, is_output, manifest, line.number, found);
+      AddBinding(*tensor, binding, manifest, found);
       continue;
     }
     size_t i = 0;
     for (auto one = tensor->first_child(); one && tensor->is_array(); one = one->next()) {
-      AddBinding(*one, fmt::format("{}[{}]", name, i++), is_output, manifest, line.number, found);
+      binding.tensor = fmt::format("{}[{}]", name, i++);
+      AddBinding(*one, binding, manifest, found);
     }
   }
   return found;
@@ -147,7 +151,8 @@ class BatchFiles {
       if (!output.is_output || output.is_values) continue;
       const std::string path =
           InputPathBeside(settings_.output_folder.Moved(output.path), binding.tensor);
-      if (const auto named = UseOf(path, binding.tensor, use)) visit(*named);
+      const auto named = UseOf(compared ? FileOrStandIn(path) : path, binding.tensor, use);
+      if (named) visit(*named);
     }
   }
 

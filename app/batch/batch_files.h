@@ -16,7 +16,8 @@ struct FileBinding {
   std::string tensor;  // "InputTensor", "OutputTensors[1]"
   int64_t line = 0;
   bool is_output = false;
-  bool is_values = false;  // which are bound in place of a file, and the path is empty
+  bool is_values = false;    // which are bound in place of a file, and the path is empty
+  bool is_expected = false;  // the line has values that are expected of it
 };
 
 // Calls `visit` for each of them, in the order of the manifest, which is left at its beginning.

@@ -20,7 +20,9 @@ std::string InputPathBeside(const std::string& output, const std::string& tensor
   std::erase(name, ']');
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '['; }, '-');
-  return fmt::format("{}.{}.npy", fs::path(output).replace_extension().string(), name);
+  const fs::path path = output;
+  return fmt::format("{}.{}{}", (path.parent_path() / path.stem()).string(), name,
+                     IsRaw(output) ? path.extension().string() : ".npy");
 }
 
 std::string FileOrStandIn(const std::string& path) {
@@ -39,7 +41,7 @@ std::string OutputBeside(const std::string& input) {
   const std::string_view tensor = std::string_view(extension).substr(0, extension.find('-'));
   const bool is_input =
       (tensor.ends_with("Tensor") || tensor.ends_with("Tensors")) && !tensor.starts_with(".Output");
-  if (path.extension() != ".npy" || !is_input) return "";
+  if (!HasTensorExtension(input) || !is_input) return "";
   return (stem.parent_path() / stem.stem()).string();
 }
 

@@ -6,8 +6,8 @@
 namespace dmlop {
 
 // Where an input whose values a line states is written: beside the first output, "out.npy", as
-// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]". Empty
-// where the output is a device or has no file.
+// "out.InputTensors-1.npy" where the tensor is called "InputTensors/1" or "InputTensors[1]", or as
+// a raw file where the output is one. Empty where the output is a device or has no file.
 std::string InputPathBeside(const std::string& output, const std::string& tensor);
 
 // The file or, where it is not there, the first that has its name and another extension of tensors:

@@ -24,22 +24,30 @@ fs::path Normal(const std::string& path) {
   return fs::absolute(path).lexically_normal();
 }
 
-}  // namespace
-
-OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder) : folder_(folder) {
+// The folder above all outputs but those with expected values, where these are not to be read.
+fs::path FolderAbove(Manifest& manifest, bool reads_expected) {
   std::optional<fs::path> common;
   ForEachBinding(manifest, [&](const FileBinding& binding) {
     if (!binding.is_output || binding.is_values || IsStream(binding.path)) return;
+    if (binding.is_expected && !reads_expected) return;
     const fs::path parent = Normal(binding.path).parent_path();
     common = common ? CommonOf(*common, parent) : parent;
   });
-  common_ = common.value_or("").string();
+  return common.value_or("");
 }
 
-void OutputFolder::RequireThere() const {
+}  // namespace
+
+OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder)
+    : folder_(folder), common_(FolderAbove(manifest, /*reads_expected=*/true).string()) {}
+
+void OutputFolder::RequireThere(Manifest& manifest, bool is_check) const {
+  const fs::path folder =
+      folder_.empty() ? FolderAbove(manifest, /*reads_expected=*/!is_check) : fs::path(folder_);
   std::error_code ignored;
-  if (folder_.empty() || fs::is_directory(folder_, ignored)) return;
-  throw Error(ErrorKind::kFileSystem, folder_ + ": no such folder");
+  if (folder.empty() || fs::is_directory(folder, ignored)) return;
+  const fs::path shown = folder_.empty() ? folder.lexically_proximate(Normal(".")) : folder;
+  throw Error(ErrorKind::kFileSystem, shown.string() + ": no such folder");
 }
 
 std::string OutputFolder::Moved(const std::string& path) const {

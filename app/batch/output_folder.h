@@ -14,8 +14,9 @@ class OutputFolder {
   OutputFolder(Manifest& manifest, const std::string& folder);
 
   // Throws an Error of kind kFileSystem where outputs are to be read from a folder that is not
-  // there, which would be told of each of them.
-  void RequireThere() const;
+  // there, which would be told of each of them: this one or, if it is empty, that which lies above
+  // all outputs. Of a check, those with expected values in their lines are not read.
+  void RequireThere(Manifest& manifest, bool is_check) const;
 
   const std::string& folder() const { return folder_; }  // empty: every path is left
 

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
+#include "core/tensor/copy_elements.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
@@ -150,14 +150,8 @@ class ModelWriter {
   // The buffer of the desc with the tensor's elements at their places, up to the last one.
   static Buffer PhysicalBytes(const ConstTensorView& view, const TensorDesc& desc) {
     const Layout layout = LayoutOf(desc);
-    const size_t width = ByteWidth(view.type);
-    Buffer buffer(static_cast<size_t>(Extent(layout)) * width);
-    const LoopNest<2> nest{layout.sizes, {layout.strides, view.layout.strides}};
-    Walk<2> walk(nest, 0);
-    for (int64_t i = 0; i < layout.element_count(); ++i, walk.Next()) {
-      std::memcpy(buffer.data() + static_cast<size_t>(walk.offset(0)) * width,
-                  view.data + walk.offset(1) * static_cast<int64_t>(width), width);
-    }
+    Buffer buffer(static_cast<size_t>(Extent(layout)) * ByteWidth(view.type));
+    CopyElements(view, {buffer.data(), view.type, layout});
     if (!HasNibbles(view.type)) return buffer;
     Buffer packed(BufferBytes(view.type, buffer.size()));
     PackNibbles(buffer.bytes(), {packed.data(), packed.size()});

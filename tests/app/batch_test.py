@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -237,17 +238,43 @@ class InputsTest(BatchTest):
         self.manifest(self.ADD, self.JOIN)
         self.batch("cases.jsonl", "--inputs", "--report", "r.jsonl")
         self.assertEqual(sorted(path.name for path in (self.folder / "golden").iterdir()), [
-            "add.ATensor.npy", "add.BTensor.npy", "add.npy", "join.InputTensors-0.npy", "join.InputTensors-1.npy",
+            "add.ATensor.npy", "add.BTensor.npy", "add.npy", "join.InputTensors-0.bin", "join.InputTensors-1.bin",
             "join.bin"])
         of = lambda name: np.load(self.folder / f"golden/{name}.npy")
         self.assert_same(of("add.BTensor"), np.array([[1, 2, 3], [4, 5, 6]], "f4"))
         self.assert_same(of("add"), of("add.ATensor") + of("add.BTensor"))
         self.assertTrue((of("add.ATensor")[0] == of("add.ATensor")[1]).all())
-        self.assert_same(of("join.InputTensors-1"), np.array([3], "f4"))
+        self.assertEqual((self.folder / "golden/join.InputTensors-1.bin").read_bytes(), np.array([3], "f4").tobytes())
         for line in self.report("r.jsonl"):
             for file in line["inputs"] + line["outputs"]:
                 self.assertEqual(file["sha256"], sha256((self.folder / file["path"]).read_bytes()))
         self.assertEqual([file["tensor"] for file in self.report("r.jsonl")[0]["inputs"]], ["ATensor", "BTensor"])
+
+    def test_raw_ones_have_the_strides_of_their_tensors(self):
+        """They are of the form of the output, and fit what reads them again."""
+        x = np.arange(1, 7, dtype="f4").reshape(2, 3)
+        for strides, sizes, values, raw in (
+                ([1, 2], [2, 3], x.tolist(), x.T), ([0, 1], [2, 3], [[1, 2, 3]] * 2, x[0]),
+                ([4, 1], [2, 3], x.tolist(), np.float32([1, 2, 3, 0, 4, 5, 6])), ([1, 1], [2, 2], [[1, 2], [2, 3]], x[0])):
+            for extension in ("bin", "RAW"):
+                with self.subTest(strides=strides, extension=extension):
+                    one = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": sizes, "Strides": strides},
+                           "bindings": {"InputTensor": values, "OutputTensor": f"golden/y.{extension}"}}
+                    self.manifest(one)
+                    self.batch("cases.jsonl", "--inputs")
+                    name = f"golden/y.InputTensor.{extension}"
+                    self.assertEqual((self.folder / name).read_bytes(), np.ascontiguousarray(raw).tobytes())
+                    self.manifest(one | {"bindings": one["bindings"] | {"InputTensor": name}})
+                    self.assertIn("1 done", self.batch("cases.jsonl", "--check"))
+                    shutil.rmtree(self.folder / "golden")
+
+    def test_a_set_that_has_them_in_another_form_is_checked(self):
+        self.manifest(self.ADD)
+        self.batch("cases.jsonl", "--inputs")
+        self.manifest(json.loads(json.dumps(self.ADD).replace("add.npy", "add.bin")))
+        self.assertIn("1 done", self.batch("cases.jsonl", "--check", "--inputs"))
+        self.save(**{"golden/add.ATensor": np.zeros((2, 3), "f4")})
+        self.assertIn("golden/add.ATensor.npy is not what the line says", self.batch("cases.jsonl", "--check", "--inputs", status=1))
 
     def test_they_belong_to_what_is_up_to_date(self):
         self.manifest(self.ADD)

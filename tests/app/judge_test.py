@@ -4,6 +4,7 @@ folders, and what passes as equal."""
 import json
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -653,6 +654,13 @@ dmlop: 4 cases: 2 done, 2 different
         for role in ("--judge", "--check"):
             said = self.errors_of("batch", "cases.jsonl", role, "--output-path", "nowhere", "-k", status=5)
             self.assertEqual(said, "dmlop: nowhere: no such folder\n")
+        shutil.rmtree(self.folder / "golden")
+        for role in ("--judge", "--check"):
+            self.assertEqual(self.errors_of("batch", "cases.jsonl", role, "-k", status=5), "dmlop: golden: no such folder\n")
+        expected = {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": [1], "OutputTensor": "none/y.npy"}, "expect": {"OutputTensor": [1]}}
+        self.write("cases.jsonl", json.dumps(expected))
+        self.run_program("batch", "cases.jsonl", "--check")
+        self.assertIn("none: no such folder", self.errors_of("batch", "cases.jsonl", "--judge", status=5))
 
     def test_a_folder_that_lacks_an_output(self):
         (self.folder / "gpu/l2.npy").unlink()
