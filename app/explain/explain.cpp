@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "app/commands.h"
@@ -8,6 +9,7 @@
 #include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
+#include "app/run/filled_tensors.h"
 #include "app/run/model_inputs.h"
 #include "app/run/refused_options.h"
 #include "app/shell_word.h"
@@ -40,7 +42,7 @@ class ElementExplanation {
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
                                      {options_.confine, options_.input_folder}, diagnostics_);
-    if (options_.tensors) return ListTensors(document);
+    if (options_.listed) return List(document);
     const auto name = ParseElementName(options_.element, element_faults_);
     if (document.model && options_.dispatchable.empty() && !diagnostics_.has_errors() &&
         !IsOfOperator(*document.model)) {
@@ -74,19 +76,28 @@ class ElementExplanation {
   }
 
   // Those that an element may be of, also of a document that has faults.
-  ExitStatus ListTensors(const Document& document) const {
+  ExitStatus List(const Document& document) const {
     if (!document.op && !document.model) return RefuseDocument();
-    std::vector<std::string> names;
-    if (document.model) {
-      names = TracedNames(*document.model);
-      const std::vector<ModelOperator> operators = OperatorsOf(*document.model);
-      const auto fields = FieldsOf(operators);
-      if (operators.size() == 1) names.insert(names.end(), fields.begin(), fields.end());
-    } else {
-      for (const auto& slot : TensorSlots(document.op->op())) names.push_back(slot.path);
-    }
     std::string text;
-    for (const std::string& name : names) text += name + "\n";
+    const auto add = [&](const auto& names) {
+      for (const auto& name : names) text += fmt::format("{}\n", name);
+    };
+    if (document.model) {
+      const std::vector<ModelOperator> operators = OperatorsOf(*document.model);
+      switch (*options_.listed) {
+        case ListedNames::kTensors:
+          add(TracedNames(*document.model));
+          if (operators.size() == 1) add(FieldsOf(operators));
+          break;
+        case ListedNames::kFilled:
+          add(FilledTensors(*document.model).ShortestNames());
+          break;
+        case ListedNames::kDispatchables:
+          add(ShortestNames(operators));
+      }
+    } else if (*options_.listed == ListedNames::kTensors) {  // the others are for models
+      for (const auto& slot : TensorSlots(document.op->op())) add(std::array{slot.path});
+    }
     PrintResult(text);
     return ExitStatus::kSuccess;
   }

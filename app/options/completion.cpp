@@ -46,24 +46,36 @@ std::string Offering(const CompletedValue& value) {
       return "_dmlop_named_files" + Appended(value.extensions);
     case Kind::kFolders:
       return "_dmlop_folders";
+    case Kind::kSided:
+      return "_dmlop_sided" + Appended(value.words);
     case Kind::kTensors:
       return "_dmlop_tensors";
+    case Kind::kDispatchables:
+      return "_dmlop_dispatchables";
+    case Kind::kKept:
+      return "_dmlop_kept" + Appended(value.extensions);
   }
   return "";
 }
 
 std::string BashCommand(const CompletedCommand& command) {
-  std::string values;
+  return fmt::format("    {})\n      options={}\n      valued={}\n      ;;\n",
+                     command.name.empty() ? "''" : command.name,
+                     QuotedWord(Joined(NamesOf(command.options, false))),
+                     QuotedWord(Joined(NamesOf(command.options, true))));
+}
+
+// One pattern of a case statement for each option that takes a value.
+std::string BashValues(const CompletedCommand& command) {
+  std::string text;
   for (const CompletedOption& option : command.options) {
     if (option.value.type.empty()) continue;
-    values += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"),
-                          option.value.kind == Kind::kAnything ? ":" : Offering(option.value));
+    std::vector<std::string> patterns;
+    for (const std::string& name : option.names) patterns.push_back(command.name + ":" + name);
+    text += fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, "|"),
+                        option.value.kind == Kind::kAnything ? ":" : Offering(option.value));
   }
-  return fmt::format(
-      "    {})\n      options={}\n      valued={}\n      case $before in\n{}      esac\n      ;;\n",
-      command.name.empty() ? "''" : command.name,
-      QuotedWord(Joined(NamesOf(command.options, false))),
-      QuotedWord(Joined(NamesOf(command.options, true))), values);
+  return text;
 }
 
 // One pattern of a case statement for each argument that the command takes.
@@ -154,18 +166,43 @@ _dmlop_named_files() {
   word=${word#*=}
   _dmlop_paths -f "$@"
 }
-# Tensors of the descriptor, whose names may have any characters.
-_dmlop_tensors() {
-  local descriptor=${arguments[0]#[\"\']} tensors
+# Words for one side of a comparison, or for both.
+_dmlop_sided() {
+  if [[ $word == *=* ]]; then
+    word=${word#*=}
+    _dmlop_words "$@"
+    return
+  fi
+  _dmlop_words "$@"
+  [[ actual != "$word"* && expected != "$word"* ]] || _dmlop_names actual expected
+}
+# Puts names of the descriptor into $listed; they may have any characters.
+_dmlop_list() {
+  local descriptor=${arguments[0]#[\"\']}
   descriptor=${descriptor%[\"\']}
-  mapfile -t tensors < <("${words[0]/#\~\//$HOME/}" explain --tensors "${descriptor/#\~\//$HOME/}" 2>/dev/null)
-  ((${#tensors[@]} == 0)) || mapfile -t tensors < <(printf '%q\n' "${tensors[@]}")
-  _dmlop_names "${tensors[@]}"
+  mapfile -t listed < <("${words[0]/#\~\//$HOME/}" explain --list "$1" "${line[@]}" "${descriptor/#\~\//$HOME/}" 2>/dev/null)
+  ((${#listed[@]} == 0)) || mapfile -t listed < <(printf '%q\n' "${listed[@]}")
+}
+_dmlop_tensors() {
+  _dmlop_list tensors
+  _dmlop_names "${listed[@]}"
   COMPREPLY=("${COMPREPLY[@]%=}")
+}
+_dmlop_dispatchables() {
+  _dmlop_list dispatchables
+  _dmlop_words "${listed[@]}"
+}
+_dmlop_kept() {
+  if [[ $word == *=* ]]; then
+    _dmlop_named_files "$@"
+  else
+    _dmlop_list filled
+    _dmlop_names "${listed[@]}"
+  fi
 }
 # Offers what may stand for $word, behind $before and $arguments.
 _dmlop_offer() {
-  local options valued other skip=
+  local options valued other skip= line=() listed=()
   case $command in
 )sh";
   text += BashCommand(before);
@@ -173,13 +210,21 @@ _dmlop_offer() {
   text += R"sh(  esac
   for other in "${words[@]:first:${#words[@]}-first-1}"; do
     if [[ -n $skip ]]; then
+      [[ $skip != --line ]] || line=("--line=$other")
       skip=
     elif [[ $other != -?* ]]; then
       arguments+=("$other")
+    elif [[ $other == --line=* ]]; then
+      line=("$other")
     elif [[ " $valued " == *" $other "* ]]; then
-      skip=yes
+      skip=$other
     fi
   done
+  case $command:$before in
+)sh";
+  text += BashValues(before);
+  for (const CompletedCommand& command : commands) text += BashValues(command);
+  text += R"sh(  esac
   if [[ $word == -* ]]; then
     _dmlop_words $options
     return
@@ -289,12 +334,36 @@ end
 function _dmlop_folders
     _dmlop_files | string match -- '*/'
 end
-# Tensors of the descriptor.
-function _dmlop_tensors
+# Words for one side of a comparison, or for both.
+function _dmlop_sided
+    set -l side (string match -r -- '^[^=]*=' (_dmlop_value))
+    test -n "$side"; or printf '%s\n' actual= expected=
+    set -q argv[1]; and string replace -r -- '^' "$side" $argv
+end
+# Names of the descriptor.
+function _dmlop_list
     set -l typed (_dmlop_typed)
     set -l descriptor (string unescape -- $typed[2] | string collect | string replace -r '^~/' "$HOME/")
-    set -l program (commandline -opc)[1]
-    $program explain --tensors "$descriptor" 2>/dev/null
+    set -l words (commandline -opc)
+    set -l line (string match -- '--line=*' $words)
+    set -l at (contains -i -- --line $words); and set line --line=$words[(math $at + 1)]
+    $words[1] explain --list $argv[1] $line "$descriptor" 2>/dev/null
+end
+# An index or a byte follows, and so no space: fish writes none while there are two to choose from.
+function _dmlop_tensors
+    for tensor in (_dmlop_list tensors)
+        printf '%s\n' "$tensor" "$tensor@"
+    end
+end
+function _dmlop_dispatchables
+    _dmlop_list dispatchables
+end
+function _dmlop_kept
+    if string match -q -- '*=*' (_dmlop_value)
+        _dmlop_named_files $argv
+    else
+        _dmlop_list filled | string replace -r -- '$' =
+    end
 end
 complete -c dmlop -f
 )sh";

@@ -17,7 +17,11 @@ struct CompletedValue {
     kFiles,       // with one of `extensions`, or any where there is none
     kNamedFiles,  // the same, which may have a name and "=" in front: "InputTensor=x.npy"
     kFolders,
-    kTensors,  // of the descriptor that is the argument before
+    kSided,  // the same as kWords, of one or both sides of a comparison: "actual=FLOAT16"
+    // Of the descriptor that is the argument before:
+    kTensors,
+    kDispatchables,
+    kKept,  // tensors that are filled, with "=" and a file behind it
   };
 
   std::string type{};  // as --help has it, "[NAME=]FILE"; empty: there is no value

@@ -29,14 +29,24 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   AddFormat(command, options->format);
   AddReshape(command, options->shapes);
   AddConfine(command, options->confine);
+  // A list is of no element.
+  const auto needs_none = [element](const std::string&) { element->required(false); };
+  CLI::Option* list =
+      AddChoice<std::optional<ListedNames>>(
+          command, "--list",
+          "List, one a line, what an element, --keep of run or --dispatchable takes",
+          options->listed,
+          {{"tensors", ListedNames::kTensors},
+           {"filled", ListedNames::kFilled},
+           {"dispatchables", ListedNames::kDispatchables}})
+          ->each(needs_none)
+          ->excludes(element, "--format");
   const auto list_tensors = [options, element] {
-    options->tensors = true;
+    options->listed = ListedNames::kTensors;
     element->required(false);
   };
-  command
-      .add_flag_callback("--tensors", list_tensors,
-                         "List the tensors that an element may be of, one a line")
-      ->excludes(element, "--format");
+  command.add_flag_callback("--tensors", list_tensors, "The same as --list tensors")
+      ->excludes(element, "--format", list);
   command.add_flag("--full", options->full, "Print long lists and numbers whole");
   return [options, &common] { return ExplainCommand(*options, common); };
 }

@@ -118,6 +118,10 @@ struct ShowOptions {
   std::string find;     // the tensor that is looked for in the file; empty: none
 };
 
+// Names of a document: the tensors that an element may be of, those that operators fill, and the
+// operators of a model.
+enum class ListedNames { kTensors, kFilled, kDispatchables };
+
 struct ExplainOptions {
   std::string descriptor;
   std::optional<int64_t> line;  // as for run
@@ -129,7 +133,7 @@ struct ExplainOptions {
   std::string confine;
   TextFormat format = TextFormat::kText;
   bool full = false;
-  bool tensors = false;  // list those that an element may be of; then there is none
+  std::optional<ListedNames> listed{};  // in place of an explanation; then there is no element
 };
 
 struct OpsOptions {

@@ -33,7 +33,12 @@ std::string ZshValue(const CompletedValue& value) {
   if (value.kind == Kind::kFiles) action = "_files" + ZshFiles(value.extensions);
   if (value.kind == Kind::kNamedFiles) action = "_dmlop_named_files" + ZshFiles(value.extensions);
   if (value.kind == Kind::kFolders) action = "_files -/";
+  if (value.kind == Kind::kSided) {
+    action = fmt::format("_dmlop_sided -- {}", fmt::join(value.words, " "));
+  }
   if (value.kind == Kind::kTensors) action = "_dmlop_tensors";
+  if (value.kind == Kind::kDispatchables) action = "_dmlop_dispatchables";
+  if (value.kind == Kind::kKept) action = "_dmlop_kept" + ZshFiles(value.extensions);
   return fmt::format(":{}:{}", ZshText(value.type), action);
 }
 
@@ -72,11 +77,35 @@ _dmlop_named_files() {
   compset -P 1 '*='
   _files "$@"
 }
-# Tensors of the descriptor, which is the argument before.
-_dmlop_tensors() {
+# Words for one side of a comparison, or for both.
+_dmlop_sided() {
+  compset -P 1 '*=' || compadd -S= -- actual expected
+  compadd "$@"
+}
+# Puts names of the descriptor, which is the argument before, into $listed.
+_dmlop_list() {
   local descriptor=${(Q)line[1]}
-  local -a tensors=(${(f)"$(${program/#\~\//$HOME/} explain --tensors "${descriptor/#\~\//$HOME/}" 2>/dev/null)"})
-  compadd "$@" -S '' -a tensors
+  local -a of_line=(${opt_args[--line]:+--line=$opt_args[--line]})
+  listed=(${(f)"$(${program/#\~\//$HOME/} explain --list $1 $of_line "${descriptor/#\~\//$HOME/}" 2>/dev/null)"})
+}
+_dmlop_tensors() {
+  local -a listed
+  _dmlop_list tensors
+  compadd "$@" -S '' -a listed
+}
+_dmlop_dispatchables() {
+  local -a listed
+  _dmlop_list dispatchables
+  compadd "$@" -a listed
+}
+_dmlop_kept() {
+  local -a listed
+  if compset -P 1 '*='; then
+    _files "$@"
+  else
+    _dmlop_list filled
+    compadd -S= -a listed
+  fi
 }
 _dmlop() {
   local program=${(Q)words[1]}

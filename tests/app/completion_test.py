@@ -113,7 +113,7 @@ class CompletionTest(ProgramTest):
             for name in ("script", "lines"):
                 (self.work / name).unlink()
             self.assertEqual(len(blocks), len(lines), shell)
-            answers[shell] = [{re.sub(".*=(?=.)", "", self.unquoted(word, shell)).rstrip("=/")
+            answers[shell] = [{re.sub(".*=(?=.)", "", self.unquoted(word, shell)).rstrip("=/@")
                                for word in block.splitlines() if word} for block in blocks]
         return answers
 
@@ -175,7 +175,43 @@ class CompletionTest(ProgramTest):
             ("dmlop explain ", documents), ("dmlop explain d.json ", sides), ("dmlop explain d.json Out", ["OutputTensor"]),
             ("dmlop explain -i x.npy d.json -q Out", ["OutputTensor"]), ("dmlop explain join.data In", ["InputTensors/0", "InputTensors/1"]),
             ("dmlop explain '" + json.dumps(reduce) + "' ", sides), ("dmlop explain notes.txt ", []),
+            ("dmlop compare --type act", ["actual"]), ("dmlop compare --type expected=FLOAT", types), ("dmlop compare --type=actual=FLOAT", types),
+            ("dmlop compare --strides ", ["actual", "expected"]), ("dmlop compare --sizes actual=", []),
         ])
+
+    def test_names_of_documents(self):
+        """Those of a model's operators, of the tensors that they fill, and of the case that --line takes."""
+        one = {"DataType": "FLOAT32", "Sizes": [1]}
+        identity = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": one, "OutputTensor": one}
+        buffers = {name: {"initialValuesDataType": "FLOAT32", "initialValues": [1]} for name in "xyz"}
+        dispatches = [{"type": "dispatch", "dispatchable": name, "bindings": {"InputTensor": source, "OutputTensor": to}}
+                      for name, source, to in (("first", "x", "y"), ("second", "y", "z"))]
+        model = {"resources": buffers, "dispatchables": {"first": identity, "second": identity}, "commands": dispatches}
+        (self.work / "model.json").write_text(json.dumps(model))
+        (self.work / "x.bin").touch()
+        bound = {"InputTensor": [1], "OutputTensor": "y.npy"}
+        join = {"type": "JOIN", "Axis": 0, "InputTensors": [one, one], "bindings": {"InputTensors": [[1], [2]], "OutputTensor": "y.npy"}}
+        (self.work / "m.jsonl").write_text(f'{json.dumps(identity | {"bindings": bound})}\n{json.dumps(join)}\n')
+        filled = ["first.OutputTensor", "second.OutputTensor"]
+        joined = ["InputTensors/0", "InputTensors/1"]
+        self.check([
+            ("dmlop explain model.json --dispatchable ", ["first", "second"]), ("dmlop explain model.json --dispatchable=se", ["second"]),
+            ("dmlop explain m.jsonl --dispatchable ", []), ("dmlop run model.json --keep ", filled), ("dmlop run model.json --keep se", filled[1:]),
+            ("dmlop run model.json --keep first.OutputTensor=x.b", ["x.bin"]), ("dmlop run model.json --keep=fi", filled[:1]),
+            ("dmlop explain --line 2 m.jsonl In", joined), ("dmlop explain m.jsonl --line=2 In", joined),
+            ("dmlop explain m.jsonl --line 1 In", ["InputTensor"]),
+        ])
+
+    def test_fish_writes_no_space_behind_what_goes_on(self):
+        """It writes one behind the only choice, unless that ends in one of these."""
+        if shutil.which("fish") is None:
+            self.skipTest("fish is not installed")
+        (self.work / "d.json").write_text('{"type": "REDUCE", "Function": "SUM", "Axes": [0]}')
+        (self.work / "script").write_text(self.text_of("completion", "fish"))
+        for line in ("dmlop explain d.json Out", "dmlop compare --ulp FLOAT1", "dmlop compare --type act"):
+            (self.work / "lines").write_text(line + "\n")
+            offered = self.by_fish([line]).split("\n")[:-2]
+            self.assertTrue(len(offered) > 1 or offered[0].endswith("="), offered)
 
     def test_names_with_blanks(self):
         (self.work / "my dir").mkdir()
