@@ -162,8 +162,14 @@ class Example {
     const Json tensors = line.value.is_array() ? line.value : Json::array({line.value});
     Json values = Json::array();
     for (const Json& tensor : tensors) values.push_back(RandomValues(tensor));
-    const Json made = line.value.is_array() ? values : values.front();
-    bindings_[name] = stated_bindings_.value(name, made);
+    Json& bound = bindings_[name] = line.value.is_array() ? values : values.front();
+    if (!stated_bindings_.contains(name)) return;
+    const Json& stated = stated_bindings_[name];
+    if (stated.contains("random")) {
+      bound.update(stated);  // but for the seed, of which each tensor has its own
+    } else {
+      bound = stated;
+    }
   }
 
   Json RandomValues(const Json& tensor) {

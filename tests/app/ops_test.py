@@ -32,6 +32,8 @@ class TemplateTest(ProgramTest):
                 told = re.findall(r'^    (?:// )?"(\w+)": ', text.split('"bindings"')[0], re.M)
                 self.assertEqual(sorted(told), sorted(field["name"] for field in info["fields"]))
                 self.assertEqual(json.loads(re.sub(r"^ *//.*\n", "", text, flags=re.M)), info["example"])
+                seeds = re.findall(r'"seed": (\d+)', text)
+                self.assertEqual(len(seeds), len(set(seeds)), "each tensor has values of its own")
 
     def test_what_is_left_out_may_be_put_in(self):
         for name, info in operators().items():
