@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kAnyValue = "number";
 
 // Seeded values, with two parameters or none. Only floats are normal.
-Json RandomValuesSchema(const std::string& value) {
+Json RandomValuesSchema(const std::string& value, bool are_floats) {
   const SchemaDialect strict(Dialect::kDescriptor);
   const auto of_kind = [&](const Json& kind, const std::vector<std::string>& parameters) {
     Json properties = {
@@ -26,7 +26,7 @@ Json RandomValuesSchema(const std::string& value) {
   const Json normal = {{"const", "normal"}};
   const Json ranged = of_kind({{"enum", {"uniform", "integers"}}}, {"low", "high"});
   Json others = ranged;
-  if (value == kAnyValue) {
+  if (are_floats) {
     others = {{"if", Has("random", normal)},
               {"then", of_kind(normal, {"mean", "deviation"})},
               {"else", ranged}};
@@ -35,7 +35,7 @@ Json RandomValuesSchema(const std::string& value) {
 }
 
 // Arrays of values or again of arrays, and initializers.
-void DefineInlineValues(const std::string& value, Json& definitions) {
+void DefineInlineValues(const std::string& value, bool are_floats, Json& definitions) {
   const std::string array = value + "-array";
   const SchemaDialect strict(Dialect::kDescriptor);
   const Json count = {{"valueCount", Ref("uint32")}};
@@ -50,7 +50,7 @@ void DefineInlineValues(const std::string& value, Json& definitions) {
                         {"else", {{"items", Ref(value)}}}};
   definitions[value + "-initializer"] = {
       {"if", {{"required", {"random"}}}},
-      {"then", RandomValuesSchema(value)},
+      {"then", RandomValuesSchema(value, are_floats)},
       {"else",
        {{"if", {{"required", {"value"}}}},
         {"then", strict.Object(constant, {"value"})},
@@ -74,8 +74,9 @@ Json EntryOf(size_t entry, const Json& schema) {
   return {{"type", "array"}, {"minItems", entry + 1}, {"prefixItems", items}};
 }
 
-// Values in the document are of the tensor's type, and only .npy files tell it. The tensors of an
-// array are all of one type, or few, each with a type of its own.
+// Values in the document are of the tensor's type, and only .npy files tell it; those of an input
+// without one are FLOAT32. The tensors of an array are all of one type, or few, each with a type of
+// its own.
 Json RulesOf(const Field& tensor) {
   const bool is_input = tensor.role == TensorRole::kInput;
   const bool is_array = tensor.kind == FieldKind::kTensors;
@@ -92,9 +93,11 @@ Json RulesOf(const Field& tensor) {
                            HasField(tensor.name, one_of(Ref("complete-tensor")))));
     rules.push_back(IfThen(Has(member, Has(tensor.name, one_of({{"type", "object"}}))),
                            HasField(tensor.name, one_of(Ref("sized-tensor")))));
+    const Json floats = Ref(ValueDefinition(DataType::kFloat32) + "-binding");
+    rules.push_back(IfThen({{"not", HasField(tensor.name, one_of(Ref("typed-tensor")))}},
+                           values(is_array ? Json{{"items", floats}} : floats)));
   }
   for (const DataType type : ElementTypes()) {
-    if (IsFloat(type)) continue;
     const Json typed = Ref(ValueDefinition(type) + "-binding");
     const Json has_type = Ref(fmt::format("{}-tensor", Name(type)));
     if (tensor.other_entries != tensor.type) {
@@ -127,14 +130,14 @@ Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fie
 void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
   definitions["sized-tensor"] = SizedTensor();
+  definitions["typed-tensor"] = TypedTensor();
   definitions["untyped-binding"] = {
       {"type", "string"},
       {"pattern", HasExtension(kRawExtensions, "(@(0[xX][0-9a-fA-F]+|[0-9]+))?")}};
-  DefineInlineValues(kAnyValue, definitions);
+  DefineInlineValues(kAnyValue, /*are_floats=*/true, definitions);
   for (const DataType type : ElementTypes()) {
-    if (IsFloat(type)) continue;
     definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);
-    DefineInlineValues(ValueDefinition(type), definitions);
+    DefineInlineValues(ValueDefinition(type), IsFloat(type), definitions);
   }
   Json input = Ref("number-binding");
   input["type"] = {"string", "array", "object", "null"};

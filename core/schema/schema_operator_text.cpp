@@ -33,9 +33,14 @@ Json ArrayWithin(const Limits& limits, const Json& items) {
 // them.
 class FieldSchemas {
  public:
-  FieldSchemas(const SchemaDialect& dialect, std::span<const Field* const> fields)
+  FieldSchemas(const SchemaDialect& dialect, const OperatorInfo& info,
+               std::span<const Field* const> fields)
       : dialect_(dialect) {
     for (const Field* field : fields) Add(*field);
+    for (const Field* field : fields) {
+      const std::string_view meaning = MeaningOf(info, *field);
+      if (!meaning.empty()) properties_[std::string(field->name)]["description"] = meaning;
+    }
   }
 
   // An object with the fields and other members.
@@ -108,7 +113,9 @@ class FieldSchemas {
     }
   }
 
-  Json Float() const { return Ref(dialect_.is_model() ? "number" : "float32"); }
+  Json Float() const {
+    return Ref(dialect_.is_model() ? "number" : ValueDefinition(DataType::kFloat32));
+  }
 
   void AddTensors(const Field& field) {
     const Limits& limits = field.limits;
@@ -232,7 +239,7 @@ Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const 
 }
 
 void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
-  const FieldSchemas fields(dialect, info.fields);
+  const FieldSchemas fields(dialect, info, info.fields);
   const std::vector<const Field*> tensors = TensorFieldsOf(info);
   const std::string inner = dialect.Definition(fmt::format("{}-fields", info.name));
   definitions[inner] = fields.Object(Json::object());
@@ -260,7 +267,7 @@ Json FusedActivation(const SchemaDialect& dialect, const OperatorInfo& info) {
       left_out[std::string(field->name)] = dialect.NotCounting();
     }
   }
-  const FieldSchemas fields(dialect, numbers);
+  const FieldSchemas fields(dialect, info, numbers);
   return WithFields(dialect, fields, left_out, fields.Object(left_out),
                     {{"type", true}, {"Type", true}});
 }

@@ -38,10 +38,10 @@ Json IfThen(const Json& condition, const Json& consequence);
 std::vector<DataType> ElementTypes();
 std::vector<std::string_view> NamesOf(std::span<const DataType> types);
 
-// The name of the definition for one element of that type; all floats are written alike.
+// The name of the definition for one element of that type.
 std::string ValueDefinition(DataType type);
 
-// "uint32", "uint64", "number", "float32", "data-type", "file-name", and the elements of each type.
+// "uint32", "uint64", "number", "data-type", "file-name", and the elements of each type.
 void DefineValues(Json& definitions);
 
 // What the two kinds of document do differently: a descriptor knows no other members, and null

@@ -92,18 +92,32 @@ std::vector<std::string_view> NamesOf(std::span<const DataType> types) {
 }
 
 std::string ValueDefinition(DataType type) {
-  return IsFloat(type) ? "number" : fmt::format("{}-value", Name(type));
+  return fmt::format("{}-value", Name(type));
 }
+
+namespace {
+
+// Numbers as text, and those that a float does not round to infinity.
+Json FloatSchema(DataType type, const Json& number) {
+  Json schema = number;
+  if (type == DataType::kFloat64) {
+    schema["minimum"] = std::numeric_limits<double>::lowest();
+    schema["maximum"] = std::numeric_limits<double>::max();
+    return schema;
+  }
+  const double least_too_large = type == DataType::kFloat16 ? 0x1.ffep15 : 0x1.ffffffp127;
+  schema["exclusiveMinimum"] = -least_too_large;
+  schema["exclusiveMaximum"] = least_too_large;
+  return schema;
+}
+
+}  // namespace
 
 void DefineValues(Json& definitions) {
   definitions["uint32"] = Integer(0, std::numeric_limits<uint32_t>::max());
   definitions["uint64"] = Integer(0, std::numeric_limits<uint64_t>::max());
   const std::string named = fmt::format("^({}|-?{})$", AnyCase("nan"), AnyCase("inf"));
   definitions["number"] = {{"type", {"number", "string"}}, {"pattern", named}};
-  constexpr double kRoundsToInfinity = 0x1.ffffffp127;  // the least number that does
-  definitions["float32"] = definitions["number"];
-  definitions["float32"]["exclusiveMinimum"] = -kRoundsToInfinity;
-  definitions["float32"]["exclusiveMaximum"] = kRoundsToInfinity;
   definitions["data-type"] = Names(kDataTypePrefix, NamesOf(ElementTypes()));
   definitions["file-name"] = {{"type", "string"}, {"pattern", "^[^\\u0000]+$"}};
   for (const DataType type : ElementTypes()) {
@@ -112,6 +126,8 @@ void DefineValues(Json& definitions) {
         const auto [least, most] = RangeOf<T>(type);
         definitions[ValueDefinition(type)] = {
             {"type", "integer"}, {"minimum", least}, {"maximum", most}};
+      } else {
+        definitions[ValueDefinition(type)] = FloatSchema(type, definitions["number"]);
       }
     });
   }

@@ -12,11 +12,10 @@ namespace dmlop {
 void DefineTensors(const SchemaDialect& dialect, Json& definitions);
 std::string TensorDefinition(const SchemaDialect& dialect, TensorRole role);
 
-// Conditions on a tensor: its type and sizes are stated; its type is that one.
+// Conditions on a tensor: its type and its sizes are stated, or one of them; its type is that one.
 Json CompleteTensor();
-
-// The same with sizes alone.
 Json SizedTensor();
+Json TypedTensor();
 Json TensorOfType(DataType type);
 
 }  // namespace dmlop

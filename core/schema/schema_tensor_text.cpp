@@ -99,8 +99,11 @@ Json CompleteTensor() {
 }
 
 Json SizedTensor() {
-  return OfTensor(
-      {{"type", "object"}, {"properties", {{"Sizes", NotNull()}}}, {"required", {"Sizes"}}});
+  return OfTensor(Has("Sizes", NotNull()));
+}
+
+Json TypedTensor() {
+  return OfTensor(Has("DataType", NotNull()));
 }
 
 Json TensorOfType(DataType type) {

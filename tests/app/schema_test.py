@@ -119,6 +119,10 @@ ACCEPTED = {
     "seeded values": copy_of({"random": "integers", "seed": None, "low": 0, "high": 9, "valueCount": 2},
                              DataType="UINT8"),
     "normal values": copy_of({"random": "normal", "seed": 1, "mean": 2, "deviation": None}),
+    "the largest floats": copy_of([65519.99, -65519], DataType="FLOAT16"),
+    "a double": copy_of([1.7976931348623157e308, 1e39], DataType="FLOAT64"),
+    "values that are FLOAT32 without a type": copy_of([3.4028235e38, "-inf"], DataType=None),
+    "a large value of a type that is implied": copy_of(DataType="FLOAT64") | {"expect": {"OutputTensor": [1e39, 1]}},
     "special values": copy_of({"random": "special", "seed": 2 ** 64 - 1}),
     "values of a tensor below Desc": {
         "type": "JOIN", "desc": {"Axis": 0, "InputTensors": [{"Desc": tensor(DataType="INT8")}]},
@@ -173,6 +177,12 @@ REFUSED = {
         values("FLOAT32", ["infinity"]),
         values("FLOAT32", {"value": 1, "valueCount": 2 ** 32}),
         copy_of([0, 256], DataType="UINT8"),
+        copy_of([0, 65520.0], DataType="FLOAT16"),
+        copy_of([0, -1e39]),
+        copy_of([1e39, 1], DataType=None),
+        copy_of({"value": 1e39}),
+        copy_of({"random": "uniform", "high": 1e5}, DataType="FLOAT16"),
+        output() | {"expect": {"OutputTensor": [1e39, 1]}},
         copy_of({"value": -1}, DataType="UINT32"),
         copy_of(TotalTensorSizeInBytes=2 ** 64),
         {"type": "JOIN", "desc": {"Axis": 0, "InputTensors": [{"Desc": tensor(DataType="INT8")}]},
@@ -278,6 +288,12 @@ class SchemaTest(unittest.TestCase):
     def test_is_a_schema(self):
         self.validator.check_schema(self.schema)
         self.assertEqual(self.schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
+
+    def test_fields_are_described_as_by_ops(self):
+        for name, info in operators().items():
+            properties = self.schema["$defs"][f"{name}-fields"]["properties"]
+            self.assertEqual({field: schema["description"] for field, schema in properties.items()},
+                             {field["name"]: field["meaning"] for field in info["fields"]}, name)
 
     def test_every_reference_leads_to_a_definition_and_each_is_used(self):
         used = set(re.findall(r'"\$ref": "#/\$defs/([^"]+)"', json.dumps(self.schema)))

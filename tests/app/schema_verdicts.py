@@ -48,6 +48,10 @@ def is_inline_value(document, pointer):
     return pointer.startswith(("/bindings/", "/expect/"))
 
 
+def is_value_of_array(document, pointer):
+    return re.match("/(bindings|expect)/\\w+s/", pointer)
+
+
 def has_no_sizes(document, pointer):
     tensor = at(document, pointer.split("/")[1:-1])
     return tensor.get("Sizes") is None
@@ -91,7 +95,7 @@ BEYOND_A_SCHEMA = [
     ("JSON-2", "'(In|Out)putTensors' is missing", always, "run -i and run -o may tell how many"),
     ("JSON-2", "other fields do not imply", always, "follows from several fields"),
     ("DOC-2", "not exact", always, "a schema knows numbers, not how they are represented"),
-    ("DOC-2", "infinity is written as", is_inline_value, "values of floats are FLOAT32 where a tensor leaves out its type"),
+    ("DOC-2", "infinity is written as", is_value_of_array, "entries of two arrays cannot be paired"),
     ("DOC-1", "a number, found an array|an integer, found an array", is_inline_value,
      "how deep values are nested is told by Sizes"),
     ("DOC-3", "", always, "the length of an array without a limit, and of arrays of bindings"),
