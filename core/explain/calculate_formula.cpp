@@ -40,7 +40,8 @@ class FormulaExplanation {
     const FormulaValue value = steps_.ValueOf(node);
     calculation_.quantity = steps_.TextOf(node);
     if (value.exact) {
-      calculation_.exact = value.exact->ToDecimal();
+      const bool is_minus_zero = value.number.head == 0 && std::signbit(value.number.head);
+      calculation_.exact = is_minus_zero ? "-0" : value.exact->ToDecimal();
     } else if (std::isfinite(value.number.head)) {
       calculation_.approximate = value.number.head;
     }

@@ -368,6 +368,13 @@ class FormulaTest(ProgramTest):
                 with self.subTest(operator, element=element), np.errstate(all="ignore"):
                     self.check(["d.json"], element, output[index], steps(inputs, index))
 
+    def test_zeros_have_signs(self):
+        descriptor = json.dumps({"type": "AVERAGE_POOLING", "IncludePadding": False} | POOLING)
+        for number, exact in ((-0.0, "-0"), (0.0, "0")):
+            self.save(x=np.full((1, 1, 1, 2), number, "f4"))
+            found = json.loads(self.text_of("explain", descriptor, "OutputTensor[0,0,0,0]", "-i", "x.npy", "--format", "json"))
+            self.assertEqual((found["calculation"]["exact"], found["calculation"]["rule"]), (exact, "zero-sign"))
+
     def test_terms_as_numbers(self):
         self.save(a=np.array([[1, 3]], "f4"), b=np.array([[2], [0.5]], "f4"))
         descriptor = json.dumps({"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0})
