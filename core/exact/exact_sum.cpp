@@ -11,13 +11,25 @@ bool SignMagnitude::IsZero() const {
 }
 
 void ExactSum::Merge(const ExactSum& other) {
-  ExactSum addend = other;
-  if (pending_ + addend.pending_ >= kMaxPending) {
+  Combine(other, 1);
+}
+
+void ExactSum::Remove(const ExactSum& other) {
+  Combine(other, -1);
+}
+
+void ExactSum::Combine(const ExactSum& other, int64_t sign) {
+  if (pending_ + other.pending_ >= kMaxPending) {
     Normalize();
-    addend.Normalize();
+    if (other.pending_ > 1) {
+      ExactSum addend = other;
+      addend.Normalize();
+      return Combine(addend, sign);
+    }
   }
-  for (size_t i = 0; i < parts_.size(); ++i) parts_[i] += addend.parts_[i];
-  pending_ += addend.pending_;
+  const Int128 mask = sign >> 1;  // (x ^ mask) - mask negates x where the sign is -1
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i] += (other.parts_[i] ^ mask) - mask;
+  pending_ += other.pending_;
 }
 
 int ExactSum::Sign() const {

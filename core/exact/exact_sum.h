@@ -53,6 +53,12 @@ class ExactSum {
   void Add(const SplitTerms& terms, int64_t count);
 
   void Merge(const ExactSum& other);
+  // Takes the terms of another out again.
+  void Remove(const ExactSum& other);
+
+  // Moves carries up, so that many others may be merged without. Afterwards every part but the
+  // last, which has the sign, is in [0, 2^64).
+  void Normalize();
 
   // -1, 0 or 1.
   int Sign() const;
@@ -66,8 +72,8 @@ class ExactSum {
   static constexpr uint32_t kMaxPending = (uint32_t{1} << (127 - kTermBits)) - 1;
   static_assert(SplitTerms::kMostCount < kMaxPending);
 
-  // Moves carries up. Afterwards every part but the last, which has the sign, is in [0, 2^64).
-  void Normalize();
+  // Adds the other's parts times 1 or -1.
+  void Combine(const ExactSum& other, int64_t sign);
 
   std::array<Int128, kPartCount> parts_{};
   uint32_t pending_ = 0;  // each part's magnitude is at most pending_ * 2^kTermBits

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
+#include "core/engine/window/sliding_windows.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/min_max.h"
 #include "core/kernels/window/pool_max.h"
@@ -57,6 +59,13 @@ struct Winner {
     number = wins ? its_number : number;
   }
 };
+
+// No number comes after all others.
+template <typename T>
+Winner<T> Join(const Winner<T>& a, const Winner<T>& b) {
+  const bool is_before = static_cast<uint64_t>(b.number) < static_cast<uint64_t>(a.number);
+  return b.key > a.key || (b.key == a.key && is_before) ? b : a;
+}
 
 template <typename T>
 Winner<T> WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* from, int64_t number,
@@ -208,6 +217,45 @@ void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const Tens
   });
 }
 
+// Of windows that slide. Tensors without data are not wanted.
+template <typename T, typename Index>
+void SlideWinners(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
+                  const TensorView& maxima, const TensorView& winners) {
+  using Key = Ordered<T>;
+  const Key* from = input.elements<Key>();
+  const KeyOf<Key> flipped = FlippedBits<T>(MinMax::kMax);
+  SlideFolds<Winner<Key>>(
+      axes, dims, input.layout, winners.data != nullptr ? winners : maxima,
+      [&](int64_t offset, int64_t number) {
+        return Winner<Key>{KeyOrder<Key>::ToKey(from[offset], flipped), number};
+      },
+      [&](const Dims& index, const Winner<Key>& winner) {
+        if (winners.data != nullptr) {
+          Index& number = winners.elements<Index>()[OffsetOf(winners.layout, index)];
+          number = static_cast<Index>(winner.number);
+        }
+        if (maxima.data == nullptr) return;
+        Key& value = maxima.elements<Key>()[OffsetOf(maxima.layout, index)];
+        value = winner.number < 0 ? std::bit_cast<Key>(LeastOf<T>())
+                                  : ValueOf<Key>(winner.key, flipped);
+      });
+}
+
+bool SlidWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                 const TensorView& maxima, const TensorView& winners) {
+  const Dims& sizes = winners.data != nullptr ? winners.layout.sizes : maxima.layout.sizes;
+  const SlideAxes axes = TapAxes(dims, begin, sizes);
+  if (!axes.AreLarge()) return false;
+  VisitDataType(Numbers(), input.type, [&]<typename T>() {
+    if (winners.data != nullptr && ByteWidth(winners.type) == sizeof(uint64_t)) {
+      SlideWinners<T, uint64_t>(dims, axes, input, maxima, winners);
+    } else {
+      SlideWinners<T, uint32_t>(dims, axes, input, maxima, winners);
+    }
+  });
+  return true;
+}
+
 TensorView PartIfWanted(const TensorView& view, const Dims& begin, const PoolBox& box) {
   if (view.data != nullptr) return PartOf(view, begin, box);
   TensorView part = view;
@@ -219,6 +267,7 @@ TensorView PartIfWanted(const TensorView& view, const Dims& begin, const PoolBox
 
 void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
                 const TensorView& maxima) {
+  if (SlidWinners(dims, input, begin, maxima, {})) return;
   const PoolBoxes boxes(dims, begin, maxima.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);
@@ -233,6 +282,7 @@ void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& 
 
 void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
                  const TensorView& maxima, const TensorView& winners) {
+  if (SlidWinners(dims, input, begin, maxima, winners)) return;
   const PoolBoxes boxes(dims, begin, winners.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);

@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <span>
 
+#include "core/base/integer_division.h"
 #include "core/exact/elementary.h"
 #include "core/exact/error_free.h"
 #include "core/exact/rounding.h"
@@ -90,7 +92,70 @@ class FewNorms {
   Numbers most_{}, special_{}, sums_{}, tails_{};
 };
 
+// --- windows that slide --------------------------------------------------------------------------
+
+// A sum of powers, which are not negative: (head + tail) * 2^exponent. A head is in [1/2, 1), or
+// zero, or not finite.
+struct PowerSum {
+  double head = 0, tail = 0;
+  int64_t exponent = 0;
+};
+
+PowerSum Normalized(double head, double tail, int64_t exponent) {
+  if (head == 0 || !std::isfinite(head)) return {head, 0, exponent};
+  int shift;
+  const double fraction = std::frexp(head, &shift);
+  return {fraction, std::ldexp(tail, -shift), exponent + shift};
+}
+
+PowerSum Join(const PowerSum& a, const PowerSum& b) {
+  constexpr int64_t kNegligible = 300;
+  if (b.head == 0) return a;
+  if (a.head == 0) return b;
+  if (!std::isfinite(a.head) || !std::isfinite(b.head)) return {a.head + b.head, 0, 0};
+  if (a.exponent < b.exponent) return Join(b, a);
+  const int64_t shift = a.exponent - b.exponent;
+  if (shift > kNegligible) return a;
+  const double scale = std::ldexp(1.0, static_cast<int>(-shift));
+  const HeadTail sum = TwoSum(a.head, b.head * scale);
+  const HeadTail whole = FastTwoSum(sum.head, sum.tail + (a.tail + b.tail * scale));
+  return Normalized(whole.head, whole.tail, a.exponent);
+}
+
+PowerSum PowerOf(double magnitude, uint32_t exponent) {
+  PowerSum base = Normalized(magnitude, 0, 0);
+  PowerSum power{0.5, 0, 1};
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 != 0) {
+      power = Normalized(power.head * base.head, 0, power.exponent + base.exponent);
+    }
+    base = Normalized(base.head * base.head, 0, 2 * base.exponent);
+  }
+  return power;
+}
+
+// The exponent as a multiple of that of the root, and a rest of less than half of it.
+double RootOf(const PowerSum& sum, uint32_t exponent) {
+  if (sum.head == 0 || !std::isfinite(sum.head)) return sum.head;
+  const int64_t whole = FloorDiv(sum.exponent + exponent / 2, exponent);
+  const double rest = static_cast<double>(sum.exponent - whole * exponent);
+  const double log = Log(sum.head + sum.tail) + rest * std::numbers::ln2;
+  return std::ldexp(Exp(log / exponent), static_cast<int>(whole));
+}
+
 }  // namespace
+
+template <typename T>
+void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
+                uint32_t exponent, const TensorView& norms) {
+  const T* from = input.elements<T>();
+  SlideFolds<PowerSum>(
+      axes, dims, input.layout, norms,
+      [&](int64_t offset, int64_t) { return PowerOf(std::fabs(AsDouble(from[offset])), exponent); },
+      [&](const Dims& index, const PowerSum& sum) {
+        norms.elements<T>()[OffsetOf(norms.layout, index)] = RoundOnce<T>(RootOf(sum, exponent));
+      });
+}
 
 template <typename T>
 void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
@@ -103,5 +168,10 @@ void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, u
 
 template void NormsOf(const float*, int64_t, int64_t, const LoopNest<1>&, uint32_t, float*);
 template void NormsOf(const Half*, int64_t, int64_t, const LoopNest<1>&, uint32_t, Half*);
+
+template void SlideNorms<float>(const PoolDims&, const SlideAxes&, const ConstTensorView&, uint32_t,
+                                const TensorView&);
+template void SlideNorms<Half>(const PoolDims&, const SlideAxes&, const ConstTensorView&, uint32_t,
+                               const TensorView&);
 
 }  // namespace dmlop

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/engine/window/sliding_windows.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {
@@ -11,5 +12,10 @@ namespace dmlop {
 template <typename T>
 void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
              T* results);
+
+// Of windows that slide, of a part of outputs.
+template <typename T>
+void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
+                uint32_t exponent, const TensorView& norms);
 
 }  // namespace dmlop

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/parallel.h"
+#include "core/engine/window/sliding_windows.h"
 #include "core/exact/round_scaled.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -16,6 +17,19 @@ constexpr int64_t kGrainTaps = 1 << 14;
 template <typename Number>
 Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
   return numbers.size() == 1 ? numbers[0] : numbers[static_cast<size_t>(channel)];
+}
+
+// The average of so many elements, by a number of taps.
+template <typename Output>
+Output Quantized(const QuantizedAverage& call, int64_t channel, int64_t sum, int64_t taps,
+                 Int128 divisor) {
+  const int64_t zero_point = OfChannel(call.input.zero_points, channel);
+  const int64_t rounded =
+      RoundScaled(sum - taps * zero_point, OfChannel(call.input.scales, channel), divisor,
+                  OfChannel(call.output.scales, channel));
+  const int64_t result = rounded + OfChannel(call.output.zero_points, channel);
+  using Range = std::numeric_limits<Output>;
+  return static_cast<Output>(std::clamp<int64_t>(result, Range::min(), Range::max()));
 }
 
 // One box of outputs.
@@ -48,8 +62,8 @@ class AveragesOfBox {
                   Walk<kOperands> walk(outputs, begin);
                   for (int64_t i = begin; i < end; ++i, walk.Next()) {
                     const int64_t channel = first_channel_ + walk.offset(kChannel);
-                    to[walk.offset(kAverage)] =
-                        Quantized<Output>(SumAt(walk.offset(kWindow)), channel);
+                    to[walk.offset(kAverage)] = Quantized<Output>(
+                        call_, channel, SumAt(walk.offset(kWindow)), taps_, divisor_);
                   }
                 });
   }
@@ -69,17 +83,6 @@ class AveragesOfBox {
     return sum;
   }
 
-  template <typename Output>
-  Output Quantized(int64_t sum, int64_t channel) const {
-    const int64_t zero_point = OfChannel(call_.input.zero_points, channel);
-    const int64_t rounded =
-        RoundScaled(sum - taps_ * zero_point, OfChannel(call_.input.scales, channel), divisor_,
-                    OfChannel(call_.output.scales, channel));
-    const int64_t result = rounded + OfChannel(call_.output.zero_points, channel);
-    using Range = std::numeric_limits<Output>;
-    return static_cast<Output>(std::clamp<int64_t>(result, Range::min(), Range::max()));
-  }
-
   const QuantizedAverage& call_;
   int64_t first_channel_;
   int64_t taps_;
@@ -89,10 +92,40 @@ class AveragesOfBox {
   TapLoops loops_;
 };
 
+struct IntegerSum {
+  int64_t sum = 0;
+
+  void Add(int64_t x, int64_t sign) { sum += sign * x; }
+  void Add(const IntegerSum& other, int64_t sign) { sum += sign * other.sum; }
+  void Settle() {}
+};
+
+// Of windows that slide.
+template <typename T, typename Output>
+void SlideAverages(const QuantizedAverage& call, const PoolDims& dims, const SlideAxes& axes,
+                   const ConstTensorView& input, const Dims& begin, const TensorView& averages) {
+  const TapCounts counts(dims, begin, averages.layout.sizes);
+  SlideSums<IntegerSum, T>(
+      axes, axes.PartOf(input), averages, [&](const Dims& index, const IntegerSum& total) {
+        const int64_t taps = counts.Present(index);
+        averages.elements<Output>()[OffsetOf(averages.layout, index)] =
+            Quantized<Output>(call, begin[1] + index[1], total.sum, taps,
+                              call.counts_padding ? counts.Counted(index) : taps);
+      });
+}
+
 }  // namespace
 
 void AverageQuantized(const QuantizedAverage& call, const PoolDims& dims,
                       const ConstTensorView& input, const Dims& begin, const TensorView& averages) {
+  const SlideAxes axes = TapAxes(dims, begin, averages.layout.sizes);
+  if (axes.AreLarge()) {
+    return VisitDataType(Integers8(), input.type, [&]<typename T>() {
+      VisitDataType(Integers8(), averages.type, [&]<typename Output>() {
+        SlideAverages<T, Output>(call, dims, axes, input, begin, averages);
+      });
+    });
+  }
   const PoolBoxes boxes(dims, begin, averages.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/int128.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
 #include "core/engine/window/pool_norm.h"
+#include "core/engine/window/sliding_windows.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
@@ -207,9 +210,8 @@ class SumsOfBox {
   std::vector<int64_t> offsets_;  // of the taps, if they are summed by vectors
 };
 
-ElementBytes ValueWithoutTaps(const PoolSumCall& call, const PoolBox& box, DataType type) {
-  const bool is_nan = IsAverage(call.function) && DivisorOf(call, box) == 0;
-  return ConvertElement(is_nan ? NAN : 0.0f, type);
+double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
+  return IsAverage(call.function) && divisor == 0 ? NAN : 0.0;
 }
 
 // One window of each channel, and those with many taps, are better reduced.
@@ -222,16 +224,160 @@ bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
   return is_one || taps > kMaxPoolTaps;
 }
 
+// --- windows that slide --------------------------------------------------------------------------
+
+template <typename T, SumMap kMap>
+struct MappedSum : SlidingSum {
+  using SlidingSum::Add;
+  void Add(T x, int64_t sign) { Add(MapOf<kMap>(AsDouble(x)), sign); }
+};
+
+template <SumMap kMap, typename Finalizer, typename T>
+void SlideMapped(const PoolSumCall& call, const PoolDims& dims, const SlideAxes& axes,
+                 const ConstTensorView& input, const Dims& begin, const TensorView& sums) {
+  using Count = std::conditional_t<kMap == SumMap::kItself, Int128, int64_t>;
+  const TapCounts counts(dims, begin, sums.layout.sizes);
+  const auto divisor = [&](const Dims& index) -> Int128 {
+    if (call.function == PoolSum::kShare) return call.divisor;
+    return call.function == PoolSum::kPaddedAverage ? counts.Counted(index) : counts.Present(index);
+  };
+  SlideSums<MappedSum<T, kMap>, T>(
+      axes, axes.PartOf(input), sums, [&](const Dims& index, const SlidingSum& sum) {
+        T& result = sums.elements<T>()[OffsetOf(sums.layout, index)];
+        const bool has_taps = counts.Present(index) > 0;
+        result = has_taps ? sum.Result<Finalizer, T>(static_cast<Count>(divisor(index)))
+                          : RoundOnce<T>(ValueWithoutTaps(call, divisor(index)));
+      });
+}
+
+template <typename T>
+void SlideOver(const PoolSumCall& call, const PoolDims& dims, const SlideAxes& axes,
+               const ConstTensorView& input, const Dims& begin, const TensorView& sums) {
+  switch (call.function) {
+    case PoolSum::kNorm:
+      return SlideNorms<T>(dims, axes, input, call.power, sums);
+    case PoolSum::kL1:
+      return SlideMapped<SumMap::kMagnitude, reduce::Rounded, T>(call, dims, axes, input, begin,
+                                                                 sums);
+    case PoolSum::kL2:
+      return SlideMapped<SumMap::kSquare, reduce::SquareRooted, T>(call, dims, axes, input, begin,
+                                                                   sums);
+    default:
+      return SlideMapped<SumMap::kItself, Averaged, T>(call, dims, axes, input, begin, sums);
+  }
+}
+
+// --- gradients of averages -----------------------------------------------------------------------
+
+// A window's gradient, and what it hands out.
+struct Share {
+  double gradient;
+  DoubleDouble share;
+};
+
+struct ShareSum {
+  SlidingSum gradients, shares;
+
+  void Add(const Share& share, int64_t sign) {
+    gradients.Add(share.gradient, sign);
+    shares.Add(share.share.head, sign);
+    if (share.share.tail != 0) shares.Add(share.share.tail, sign);
+  }
+  void Add(const ShareSum& other, int64_t sign) {
+    gradients.Add(other.gradients, sign);
+    shares.Add(other.shares, sign);
+  }
+  void Settle() {
+    gradients.Settle();
+    shares.Settle();
+  }
+};
+
+Share ShareOf(double gradient, Int128 count) {
+  if (gradient == 0 || !std::isfinite(gradient)) return {gradient, {gradient, 0}};
+  const double head = static_cast<double>(count);
+  const DoubleDouble divisor = {head, static_cast<double>(count - static_cast<Int128>(head))};
+  return {gradient, DoubleDouble{gradient, 0} / divisor};
+}
+
+// The one count of the windows at a position; 0 where there are several, and -1 where there is no
+// window. Counts rise and fall again, by steps that get less: where those at both ends and between
+// them are equal, all are.
+int64_t CommonCount(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t position) {
+  const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
+  if (reaching.count() == 0) return -1;
+  const auto count = [&](int64_t window) {
+    return counts_padding ? dim.CountedTaps(window) : dim.PresentTaps(window).count();
+  };
+  const int64_t first = count(reaching.begin);
+  const bool is_common =
+      count(reaching.end - 1) == first && count(reaching.begin + reaching.count() / 2) == first;
+  return is_common ? first : 0;
+}
+
+// The gradients of the windows that reach the part.
+std::vector<Share> SharesOf(const PoolDims& dims, bool counts_padding, const SlideAxes& axes,
+                            const ConstTensorView& gradient) {
+  const TapCounts counts(dims, axes.begin, axes.sizes);
+  const Layout& layout = gradient.layout;
+  std::vector<Share> shares(static_cast<size_t>(layout.element_count()));
+  VisitDataType(Floats(), gradient.type, [&]<typename T>() {
+    Dims index = Dims::Filled(layout.rank(), 0);
+    for (Share& share : shares) {
+      const double x = AsDouble(gradient.elements<T>()[OffsetOf(layout, index)]);
+      share = ShareOf(x, counts_padding ? counts.Counted(index) : counts.Present(index));
+      Advance(layout.sizes, index);
+    }
+  });
+  return shares;
+}
+
 }  // namespace
+
+void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorView& gradient,
+                 const Dims& begin, const TensorView& sums) {
+  const Dims& sizes = sums.layout.sizes;
+  const SlideAxes axes = WindowAxes(dims, gradient.layout.sizes, begin, sizes);
+  std::vector<std::vector<int64_t>> common(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    for (int64_t i = begin[d]; i < begin[d] + sizes[d]; ++i) {
+      common[d].push_back(CommonCount(dims[d], counts_padding, gradient.layout.sizes[d], i));
+    }
+  }
+  const std::vector<Share> shares = SharesOf(dims, counts_padding, axes, axes.PartOf(gradient));
+  const ConstTensorView terms{reinterpret_cast<const std::byte*>(shares.data()), DataType::kUnknown,
+                              PackedLayout(axes.sizes)};
+  VisitDataType(Floats(), sums.type, [&]<typename T>() {
+    SlideSums<ShareSum, Share>(axes, terms, sums, [&](const Dims& index, const ShareSum& sum) {
+      Int128 count = 1;
+      bool is_empty = false;
+      for (size_t d = 0; d < index.size(); ++d) {
+        const int64_t factor = common[d][static_cast<size_t>(index[d])];
+        is_empty |= factor < 0;
+        count *= factor;
+      }
+      T& result = sums.elements<T>()[OffsetOf(sums.layout, index)];
+      result = is_empty     ? T{}
+               : count == 0 ? sum.shares.Result<reduce::Rounded, T>(int64_t{1})
+                            : sum.gradients.Result<Averaged, T>(count);
+    });
+  });
+}
 
 void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,
                 const Dims& begin, const TensorView& sums) {
+  const SlideAxes axes = TapAxes(dims, begin, sums.layout.sizes);
+  if (axes.AreLarge()) {
+    return VisitDataType(Floats(), sums.type,
+                         [&]<typename T>() { SlideOver<T>(call, dims, axes, input, begin, sums); });
+  }
   const PoolBoxes boxes(dims, begin, sums.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);
     const TensorView part = PartOf(sums, begin, box);
     if (!HasTaps(box)) {
-      FillView(ValueWithoutTaps(call, box, sums.type), part);
+      const double value = ValueWithoutTaps(call, DivisorOf(call, box));
+      FillView(ConvertElement(static_cast<float>(value), sums.type), part);
     } else if (IsReduction(call, box)) {
       ReduceWindows(ReductionOf(call.function), dims, box, input, part);
     } else {

@@ -56,6 +56,16 @@ Int128 CountedTaps(const PoolBox& box) {
   return taps;
 }
 
+TapCounts::TapCounts(const PoolDims& dims, const Dims& begin, const Dims& sizes)
+    : present_(dims.size()), counted_(dims.size()) {
+  for (size_t d = 0; d < dims.size(); ++d) {
+    for (int64_t output = begin[d]; output < begin[d] + sizes[d]; ++output) {
+      present_[d].push_back(dims[d].PresentTaps(output).count());
+      counted_[d].push_back(dims[d].CountedTaps(output));
+    }
+  }
+}
+
 PoolBoxes::PoolBoxes(const PoolDims& dims, const Dims& begin, const Dims& sizes) {
   for (size_t d = 0; d < dims.size(); ++d) {
     segments_.push_back(SegmentsOf(dims[d], begin[d], sizes[d]));

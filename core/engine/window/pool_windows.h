@@ -51,6 +51,26 @@ bool HasTaps(const PoolBox& box);
 int64_t PresentTaps(const PoolBox& box);
 Int128 CountedTaps(const PoolBox& box);  // paddings may make it that large
 
+// The numbers of taps of a part of outputs, by their indices in it.
+class TapCounts {
+ public:
+  TapCounts(const PoolDims& dims, const Dims& begin, const Dims& sizes);
+
+  int64_t Present(const Dims& index) const {
+    int64_t taps = 1;
+    for (size_t d = 0; d < index.size(); ++d) taps *= present_[d][static_cast<size_t>(index[d])];
+    return taps;
+  }
+  Int128 Counted(const Dims& index) const {
+    Int128 taps = 1;
+    for (size_t d = 0; d < index.size(); ++d) taps *= counted_[d][static_cast<size_t>(index[d])];
+    return taps;
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> present_, counted_;  // of each dimension
+};
+
 // All boxes of the part of an output that begins at an index.
 class PoolBoxes {
  public:

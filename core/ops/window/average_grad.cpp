@@ -12,6 +12,7 @@
 #include "core/engine/copy/fill.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/engine/window/pool_sum.h"
+#include "core/engine/window/sliding_windows.h"
 #include "core/ops/window/shared.h"
 
 namespace dmlop::pool_average_grad {
@@ -128,12 +129,12 @@ class Shares {
   // A part that begins at an index: what is before and behind the elements that have even shares,
   // dimension by dimension, and these.
   void Run(Dims begin, TensorView part) const {
-    if (!AreSmall()) return SumTaps(source_, begin, part);
+    if (!AreSmall() || AreLarge(begin, part)) return SumShares(begin, part);
     int64_t divisor = 1;
     for (size_t d = 2; d < dims_.size(); ++d) {
       const int64_t size = part.layout.sizes[d];
       const Even even = EvenOf(d, {begin[d], begin[d] + size});
-      if (even.divisor > kMostShares / divisor) return SumTaps(source_, begin, part);
+      if (even.divisor > kMostShares / divisor) return SumShares(begin, part);
       divisor *= even.divisor;
       const Range inside = {even.positions.begin - begin[d], even.positions.end - begin[d]};
       SumUneven(d, {0, inside.begin}, begin, part);
@@ -187,10 +188,33 @@ class Shares {
     return {even, divisor};
   }
 
+  bool AreLarge(const Dims& begin, const TensorView& part) const {
+    return WindowAxes(dims_, gradient_.layout.sizes, begin, part.layout.sizes).AreLarge();
+  }
+
+  // Whether some counts have no common multiple of a few bits.
+  bool HasLongMultiples(const Dims& begin, const TensorView& part) const {
+    for (size_t d = 0; d < begin.size(); ++d) {
+      for (int64_t i = begin[d]; i < begin[d] + part.layout.sizes[d]; ++i) {
+        ShortTaps none;
+        if (!source_.axes[d]->AddTaps(i, {0, 0}, none)) return true;
+      }
+    }
+    return false;
+  }
+
+  void SumShares(const Dims& begin, const TensorView& part) const {
+    if (AreLarge(begin, part) || HasLongMultiples(begin, part)) {
+      SlideShares(dims_, counts_padding_, gradient_, begin, part);
+    } else {
+      SumTaps(source_, begin, part);
+    }
+  }
+
   void SumUneven(size_t d, Range positions, Dims begin, const TensorView& part) const {
     if (positions.count() <= 0) return;
     begin[d] += positions.begin;
-    SumTaps(source_, begin, part.Slice(d, positions.begin, positions.count()));
+    SumShares(begin, part.Slice(d, positions.begin, positions.count()));
   }
 
   // Elements that are a stride apart have windows that are neighbours.

@@ -1,0 +1,330 @@
+// Windows that slide: neighbours that have most of their taps in common, so that each element joins
+// and leaves but once in each dimension. The time is that of the elements and the outputs, however
+// many taps there are.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/integer_division.h"
+#include "core/base/parallel.h"
+#include "core/engine/window/pool_windows.h"
+#include "core/exact/exact_sum.h"
+#include "core/tensor/loop_nest.h"
+
+namespace dmlop {
+
+// Outputs of one dimension whose windows are parts of the same places: positions of the input that
+// are `step` apart.
+struct SlideLine {
+  int64_t first, step, places;
+  int64_t output, output_step, outputs;
+  // Of the window of output number i: from floor((i * pace + begin) / divisor) on, and up to that
+  // of `end`, as far as there are such places.
+  int64_t pace, begin, end, divisor = 1;
+
+  int64_t Position(int64_t place) const { return first + place * step; }
+  int64_t Output(int64_t i) const { return output + i * output_step; }
+  Range Window(int64_t i) const {
+    const auto place = [&](int64_t at) {
+      return std::clamp<int64_t>(FloorDiv(i * pace + at, divisor), 0, places);
+    };
+    return {place(begin), place(end)};
+  }
+  SlideLine Part(Range outputs_of_part) const;
+};
+
+// One dimension of the input and of the outputs, all of which are counted from 0 on.
+struct SlideAxis {
+  enum Kind {
+    kTaps,     // the window of an output has the taps of `dim`
+    kWindows,  // an output is a position, whose window has the windows of `dim` there, which have
+               // no dilation
+  };
+
+  Kind kind;
+  PoolDim dim;
+  int64_t size, outputs;
+  size_t dimension;
+
+  int64_t line_count() const;
+  SlideLine Line(int64_t i) const;
+};
+
+// The dimensions but the first two, and what outputs have to do with along all of them.
+struct SlideAxes {
+  std::vector<SlideAxis> axes;
+  Dims begin, sizes;  // of that part of the input
+
+  // Whether it is quicker to slide than to take the taps of each window.
+  bool AreLarge() const;
+
+  ConstTensorView PartOf(ConstTensorView input) const {
+    for (size_t d = 0; d < begin.size(); ++d) input = input.Slice(d, begin[d], sizes[d]);
+    return input;
+  }
+};
+
+// Of a part of the outputs, from an index on.
+SlideAxes TapAxes(const PoolDims& dims, const Dims& begin, const Dims& sizes);
+// Of a part of a tensor, whose windows are the input: so many along each dimension.
+SlideAxes WindowAxes(const PoolDims& dims, const Dims& windows, const Dims& begin,
+                     const Dims& sizes);
+
+// Those that matter, in the order in which they should be slid along, so that there are never many
+// more numbers than elements or outputs, and few to be kept at a time.
+std::vector<SlideAxis> InSlidingOrder(std::span<const SlideAxis> axes);
+
+// Runs body(index, share) for the first index of each channel of the outputs and shares of it.
+void ForEachChannel(const TensorView& outputs, int64_t shares,
+                    const std::function<void(const Dims& index, int64_t share)>& body);
+
+// --- sums ----------------------------------------------------------------------------------------
+
+// A sum of floats, from which what joined it may be taken.
+class SlidingSum {
+ public:
+  // `sign` is 1 or -1: of what joins, and of what leaves.
+  void Add(double term, int64_t sign) {
+    if (std::isfinite(term)) {
+      sum_.Add(static_cast<double>(sign) * term);
+      others_ += term != 0 || !std::signbit(term) ? sign : 0;
+    } else {
+      others_ += sign;
+      (std::isnan(term) ? nans_ : term > 0 ? infinities_ : negative_infinities_) += sign;
+    }
+  }
+  void Add(const SlidingSum& other, int64_t sign);
+
+  // Makes it quick to add to others.
+  void Settle() { sum_.Normalize(); }
+
+  template <typename Finalizer, typename T, typename Count>
+  T Result(Count count) const {
+    if (nans_ + infinities_ + negative_infinities_ != 0) {
+      return Finalizer::template OfSpecial<T>(Special());
+    }
+    if (others_ == 0) return Finalizer::template OfZero<T>(-0.0);
+    return Finalizer::template Of<T>(sum_, count);
+  }
+
+ private:
+  double Special() const;
+
+  ExactSum sum_;
+  int64_t others_ = 0;  // than -0
+  int64_t nans_ = 0, infinities_ = 0, negative_infinities_ = 0;
+};
+
+// The sums of one channel's windows, one after another. Total has Add(element, sign),
+// Add(other total, sign) and Settle().
+template <typename Total>
+class SlidingSums {
+ public:
+  SlidingSums(const SlideAxes& axes, const Dims& strides)
+      : axes_(InSlidingOrder(axes.axes)), step_(strides[axes_[0].dimension]) {
+    for (size_t i = 1; i < axes_.size(); ++i) {
+      plane_.Push(axes_[i].size, {strides[axes_[i].dimension]});
+    }
+    int64_t count = 1;
+    counts_.resize(axes_.size());
+    for (size_t i = axes_.size(); i-- > 0; count *= axes_[i].size) counts_[i] = count;
+    for (const int64_t totals : counts_) totals_.emplace_back(static_cast<size_t>(totals));
+  }
+
+  // Calls finish(index, total) for a share of the outputs of the channel that begins at an index,
+  // whose first element is *from.
+  template <typename T, typename Finish>
+  void Run(const T* from, const Dims& channel, int64_t share, int64_t shares, Finish&& finish) {
+    const auto add = [&](int64_t position, int64_t sign) {
+      Walk<1> walk(plane_, 0);
+      for (Total& total : totals_[0]) {
+        total.Add(from[position * step_ + walk.offset(0)], sign);
+        walk.Next();
+      }
+    };
+    for (int64_t i = 0; i < axes_[0].line_count(); ++i) {
+      const SlideLine line = axes_[0].Line(i);
+      const Range part = {line.outputs * share / shares, line.outputs * (share + 1) / shares};
+      Slide(0, line.Part(part), channel, add, finish);
+    }
+  }
+
+ private:
+  // add(position, sign) adds what is at a position of the axis to its totals.
+  template <typename Add, typename Finish>
+  void Slide(size_t level, const SlideLine& line, Dims index, Add&& add, Finish&& finish) {
+    std::vector<Total>& totals = totals_[level];
+    std::fill(totals.begin(), totals.end(), Total());
+    Range held = {0, 0};
+    for (int64_t i = 0; i < line.outputs; ++i) {
+      const Range window = line.Window(i);
+      if (window.begin >= held.end) {
+        if (held.count() > 0) std::fill(totals.begin(), totals.end(), Total());
+        held = {window.begin, window.begin};
+      }
+      for (; held.end < window.end; ++held.end) add(line.Position(held.end), 1);
+      for (; held.begin < window.begin; ++held.begin) add(line.Position(held.begin), -1);
+      index[axes_[level].dimension] = line.Output(i);
+      if (level + 1 == axes_.size()) {
+        finish(index, totals[0]);
+      } else {
+        SlideTotals(level + 1, index, finish);
+      }
+    }
+  }
+
+  template <typename Finish>
+  void SlideTotals(size_t level, const Dims& index, Finish&& finish) {
+    for (Total& total : totals_[level - 1]) total.Settle();
+    const auto add = [&](int64_t position, int64_t sign) {
+      const Total* from = totals_[level - 1].data() + position * counts_[level];
+      for (Total& total : totals_[level]) total.Add(*from++, sign);
+    };
+    const SlideAxis& axis = axes_[level];
+    for (int64_t i = 0; i < axis.line_count(); ++i) Slide(level, axis.Line(i), index, add, finish);
+  }
+
+  std::vector<SlideAxis> axes_;
+  int64_t step_;       // along the first axis
+  LoopNest<1> plane_;  // of the elements along all others
+  std::vector<int64_t> counts_;
+  std::vector<std::vector<Total>> totals_;  // of each axis: one for each element along those behind
+};
+
+// Sums the windows of all channels: finish(index, total) for each output.
+template <typename Total, typename T, typename Finish>
+void SlideSums(const SlideAxes& axes, const ConstTensorView& input, const TensorView& outputs,
+               Finish&& finish) {
+  const Dims& strides = input.layout.strides;
+  const bool are_many = outputs.layout.sizes[0] * outputs.layout.sizes[1] >= ThreadCount();
+  const int64_t shares = are_many ? 1 : ThreadCount();
+  ForEachChannel(outputs, shares, [&](const Dims& index, int64_t share) {
+    const T* from = input.elements<T>() + index[0] * strides[0] + index[1] * strides[1];
+    SlidingSums<Total>(axes, strides).Run(from, index, share, shares, finish);
+  });
+}
+
+// --- folds ---------------------------------------------------------------------------------------
+
+// What Join makes of those that are in a queue, in any order. Join(a, State()) is a.
+template <typename State>
+class FoldQueue {
+ public:
+  void Push(const State& state) {
+    pushed_.push_back(state);
+    fold_ = Join(fold_, state);
+  }
+  void Pop() {
+    if (suffixes_.empty()) Turn();
+    suffixes_.pop_back();
+  }
+  void Clear() {
+    suffixes_.clear();
+    pushed_.clear();
+    fold_ = {};
+  }
+  State Fold() const { return suffixes_.empty() ? fold_ : Join(suffixes_.back(), fold_); }
+
+ private:
+  // Makes of what was pushed the folds of each with all behind it, the first one last.
+  void Turn() {
+    State fold;
+    for (size_t i = pushed_.size(); i-- > 0;) {
+      fold = Join(pushed_[i], fold);
+      suffixes_.push_back(fold);
+    }
+    pushed_.clear();
+    fold_ = {};
+  }
+
+  std::vector<State> suffixes_, pushed_;
+  State fold_;  // of what was pushed
+};
+
+// Folds of windows along an axis; there are `inner` states behind each other along the others.
+template <typename State>
+std::vector<State> FoldsAlong(const SlideAxis& axis, const std::vector<State>& states,
+                              int64_t outer, int64_t inner) {
+  constexpr int64_t kGrainStates = 1 << 12;
+  std::vector<State> folds(static_cast<size_t>(outer * axis.outputs * inner));
+  const auto run = [&](const SlideLine& line, const State* from, State* to) {
+    FoldQueue<State> queue;
+    Range held = {0, 0};
+    for (int64_t i = 0; i < line.outputs; ++i) {
+      const Range window = line.Window(i);
+      if (window.begin >= held.end) {
+        queue.Clear();
+        held = {window.begin, window.begin};
+      }
+      for (; held.end < window.end; ++held.end) queue.Push(from[line.Position(held.end) * inner]);
+      for (; held.begin < window.begin; ++held.begin) queue.Pop();
+      to[line.Output(i) * inner] = queue.Fold();
+    }
+  };
+  ParallelFor(outer * inner, kGrainStates / (axis.size + axis.outputs) + 1, 0,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t k = begin; k < end; ++k) {
+                  const State* from = states.data() + k / inner * axis.size * inner + k % inner;
+                  State* to = folds.data() + k / inner * axis.outputs * inner + k % inner;
+                  for (int64_t i = 0; i < axis.line_count(); ++i) run(axis.Line(i), from, to);
+                }
+              });
+  return folds;
+}
+
+// Folds of all windows of a channel, from one state for each of its elements.
+template <typename State>
+std::vector<State> FoldWindows(std::span<const SlideAxis> axes, std::vector<State> states) {
+  Dims sizes;
+  for (const SlideAxis& axis : axes) sizes.push_back(axis.size);
+  for (const SlideAxis& axis : InSlidingOrder(axes)) {
+    int64_t* const size = sizes.begin() + (axis.dimension - axes[0].dimension);
+    states = FoldsAlong(axis, states, Product(Dims(sizes.begin(), size)),
+                        Product(Dims(size + 1, sizes.end())));
+    *size = axis.outputs;
+  }
+  return states;
+}
+
+// Folds the windows of all channels: finish(index, fold) for each output, of states make(offset,
+// number) for the elements of the input, which are numbered as in a packed tensor of dims' sizes.
+template <typename State, typename Make, typename Finish>
+void SlideFolds(const SlideAxes& axes, const PoolDims& dims, const Layout& input,
+                const TensorView& outputs, Make&& make, Finish&& finish) {
+  Dims sizes;
+  for (const PoolDim& dim : dims) sizes.push_back(dim.size);
+  const Layout numbers = PackedLayout(sizes);
+  LoopNest<2> channel;
+  for (const SlideAxis& axis : axes.axes) {
+    const size_t d = axis.dimension;
+    channel.Push(axis.size, {input.strides[d], numbers.strides[d]});
+  }
+  ForEachChannel(outputs, 1, [&](Dims index, int64_t) {
+    const Dims place = {index[0], index[1]};
+    int64_t number = OffsetOf(numbers, axes.begin);
+    int64_t offset = OffsetOf(input, axes.begin);
+    for (size_t d = 0; d < place.size(); ++d) {
+      number += place[d] * numbers.strides[d];
+      offset += place[d] * input.strides[d];
+    }
+    std::vector<State> states(static_cast<size_t>(Product(channel.sizes)));
+    Walk<2> walk(channel, 0);
+    for (State& state : states) {
+      state = make(offset + walk.offset(0), number + walk.offset(1));
+      walk.Next();
+    }
+    for (const State& fold : FoldWindows(axes.axes, std::move(states))) {
+      finish(std::as_const(index), fold);
+      Advance(outputs.layout.sizes, index);
+    }
+  });
+}
+
+}  // namespace dmlop
