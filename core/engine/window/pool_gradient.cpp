@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -34,13 +34,31 @@ struct Holders {
 
 Holders HoldersAt(const PoolDim& dim, int64_t position, int64_t windows) {
   const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
-  for (int64_t window = reaching.begin; window < reaching.end; ++window) {
+  const int64_t step = dim.dilation / std::gcd(dim.stride, dim.dilation);
+  const int64_t end = std::min(reaching.end, reaching.begin + step);
+  for (int64_t window = reaching.begin; window < end; ++window) {
     if ((position - dim.Position(window, 0)) % dim.dilation != 0) continue;
-    const int64_t step = dim.dilation / std::gcd(dim.stride, dim.dilation);
     return {window, step, (reaching.end - 1 - window) / step + 1};
   }
   return {};
 }
+
+// Of what a function hands to another one, twice if need be.
+template <typename T, typename ForEach>
+T ExactlySummed(ForEach&& for_each) {
+  QuickSum quick;
+  for_each([&](double x) { quick.Add(x); });
+  if (quick.is_known()) return quick.Result<T>();
+  ExactSum exact;
+  for_each([&](double x) { exact.Add(x); });
+  return RoundSum<T>(exact);
+}
+
+// A window's gradient, and the element that wins it.
+struct Won {
+  uint64_t element;
+  double gradient;
+};
 
 class BlockOfSums {
  public:
@@ -70,7 +88,7 @@ class BlockOfSums {
 
   template <typename T>
   void Run(const TensorView& sums) const {
-    if (HasWholeChannels()) return RunChannels<T>(sums);
+    if (IsForChannels()) return RunChannels<T>(sums);
     Dims rows = part_.sizes;
     rows.pop_back();
     const int64_t columns = part_.sizes.back();
@@ -91,34 +109,51 @@ class BlockOfSums {
 
   // --- whole channels: windows hand their gradients on to their winners --------------------------
 
-  bool HasWholeChannels() const {
+  int64_t plane() const { return Product(Dims(sizes_.begin() + 2, sizes_.end())); }
+
+  // Whether there are channels for all threads, or elements have so many windows that even one
+  // thread is quicker.
+  bool IsForChannels() const {
+    constexpr int64_t kWindowsInTheTimeOfOne = 16;
     const bool are_whole =
         std::equal(part_.sizes.begin() + 2, part_.sizes.end(), sizes_.begin() + 2);
-    return are_whole && part_.sizes[0] * part_.sizes[1] >= ThreadCount();
+    if (are_whole && part_.sizes[0] * part_.sizes[1] >= ThreadCount()) return true;
+    double windows = 1;
+    for (size_t d = 2; d < dims_.size(); ++d) {
+      windows *= static_cast<double>(MostHolders(d) * part_.sizes[d]);
+    }
+    return windows > static_cast<double>(kWindowsInTheTimeOfOne * ThreadCount()) *
+                         static_cast<double>(plane());
+  }
+
+  int64_t MostHolders(size_t d) const {
+    int64_t most = 0;
+    for (const Holders& holders : holders_[d]) most = std::max(most, holders.count);
+    return most;
   }
 
   template <typename T>
   void RunChannels(const TensorView& sums) const {
-    const int64_t plane = Product(Dims(sizes_.begin() + 2, sizes_.end()));
-    ParallelFor(part_.sizes[0] * part_.sizes[1], kGrainElements / plane + 1, sums.element_bytes(),
+    ParallelFor(part_.sizes[0] * part_.sizes[1], kGrainElements / plane() + 1, sums.element_bytes(),
                 [&](int64_t begin, int64_t end) {
-                  ChannelSums channel(plane);
+                  ChannelSums channel(plane());
                   for (int64_t i = begin; i < end; ++i) {
                     const Dims place = {i / part_.sizes[1], i % part_.sizes[1]};
-                    AddGradients<T>(place, plane, channel);
+                    AddGradients<T>(place, channel);
                     WriteChannel<T>(place, channel, sums);
                   }
                 });
   }
 
-  template <typename T>
-  void AddGradients(const Dims& place, int64_t plane, ChannelSums& channel) const {
-    channel.Clear();
-    const int64_t number = (part_.begin[0] + place[0]) * sizes_[1] + part_.begin[1] + place[1];
-    const uint64_t first = static_cast<uint64_t>(number * plane);
+  // Calls body(element, gradient) for each window of a channel that reaches the part; elements are
+  // numbered in the channel, others in no channel or another are beyond its last.
+  template <typename T, typename Body>
+  void ForEachWindow(const Dims& channel, Body&& body) const {
+    const int64_t number = (part_.begin[0] + channel[0]) * sizes_[1] + part_.begin[1] + channel[1];
+    const uint64_t first = static_cast<uint64_t>(number * plane());
     Place at{0, 0};
     for (size_t d = 0; d < 2; ++d) {
-      const Place next = PlaceOf(d, part_.begin[d] + place[d]);
+      const Place next = PlaceOf(d, part_.begin[d] + channel[d]);
       at = {at.winner + next.winner, at.gradient + next.gradient};
     }
     LoopNest<2> windows;
@@ -133,38 +168,49 @@ class BlockOfSums {
     if (count == 0) return;  // no window reaches the part
     Walk<2> walk(windows, 0);
     for (int64_t i = 0; i < count; ++i, walk.Next()) {
-      channel.Add(winners[walk.offset(0)] - first, AsDouble(gradients[walk.offset(1)]));
+      body(winners[walk.offset(0)] - first, AsDouble(gradients[walk.offset(1)]));
+    }
+  }
+
+  template <typename T>
+  void AddGradients(const Dims& place, ChannelSums& channel) const {
+    channel.Clear();
+    ForEachWindow<T>(place, [&](uint64_t element, double x) { channel.Add(element, x); });
+    if (!channel.has_doubts()) return;
+    std::vector<Won> doubtful;
+    ForEachWindow<T>(place, [&](uint64_t element, double x) {
+      if (channel.IsInDoubt(element)) doubtful.push_back({element, x});
+    });
+    std::stable_sort(doubtful.begin(), doubtful.end(),
+                     [](const Won& a, const Won& b) { return a.element < b.element; });
+    for (size_t i = 0; i < doubtful.size();) {
+      const uint64_t element = doubtful[i].element;
+      const size_t begin = i;
+      while (i < doubtful.size() && doubtful[i].element == element) ++i;
+      const std::span all = std::span(doubtful).subspan(begin, i - begin);
+      channel.Set(element, AsDouble(ExactlySummed<T>([&](auto&& add) {
+                    for (const Won& won : all) add(won.gradient);
+                  })));
     }
   }
 
   template <typename T>
   void WriteChannel(const Dims& place, const ChannelSums& channel, const TensorView& sums) const {
     const TensorView to = sums.Slice(0, place[0], 1).Slice(1, place[1], 1);
-    LoopNest<1> elements;
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      elements.Push(to.layout.sizes[d], {to.layout.strides[d]});
+    const Dims strides = PackedStrides(sizes_);
+    LoopNest<2> elements;
+    int64_t first = 0;
+    for (size_t d = 2; d < sizes_.size(); ++d) {
+      elements.Push(to.layout.sizes[d], {to.layout.strides[d], strides[d]});
+      first += part_.begin[d] * strides[d];
     }
     elements = Merged(elements);
     const int64_t count = Product(elements.sizes);
-    Walk<1> walk(elements, 0);
-    std::vector<Place> outer;
+    Walk<2> walk(elements, 0);
     for (int64_t i = 0; i < count; ++i, walk.Next()) {
-      const std::optional<T> known = channel.Result<T>(static_cast<size_t>(i));
-      T& sum = to.elements<T>()[walk.offset(0)];
-      sum = known ? *known : CarefulSum<T>(place, IndexOf(to.layout.sizes, i), outer);
+      to.elements<T>()[walk.offset(0)] =
+          channel.Result<T>(static_cast<size_t>(first + walk.offset(1)));
     }
-  }
-
-  // The element at an index in a channel.
-  template <typename T>
-  T CarefulSum(const Dims& channel, Dims index, std::vector<Place>& outer) const {
-    index[0] = channel[0];
-    index[1] = channel[1];
-    const int64_t column = index.back();
-    index.pop_back();
-    const int64_t number = FindOuter(index, outer) + column;
-    return SumOf<T>(outer, holders_.back()[static_cast<size_t>(column)],
-                    static_cast<uint64_t>(number));
   }
 
   // --- rows: elements look for the windows that they win -----------------------------------------
@@ -219,12 +265,7 @@ class BlockOfSums {
 
   template <typename T>
   T SumOf(const std::vector<Place>& outer, const Holders& inner, uint64_t number) const {
-    QuickSum quick;
-    ForEachWon<T>(outer, inner, number, [&](double x) { quick.Add(x); });
-    if (quick.is_known()) return quick.Result<T>();
-    ExactSum exact;
-    ForEachWon<T>(outer, inner, number, [&](double x) { exact.Add(x); });
-    return RoundSum<T>(exact);
+    return ExactlySummed<T>([&](auto&& add) { ForEachWon<T>(outer, inner, number, add); });
   }
 
   // Calls body(gradient) for each window that the element of that number wins.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/exact/error_free.h"
@@ -55,21 +54,32 @@ class ChannelSums {
   void Clear() {
     std::fill(sums_.begin(), sums_.end(), -0.0);
     std::fill(states_.begin(), states_.end(), kEmpty);
+    has_doubts_ = false;
   }
 
   void Add(uint64_t element, double x) {
-    if (element >= sums_.size()) return;  // of another part, or none
+    if (element >= sums_.size()) return;  // of another channel, or none
     const HeadTail next = TwoSum(sums_[element], x);
     sums_[element] = next.head;
     states_[element] |= next.tail == 0 ? kExact : kInDoubt;
+    has_doubts_ |= next.tail != 0;
   }
 
-  // Nothing where it is not known.
+  bool has_doubts() const { return has_doubts_; }
+  bool IsInDoubt(uint64_t element) const {
+    return element < states_.size() && states_[element] > kExact;
+  }
+
+  // Of an element that is not in doubt.
   template <typename T>
-  std::optional<T> Result(size_t element) const {
-    if (states_[element] == kEmpty) return T{};
-    if (states_[element] != kExact) return std::nullopt;
-    return RoundOnce<T>(sums_[element]);
+  T Result(size_t element) const {
+    return states_[element] == kEmpty ? T{} : RoundOnce<T>(sums_[element]);
+  }
+
+  // Puts an end to doubts.
+  void Set(uint64_t element, double result) {
+    sums_[element] = result;
+    states_[element] = kExact;
   }
 
  private:
@@ -77,6 +87,7 @@ class ChannelSums {
 
   std::vector<double> sums_;
   std::vector<uint8_t> states_;
+  bool has_doubts_ = false;
 };
 
 }  // namespace dmlop
