@@ -147,6 +147,53 @@ class HostileTest(ProgramTest):
             self.assertEqual(done.returncode, status, done.stderr[:1000])
         self.assertEqual(np.load(self.folder / "y.npy").tolist(), [1] * many)
 
+    def test_windows_of_any_size_take_time_in_proportion_to_tensors(self):
+        many, window = 200_000, 100_000
+        count = many - window + 1
+        x = (np.arange(many) * 7919 % 13).astype("f4")
+        sums = np.concatenate([[0], np.cumsum(x, dtype="f8")])
+        squares = np.concatenate([[0], np.cumsum(x.astype("f8") ** 2)])
+        places = np.arange(many)
+        reaching = np.minimum(places, count - 1) - np.maximum(0, places - window + 1) + 1
+        rising = np.arange(many, dtype="f4")
+        np.save(self.folder / "ones.npy", np.ones((1, 1, 1, count), "f4"))
+        plain = {"StartPadding": [0, 0], "EndPadding": [0, 0]}
+        padded = {"StartPadding": [0, window - 1], "EndPadding": [0, window - 1], "IncludePadding": False}
+        for name, type, fields, values, expected in [
+            ("an average", "AVERAGE_POOLING", plain | {"IncludePadding": True}, x, (sums[window:] - sums[:count]) / window),
+            ("a norm", "LP_POOLING", plain | {"P": 2}, x, np.sqrt(squares[window:] - squares[:count])),
+            ("a norm with a power", "LP_POOLING", plain | {"P": 5}, np.full(many, 3, "f4"), np.full(count, 3 * window ** 0.2)),
+            ("a maximum", "MAX_POOLING", plain, rising, rising[window - 1:]),
+            ("the gradient of an average", "AVERAGE_POOLING_GRAD", plain | {"IncludePadding": False}, None, reaching / window),
+            ("the gradient of an average of few elements", "AVERAGE_POOLING_GRAD", padded, None, None),
+            ("the gradient of a maximum", "MAX_POOLING_GRAD", plain | {"Dilations": [1, 1]}, np.zeros(many, "f4"),
+             places < count),
+        ]:
+            with self.subTest(name):
+                sizes = [1, 1, 1, many]
+                tensor = {"DataType": "FLOAT32", "Sizes": sizes}
+                gradient = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, count]}
+                bindings = {"OutputGradientTensor" if "GRAD" in type else "OutputTensor": "y.npy"}
+                document = {"type": type, "Strides": [1, 1], "WindowSize": [1, window], **fields, "bindings": bindings}
+                if values is not None:
+                    np.save(self.folder / "x.npy", values.reshape(sizes))
+                    document |= {"InputTensor": tensor}
+                    bindings |= {"InputTensor": "x.npy"}
+                if "GRAD" in type:
+                    if expected is None:
+                        gradient["Sizes"][3] = many + window - 1
+                    document |= {"InputGradientTensor": gradient, "OutputGradientTensor": tensor}
+                    bindings |= {"InputGradientTensor": "ones.npy" if expected is not None else {"value": 1}}
+                self.write("d.json", document)
+                done = start(["run", "d.json"], cwd=self.folder,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+                self.assertEqual(done.returncode, 0, done.stderr[:1000])
+                y = np.load(self.folder / "y.npy").reshape(-1)
+                if expected is not None:
+                    np.testing.assert_array_equal(y, np.asarray(expected, "f4"))
+                else:  # each window hands out one whole
+                    np.testing.assert_allclose(y.sum(dtype="f8"), gradient["Sizes"][3], rtol=1e-6)
+
     def test_messages_are_a_screen_long_at_most(self):
         many = 300_000
         desc = '{"DataType": "FLOAT32", "Sizes": [1]}'
