@@ -282,6 +282,8 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Quotient(x[0], x[1]);
     case Operation::kQuotientOrDividend:
       return IsZero(x[1]) ? x[0] : Quotient(x[0], x[1]);
+    case Operation::kWeighted:
+      return IsZero(x[0]) ? Special(0) : Product(x);
     case Operation::kPower:
       return Power(x[0], x[1]);
     case Operation::kAtLeast:

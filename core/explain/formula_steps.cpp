@@ -139,7 +139,8 @@ std::vector<Formula::Node> FormulaSteps::WinnersOf(Formula::Node extreme) {
 FormulaTerm FormulaSteps::TermAt(Formula::Node node) {
   FormulaTerm term{TextOf(node), {}, {}, {}, ValueOf(node).number.head};
   AddElements(node, term);
-  if (formula_.operation(node) == Operation::kProduct) {
+  const Operation operation = formula_.operation(node);
+  if (operation == Operation::kProduct || operation == Operation::kWeighted) {
     for (const Formula::Node factor : formula_.operands(node)) {
       term.factors.push_back(ValueOf(factor).number.head);
     }
@@ -223,6 +224,7 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
     case Operation::kSum:
       return Joined(node, " + ", spelling);
     case Operation::kProduct:
+    case Operation::kWeighted:
       return Joined(node, " * ", spelling);
     case Operation::kMean:
       return fmt::format("mean({})", Joined(node, ", ", spelling));

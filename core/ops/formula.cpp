@@ -24,6 +24,7 @@ std::string_view Name(FormulaOperation operation) {
                                          "quotient",
                                          "quotient or dividend",
                                          "power",
+                                         "weighted",
                                          "at least",
                                          "magnitude",
                                          "square",
@@ -100,7 +101,7 @@ Formula::Node Formula::Apply(Operation operation, std::span<const Node> operands
   return Add({operation, first, static_cast<uint32_t>(operands.size())});
 }
 
-Formula::Node Formula::Function(ElementWiseFunction function, std::initializer_list<Node> operands,
+Formula::Node Formula::Function(ElementWiseFunction function, std::span<const Node> operands,
                                 std::array<double, 2> numbers) {
   const Node node = Apply(Operation::kElementWise, operands);
   functions_.push_back({function, numbers});
@@ -126,6 +127,11 @@ Formula::Node Formula::Quantized(Node units, std::optional<Node> zero_point, Dat
   Node whole = Named("rounded", Apply(Operation::kRound, {units}));
   if (zero_point) whole = Sum({whole, *zero_point});
   return Confined(Operation::kClamp, whole, type);
+}
+
+Formula::Node Formula::Shared(Node node) {
+  if (!is_too_long_) shared_.insert(node);
+  return node;
 }
 
 Formula::Node Formula::Named(std::string_view name, Node node) {
@@ -235,6 +241,15 @@ std::optional<Node> FormulaOf(const Placed& family, const OperatorDesc& op, cons
 }
 
 }  // namespace
+
+std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
+                                     std::span<const FormulaNode> operands, Formula& formula) {
+  if (call.scale_bias) return std::nullopt;
+  if (call.function == ElementWiseFunction::kCast) return operands[0];
+  if (!IsApproximated(call.function)) return std::nullopt;
+  return formula.Function(call.function, operands,
+                          {call.parameters.numbers[0], call.parameters.numbers[1]});
+}
 
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ enum class FormulaOperation : uint8_t {
   kQuotient,
   kQuotientOrDividend,  // x / y, but x where y is 0
   kPower,               // as IEEE pow
+  kWeighted,            // x * y, but 0 where x is 0
   kAtLeast,             // x, but y where x is less
   // Of one.
   kMagnitude,
@@ -94,7 +96,7 @@ class Formula {
   // x itself where the factor is 1.
   Node Scaled(double factor, Node x) { return factor == 1 ? x : Product({Number(factor), x}); }
   // Of a function with parameters p and q.
-  Node Function(ElementWiseFunction function, std::initializer_list<Node> operands,
+  Node Function(ElementWiseFunction function, std::span<const Node> operands,
                 std::array<double, 2> numbers = {});
   // To a float type.
   Node Rounded(DataType type, Node x);
@@ -110,6 +112,15 @@ class Formula {
     for (const Node node : nodes) results.push_back(function(node));
     return results;
   }
+
+  // Stands for what cannot be said: then there is no formula at all.
+  Node Unknown() {
+    is_too_long_ = true;
+    return 0;
+  }
+
+  // Evaluated once, as it is used more than once.
+  Node Shared(Node node);
 
   // What people call the node, which is evaluated once.
   Node Named(std::string_view name, Node node);
@@ -137,6 +148,7 @@ class Formula {
     return functions_[nodes_[node].function].numbers;
   }
   const std::map<Node, std::string>& names() const { return names_; }
+  bool IsShared(Node node) const { return shared_.contains(node) || names_.contains(node); }
 
  private:
   // The operands; an element's region and its number there; the place of a number.
@@ -164,6 +176,7 @@ class Formula {
   std::vector<NumberEntry> numbers_;
   std::vector<FunctionEntry> functions_;
   std::map<Node, std::string> names_;
+  std::unordered_set<Node> shared_;
   bool is_too_long_ = false;
 };
 
@@ -171,6 +184,11 @@ class Formula {
 // operator has none, where bits are only moved, or where the formula is too long.
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula);
+
+// What an element-wise function makes of operands of a float type, before that is rounded; none
+// where that is not said yet.
+std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
+                                     std::span<const FormulaNode> operands, Formula& formula);
 
 // The values of nodes. An arithmetic has a type Value and the functions
 //
@@ -197,7 +215,7 @@ class FormulaEvaluation {
   // What may be asked for more than once, or is long.
   bool IsKept(Formula::Node node) const {
     constexpr size_t kLong = 8;
-    return formula_.operands(node).size() >= kLong || formula_.names().contains(node);
+    return formula_.operands(node).size() >= kLong || formula_.IsShared(node);
   }
 
   Value Evaluate(Formula::Node node) {

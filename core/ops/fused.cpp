@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/engine/copy/tiled_loop.h"
+#include "core/ops/families.h"
+#include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
 namespace dmlop {
@@ -76,6 +78,13 @@ void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor) {
   const TensorView copy{buffer.data(), tensor.type, PackedLayout(tensor.layout.sizes)};
   CopyView(AsConst(tensor), copy);
   RunActivation(activation, AsConst(copy), tensor);
+}
+
+std::optional<FormulaNode> FormulaOfActivation(const OperatorDesc& activation, FormulaNode x,
+                                               Formula& formula) {
+  const auto* family = std::get_if<ElementWise>(&activation.info().family);
+  if (family == nullptr) return std::nullopt;
+  return FormulaOf(WorkOf(*family, activation, {}).call, {&x, 1}, formula);
 }
 
 }  // namespace dmlop

@@ -33,4 +33,9 @@ void RunActivation(OperatorDesc activation, const ConstTensorView& input, const 
 // The same in the place of its input.
 void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor);
 
+// What such an activation makes of a node; none where it is not one of elements by themselves. Its
+// tensors are there.
+std::optional<FormulaNode> FormulaOfActivation(const OperatorDesc& activation, FormulaNode x,
+                                               Formula& formula);
+
 }  // namespace dmlop

@@ -166,6 +166,14 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
   return slots;
 }
 
+std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].field == &field) return i;
+  }
+  return std::nullopt;
+}
+
 void FillInTypes(OperatorDesc& op) {
   FillInCounts(op);
   FillInCountsOfActivations(op);

@@ -174,6 +174,8 @@ std::string DisplayName(std::string_view path);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op);
 std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
+// The number of an input among those that are there.
+std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
 
 // More tensors than this of an array that was left out are not made up from a count alone.
 inline constexpr size_t kMaxImpliedTensors = 1 << 16;

@@ -93,7 +93,8 @@ constexpr Custom kFamily = {.run = RunAttention,
                             .sources = Sources,
                             .whole = AllDimensions,
                             .warn = WarnOfPast,
-                            .operations = Operations};
+                            .operations = Operations,
+                            .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "MULTIHEAD_ATTENTION",

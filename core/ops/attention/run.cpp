@@ -109,6 +109,32 @@ int64_t WholeNumber(double value, int64_t most) {
   return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(most)));
 }
 
+// The past keys of each batch, or none where all are past that lie in tensors of theirs.
+std::vector<int64_t> PastOf(const Tensors& tensors, const Shapes& shapes) {
+  std::vector<int64_t> past;
+  const ConstTensorView lengths = tensors.input(kPastLengths);
+  if (lengths.data == nullptr) return past;
+  for (const double length : NumbersOf(lengths, shapes.batches)) {
+    past.push_back(WholeNumber(length, MostPast(shapes)));
+  }
+  return past;
+}
+
+// What a mask of lengths keeps of each batch.
+std::vector<Range> KeptOf(const OperatorDesc& op, const ConstTensorView& mask, int64_t batches) {
+  const Dims& strides = mask.layout.strides;
+  const auto number = [&](int64_t row, int64_t batch) {
+    const int64_t begin = row == 0 ? 0 : row * strides[strides.size() - 2];
+    return int64_t{mask.elements<int32_t>()[begin + batch * strides.back()]};
+  };
+  const bool has_starts = op[kMaskType] == kKeySequenceEndStart;
+  std::vector<Range> kept;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    kept.push_back({has_starts ? number(1, batch) : 0, number(0, batch)});
+  }
+  return kept;
+}
+
 class Execution {
  public:
   Execution(const OperatorDesc& op, const Tensors& tensors)
@@ -117,7 +143,7 @@ class Execution {
   void Do() {
     call_.scale = op_[kScale];
     call_.mask_value = op_[kMaskFilterValue];
-    ReadPast();
+    call_.past = PastOf(tensors_, shapes_);
     FindHeads();
     AddBias();
     call_.key = Cached(keys_, kPastKey, kPresentKey, shapes_.size);
@@ -140,31 +166,19 @@ class Execution {
     return {shapes_.batches, shapes_.key_heads, shapes_.fresh, size};
   }
 
+  ConstTensorView HeadsOf(std::span<const Source> sources, const HeadSizes& sizes) const {
+    for (const Source& source : sources) {
+      const ConstTensorView view = tensors_.input(*source.tensor);
+      if (view.data == nullptr) continue;
+      return source.place ? HeadsOfStack(view, *source.place, sizes) : HeadsOfRows(view, sizes);
+    }
+    return {};
+  }
+
   void FindHeads() {
-    const HeadSizes keys = KeySizes(shapes_.size);
-    const HeadSizes values = KeySizes(shapes_.value_size);
-    if (const auto view = tensors_.input(kQuery); view.data != nullptr) {
-      call_.query = HeadsOfRows(view, QuerySizes());
-    }
-    if (const auto view = tensors_.input(kKey); view.data != nullptr) {
-      keys_ = HeadsOfRows(view, keys);
-    }
-    if (const auto view = tensors_.input(kValue); view.data != nullptr) {
-      values_ = HeadsOfRows(view, values);
-    }
-    if (const auto view = tensors_.input(kStackedQueryKey); view.data != nullptr) {
-      call_.query = HeadsOfStack(view, 0, QuerySizes());
-      keys_ = HeadsOfStack(view, 1, keys);
-    }
-    if (const auto view = tensors_.input(kStackedKeyValue); view.data != nullptr) {
-      keys_ = HeadsOfStack(view, 0, keys);
-      values_ = HeadsOfStack(view, 1, values);
-    }
-    if (const auto view = tensors_.input(kStackedQueryKeyValue); view.data != nullptr) {
-      call_.query = HeadsOfStack(view, 0, QuerySizes());
-      keys_ = HeadsOfStack(view, 1, keys);
-      values_ = HeadsOfStack(view, 2, values);
-    }
+    call_.query = HeadsOf(kQuerySources, QuerySizes());
+    keys_ = HeadsOf(kKeySources, KeySizes(shapes_.size));
+    values_ = HeadsOf(kValueSources, KeySizes(shapes_.value_size));
   }
 
   // --- bias --------------------------------------------------------------------------------------
@@ -192,14 +206,6 @@ class Execution {
   }
 
   // --- past and present --------------------------------------------------------------------------
-
-  void ReadPast() {
-    const ConstTensorView lengths = tensors_.input(kPastLengths);
-    if (lengths.data == nullptr) return;
-    for (const double length : NumbersOf(lengths, shapes_.batches)) {
-      call_.past.push_back(WholeNumber(length, MostPast(shapes_)));
-    }
-  }
 
   // All keys or all values: the past ones and the new ones, in the output where they are wanted.
   ConstTensorView Cached(const ConstTensorView& fresh, const Field& past_field,
@@ -257,15 +263,7 @@ class Execution {
       call_.mask = LastFour(mask);
       return;
     }
-    const Dims& strides = mask.layout.strides;
-    const auto number = [&](int64_t row, int64_t batch) {
-      const int64_t begin = row == 0 ? 0 : row * strides[strides.size() - 2];
-      return int64_t{mask.elements<int32_t>()[begin + batch * strides.back()]};
-    };
-    const bool has_starts = op_[kMaskType] == kKeySequenceEndStart;
-    for (int64_t batch = 0; batch < shapes_.batches; ++batch) {
-      call_.kept.push_back({has_starts ? number(1, batch) : 0, number(0, batch)});
-    }
+    call_.kept = KeptOf(op_, mask, shapes_.batches);
   }
 
   const OperatorDesc& op_;
@@ -282,6 +280,17 @@ class Execution {
 void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const Tensors tensors(op, inputs, outputs);
   Execution(op, tensors).Do();
+}
+
+KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs) {
+  const Tensors tensors(op, inputs, {});
+  const Shapes shapes = ShapesOf(op);
+  KeyChoice keys{PastOf(tensors, shapes), {}};
+  const ConstTensorView mask = tensors.input(kMask);
+  if (mask.data != nullptr && op[kMaskType] != kBoolean) {
+    keys.kept = KeptOf(op, mask, shapes.batches);
+  }
+  return keys;
 }
 
 void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {

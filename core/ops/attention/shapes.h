@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/ops/inference.h"
@@ -97,6 +98,19 @@ inline constexpr auto kMaskType =
             "KEY_QUERY_SEQUENCE_LENGTH_START_END, {3 * batch + 2}, begins with their numbers; "
             "BOOLEAN, {batch, heads, queries, keys}, is 0 where a key is masked. NONE has no "
             "mask.");
+
+// Where queries, keys and values come from: one of some tensors, or a place in the fourth dimension
+// of one of some stacks.
+struct Source {
+  const FieldOf<TensorDesc>* tensor;
+  std::optional<int64_t> place = std::nullopt;
+};
+inline constexpr Source kQuerySources[] = {
+    {&kQuery}, {&kStackedQueryKey, 0}, {&kStackedQueryKeyValue, 0}};
+inline constexpr Source kKeySources[] = {
+    {&kKey}, {&kStackedQueryKey, 1}, {&kStackedKeyValue, 0}, {&kStackedQueryKeyValue, 1}};
+inline constexpr Source kValueSources[] = {
+    {&kValue}, {&kStackedKeyValue, 1}, {&kStackedQueryKeyValue, 2}};
 
 // Of a tensor that may be left out, and that not every operator has.
 bool Has(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);

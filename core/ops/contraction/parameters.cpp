@@ -80,14 +80,6 @@ std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
   return expected;
 }
 
-std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].field == &field) return i;
-  }
-  return std::nullopt;
-}
-
 std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
   using Types = Join<Integers32, Integers16, Integers8>;
   return ValuesOf<Types, int64_t>(op, inputs, field);

@@ -48,9 +48,6 @@ std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
 
 // --- values --------------------------------------------------------------------------------------
 
-// The number of an input among those that are there.
-std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
-
 // The integers of a zero point or bias in row-major order; none where it is left out.
 std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
 // The real numbers of scales.

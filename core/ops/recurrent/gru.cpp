@@ -33,6 +33,63 @@ std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& 
 
 constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
 
+enum Gate : int64_t { kUpdate, kReset, kHidden };
+
+void Append(const std::vector<FormulaNode>& more, std::vector<FormulaNode>& terms) {
+  terms.insert(terms.end(), more.begin(), more.end());
+}
+
+// r * fl32(H R_h + Rb_h)
+FormulaNode LinearPart(UnitStep& step, FormulaNode reset) {
+  std::vector<FormulaNode> terms = step.HiddenProducts(kHidden, step.unit(), step.before().hidden);
+  if (const auto bias = step.HiddenBias(kHidden, step.unit())) terms.push_back(*bias);
+  return step.formula().Product({reset, step.SumOf("linear part", terms)});
+}
+
+// The products of the weights with the hidden states of all units, each times the reset gate of its
+// unit.
+std::vector<FormulaNode> ResetProducts(UnitStep& step, FormulaNode own_reset) {
+  std::vector<FormulaNode> hidden;
+  for (int64_t unit = 0; unit < step.units(); ++unit) {
+    const FormulaNode reset =
+        unit == step.unit()
+            ? own_reset
+            : step.Activated(0, step.Rounded(step.formula().Sum(step.Terms(kReset, unit))));
+    const FormulaNode before = step.before().hidden[static_cast<size_t>(unit)];
+    hidden.push_back(step.Rounded(step.formula().Product({reset, before})));
+  }
+  return step.HiddenProducts(kHidden, step.unit(), hidden);
+}
+
+std::vector<FormulaNode> NewStateTerms(UnitStep& step, FormulaNode reset) {
+  std::vector<FormulaNode> terms = step.InputProducts(kHidden, step.unit());
+  if (const auto bias = step.InputBias(kHidden, step.unit())) terms.push_back(*bias);
+  if (step.op()[kLinearBeforeReset]) {
+    terms.push_back(LinearPart(step, reset));
+    return terms;
+  }
+  Append(ResetProducts(step, reset), terms);
+  if (const auto bias = step.HiddenBias(kHidden, step.unit())) terms.push_back(*bias);
+  return terms;
+}
+
+// As the cell computes it, for one unit.
+UnitStates Cell(UnitStep& step, bool) {
+  Formula& formula = step.formula();
+  const auto gate = [&](std::string_view name, Gate number) {
+    const FormulaNode sum = step.SumOf(name, step.Terms(number, step.unit()));
+    return step.Named(name, step.Activated(0, sum));
+  };
+  const FormulaNode update = gate("update gate", kUpdate);
+  const FormulaNode reset = gate("reset gate", kReset);
+  const FormulaNode sum = step.SumOf("new state", NewStateTerms(step, reset));
+  const FormulaNode added = step.Named("new state", step.Activated(1, sum));
+  const FormulaNode rest = formula.Difference(formula.Number(1.0), update);
+  const FormulaNode hidden =
+      formula.Sum({formula.Product({rest, added}), formula.Product({update, step.own_hidden()})});
+  return {.hidden = hidden, .memory = 0, .rounded_memory = 0};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "GRU",
      .summary = "gated recurrent units",
@@ -41,7 +98,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "REC-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Network<kKind, kMakers>(),
+     .family = Network<kKind, kMakers, Cell>(),
      .values_choose = true,
      .implies_outputs = true,
      .hardware_tolerance = Ulp<3>},

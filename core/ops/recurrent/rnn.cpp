@@ -27,6 +27,11 @@ std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc&, const CellParameters& par
 
 constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
 
+UnitStates Cell(UnitStep& step, bool) {
+  const FormulaNode sum = step.SumOf("gate", step.Terms(0, step.unit()));
+  return {.hidden = step.Activated(0, sum), .memory = 0, .rounded_memory = 0};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "RNN",
      .summary = "a recurrent network of one gate",
@@ -35,7 +40,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "REC-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Network<kKind, kMakers>(),
+     .family = Network<kKind, kMakers, Cell>(),
      .values_choose = true,
      .implies_outputs = true},
 };

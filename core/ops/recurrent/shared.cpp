@@ -22,11 +22,6 @@ uint32_t Directions(const OperatorDesc& op) {
   return IsBidirectional(op) ? 2 : 1;
 }
 
-bool IsBackward(const OperatorDesc& op, int64_t direction) {
-  constexpr uint32_t kBackward = 1;
-  return op[kDirection] == kBackward || direction == 1;
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
 // Products of sizes may be more than a size can say, which no tensor has then.
@@ -172,6 +167,25 @@ void RunDirection(CellMaker<T> maker, const OperatorDesc& op, const CellParamete
   const std::unique_ptr<Cell<T>> cell = maker(op, parameters);
   RunSequence<T>(views, parameters.recurrence.layout.sizes[1], *cell);
 }
+void RunDirection(const CellMakers& makers, const OperatorDesc& op,
+                  const CellParameters& parameters, const SequenceViews& views) {
+  if (views.input.type == DataType::kFloat32) {
+    RunDirection(makers.of_float, op, parameters, views);
+  } else {
+    RunDirection(makers.of_half, op, parameters, views);
+  }
+}
+
+// Of a packed view.
+std::vector<double> NumbersOf(const TensorView& states) {
+  std::vector<double> numbers;
+  VisitDataType(Floats(), states.type, [&]<typename T>() {
+    const std::span<const T> elements(states.elements<T>(),
+                                      static_cast<size_t>(Product(states.layout.sizes)));
+    for (const T element : elements) numbers.push_back(AsDouble(element));
+  });
+  return numbers;
+}
 
 // --- sources -------------------------------------------------------------------------------------
 
@@ -254,13 +268,40 @@ void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const Operato
   const Tensors tensors(op, inputs, outputs);
   for (int64_t direction = 0; direction < Directions(op); ++direction) {
     const CellParameters parameters = ParametersOf(kind, op, tensors, direction);
-    const SequenceViews views = ViewsOf(op, tensors, direction);
-    if (inputs[0].type == DataType::kFloat32) {
-      RunDirection(makers.of_float, op, parameters, views);
-    } else {
-      RunDirection(makers.of_half, op, parameters, views);
-    }
+    RunDirection(makers, op, parameters, ViewsOf(op, tensors, direction));
   }
+}
+
+bool IsBackward(const OperatorDesc& op, int64_t direction) {
+  constexpr uint32_t kBackward = 1;
+  return op[kDirection] == kBackward || direction == 1;
+}
+
+int64_t LengthOf(const OperatorDesc& op, InputViews inputs, int64_t item) {
+  const Sizes& sizes = op.sizes(kInputTensor);
+  const Tensors tensors(op, inputs, {});
+  return LengthsOf(tensors.Input(kSequenceLengthsTensor), sizes[2],
+                   sizes[1])[static_cast<size_t>(item)];
+}
+
+ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
+                       InputViews inputs, const ItemSteps& steps) {
+  const std::vector<TensorView> nothing(TensorSlots(op, TensorRole::kOutput).size());
+  const Tensors tensors(op, inputs, nothing);
+  SequenceViews views = ViewsOf(op, tensors, steps.direction);
+  views.input = views.input.Slice(0, steps.begin, steps.count).Slice(1, steps.item, 1);
+  views.lengths = {steps.count};
+  for (ConstTensorView* state : {&views.hidden, &views.memory}) {
+    if (state->data != nullptr) *state = state->Slice(0, steps.item, 1);
+  }
+  const int64_t units = op.sizes(kRecurrenceTensor)[3];
+  const DataType type = views.input.type;
+  Buffer hidden(static_cast<size_t>(units) * ByteWidth(type));
+  Buffer memory(hidden.size());
+  views.last_hidden = {hidden.data(), type, PackedLayout({1, units})};
+  views.last_memory = {memory.data(), type, PackedLayout({1, units})};
+  RunDirection(makers, op, ParametersOf(kind, op, tensors, steps.direction), views);
+  return {NumbersOf(views.last_hidden), NumbersOf(views.last_memory)};
 }
 
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {

@@ -6,6 +6,7 @@
 
 #include "core/engine/recurrent/network.h"
 #include "core/ops/inference.h"
+#include "core/ops/recurrent/unit_step.h"
 
 namespace dmlop::recurrent {
 
@@ -101,20 +102,45 @@ struct CellMakers {
 void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
                 InputViews inputs, OutputViews outputs);
 
+bool IsBackward(const OperatorDesc& op, int64_t direction);
+
+// The steps that an item has.
+int64_t LengthOf(const OperatorDesc& op, InputViews inputs, int64_t item);
+
+// The states of all units of an item behind some of its steps, at least one, from the first on that
+// is computed.
+struct ItemSteps {
+  int64_t direction, item, begin, count;
+};
+struct ItemStates {
+  std::vector<double> hidden, memory;
+};
+ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
+                       InputViews inputs, const ItemSteps& steps);
+
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op);
 std::vector<uint32_t> WholeNetwork(const OperatorDesc& op);
 // Warns of lengths beyond that of the input (REC-9).
 void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 int64_t NetworkOperations(const OperatorDesc& op);
 
-template <const NetworkKind& kKind, const CellMakers& kMakers>
+// The formula of an element of a state: that of its unit at the last step that it depends on, and
+// of a few steps before in short. Further states are given.
+FormulaNode FormulaOfState(const NetworkKind& kind, const CellMakers& makers, CellFormula cell,
+                           const OperatorDesc& op, const Region& element, Formula& formula);
+
+template <const NetworkKind& kKind, const CellMakers& kMakers, CellFormula kCell>
 constexpr Custom Network() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { RunNetwork(kKind, kMakers, op, inputs, outputs); },
           .sources = NetworkSources,
           .whole = WholeNetwork,
           .warn = WarnOfLengths,
-          .operations = NetworkOperations};
+          .operations = NetworkOperations,
+          .formula =
+              [](const OperatorDesc& op, const Region& element, Formula& formula) {
+                return FormulaOfState(kKind, kMakers, kCell, op, element, formula);
+              }};
 }
 
 }  // namespace dmlop::recurrent
