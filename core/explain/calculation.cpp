@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kRuleNames[] = {"exact",        "nearest",   "tie-to-even", "overflow",
                                            "within-bound", "nan",       "infinity",    "zero-sign",
                                            "modulo",       "extreme",   "first",       "last",
-                                           "only-nan",     "truncated", "clamped"};
+                                           "only-nan",     "truncated", "clamped",     "too-long"};
 
 // The engine's own result.
 ElementBytes ValueAt(const OperatorDesc& op, InputViews inputs, const Element& output) {
@@ -150,10 +150,19 @@ Calculation OfNothing(ReduceFunction function) {
   return calculation;
 }
 
+Calculation TooLong() {
+  Calculation calculation;
+  calculation.rule = ValueRule::kTooLong;
+  calculation.reason =
+      fmt::format("made of more than {} parts, which are not told", Formula::kMostNodes);
+  return calculation;
+}
+
 // How the value came about; none where bits are only moved, or where that is not told yet.
 std::optional<Calculation> ExplainByFormula(const Question& question, const ElementBytes& value) {
   Formula formula(question.inputs);
   const auto last = FormulaOf(question.op, question.place(), formula);
+  if (!last && formula.is_too_long()) return TooLong();
   if (!last) return std::nullopt;
   return ExplainFormula(formula, *last, question.op, question.type(), value, question.length);
 }

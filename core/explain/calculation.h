@@ -32,6 +32,7 @@ enum class ValueRule {
   kOnlyNan,      // all elements are NaN
   kTruncated,    // an integer from a binary64 number, toward zero
   kClamped,      // the same, beyond the type's range
+  kTooLong,      // made of more parts than are told
 };
 
 std::string_view Name(ValueRule rule);  // "exact", "tie-to-even", ...

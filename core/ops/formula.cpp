@@ -256,7 +256,7 @@ std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& eleme
   const auto last =
       std::visit([&](const auto& family) { return FormulaOf(family, op, element, formula); },
                  op.info().family);
-  return formula.is_too_long() ? std::nullopt : last;
+  return formula.is_too_long() || formula.is_unknown() ? std::nullopt : last;
 }
 
 }  // namespace dmlop

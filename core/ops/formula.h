@@ -69,7 +69,8 @@ class Formula {
   static constexpr size_t kMostNodes = size_t{1} << 22;
 
   // Of an operator whose inputs have these elements, which may decide what is computed.
-  explicit Formula(InputViews inputs) : inputs_(inputs) {}
+  // Node 0 is 0, and stands for all that would be too much.
+  explicit Formula(InputViews inputs) : inputs_(inputs) { Number(0.0); }
   InputViews inputs() const { return inputs_; }
 
   // --- how it is made ----------------------------------------------------------------------------
@@ -115,7 +116,7 @@ class Formula {
 
   // Stands for what cannot be said: then there is no formula at all.
   Node Unknown() {
-    is_too_long_ = true;
+    is_unknown_ = true;
     return 0;
   }
 
@@ -128,6 +129,7 @@ class Formula {
   // --- how it is read ----------------------------------------------------------------------------
 
   bool is_too_long() const { return is_too_long_; }
+  bool is_unknown() const { return is_unknown_; }
   Operation operation(Node node) const { return nodes_[node].operation; }
   std::span<const Node> operands(Node node) const;
   size_t tensor(Node element) const { return regions_[nodes_[element].first].tensor; }
@@ -178,6 +180,7 @@ class Formula {
   std::map<Node, std::string> names_;
   std::unordered_set<Node> shared_;
   bool is_too_long_ = false;
+  bool is_unknown_ = false;
 };
 
 // The formula of an element of a valid descriptor's output, and its last node; none where the

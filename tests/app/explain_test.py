@@ -583,6 +583,14 @@ class ExplainTest(ProgramTest):
             self.assertEqual(reached["count"], 100)
             self.assertEqual([e["index"] for e in reached["elements"]], [[row, 1] for row in rows])
 
+    def test_what_has_too_many_parts_is_said_to_be_so(self):
+        millions = {"DataType": "FLOAT32", "Sizes": [1, 3_000_000]}
+        document = json.dumps({"type": "ACTIVATION_SOFTMAX1", "Axes": [1], "InputTensor": millions,
+                               "bindings": {"InputTensor": {"valueStart": 0, "valueDelta": 0}}})
+        found = self.explain(document, "OutputTensor[0,7]")
+        self.assertEqual(np.float32(found["element"]["value"]), np.float32(1 / 3_000_000))
+        self.assertEqual(found["calculation"], {"rule": "too-long", "reason": "made of more than 4194304 parts, which are not told"})
+
     def test_many_elements_of_a_model_are_followed_together(self):
         """Of 100 x 200 elements, every second column is kept and summed: the others are listed, too, and said to be perhaps too many."""
         def tensor(columns):

@@ -26,7 +26,7 @@ def network(gates, **more):
 
 
 def steps_of_network(inputs, gates, index, step):
-    """Runs step(x, h, c, w, r, b) -> h, c, gates, with functions of a gate's weights and biases; gives the gates of the last."""
+    """Runs step(x, h, c, of_input, of_hidden), which gives h, c and gates; gives the gates that are told of the unit."""
     x, w, r, b = (inputs[name].astype("f8")[0, 0] for name in ("InputTensor", "WeightTensor", "RecurrenceTensor", "BiasTensor"))
     x, b = inputs["InputTensor"].astype("f8")[0], b.reshape(2, gates, 3)
     w, r = w.reshape(gates, 3, -1), r.reshape(gates, 3, -1)
@@ -70,11 +70,21 @@ def rnn(inputs, index):
     return steps_of_network(inputs, 1, index, step)
 
 
+def with_nan(inputs):
+    """From step 1 of item 1 on."""
+    x = inputs["InputTensor"].copy()
+    x[0, 1, 1, 0] = np.nan
+    return inputs | {"InputTensor": x}
+
+
 SEQUENCE = {"Direction": "FORWARD", "OutputSequenceTensor": {}}
+LSTM = SEQUENCE | {"ActivationDescs": activations("SIGMOID", "TANH", "TANH"), "UseClipThreshold": True, "ClipThreshold": 2,
+                   "CoupleInputForget": False}
+LSTM_INPUTS = network(4, PeepholeTensor=(1, 1, 1, 9))
 NETWORK_CASES = [
     ("RNN", SEQUENCE | {"ActivationDescs": activations("TANH")}, network(1), rnn),
-    ("LSTM", SEQUENCE | {"ActivationDescs": activations("SIGMOID", "TANH", "TANH"), "UseClipThreshold": True,
-                         "ClipThreshold": 2, "CoupleInputForget": False}, network(4, PeepholeTensor=(1, 1, 1, 9)), lstm),
+    ("LSTM", LSTM, LSTM_INPUTS, lstm),
+    ("LSTM", LSTM, with_nan(LSTM_INPUTS), lstm),
     *(("GRU", SEQUENCE | {"ActivationDescs": activations("SIGMOID", "TANH"), "LinearBeforeReset": is_linear}, network(3),
        gru(is_linear)) for is_linear in (False, True)),
 ]
