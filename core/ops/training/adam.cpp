@@ -98,47 +98,59 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           }};
 }
 
-// beta * x + (1 - beta) * y.
-FormulaNode Blend(FormulaNode beta, FormulaNode x, FormulaNode y, Formula& formula) {
-  const FormulaNode rest = formula.Difference(formula.Number(1.0), beta);
-  return formula.Sum({formula.Product({beta, x}), formula.Product({rest, y})});
-}
+// What one element of an output is made of.
+class AdamFormula {
+ public:
+  AdamFormula(const OperatorDesc& op, const Region& element, Formula& formula)
+      : op_(op), element_(element), formula_(formula) {}
 
-// How far moments that began as 0 are from their means: 1 - beta^step.
-FormulaNode OneLessPower(FormulaNode beta, FormulaNode step, Formula& formula) {
-  const FormulaNode power = formula.Apply(FormulaOperation::kPower, {beta, step});
-  return formula.Difference(formula.Number(1.0), power);
-}
+  FormulaNode FirstMoment() {
+    return formula_.Named("first moment", Blend(kBeta1, Input(1), Input(3)));
+  }
+
+  FormulaNode SecondMoment() {
+    const FormulaNode square = formula_.Apply(FormulaOperation::kSquare, {Input(3)});
+    return formula_.Named("second moment", Blend(kBeta2, Input(2), square));
+  }
+
+  FormulaNode Parameter() {
+    const FormulaNode alpha = formula_.Named(
+        "alpha", formula_.Quotient(RootOf(OneLessPower(kBeta2)), OneLessPower(kBeta1)));
+    const FormulaNode product = formula_.Product({Number(kLearningRate), alpha, FirstMoment()});
+    const FormulaNode divisor =
+        formula_.Named("divisor", formula_.Sum({RootOf(SecondMoment()), Number(kEpsilon)}));
+    return formula_.Difference(Input(0),
+                               formula_.Named("change", formula_.Quotient(product, divisor)));
+  }
+
+ private:
+  FormulaNode Input(size_t i) { return formula_.Element(*Sources(op_)[i](element_)); }
+  FormulaNode Number(const FieldOf<float>& field) {
+    return formula_.Number(static_cast<double>(op_[field]));
+  }
+  FormulaNode RootOf(FormulaNode x) { return formula_.Apply(FormulaOperation::kSquareRoot, {x}); }
+  FormulaNode OneLess(FormulaNode x) { return formula_.Difference(formula_.Number(1.0), x); }
+
+  // beta * x + (1 - beta) * y.
+  FormulaNode Blend(const FieldOf<float>& beta, FormulaNode x, FormulaNode y) {
+    return formula_.Sum(
+        {formula_.Product({Number(beta), x}), formula_.Product({OneLess(Number(beta)), y})});
+  }
+
+  // How much of a moment that began as 0 has come from gradients: 1 - beta^step.
+  FormulaNode OneLessPower(const FieldOf<float>& beta) {
+    return OneLess(formula_.Apply(FormulaOperation::kPower, {Number(beta), Input(4)}));
+  }
+
+  const OperatorDesc& op_;
+  const Region& element_;
+  Formula& formula_;
+};
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  using enum FormulaOperation;
-  const std::vector<SourceMap> sources = Sources(op);
-  const auto input = [&](size_t i) { return formula.Element(*sources[i](element)); };
-  const auto number = [&](const FieldOf<float>& field) {
-    return formula.Number(static_cast<double>(op[field]));
-  };
-  const auto first_moment = [&] {
-    const FormulaNode blend = Blend(number(kBeta1), input(1), input(3), formula);
-    return formula.Named("first moment", blend);
-  };
-  const auto second_moment = [&] {
-    const FormulaNode square = formula.Apply(kSquare, {input(3)});
-    const FormulaNode blend = Blend(number(kBeta2), input(2), square, formula);
-    return formula.Named("second moment", blend);
-  };
-  if (element.tensor == 1) return first_moment();
-  if (element.tensor == 2) return second_moment();
-  const FormulaNode step = input(4);
-  const FormulaNode root =
-      formula.Apply(kSquareRoot, {OneLessPower(number(kBeta2), step, formula)});
-  const FormulaNode alpha =
-      formula.Named("alpha", formula.Quotient(root, OneLessPower(number(kBeta1), step, formula)));
-  const FormulaNode first = first_moment();
-  const FormulaNode deviation = formula.Apply(kSquareRoot, {second_moment()});
-  const FormulaNode divisor = formula.Named("divisor", formula.Sum({deviation, number(kEpsilon)}));
-  const FormulaNode change = formula.Named(
-      "change", formula.Quotient(formula.Product({number(kLearningRate), alpha, first}), divisor));
-  return formula.Difference(input(0), change);
+  AdamFormula own(op, element, formula);
+  if (element.tensor == 1) return own.FirstMoment();
+  return element.tensor == 2 ? own.SecondMoment() : own.Parameter();
 }
 
 void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
