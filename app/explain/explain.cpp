@@ -264,8 +264,7 @@ class ElementExplanation {
       return inputs[source.tensor].data != nullptr;
     });
     if (!all_bound) return explanation;
-    Outcome outcome =
-        Calculate(desc, inputs, output, explanation.sources, LengthOfLists(options_.full));
+    Outcome outcome = Calculate(desc, inputs, output, LengthOfLists(options_.full));
     explanation.element.value = outcome.value;
     explanation.calculation = std::move(outcome.calculation);
     explanation.activation = std::move(outcome.activation);

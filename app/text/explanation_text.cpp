@@ -63,8 +63,9 @@ bool HasElementsOnly(const FormulaStep& step) {
 
 std::string StepValueText(const FormulaStep& step, bool full) {
   if (!step.exact.empty()) return Abridged(step.exact, full);
-  const bool is_exact = step.value == 0 || !std::isfinite(step.value);
-  return fmt::format("{}{}", is_exact ? "" : "about ", step.value);
+  if (!step.is_approximate) return fmt::format("{}", step.value);
+  if (std::isinf(step.value)) return step.value > 0 ? "beyond 1e180" : "beyond -1e180";
+  return fmt::format("about {}", step.value);
 }
 
 std::string WinnerText(const FormulaStep& step) {
@@ -87,11 +88,15 @@ std::string NamedStepText(const FormulaStep& step, bool full) {
 }
 
 std::string CalculationText(const Calculation& calculation, DataType type, bool full) {
+  const bool has_quantity = !calculation.exact.empty() || calculation.approximate;
   std::string text;
   bool is_told = false;
   for (const FormulaStep& step : calculation.steps) {
+    const bool is_quantity = step.name == calculation.quantity;
+    // Elements are listed before, so the quantity is enough.
+    if (is_quantity && has_quantity && step.count && HasElementsOnly(step)) continue;
     text += NamedStepText(step, full);
-    is_told |= step.name == calculation.quantity;
+    is_told |= is_quantity;
   }
   if (!calculation.exact.empty() && !is_told) {
     text += fmt::format("{}: {}\n", calculation.quantity, Abridged(calculation.exact, full));
@@ -160,14 +165,13 @@ Json TermJson(const FormulaTerm& term) {
 
 Json StepJson(const FormulaStep& step) {
   Json json = {{"name", step.name}, {"operation", step.operation}};
-  if (step.count) {
-    json["count"] = *step.count;
+  if (!step.expression.empty()) json["expression"] = step.expression;
+  if (!step.terms.empty() || step.count) {
+    json["count"] = step.count.value_or(static_cast<int64_t>(step.terms.size()));
     json["terms"] = Json::array();
-    for (const FormulaTerm& term : step.terms) json["terms"].push_back(TermJson(term));
-    if (step.winner) json["winner"] = TermJson(*step.winner);
-  } else if (!step.expression.empty()) {
-    json["expression"] = step.expression;
   }
+  for (const FormulaTerm& term : step.terms) json["terms"].push_back(TermJson(term));
+  if (step.winner) json["winner"] = TermJson(*step.winner);
   json["value"] = NumberJson(step.value);
   return json;
 }
@@ -185,11 +189,8 @@ Json CalculationJson(const Calculation& calculation, const Explanation& explanat
   if (calculation.above) json["above"] = NeighbourJson(*calculation.above, type);
   if (!calculation.wraps.empty()) json["wraps"] = calculation.wraps;
   if (calculation.deciding.empty()) return json;
-  const Region& group = explanation.sources.front();
   json["decidedBy"] = Json::array();
-  for (const int64_t k : calculation.deciding) {
-    json["decidedBy"].push_back(DimsJson(group.IndexAt(k)));
-  }
+  for (const Dims& index : calculation.deciding) json["decidedBy"].push_back(DimsJson(index));
   return json;
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/explain/calculate_modulo.h"
+#include "core/explain/deciding.h"
+#include "core/explain/exact_value.h"
 #include "core/explain/formula_steps.h"
 #include "core/explain/rounding_choice.h"
 #include "core/tensor/visit_data_type.h"
@@ -15,15 +16,30 @@ namespace {
 
 using Operation = FormulaOperation;
 
+// The sentence for what ExplainRounding found.
+std::string RoundingReason(ValueRule rule, DataType type) {
+  switch (rule) {
+    case ValueRule::kNearest:
+      return fmt::format("the nearer of the two {} neighbours", Name(type));
+    case ValueRule::kTieToEven:
+      return "both neighbours are equally near; the one whose last bit is 0 is taken";
+    case ValueRule::kOverflow:
+      return fmt::format("half a step or more beyond the greatest {}", Name(type));
+    default:
+      return fmt::format("a{} {} number, so nothing is rounded", Name(type)[0] == 'I' ? "n" : "",
+                         Name(type));
+  }
+}
+
 class FormulaExplanation {
  public:
-  FormulaExplanation(const Formula& formula, Formula::Node last, FormulaSteps& steps)
-      : formula_(formula), last_(last), steps_(steps), value_(steps.ValueOf(last)) {}
+  FormulaExplanation(const Formula& formula, Formula::Node last, DataType type, FormulaSteps& steps)
+      : formula_(formula), last_(last), type_(type), steps_(steps) {}
 
   template <typename T>
   Calculation For(T result) {
-    if (IsExtremeElement()) {
-      ExplainExtreme();
+    if (IsExtreme(formula_, last_)) {
+      Decide(DecisionOfExtreme(formula_, last_, steps_));
     } else if constexpr (std::is_integral_v<T>) {
       ExplainInteger(result);
     } else {
@@ -33,58 +49,65 @@ class FormulaExplanation {
   }
 
  private:
-  Formula::Node Operand(size_t i) const { return formula_.operands(last_)[i]; }
+  Operation OperationOf(Formula::Node node) const { return formula_.operation(node); }
+  Formula::Node Operand(Formula::Node node, size_t i = 0) const {
+    return formula_.operands(node)[i];
+  }
+  bool IsExact(Formula::Node node) { return steps_.ValueOf(node).exact.has_value(); }
 
-  // The value of a node, before the result is made of it.
+  void Decide(const Decision& decision) {
+    calculation_.rule = decision.rule;
+    calculation_.reason = decision.reason;
+    if (formula_.inputs().size() != 1) return;
+    for (const Formula::Node node : decision.deciding) {
+      calculation_.deciding.push_back(formula_.index(node));
+    }
+  }
+
+  void Rule(ValueRule rule, std::string reason) {
+    calculation_.rule = rule;
+    calculation_.reason = std::move(reason);
+  }
+
+  // --- the quantity ------------------------------------------------------------------------------
+
+  // The value of a node, before the result is made of it. Others are far beyond what floats tell
+  // from 0 or infinity.
   void Tell(Formula::Node node) {
     const FormulaValue value = steps_.ValueOf(node);
     calculation_.quantity = steps_.TextOf(node);
     if (value.exact) {
-      const bool is_minus_zero = value.number.head == 0 && std::signbit(value.number.head);
+      const bool is_minus_zero = IsZero(value) && std::signbit(value.number.head);
       calculation_.exact = is_minus_zero ? "-0" : value.exact->ToDecimal();
-    } else if (std::isfinite(value.number.head)) {
+    } else if (IsFinite(value) && !IsFar(value)) {
       calculation_.approximate = value.number.head;
     }
   }
 
-  // --- maxima and minima -------------------------------------------------------------------------
-
-  bool IsExtreme() const {
-    const Operation operation = formula_.operation(last_);
-    return operation == Operation::kMaximum || operation == Operation::kMinimum;
-  }
-
-  // Whether the result is an element, which nothing is done to.
-  bool IsExtremeElement() {
-    if (!IsExtreme() || formula_.operands(last_).empty()) return false;
-    const auto is_element = [&](Formula::Node node) {
-      return formula_.operation(node) == Operation::kElement;
-    };
-    const std::vector<Formula::Node> winners = steps_.WinnersOf(last_);
-    return winners.empty() ? std::ranges::all_of(formula_.operands(last_), is_element)
-                           : is_element(winners.front());
-  }
-
-  void ExplainExtreme() {
-    const std::vector<Formula::Node> winners = steps_.WinnersOf(last_);
-    if (winners.empty()) {
-      calculation_.rule = ValueRule::kOnlyNan;
-      calculation_.reason = "all elements are NaN";
-      return;
+  // What comes of an exact quantity with a name; empty where a node is nothing of that kind.
+  std::string ThenText(Formula::Node node) {
+    const auto operands = formula_.operands(node);
+    if (operands.empty() || !formula_.IsNamed(operands[0]) || !IsExact(operands[0])) return "";
+    switch (OperationOf(node)) {
+      case Operation::kQuotient:
+        return IsExact(operands[1]) ? "divided by " + steps_.ValueOf(operands[1]).exact->ToDecimal()
+                                    : "";
+      case Operation::kSquareRoot:
+        return "square root";
+      case Operation::kLogarithm:
+        return "natural logarithm";
+      default:
+        return "";
     }
-    const std::string first = steps_.TextOf(winners.front());
-    const bool is_maximum = formula_.operation(last_) == Operation::kMaximum;
-    const std::string_view extreme = is_maximum ? "greatest" : "least";
-    const bool is_alone = winners.size() == 1;
-    calculation_.rule = is_alone ? ValueRule::kMinMax : ValueRule::kFirst;
-    calculation_.reason = is_alone ? fmt::format("{} is the {} element", first, extreme)
-                                   : fmt::format("{} is the first of {} equal {} elements", first,
-                                                 winners.size(), extreme);
-    const auto nans = std::ranges::count_if(formula_.operands(last_), [&](Formula::Node node) {
-      return std::isnan(steps_.ValueOf(node).number.head);
-    });
-    if (nans > 0) {
-      calculation_.reason += fmt::format("; {} NaN {} skipped", nans, nans == 1 ? "is" : "are");
+  }
+
+  void TellSteps(Formula::Node node) {
+    calculation_.then = formula_.IsNamed(node) ? "" : ThenText(node);
+    if (calculation_.then.empty()) return Tell(node);
+    Tell(Operand(node));
+    const FormulaValue value = steps_.ValueOf(node);
+    if (IsFinite(value)) {
+      calculation_.value = value.number.head;
     }
   }
 
@@ -92,166 +115,161 @@ class FormulaExplanation {
 
   template <typename T>
   void ExplainFloat(T result) {
-    const double head = value_.number.head;
-    if (!std::isfinite(head)) {
-      calculation_.quantity = steps_.TextOf(last_);
-      calculation_.rule = std::isnan(head) ? ValueRule::kNan : ValueRule::kInfinity;
-      calculation_.reason = fmt::format("the steps lead to {}", head);
-      return;
+    const FormulaValue value = steps_.ValueOf(last_);
+    const double own = AsDouble(result);
+    TellSteps(last_);
+    if (!IsFinite(value)) {
+      const double head = value.number.head;
+      const bool is_result = std::isnan(head) ? std::isnan(own) : head == own;
+      return is_result ? Decide(DecisionOfSpecial(formula_, last_, steps_)) : RuleOfDropped();
     }
-    if (IsExactQuotient()) return ExplainQuotient(result);
-    if (IsExactRoot()) return ExplainRoot(result);
-    Tell(last_);
-    const Dyadic value = ToDyadic(value_);
-    ExplainRounding(
-        result, [&](const Dyadic& y) { return (value - y).Sign(); }, value_.exact, calculation_);
-    Reason(result);
-  }
-
-  // Of exact numbers, which tell ties even where the quotient has no end.
-  bool IsExactQuotient() {
-    return formula_.operation(last_) == Operation::kQuotient && steps_.ValueOf(Operand(0)).exact &&
-           steps_.ValueOf(Operand(1)).exact;
-  }
-
-  template <typename T>
-  void ExplainQuotient(T result) {
-    const Dyadic dividend = *steps_.ValueOf(Operand(0)).exact;
-    const Dyadic divisor = *steps_.ValueOf(Operand(1)).exact;
-    ExplainLast(result, "divided by " + divisor.ToDecimal(),
-                [&](const Dyadic& y) { return (dividend - y * divisor).Sign() * divisor.Sign(); });
-  }
-
-  bool IsExactRoot() {
-    return formula_.operation(last_) == Operation::kSquareRoot && steps_.ValueOf(Operand(0)).exact;
-  }
-
-  template <typename T>
-  void ExplainRoot(T result) {
-    const Dyadic square = *steps_.ValueOf(Operand(0)).exact;
-    ExplainLast(result, "square root",
-                [&](const Dyadic& y) { return y.Sign() < 0 ? 1 : (square - y * y).Sign(); });
-  }
-
-  // What is done to an exact number at last; the exact value minus y has the sign of `compare`.
-  template <typename T>
-  void ExplainLast(T result, std::string operation, const CompareWith& compare) {
-    Tell(Operand(0));
-    calculation_.then = std::move(operation);
-    calculation_.value = value_.number.head;
-    ExplainRounding(result, compare, std::nullopt, calculation_);
-    Reason(result);
-  }
-
-  template <typename T>
-  void Reason(T result) {
-    if (calculation_.rule == ValueRule::kWithinBound || !IsExact()) {
-      calculation_.rule = ValueRule::kWithinBound;
-      calculation_.reason = "near the exact value, as dmlop-numerics(7) says";
-    } else if (value_.number.head == 0) {
-      calculation_.rule = ValueRule::kZeroSign;
-      calculation_.reason = ZeroReason(std::signbit(AsDouble(result)));
-    } else {
-      calculation_.reason = RoundingReason(calculation_.rule, kDataTypeOf<T>);
+    ExplainRounding(result, Comparison(), value.exact, calculation_);
+    if (IsZero(value)) return ExplainZero(std::signbit(own));
+    if (calculation_.rule == ValueRule::kWithinBound || !IsDecided()) {
+      return Rule(ValueRule::kWithinBound,
+                  formula_.promise().empty()
+                      ? "near the exact value, as dmlop-numerics(7) says"
+                      : fmt::format("within {} of the exact value", formula_.promise()));
     }
+    calculation_.reason = RoundingReason(calculation_.rule, type_);
   }
 
-  bool IsExact() { return value_.exact || IsExactQuotient() || IsExactRoot(); }
+  void RuleOfDropped() {
+    Rule(ValueRule::kWithinBound,
+         fmt::format("the exact value has more than {} binary digits and is not written out",
+                     kMostProductBits));
+  }
 
-  std::string_view ZeroReason(bool is_minus) const {
-    if (formula_.operation(last_) == Operation::kSum && formula_.operands(last_).empty()) {
-      return "a sum of nothing is +0";
+  // Exactly where a quotient or a root of exact numbers has no end.
+  CompareWith Comparison() {
+    const Formula::Node node = steps_.Taken(last_);
+    if (!IsExact(node) && IsQuotientOrRootOfExact(node)) {
+      const Dyadic x = *steps_.ValueOf(Operand(node)).exact;
+      if (OperationOf(node) == Operation::kSquareRoot) {
+        return [x](const Dyadic& y) { return y.Sign() < 0 ? 1 : (x - y * y).Sign(); };
+      }
+      const Dyadic divisor = *steps_.ValueOf(Operand(node, 1)).exact;
+      return [=](const Dyadic& y) { return (x - y * divisor).Sign() * divisor.Sign(); };
     }
-    return is_minus ? "all terms are zeros whose signs make a -0"
-                    : "an exact zero is +0 unless all terms are -0";
+    const Dyadic value = ToDyadic(steps_.ValueOf(node));
+    return [value](const Dyadic& y) { return (value - y).Sign(); };
+  }
+
+  bool IsQuotientOrRootOfExact(Formula::Node node) {
+    if (OperationOf(node) == Operation::kSquareRoot) return IsExact(Operand(node));
+    return OperationOf(node) == Operation::kQuotient && IsExact(Operand(node)) &&
+           IsExact(Operand(node, 1));
+  }
+
+  // Whether what is known of the value tells how it is rounded. The functions are evaluated so.
+  bool IsDecided() {
+    const Formula::Node node = steps_.Taken(last_);
+    if (IsExact(node) || IsQuotientOrRootOfExact(node)) return true;
+    const auto is_number = [&](Formula::Node operand) {
+      return steps_.ValueOf(operand).number.tail == 0;
+    };
+    return OperationOf(node) == Operation::kElementWise &&
+           std::ranges::all_of(formula_.operands(node), is_number);
+  }
+
+  // Factors and sums of nothing but zeros decide a sign; other zeros are +0.
+  void ExplainZero(bool is_minus) {
+    Formula::Node node = steps_.Taken(last_);
+    if (OperationOf(node) == Operation::kQuotient) node = Operand(node);
+    const bool is_product = OperationOf(node) == Operation::kProduct && formula_.HasList(node);
+    if (is_minus || is_product || IsSumOfZeros(node)) {
+      return Decide(DecisionOfZero(formula_, node, steps_));
+    }
+    const bool is_of_nothing =
+        OperationOf(node) == Operation::kSum && formula_.operands(node).empty();
+    calculation_.reason =
+        is_of_nothing ? "a sum of nothing is 0" : RoundingReason(ValueRule::kExact, type_);
+  }
+
+  bool IsSumOfZeros(Formula::Node node) {
+    const auto operands = formula_.operands(node);
+    const auto is_zero = [&](Formula::Node operand) { return IsZero(steps_.ValueOf(operand)); };
+    return (OperationOf(node) == Operation::kSum || OperationOf(node) == Operation::kMean) &&
+           !operands.empty() && std::ranges::all_of(operands, is_zero);
   }
 
   // --- integers ----------------------------------------------------------------------------------
 
   template <typename T>
   void ExplainInteger(T result) {
-    switch (formula_.operation(last_)) {
-      case Operation::kWrap:
-        calculation_.quantity = steps_.TextOf(Operand(0));
-        return ExplainModulo(result, *steps_.ValueOf(Operand(0)).exact, calculation_);
-      case Operation::kTruncate:
-        return ExplainTruncated(kDataTypeOf<T>);
-      case Operation::kClamp:
-        return ExplainClamped(result);
-      default:
-        Tell(last_);
-        calculation_.reason = RoundingReason(ValueRule::kExact, kDataTypeOf<T>);
+    const bool wraps = OperationOf(last_) == Operation::kWrap;
+    const bool clamps = OperationOf(last_) == Operation::kClamp;
+    const Formula::Node whole = steps_.Taken(wraps || clamps ? Operand(last_) : last_);
+    const bool truncates = OperationOf(whole) == Operation::kTruncate;
+    const Formula::Node real = truncates ? Operand(whole) : whole;
+    TellSteps(wraps && !truncates ? Operand(last_) : real);
+    const FormulaValue value = steps_.ValueOf(whole);
+    if (IsNan(steps_.ValueOf(real))) return Rule(ValueRule::kNan, "NaN becomes 0");
+    if (wraps) {
+      if (!value.exact) return RuleOfDroppedInteger();
+      if (Wrapped(result, *value.exact)) return;
+    } else if (!value.exact || (*value.exact - Dyadic(result)).Sign() != 0) {
+      return Rule(ValueRule::kClamped,
+                  fmt::format("beyond the range of {}, whose nearest end is taken", Name(type_)));
     }
+    if (truncates && ToDyadic(steps_.ValueOf(real)).exponent() < 0) {
+      return Rule(ValueRule::kTruncated, "the fraction is cut off, toward zero");
+    }
+    if (clamps && !truncates) return ExplainRounded(whole);
+    calculation_.reason = wraps ? fmt::format("it fits into {}", Name(type_))
+                                : RoundingReason(ValueRule::kExact, type_);
   }
 
-  void ExplainTruncated(DataType type) {
-    last_ = Operand(0);
-    if (IsExactQuotient()) {
-      Tell(Operand(0));
-      calculation_.then = "divided by " + steps_.ValueOf(Operand(1)).exact->ToDecimal();
-      calculation_.value = steps_.ValueOf(last_).number.head;
-    } else {
-      Tell(last_);
-    }
-    if (ToDyadic(steps_.ValueOf(last_)).exponent() >= 0) {
-      calculation_.reason = RoundingReason(ValueRule::kExact, type);
-    } else {
-      calculation_.rule = ValueRule::kTruncated;
-      calculation_.reason = "the fraction is cut off, toward zero";
-    }
+  void RuleOfDroppedInteger() {
+    Rule(ValueRule::kModulo,
+         fmt::format("it has more than {} bits; the result is what is left modulo 2^{}",
+                     kMostProductBits, BitWidth(type_)));
+  }
+
+  // The result is the exact integer modulo 2^width.
+  template <typename T>
+  bool Wrapped(T result, const Dyadic& exact) {
+    const Dyadic taken = exact - Dyadic(result);
+    if (taken.Sign() == 0) return false;
+    calculation_.wraps = taken.TimesPowerOfTwo(-int64_t{BitWidth(type_)}).ToDecimal();
+    Rule(ValueRule::kModulo,
+         fmt::format("{} * 2^{} is taken off", calculation_.wraps, BitWidth(type_)));
+    return true;
   }
 
   // A rounded number, to which a zero point may have been added.
-  template <typename T>
-  void ExplainClamped(T result) {
-    Tell(Operand(0));
-    if (calculation_.exact != fmt::format("{}", result)) {
-      calculation_.rule = ValueRule::kClamped;
-      calculation_.reason =
-          fmt::format("beyond the range of {}, whose nearest end is taken", Name(kDataTypeOf<T>));
-      return;
-    }
-    const FormulaValue before = steps_.ValueOf(formula_.operands(Rounded(Operand(0)))[0]);
-    if (!std::isfinite(before.number.head)) {
-      calculation_.rule = ValueRule::kNan;
-      calculation_.reason = "NaN becomes 0";
-      return;
-    }
+  void ExplainRounded(Formula::Node node) {
+    while (OperationOf(node) != Operation::kRound) node = Operand(node);
+    const FormulaValue before = steps_.ValueOf(Operand(node));
+    if (IsNan(before)) return Rule(ValueRule::kNan, "NaN becomes 0");
     const int64_t exponent = ToDyadic(before).exponent();
     if (exponent >= 0) {
       calculation_.reason = "a whole number, so nothing is rounded";
     } else if (exponent == -1) {
-      calculation_.rule = ValueRule::kTieToEven;
-      calculation_.reason = "two whole numbers are equally near; the even one is taken";
+      Rule(ValueRule::kTieToEven, "two whole numbers are equally near; the even one is taken");
     } else {
-      calculation_.rule = ValueRule::kNearest;
-      calculation_.reason = "the nearest whole number";
+      Rule(ValueRule::kNearest, "the nearest whole number");
     }
   }
 
-  Formula::Node Rounded(Formula::Node node) const {
-    while (formula_.operation(node) != Operation::kRound) node = formula_.operands(node)[0];
-    return node;
-  }
-
   const Formula& formula_;
-  Formula::Node last_;
+  const Formula::Node last_;
+  const DataType type_;
   FormulaSteps& steps_;
-  FormulaValue value_;
   Calculation calculation_;
 };
 
 }  // namespace
 
-Calculation ExplainFormula(const Formula& formula, Formula::Node last, const OperatorDesc& op,
-                           DataType type, const ElementBytes& result, ListLength length) {
-  FormulaSteps steps(formula, op);
+Calculation ExplainFormula(const Formula& formula, Formula::Node last,
+                           std::vector<std::string> inputs, DataType type,
+                           const ElementBytes& result, ListLength length) {
+  FormulaSteps steps(formula, std::move(inputs));
   Calculation calculation;
-  VisitDataType(Join<Floats, Integers64, Integers32, Integers16, Integers8>(), type,
-                [&]<typename T>() {
-                  calculation = FormulaExplanation(formula, last, steps).For(ElementOf<T>(result));
-                });
-  calculation.steps = steps.All(length);
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    calculation = FormulaExplanation(formula, last, type, steps).For(ElementOf<T>(result));
+  });
+  calculation.steps = steps.All(last, length);
   return calculation;
 }
 

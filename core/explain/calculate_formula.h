@@ -7,7 +7,8 @@
 namespace dmlop {
 
 // `type` is that of the result, which the last node of the formula leads to.
-Calculation ExplainFormula(const Formula& formula, Formula::Node last, const OperatorDesc& op,
-                           DataType type, const ElementBytes& result, ListLength length);
+Calculation ExplainFormula(const Formula& formula, Formula::Node last,
+                           std::vector<std::string> inputs, DataType type,
+                           const ElementBytes& result, ListLength length);
 
 }  // namespace dmlop

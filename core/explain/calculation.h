@@ -64,11 +64,12 @@ struct FormulaStep {
   std::string name;
   std::string_view operation;         // "sum", "mean", ...
   std::string expression;             // "sqrt((variance) + 1e-05)"; empty of a list and of a number
-  std::vector<FormulaTerm> terms;     // all of `count`, or both ends
+  std::vector<FormulaTerm> terms;     // what is taken together: all, or both ends of a list
   std::optional<int64_t> count;       // of the operands of a list; none of what is none
   std::optional<FormulaTerm> winner;  // of a maximum or minimum, the first term that is it
   std::string exact;                  // decimal; empty where there are too many digits
-  double value = 0;
+  bool is_approximate = false;
+  double value = 0;  // 0 or infinite where that is all that can be told
 };
 
 struct Calculation {
@@ -81,8 +82,8 @@ struct Calculation {
   std::string then;                   // what is done to the quantity: "divided by 9"
   std::optional<double> value;        // about what comes of that
   std::optional<Neighbour> below, above;
-  std::string wraps;              // multiples of 2^width taken from the exact integer
-  std::vector<int64_t> deciding;  // elements, by their number in the group, that decide alone
+  std::string wraps;           // multiples of 2^width taken from the exact integer
+  std::vector<Dims> deciding;  // indices of elements of the only input that decide alone
 };
 
 // What a fused activation makes of the operator's own result.
@@ -99,9 +100,9 @@ struct Outcome {
   std::optional<ActivationStep> activation = std::nullopt;
 };
 
-// The value of an output element of a valid descriptor, and how it came about. `sources` has what
-// SourcesOf gives. Every input has data. `length` is that of the terms of a step.
+// The value of an output element of a valid descriptor, and how it came about. Every input has
+// data. `length` is that of the terms of a step.
 Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
-                  const std::vector<Region>& sources, ListLength length);
+                  ListLength length);
 
 }  // namespace dmlop

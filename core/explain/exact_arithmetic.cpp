@@ -8,6 +8,7 @@
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
 #include "core/explain/exact_value.h"
+#include "core/explain/whole_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -19,45 +20,6 @@ using Operation = FormulaOperation;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool IsFinite(const Value& x) {
-  return std::isfinite(x.number.head);
-}
-
-bool IsZero(const Value& x) {
-  return x.number.head == 0;
-}
-
-// Of NaN there is one, without a sign.
-Value Special(double value) {
-  Value special{{std::isnan(value) ? kNan : value, 0}, std::nullopt};
-  if (value == 0) special.exact = Dyadic();
-  return special;
-}
-
-// The digits are dropped where they would become too many.
-Value Exactly(const Dyadic& value) {
-  constexpr int64_t kMostBits = 1 << 12;
-  constexpr int64_t kMostExponent = 900;
-  const int64_t size = value.exponent() + value.bit_length();
-  if (size > kMostExponent) return Special(value.Sign() * kInfinity);
-  if (size < -kMostExponent) return Special(0.0 * value.Sign());
-  const double head = value.Truncated();
-  const double tail = (value - Dyadic(head)).Truncated();
-  Value exact{FastTwoSum(head, tail), std::nullopt};
-  if (value.bit_length() <= kMostBits) exact.exact = value;
-  return exact;
-}
-
-Value Approximately(DoubleDouble value) {
-  return {value, std::nullopt};
-}
-
-Value Negated(const Value& x) {
-  Value negated{-x.number, std::nullopt};
-  if (x.exact) negated.exact = -*x.exact;
-  return negated;
-}
 
 // --- sums and products ---------------------------------------------------------------------------
 
@@ -100,6 +62,10 @@ Value Quotient(const Value& a, const Value& b) {
   if (!IsFinite(a) || !IsFinite(b) || IsZero(a) || IsZero(b)) {
     return Special(a.number.head / b.number.head);
   }
+  if (a.exact && b.exact && b.exact->bit_length() == 1) {
+    const Dyadic magnitude = a.exact->TimesPowerOfTwo(-b.exact->exponent());
+    return Exactly(b.exact->Sign() < 0 ? -magnitude : magnitude);
+  }
   const Value quotient = Approximately(a.number / b.number);
   if (!a.exact || !b.exact) return quotient;
   const Dyadic candidate(quotient.number.head);
@@ -111,29 +77,37 @@ Value Mean(std::span<const Value> terms) {
   return Quotient(Sum(terms), Exactly(Dyadic(terms.size())));
 }
 
-// The order of maxima and minima: -0 is less than +0.
-bool IsLess(const Value& a, const Value& b) {
-  const DoubleDouble x = a.number, y = b.number;
-  if (x.head != y.head) return x.head < y.head;
-  return x.head == 0 ? std::signbit(x.head) && !std::signbit(y.head) : x.tail < y.tail;
-}
-
-// The first of those before which none comes; a NaN where all are NaN.
+// The place of the first of those before which none comes; none where all are NaN.
 template <typename Before>
-Value FirstOf(std::span<const Value> values, Before&& before) {
-  Value first = Special(kNan);
-  for (const Value& value : values) {
-    if (std::isnan(value.number.head)) continue;
-    if (std::isnan(first.number.head) || before(value, first)) first = value;
+std::optional<size_t> PlaceOfFirst(std::span<const Value> values, Before&& before) {
+  std::optional<size_t> first;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (IsNan(values[k])) continue;
+    if (!first || before(values[k], values[*first])) first = k;
   }
   return first;
 }
 
 Value Minimum(std::span<const Value> values) {
-  return FirstOf(values, [](const Value& a, const Value& b) { return IsLess(a, b); });
+  const auto place = PlaceOfFirst(values, IsLess);
+  return place ? values[*place] : Special(kNan);
 }
 Value Maximum(std::span<const Value> values) {
-  return FirstOf(values, [](const Value& a, const Value& b) { return IsLess(b, a); });
+  const auto place =
+      PlaceOfFirst(values, [](const Value& a, const Value& b) { return IsLess(b, a); });
+  return place ? values[*place] : Special(kNan);
+}
+
+Value PlaceOfExtreme(FormulaOperation operation, std::span<const Value> values) {
+  const bool is_last = operation == Operation::kLastMaximum || operation == Operation::kLastMinimum;
+  const bool is_least =
+      operation == Operation::kFirstMinimum || operation == Operation::kLastMinimum;
+  const auto place = PlaceOfFirst(values, [&](const Value& a, const Value& b) {
+    const Value& more = is_least ? b : a;
+    const Value& less = is_least ? a : b;
+    return is_last ? IsAtLeast(more, less) : IsGreater(more, less);
+  });
+  return Exactly(Dyadic(place.value_or(is_last ? values.size() - 1 : 0)));
 }
 
 // --- functions -----------------------------------------------------------------------------------
@@ -163,6 +137,8 @@ Value Exponential(const Value& x) {
 Value Logarithm(const Value& x) {
   const double head = x.number.head;
   if (head == 1 && x.number.tail == 0) return Special(0);
+  // Next to 1 the tail is all that counts.
+  if (head > 0.5 && head < 2) return Approximately(Log1p(x.number + -1.0));
   if (head == 0) return Special(-kInfinity);
   if (!(head > 0)) return Special(kNan);
   return IsFinite(x) ? Approximately(Log(x.number)) : x;
@@ -171,6 +147,9 @@ Value Logarithm(const Value& x) {
 Value Power(const Value& base, const Value& exponent) {
   const double x = base.number.head, y = exponent.number.head;
   if (y == 1) return base;
+  const bool are_numbers = base.exact && exponent.exact && !IsZero(base) && base.number.tail == 0 &&
+                           (x > 0 || y == std::trunc(y));
+  if (const auto exact = are_numbers ? ExactPower(x, y) : std::nullopt) return Exactly(*exact);
   const double power = std::pow(x, y);
   if (!std::isfinite(x) || !std::isfinite(y) || x == 0 || y == 0 || std::isnan(power)) {
     return Special(power);
@@ -183,51 +162,16 @@ Value Power(const Value& base, const Value& exponent) {
 // To a float type. Digits beyond both parts may decide what seems to be a tie.
 template <typename T>
 Value RoundTo(const Value& x) {
-  if (!IsFinite(x) || IsZero(x)) return x;
+  if (!std::isfinite(x.number.head) || x.number.head == 0) return Special(x.number.head);
   const auto [head, tail] = x.number;
   const int rest = (ToDyadic(x) - Dyadic(head) - Dyadic(tail)).Sign();
-  const double rounded =
-      AsDouble(RoundOnce<T>(head, rest == 0 ? tail : std::nextafter(tail, rest * kInfinity)));
-  return std::isfinite(rounded) && rounded != 0 ? Exactly(Dyadic(rounded)) : Special(rounded);
-}
-
-// --- whole numbers -------------------------------------------------------------------------------
-
-Value Round(const Value& x) {
-  if (std::isnan(x.number.head)) return Special(0);
-  if (!IsFinite(x)) return x;
-  const Dyadic value = ToDyadic(x);
-  const Dyadic floor = FloorQuotient(value, Dyadic(1));
-  const int beyond_middle = (value - floor - Dyadic(0.5)).Sign();
-  const bool goes_up =
-      beyond_middle == 0 ? floor.exponent() == 0 && floor.Sign() != 0 : beyond_middle > 0;
-  return Exactly(goes_up ? floor + Dyadic(1) : floor);
-}
-
-Value Truncate(const Value& x) {
-  if (!IsFinite(x)) return x;
-  const Dyadic value = ToDyadic(x);
-  const Dyadic one(1);
-  return Exactly(value.Sign() < 0 ? -FloorQuotient(-value, one) : FloorQuotient(value, one));
-}
-
-Value Clamp(const Value& x, const Value& least, const Value& greatest) {
-  if (IsLess(x, least)) return least;
-  return IsLess(greatest, x) ? greatest : x;
-}
-
-Value Wrap(const Value& x, const Value& least, const Value& greatest) {
-  const Dyadic size = *greatest.exact - *least.exact + Dyadic(1);
-  const Dyadic times = FloorQuotient(*x.exact - *least.exact, size);
-  return Exactly(*x.exact - times * size);
+  const double all_of_tail = rest == 0 ? tail : std::nextafter(tail, rest * kInfinity);
+  double rounded = head + all_of_tail;
+  if constexpr (!std::is_same_v<T, double>) rounded = AsDouble(RoundOnce<T>(head, all_of_tail));
+  return Exactly(rounded);
 }
 
 }  // namespace
-
-Dyadic ToDyadic(const FormulaValue& value) {
-  if (value.exact) return *value.exact;
-  return Dyadic(value.number.head) + Dyadic(value.number.tail);
-}
 
 FormulaValue ExactArithmetic::Element(const ConstTensorView& view, int64_t offset) {
   Value value;
@@ -236,8 +180,7 @@ FormulaValue ExactArithmetic::Element(const ConstTensorView& view, int64_t offse
     if constexpr (std::is_integral_v<T>) {
       value = element == 0 ? Special(0) : Exactly(Dyadic(element));
     } else {
-      const double number = AsDouble(element);
-      value = std::isfinite(number) && number != 0 ? Exactly(Dyadic(number)) : Special(number);
+      value = Exactly(AsDouble(element));
     }
   });
   return value;
@@ -250,6 +193,7 @@ FormulaValue ExactArithmetic::Number(double value, const std::optional<Dyadic>& 
 FormulaValue ExactArithmetic::Function(ElementWiseFunction function,
                                        std::span<const double> parameters,
                                        std::span<const Value> operands) {
+  if (const auto whole = WholeFunction(function, operands)) return *whole;
   std::vector<double> x;
   bool are_numbers = true;  // of binary64
   for (const Value& operand : operands) {
@@ -258,8 +202,8 @@ FormulaValue ExactArithmetic::Function(ElementWiseFunction function,
   }
   const HeadTail value = ExactElement(function, x, parameters);
   if (!std::isfinite(value.head) || value.head == 0) return Special(value.head);
-  const auto exact = are_numbers ? ExactValueOf(function, x, parameters) : std::nullopt;
-  return exact && exact->exact ? Exactly(*exact->exact) : Approximately(value);
+  const auto exact = are_numbers ? ExactValueOf(function, x, parameters, value) : std::nullopt;
+  return exact ? Exactly(*exact) : Approximately(value);
 }
 
 FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const Value> x) {
@@ -274,6 +218,15 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Maximum(x);
     case Operation::kMinimum:
       return Minimum(x);
+    case Operation::kFirstMaximum:
+    case Operation::kLastMaximum:
+    case Operation::kFirstMinimum:
+    case Operation::kLastMinimum:
+      return PlaceOfExtreme(operation, x);
+    case Operation::kIfAtLeast:
+      return x[IsAtLeast(x[0], x[1]) ? 2 : 3];
+    case Operation::kIfGreater:
+      return x[IsGreater(x[0], x[1]) ? 2 : 3];
     case Operation::kDifference: {
       const Value terms[] = {x[0], Negated(x[1])};
       return Sum(terms);
@@ -288,6 +241,11 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Power(x[0], x[1]);
     case Operation::kAtLeast:
       return IsLess(x[0], x[1]) ? x[1] : x[0];
+    case Operation::kNegative:
+      return Negated(x[0]);
+    case Operation::kFlooredQuotient:
+    case Operation::kTruncatedQuotient:
+      return WholeQuotient(operation == Operation::kFlooredQuotient, x[0], x[1]);
     case Operation::kMagnitude:
       return std::signbit(x[0].number.head) ? Negated(x[0]) : x[0];
     case Operation::kSquare: {
@@ -300,6 +258,8 @@ FormulaValue ExactArithmetic::Apply(FormulaOperation operation, std::span<const 
       return Exponential(x[0]);
     case Operation::kLogarithm:
       return Logarithm(x[0]);
+    case Operation::kRoundToFloat64:
+      return RoundTo<double>(x[0]);
     case Operation::kRoundToFloat32:
       return RoundTo<float>(x[0]);
     case Operation::kRoundToFloat16:

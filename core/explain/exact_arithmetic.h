@@ -5,20 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "core/exact/double_double.h"
-#include "core/exact/dyadic.h"
+#include "core/explain/formula_value.h"
 #include "core/ops/formula.h"
 
 namespace dmlop {
-
-// A number, or an infinity, a NaN or a signed zero, as the head alone.
-struct FormulaValue {
-  DoubleDouble number{};
-  std::optional<Dyadic> exact;  // of a finite one, if it is known
-};
-
-// What a finite one is, as far as it is known.
-Dyadic ToDyadic(const FormulaValue& value);
 
 struct ExactArithmetic {
   using Value = FormulaValue;

@@ -4,40 +4,21 @@
 #include <cstdlib>
 
 #include "core/exact/transcendental_special.h"
-#include "core/explain/calculate_reduce.h"
 
 namespace dmlop {
 namespace {
 
 using F = ElementWiseFunction;
 
-ExactValue Finite(const Dyadic& value) {
-  return {[value](const Dyadic& y) { return (value - y).Sign(); }, value, std::nullopt};
-}
-
-// a / b, b not zero, about `quotient`: that itself if it has a finite decimal, as its digits are
-// some of those of a.
-ExactValue Quotient(double a, const Dyadic& b, double quotient) {
-  const auto compare = [=](const Dyadic& y) { return (Dyadic(a) - y * b).Sign() * b.Sign(); };
-  if (compare(Dyadic(quotient)) == 0) return Finite(Dyadic(quotient));
-  return {compare, std::nullopt, quotient};
-}
-
-ExactValue SquareRoot(double a) {
-  const auto compare = [=](const Dyadic& y) {
-    return y.Sign() < 0 ? 1 : (Dyadic(a) - y * y).Sign();
-  };
-  const double root = std::sqrt(a);
-  if (compare(Dyadic(root)) == 0) return Finite(Dyadic(root));
-  return {compare, std::nullopt, root};
-}
-
 // --- powers --------------------------------------------------------------------------------------
 
 // base^exponent of a whole exponent, unless its decimal is not finite or too long.
 std::optional<Dyadic> WholePower(const Dyadic& base, double exponent) {
+  if (base.bit_length() == 1 && base.exponent() == 0) {
+    return Dyadic(base.Sign() < 0 && std::fmod(exponent, 2) != 0 ? -1 : 1);
+  }
   const double most_bits = static_cast<double>(base.bit_length() + std::abs(base.exponent()));
-  if (most_bits * std::fabs(exponent) > static_cast<double>(kMaxProductBits)) return std::nullopt;
+  if (most_bits * std::fabs(exponent) > static_cast<double>(kMostProductBits)) return std::nullopt;
   const auto times = static_cast<int64_t>(exponent);
   if (base.bit_length() == 1) {
     const Dyadic sign(base.Sign() < 0 && times % 2 != 0 ? -1 : 1);
@@ -49,6 +30,8 @@ std::optional<Dyadic> WholePower(const Dyadic& base, double exponent) {
   return power;
 }
 
+}  // namespace
+
 // With an exponent of n binary places it is rational only if n square roots can be taken of x, one
 // of the other, that are.
 std::optional<Dyadic> ExactPower(double x, double exponent) {
@@ -59,6 +42,8 @@ std::optional<Dyadic> ExactPower(double x, double exponent) {
   }
   return WholePower(Dyadic(x), exponent);
 }
+
+namespace {
 
 // --- functions that vectors approximate ----------------------------------------------------------
 
@@ -80,53 +65,15 @@ bool IsRational(F function, const TranscendentalArguments& arguments, double val
   }
 }
 
-std::optional<ExactValue> Approximated(F function, std::span<const double> x,
-                                       std::span<const double> numbers) {
-  const HeadTail value = ExactElement(function, x, numbers);
-  if (!std::isfinite(value.head)) return std::nullopt;
-  if (function == F::kSoftsign) {
-    return Quotient(x[0], Dyadic(1) + Dyadic(std::fabs(x[0])), value.head);
-  }
-  const Dyadic sum = Dyadic(value.head) + Dyadic(value.tail);
-  const TranscendentalArguments arguments{x[0], x.size() > 1 ? x[1] : numbers[0], numbers[1]};
-  if (IsRational(function, arguments, value.head)) return Finite(sum);
-  if (function == F::kPow || function == F::kConstantPow) {
-    if (const auto power = ExactPower(arguments.x, arguments.a)) return Finite(*power);
-  }
-  ExactValue irrational = Finite(sum);
-  irrational.exact.reset();
-  constexpr double kFarthest = 1e180;  // e^600 stands for what is beyond it
-  const double magnitude = std::fabs(value.head);
-  if (magnitude < kFarthest && magnitude > 1 / kFarthest) irrational.approximate = value.head;
-  return irrational;
-}
-
 }  // namespace
 
-std::optional<ExactValue> ExactValueOf(F function, std::span<const double> elements,
-                                       std::span<const double> numbers) {
-  const auto dyadic = [&](size_t i) { return Dyadic(elements[i]); };
-  switch (function) {
-    case F::kAdd:
-      return Finite(dyadic(0) + dyadic(1));
-    case F::kSubtract:
-      return Finite(dyadic(0) - dyadic(1));
-    case F::kMultiply:
-      return Finite(dyadic(0) * dyadic(1));
-    case F::kMean:
-      return Finite((dyadic(0) + dyadic(1)).TimesPowerOfTwo(-1));
-    case F::kDifferenceSquare:
-      return Finite((dyadic(0) - dyadic(1)) * (dyadic(0) - dyadic(1)));
-    case F::kDivide:
-      return Quotient(elements[0], dyadic(1), elements[0] / elements[1]);
-    case F::kRecip:
-      return Quotient(1, dyadic(0), 1 / elements[0]);
-    case F::kSqrt:
-      return SquareRoot(elements[0]);
-    default:
-      if (!IsApproximated(function)) return std::nullopt;
-      return Approximated(function, elements, numbers);
-  }
+std::optional<Dyadic> ExactValueOf(F function, std::span<const double> elements,
+                                   std::span<const double> numbers, const HeadTail& value) {
+  const TranscendentalArguments arguments{
+      elements[0], elements.size() > 1 ? elements[1] : numbers[0], numbers[1]};
+  if (IsRational(function, arguments, value.head)) return Dyadic(value.head) + Dyadic(value.tail);
+  const bool is_power = function == F::kPow || function == F::kConstantPow;
+  return is_power ? ExactPower(arguments.x, arguments.a) : std::nullopt;
 }
 
 }  // namespace dmlop

@@ -1,25 +1,22 @@
-// What an element-wise function of floats is before it is rounded.
+// Values that functions have as numbers with an end, where vectors only approximate them.
 #pragma once
 
 #include <optional>
 #include <span>
 
+#include "core/exact/dyadic.h"
 #include "core/exact/functions.h"
-#include "core/explain/rounding_choice.h"
 
 namespace dmlop {
 
-struct ExactValue {
-  CompareWith compare;
-  std::optional<Dyadic> exact;  // where it has a finite decimal, and not too many digits
-  // About that value; none where it is far beyond what FLOAT32 can tell from 0 or infinity.
-  std::optional<double> approximate;
-};
+// Numbers with more binary digits are not written out.
+inline constexpr int64_t kMostProductBits = 1 << 15;
 
-// As ExactElement, of finite elements that are no pole; none where the function does not round or
-// is not finite.
-std::optional<ExactValue> ExactValueOf(ElementWiseFunction function,
-                                       std::span<const double> elements,
-                                       std::span<const double> numbers);
+// x^exponent of finite numbers, x not 0; none where it has no end, or too many digits.
+std::optional<Dyadic> ExactPower(double x, double exponent);
+
+// As ExactElement, which gives `value`, finite and not 0; none where it is irrational.
+std::optional<Dyadic> ExactValueOf(ElementWiseFunction function, std::span<const double> elements,
+                                   std::span<const double> numbers, const HeadTail& value);
 
 }  // namespace dmlop

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+
+#include "core/base/counted.h"
 
 namespace dmlop {
 namespace {
@@ -25,60 +28,94 @@ bool IsLeaf(Operation operation) {
 }
 
 struct FunctionName {
+  ElementWiseFunction function;
   std::string_view name;
   size_t parameters = 0;  // that are told
 };
 
-FunctionName NameOf(ElementWiseFunction function) {
-  constexpr FunctionName kNames[] = {{"softsign"},
-                                     {"exp"},
-                                     {"ln"},
-                                     {"sin"},
-                                     {"cos"},
-                                     {"tan"},
-                                     {"asin"},
-                                     {"acos"},
-                                     {"atan"},
-                                     {"sinh"},
-                                     {"cosh"},
-                                     {"tanh"},
-                                     {"asinh"},
-                                     {"acosh"},
-                                     {"atanh"},
-                                     {"erf"},
-                                     {"sigmoid"},
-                                     {"gelu"},
-                                     {"elu", 1},
-                                     {"celu", 1},
-                                     {"scaled elu", 2},
-                                     {"scaled tanh", 2},
-                                     {"softplus", 1},
-                                     {"parametric softplus", 2},
-                                     {"swish", 1},
-                                     {"pow", 1},
-                                     {"pow"},
-                                     {"angle of y, x ="}};
-  constexpr auto kFirst = static_cast<size_t>(ElementWiseFunction::kSoftsign);
-  static_assert(std::size(kNames) == static_cast<size_t>(ElementWiseFunction::kCount) - kFirst);
-  return kNames[static_cast<size_t>(function) - kFirst];
-}
+using F = ElementWiseFunction;
+constexpr FunctionName kFunctionNames[] = {{F::kCeil, "ceil"},
+                                           {F::kFloor, "floor"},
+                                           {F::kRoundHalvesToEven, "round"},
+                                           {F::kRoundTowardZero, "truncate"},
+                                           {F::kRoundHalvesAway, "round halves away from 0"},
+                                           {F::kModulusTruncate, "fmod"},
+                                           {F::kModulusFloor, "floored modulus"},
+                                           {F::kSoftsign, "softsign"},
+                                           {F::kExp, "exp"},
+                                           {F::kLog, "ln"},
+                                           {F::kSin, "sin"},
+                                           {F::kCos, "cos"},
+                                           {F::kTan, "tan"},
+                                           {F::kAsin, "asin"},
+                                           {F::kAcos, "acos"},
+                                           {F::kAtan, "atan"},
+                                           {F::kSinh, "sinh"},
+                                           {F::kCosh, "cosh"},
+                                           {F::kTanh, "tanh"},
+                                           {F::kAsinh, "asinh"},
+                                           {F::kAcosh, "acosh"},
+                                           {F::kAtanh, "atanh"},
+                                           {F::kErf, "erf"},
+                                           {F::kSigmoid, "sigmoid"},
+                                           {F::kGelu, "gelu"},
+                                           {F::kElu, "elu", 1},
+                                           {F::kCelu, "celu", 1},
+                                           {F::kScaledElu, "scaled elu", 2},
+                                           {F::kScaledTanh, "scaled tanh", 2},
+                                           {F::kSoftplus, "softplus", 1},
+                                           {F::kParametricSoftplus, "parametric softplus", 2},
+                                           {F::kSwish, "swish", 1},
+                                           {F::kConstantPow, "pow", 1},
+                                           {F::kPow, "pow"},
+                                           {F::kAtanYx, "atan2"}};
 
 // Longer lists are not part of an expression.
 constexpr size_t kMostInline = 4;
 
 }  // namespace
 
-FormulaSteps::FormulaSteps(const Formula& formula, const OperatorDesc& op)
-    : formula_(formula), values_(formula) {
-  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
-    tensors_.push_back(DisplayName(slot.path));
+std::vector<FormulaStep> FormulaSteps::All(Formula::Node last, ListLength length) {
+  Reached reached;
+  Reach(last, true, reached);
+  std::vector<FormulaStep> steps;
+  for (const auto& [node, name] : formula_.names()) {
+    const bool is_left_out = reached.left_out.contains(node) && !reached.taken.contains(node);
+    if (!is_left_out) steps.push_back(StepAt(node, length));
+  }
+  return steps;
+}
+
+void FormulaSteps::Reach(Formula::Node node, bool is_taken, Reached& reached) {
+  auto& named = is_taken ? reached.taken : reached.left_out;
+  if (formula_.IsNamed(node) && !named.insert(node).second) return;
+  const Formula::Node definition = formula_.definition(node);
+  const std::span<const Formula::Node> operands = formula_.operands(definition);
+  const size_t not_taken = IsChoice(definition) ? (IsMet(definition) ? 3 : 2) : operands.size();
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Reach(operands[k], is_taken && k != not_taken, reached);
   }
 }
 
-std::vector<FormulaStep> FormulaSteps::All(ListLength length) {
-  std::vector<FormulaStep> steps;
-  for (const auto& [node, name] : formula_.names()) steps.push_back(StepAt(node, length));
-  return steps;
+bool FormulaSteps::IsChoice(Formula::Node node) const {
+  const Operation operation = formula_.operation(node);
+  return operation == Operation::kIfAtLeast || operation == Operation::kIfGreater;
+}
+
+Formula::Node FormulaSteps::Taken(Formula::Node node) {
+  while (IsChoice(node)) node = formula_.operands(node)[IsMet(node) ? 2 : 3];
+  return node;
+}
+
+Formula::Node FormulaSteps::MadeOf(Formula::Node node) {
+  const Formula::Node next = Taken(formula_.definition(node));
+  return next == node ? node : MadeOf(next);
+}
+
+bool FormulaSteps::IsMet(Formula::Node choice) {
+  const FormulaValue x = ValueOf(formula_.operands(choice)[0]);
+  const FormulaValue y = ValueOf(formula_.operands(choice)[1]);
+  return formula_.operation(choice) == Operation::kIfAtLeast ? IsAtLeast(x, y) : IsGreater(x, y);
 }
 
 std::string FormulaSteps::TextOf(Formula::Node node) {
@@ -88,52 +125,75 @@ std::string FormulaSteps::TextOf(Formula::Node node) {
 
 FormulaStep FormulaSteps::StepAt(Formula::Node node, ListLength length) {
   const FormulaValue value = ValueOf(node);
+  const Formula::Node taken = MadeOf(node);
   FormulaStep step;
   step.name = formula_.names().at(node);
-  step.operation = Name(formula_.operation(node));
+  step.operation = Name(formula_.operation(taken));
+  step.is_approximate = IsFinite(value) && !value.exact;
   step.value = value.number.head;
+  if (step.is_approximate && IsFar(value))
+    step.value *= std::fabs(step.value) < 1 ? 0 : std::numeric_limits<double>::infinity();
   if (value.exact && value.exact->Sign() != 0) step.exact = value.exact->ToDecimal();
-  if (IsLeaf(formula_.operation(node))) return step;
-  if (!HasTerms(node)) {
-    step.expression = Expression(node, Spelling::kNames);
+  if (formula_.operation(node) == Operation::kNumber) return step;
+  const std::span<const Formula::Node> operands = formula_.operands(taken);
+  if (HasTerms(taken)) {
+    step.count = static_cast<int64_t>(operands.size());
+    AddTerms(operands, length, step);
+    step.winner = WinnerOf(taken);
     return step;
   }
-  const std::span<const Formula::Node> operands = formula_.operands(node);
+  step.expression = Expression(node, Spelling::kNames);
+  step.expression += Conditions(formula_.definition(node));
+  if (operands.empty()) step.terms.push_back(TermAt(taken));
+  AddTerms(operands, length, step);
+  return step;
+}
+
+void FormulaSteps::AddTerms(std::span<const Formula::Node> operands, ListLength length,
+                            FormulaStep& step) {
   const auto count = static_cast<int64_t>(operands.size());
-  step.count = count;
+  const auto edge = static_cast<int64_t>(length.edge);
   for (int64_t k = 0; k < count; ++k) {
-    const bool is_abridged = count > length.most;
-    const auto edge = static_cast<int64_t>(length.edge);
-    if (is_abridged && k == edge) k = count - edge;
+    if (count > length.most && k == edge) k = count - edge;
     step.terms.push_back(TermAt(operands[static_cast<size_t>(k)]));
   }
-  step.winner = WinnerOf(node);
-  return step;
+}
+
+std::string FormulaSteps::Conditions(Formula::Node node) {
+  std::vector<std::string> conditions;
+  for (; IsChoice(node); node = formula_.operands(node)[IsMet(node) ? 2 : 3]) {
+    conditions.push_back(Condition(node));
+  }
+  return conditions.empty() ? "" : fmt::format(", as {}", fmt::join(conditions, " and "));
+}
+
+std::string FormulaSteps::Condition(Formula::Node choice) {
+  const Formula::Node x = formula_.operands(choice)[0];
+  const std::string left = Operand(x, Spelling::kNames);
+  const std::string right = Operand(formula_.operands(choice)[1], Spelling::kNames);
+  const bool is_greater = formula_.operation(choice) == Operation::kIfGreater;
+  if (IsMet(choice)) return fmt::format("{} {} {}", left, is_greater ? ">" : ">=", right);
+  if (IsNan(ValueOf(x))) return fmt::format("{} is NaN", left);
+  return fmt::format("{} {} {}", left, is_greater ? "<=" : "<", right);
 }
 
 // Factors are terms only where they are many.
 bool FormulaSteps::HasTerms(Formula::Node node) const {
   const Operation operation = formula_.operation(node);
   const bool is_short = formula_.operands(node).size() <= kMostInline;
-  return TakesList(operation) && !(operation == Operation::kProduct && is_short);
+  return formula_.HasList(node) && !(operation == Operation::kProduct && is_short);
 }
 
 std::optional<FormulaTerm> FormulaSteps::WinnerOf(Formula::Node node) {
   const Operation operation = formula_.operation(node);
   if (operation != Operation::kMaximum && operation != Operation::kMinimum) return std::nullopt;
-  const std::vector<Formula::Node> winners = WinnersOf(node);
-  return winners.empty() ? std::nullopt : std::optional(TermAt(winners.front()));
-}
-
-std::vector<Formula::Node> FormulaSteps::WinnersOf(Formula::Node extreme) {
-  const DoubleDouble value = ValueOf(extreme).number;
-  std::vector<Formula::Node> winners;
-  for (const Formula::Node operand : formula_.operands(extreme)) {
+  const DoubleDouble value = ValueOf(node).number;
+  for (const Formula::Node operand : formula_.operands(node)) {
     const DoubleDouble own = ValueOf(operand).number;
     const bool has_sign = std::signbit(own.head) == std::signbit(value.head);
-    if (own.head == value.head && own.tail == value.tail && has_sign) winners.push_back(operand);
+    if (own.head == value.head && own.tail == value.tail && has_sign) return TermAt(operand);
   }
-  return winners;
+  return std::nullopt;
 }
 
 FormulaTerm FormulaSteps::TermAt(Formula::Node node) {
@@ -151,8 +211,8 @@ FormulaTerm FormulaSteps::TermAt(Formula::Node node) {
 
 void FormulaSteps::AddElements(Formula::Node node, FormulaTerm& term) {
   if (formula_.operation(node) == Operation::kElement) term.elements.push_back(ElementAt(node));
-  for (const Formula::Node operand : formula_.operands(node)) {
-    if (!formula_.names().contains(operand)) AddElements(operand, term);
+  for (const Formula::Node operand : formula_.operands(Taken(node))) {
+    if (!formula_.IsNamed(operand)) AddElements(operand, term);
   }
 }
 
@@ -173,8 +233,10 @@ std::string FormulaSteps::Operand(Formula::Node node, Spelling spelling) {
     return name.find(' ') == std::string::npos ? name : fmt::format("({})", name);
   }
   const std::string text = Expression(node, spelling);
-  const bool is_closed = IsLeaf(operation) || operation >= Operation::kMagnitude;
-  return is_closed ? text : fmt::format("({})", text);
+  const bool is_phrase = operation == Operation::kNumber && text.find(' ') != std::string::npos;
+  const Operation shown = formula_.operation(MadeOf(node));
+  const bool is_closed = IsLeaf(shown) || shown >= Operation::kFlooredQuotient;
+  return is_closed && !is_phrase ? text : fmt::format("({})", text);
 }
 
 std::string FormulaSteps::Joined(Formula::Node node, std::string_view sign, Spelling spelling) {
@@ -182,23 +244,39 @@ std::string FormulaSteps::Joined(Formula::Node node, std::string_view sign, Spel
   if (operands.size() > kMostInline) {
     return fmt::format("{} of {}", Name(formula_.operation(node)), operands.size());
   }
-  std::vector<std::string> texts;
-  for (const Formula::Node operand : operands) {
+  std::string joined;
+  for (const Formula::Node& operand : operands) {
     // Products bind more closely than what joins others.
     const bool is_product = formula_.operation(operand) == Operation::kProduct &&
                             !formula_.names().contains(operand) && sign != " ^ ";
-    texts.push_back(is_product ? Expression(operand, spelling) : Operand(operand, spelling));
+    const std::string text =
+        is_product ? Expression(operand, spelling) : Operand(operand, spelling);
+    if (&operand == operands.data()) {
+      joined = text;
+    } else if (sign == " + " && text.starts_with('-')) {
+      joined += " - " + text.substr(1);
+    } else {
+      joined += fmt::format("{}{}", sign, text);
+    }
   }
-  return fmt::format("{}", fmt::join(texts, sign));
+  return joined;
 }
 
 std::string FormulaSteps::FunctionText(Formula::Node node, Spelling spelling) {
-  const FunctionName function = NameOf(formula_.function(node));
+  const Formula::Node definition = formula_.definition(node);
+  if (definition != node) return Expression(definition, spelling);
+  const auto* function =
+      std::ranges::find(kFunctionNames, formula_.function(node), &FunctionName::function);
   std::string text = Joined(node, ", ", spelling);
-  for (const double number : formula_.parameters(node).first(function.parameters)) {
+  for (const double number : formula_.parameters(node).first(function->parameters)) {
     text += fmt::format(", {}", number);
   }
-  return fmt::format("{}({})", function.name, text);
+  return fmt::format("{}({})", function->name, text);
+}
+
+std::string FormulaSteps::SquareText(Formula::Node x, Spelling spelling) {
+  const std::string text = Operand(x, spelling);
+  return text.starts_with('-') ? fmt::format("({})^2", text) : text + "^2";
 }
 
 std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
@@ -228,6 +306,17 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
       return Joined(node, " * ", spelling);
     case Operation::kMean:
       return fmt::format("mean({})", Joined(node, ", ", spelling));
+    case Operation::kFirstMaximum:
+    case Operation::kLastMaximum:
+    case Operation::kFirstMinimum:
+    case Operation::kLastMinimum:
+      return fmt::format("{} of {}", Name(formula_.operation(node)),
+                         Counted(static_cast<int64_t>(formula_.operands(node).size()), "element"));
+    case Operation::kIfAtLeast:
+    case Operation::kIfGreater: {
+      const Formula::Node taken = Taken(node);
+      return formula_.IsNamed(taken) ? Operand(taken, spelling) : Expression(taken, spelling);
+    }
     case Operation::kMaximum:
     case Operation::kAtLeast:
       return fmt::format("max({})", Joined(node, ", ", spelling));
@@ -241,10 +330,16 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
                          Operand(formula_.operands(node)[1], spelling));
     case Operation::kPower:
       return Joined(node, " ^ ", spelling);
+    case Operation::kNegative:
+      return "-" + Operand(formula_.operands(node)[0], spelling);
+    case Operation::kFlooredQuotient:
+      return fmt::format("floor({})", Joined(node, " / ", spelling));
+    case Operation::kTruncatedQuotient:
+      return fmt::format("truncate({})", Joined(node, " / ", spelling));
     case Operation::kMagnitude:
       return inside("|{}|");
     case Operation::kSquare:
-      return Operand(formula_.operands(node)[0], spelling) + "^2";
+      return SquareText(formula_.operands(node)[0], spelling);
     case Operation::kSquareRoot:
       return inside("sqrt({})");
     case Operation::kExponential:
@@ -253,6 +348,8 @@ std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
       return inside("ln({})");
     case Operation::kElementWise:
       return FunctionText(node, spelling);
+    case Operation::kRoundToFloat64:
+      return inside("FLOAT64({})");
     case Operation::kRoundToFloat32:
       return inside("FLOAT32({})");
     case Operation::kRoundToFloat16:

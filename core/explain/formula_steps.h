@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,32 +15,53 @@ namespace dmlop {
 
 class FormulaSteps {
  public:
-  FormulaSteps(const Formula& formula, const OperatorDesc& op);
+  // With the names of the inputs.
+  FormulaSteps(const Formula& formula, std::vector<std::string> inputs)
+      : formula_(formula), tensors_(std::move(inputs)), values_(formula) {}
 
-  // Those with a name, in the order of evaluation.
-  std::vector<FormulaStep> All(ListLength length);
+  // Those with a name, in the order of evaluation, but for what only choices that were not taken
+  // are made of.
+  std::vector<FormulaStep> All(Formula::Node last, ListLength length);
 
   FormulaValue ValueOf(Formula::Node node) { return values_.At(node); }
 
-  // The operands that a maximum or minimum is equal to; none of a NaN.
-  std::vector<Formula::Node> WinnersOf(Formula::Node extreme);
-
   // The name of a node or, if it has none, its expression.
   std::string TextOf(Formula::Node node);
+
+  // Its expression with values in place of elements and names.
+  std::string NumbersOf(Formula::Node node) { return Expression(node, Spelling::kNumbers); }
+
+  // What a choice comes to; any other node itself.
+  Formula::Node Taken(Formula::Node node);
+
+  // The same, but of a function with a definition what that is.
+  Formula::Node MadeOf(Formula::Node node);
 
  private:
   // What stands for nodes in an expression: names, or their values.
   enum class Spelling { kNames, kNumbers };
 
+  // Nodes with a name that the last one is made of, or would be if choices were others.
+  struct Reached {
+    std::set<Formula::Node> taken, left_out;
+  };
+  void Reach(Formula::Node node, bool is_taken, Reached& reached);
   FormulaStep StepAt(Formula::Node node, ListLength length);
   bool HasTerms(Formula::Node node) const;
+  void AddTerms(std::span<const Formula::Node> operands, ListLength length, FormulaStep& step);
   std::optional<FormulaTerm> WinnerOf(Formula::Node node);
   FormulaTerm TermAt(Formula::Node node);
   void AddElements(Formula::Node node, FormulaTerm& term);
   FormulaTerm::Element ElementAt(Formula::Node node);
+  bool IsChoice(Formula::Node node) const;
+  bool IsMet(Formula::Node choice);
+  // ", as x >= y" of a choice and of those that it comes to; empty of others.
+  std::string Conditions(Formula::Node node);
+  std::string Condition(Formula::Node choice);
   // Without a look at the node's own name.
   std::string Expression(Formula::Node node, Spelling spelling);
   std::string Operand(Formula::Node node, Spelling spelling);
+  std::string SquareText(Formula::Node x, Spelling spelling);
   std::string FunctionText(Formula::Node node, Spelling spelling);
   std::string Joined(Formula::Node node, std::string_view sign, Spelling spelling);
 

@@ -16,28 +16,24 @@ namespace dmlop {
 // The sign of the exact value minus x.
 using CompareWith = std::function<int(const Dyadic& x)>;
 
+// Where rounding takes infinity to be: 2 to this power.
 template <typename T>
-struct RoundingTarget;
-template <>
-struct RoundingTarget<float> {
-  static constexpr double kAfterGreatest = 0x1p128;  // where rounding takes infinity to be
-};
-template <>
-struct RoundingTarget<Half> {
-  static constexpr double kAfterGreatest = 0x1p16;
-};
+inline constexpr int kAfterGreatest = sizeof(T) == 8   ? 1024
+                                      : sizeof(T) == 4 ? 128
+                                                       : 16;
 
 template <typename T>
 Dyadic PlaceOf(T x) {
   const double value = AsDouble(x);
-  return Dyadic(std::isinf(value) ? std::copysign(RoundingTarget<T>::kAfterGreatest, value)
-                                  : value);
+  if (!std::isinf(value)) return Dyadic(value);
+  return Dyadic(value > 0 ? 1 : -1).TimesPowerOfTwo(kAfterGreatest<T>);
 }
 
 // The next number up or down; from the greatest, infinity.
 template <typename T>
 T NextNumber(T x, bool up) {
-  using Bits = std::conditional_t<sizeof(T) == sizeof(uint16_t), uint16_t, uint32_t>;
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                  std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
   constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
   const Bits bits = std::bit_cast<Bits>(x);
   const bool negative = (bits & kSign) != 0;
@@ -84,8 +80,5 @@ void ExplainRounding(T result, const CompareWith& compare, const std::optional<D
     calculation.rule = beyond_middle == 0 ? ValueRule::kTieToEven : ValueRule::kNearest;
   }
 }
-
-// The sentence for what ExplainRounding found.
-std::string RoundingReason(ValueRule rule, DataType type);
 
 }  // namespace dmlop

@@ -21,6 +21,8 @@ void Run(const ElementWise&, const OperatorDesc& op, InputViews inputs, OutputVi
 std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op);
 void RunPart(const ElementWise&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
+std::optional<FormulaNode> FormulaOf(const ElementWise&, const OperatorDesc& op,
+                                     const Region& element, Formula& formula);
 
 void Run(const Movement&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const Movement&, const OperatorDesc& op);
@@ -36,6 +38,8 @@ void Run(const Reduction&, const OperatorDesc& op, InputViews inputs, OutputView
 std::vector<SourceMap> SourcesOf(const Reduction&, const OperatorDesc& op);
 void RunPart(const Reduction&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
+std::optional<FormulaNode> FormulaOf(const Reduction&, const OperatorDesc& op,
+                                     const Region& element, Formula& formula);
 
 // The part of a view that is in the region.
 template <typename View>

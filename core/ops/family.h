@@ -34,6 +34,15 @@ using SourceMap = std::function<std::optional<Region>(const Region& output)>;
 using InputViews = std::span<const ConstTensorView>;
 using OutputViews = std::span<const TensorView>;
 
+// --- formulas ------------------------------------------------------------------------------------
+
+// Says what an element of an output is made of; the node is the element before it is rounded. See
+// formula.h. Null where an operator does not say it yet.
+class Formula;
+using FormulaNode = uint32_t;
+using FormulaFunction = FormulaNode (*)(const OperatorDesc& op, const Region& element,
+                                        Formula& formula);
+
 // --- elements are computed from those at their place in the inputs -------------------------------
 
 struct ElementWise {
@@ -45,6 +54,7 @@ struct ElementWise {
   // block of the output's. Null: the inputs.
   std::vector<ConstTensorView> (*operands)(const OperatorDesc& op, InputViews inputs,
                                            ElementWiseCall& call) = nullptr;
+  FormulaFunction formula = nullptr;  // null: that of the function
 };
 
 // --- elements change their places, and nothing else ----------------------------------------------
@@ -93,15 +103,6 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- formulas ------------------------------------------------------------------------------------
-
-// Says what an element of an output is made of; the node is the element before it is rounded. See
-// formula.h. Null where an operator does not say it yet.
-class Formula;
-using FormulaNode = uint32_t;
-using FormulaFunction = FormulaNode (*)(const OperatorDesc& op, const Region& element,
-                                        Formula& formula);
-
 // --- a function of the tensors' views ------------------------------------------------------------
 
 // A part of the outputs is the same function of parts of the inputs: matrix products, gathering by
@@ -121,8 +122,6 @@ struct Custom {
   // Indices choose the elements of the first input that are read.
   bool chooses = false;
   FormulaFunction formula = nullptr;
-  // What the only output is of all its sources, as REDUCE has it. None: it is nothing of that kind.
-  std::optional<ReduceFunction> reduces = std::nullopt;
 };
 
 // Of outputs that are computed as a whole.

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/base/integer_division.h"
-#include "core/ops/operator.h"
+#include "core/ops/families.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -20,18 +20,28 @@ std::string_view Name(FormulaOperation operation) {
                                          "product",
                                          "maximum",
                                          "minimum",
+                                         "first maximum",
+                                         "last maximum",
+                                         "first minimum",
+                                         "last minimum",
+                                         "choice",
+                                         "choice",
                                          "difference",
                                          "quotient",
                                          "quotient or dividend",
                                          "power",
                                          "weighted",
                                          "at least",
+                                         "negative",
+                                         "floor of a quotient",
+                                         "truncated quotient",
                                          "magnitude",
                                          "square",
                                          "square root",
                                          "exponential",
                                          "logarithm",
                                          "function",
+                                         "rounded to FLOAT64",
                                          "rounded to FLOAT32",
                                          "rounded to FLOAT16",
                                          "round",
@@ -98,29 +108,40 @@ Formula::Node Formula::Given(double value, std::string name) {
 Formula::Node Formula::Apply(Operation operation, std::span<const Node> operands) {
   const auto first = static_cast<uint32_t>(operands_.size());
   if (!is_too_long_) operands_.insert(operands_.end(), operands.begin(), operands.end());
-  return Add({operation, first, static_cast<uint32_t>(operands.size())});
+  return Add({operation, first, static_cast<uint32_t>(operands.size()), 0, true});
+}
+
+Formula::Node Formula::Apply(Operation operation, std::initializer_list<Node> operands) {
+  const Node node = Apply(operation, std::span(operands.begin(), operands.size()));
+  if (!is_too_long_) nodes_[node].has_list = false;
+  return node;
 }
 
 Formula::Node Formula::Function(ElementWiseFunction function, std::span<const Node> operands,
-                                std::array<double, 2> numbers) {
+                                std::array<double, 2> numbers, std::optional<Node> definition) {
   const Node node = Apply(Operation::kElementWise, operands);
-  functions_.push_back({function, numbers});
-  if (!is_too_long_) nodes_[node].function = static_cast<uint32_t>(functions_.size() - 1);
+  functions_.push_back({function, numbers, definition});
+  if (is_too_long_) return node;
+  nodes_[node].function = static_cast<uint32_t>(functions_.size() - 1);
+  nodes_[node].has_list = false;
   return node;
 }
 
 Formula::Node Formula::Rounded(DataType type, Node x) {
-  const bool is_half = type == DataType::kFloat16;
-  return Apply(is_half ? Operation::kRoundToFloat16 : Operation::kRoundToFloat32, {x});
+  switch (type) {
+    case DataType::kFloat64:
+      return Apply(Operation::kRoundToFloat64, {x});
+    case DataType::kFloat16:
+      return Apply(Operation::kRoundToFloat16, {x});
+    default:
+      return Apply(Operation::kRoundToFloat32, {x});
+  }
 }
 
 Formula::Node Formula::Confined(Operation how, Node x, DataType type) {
-  Node least = 0, greatest = 0;
-  VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {
-    least = Number(Dyadic(std::numeric_limits<T>::min()));
-    greatest = Number(Dyadic(std::numeric_limits<T>::max()));
-  });
-  return Apply(how, {x, least, greatest});
+  const Dyadic count = Dyadic(1).TimesPowerOfTwo(BitWidth(type));
+  const Dyadic least = IsSigned(type) ? -count.TimesPowerOfTwo(-1) : Dyadic();
+  return Apply(how, {x, Number(least), Number(least + count - Dyadic(1))});
 }
 
 Formula::Node Formula::Quantized(Node units, std::optional<Node> zero_point, DataType type) {
@@ -156,14 +177,114 @@ double Formula::ValueOf(Node element) const {
   return value;
 }
 
-// --- of operators --------------------------------------------------------------------------------
+Formula::Node Formula::definition(Node node) const {
+  if (operation(node) != Operation::kElementWise) return node;
+  return functions_[nodes_[node].function].definition.value_or(node);
+}
+
+// --- of reductions -------------------------------------------------------------------------------
 
 namespace {
 
 using Node = FormulaNode;
 
-template <typename Family>
-std::optional<Node> FormulaOf(const Family&, const OperatorDesc&, const Region&, Formula&) {
+// ln(e^x1 + ... + e^xN), of differences from the greatest, which stay in range. Where all is
+// decided by an infinite one, there are no differences.
+Node LogarithmOfExponentials(std::span<const Node> elements, Formula& formula) {
+  const Node maximum =
+      formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, elements));
+  const auto exponential = [&](Node x) {
+    return formula.Apply(FormulaOperation::kExponential, {formula.Difference(x, maximum)});
+  };
+  const Node sum =
+      formula.Named("sum of e^(x - max)", formula.Sum(formula.Each(elements, exponential)));
+  const Node rest = formula.Apply(FormulaOperation::kLogarithm, {sum});
+  const Node infinity = formula.Number(std::numeric_limits<double>::infinity());
+  const Node magnitude = formula.Apply(FormulaOperation::kMagnitude, {maximum});
+  formula.Promise("0.51 ULP + 2^-45 * (1 + |max|)");
+  return formula.Apply(FormulaOperation::kIfAtLeast,
+                       {magnitude, infinity, maximum, formula.Sum({maximum, rest})});
+}
+
+Node Extreme(ReduceFunction function, bool takes_last, std::span<const Node> elements,
+             Formula& formula) {
+  switch (function) {
+    case ReduceFunction::kMax:
+      return formula.Apply(FormulaOperation::kMaximum, elements);
+    case ReduceFunction::kMin:
+      return formula.Apply(FormulaOperation::kMinimum, elements);
+    case ReduceFunction::kArgMax:
+      return formula.Apply(
+          takes_last ? FormulaOperation::kLastMaximum : FormulaOperation::kFirstMaximum, elements);
+    default:
+      return formula.Apply(
+          takes_last ? FormulaOperation::kLastMinimum : FormulaOperation::kFirstMinimum, elements);
+  }
+}
+
+Node Product(std::span<const Node> elements, Formula& formula) {
+  formula.Promise("0.5001 ULP");
+  return formula.Named("product", formula.Apply(FormulaOperation::kProduct, elements));
+}
+
+// The sum of the elements, or of what the function makes of each.
+Node SumFor(ReduceFunction function, std::span<const Node> elements, Formula& formula) {
+  const auto sum_of = [&](std::string_view name, FormulaOperation operation) {
+    const auto term = [&](Node x) { return formula.Apply(operation, {x}); };
+    return formula.Named(name, formula.Sum(formula.Each(elements, term)));
+  };
+  switch (function) {
+    case ReduceFunction::kL1:
+      return sum_of("sum of magnitudes", FormulaOperation::kMagnitude);
+    case ReduceFunction::kL2:
+    case ReduceFunction::kSumSquare:
+      return sum_of("sum of squares", FormulaOperation::kSquare);
+    default:
+      return formula.Named("sum", formula.Sum(elements));
+  }
+}
+
+// A float, or what an integer is before it wraps.
+Node Whole(ReduceFunction function, std::span<const Node> elements, Formula& formula) {
+  if (function == ReduceFunction::kMultiply) return Product(elements, formula);
+  const Node sum = SumFor(function, elements, formula);
+  switch (function) {
+    case ReduceFunction::kAverage:
+      return formula.Quotient(sum, formula.Number(static_cast<double>(elements.size())));
+    case ReduceFunction::kL2:
+      return formula.Apply(FormulaOperation::kSquareRoot, {sum});
+    case ReduceFunction::kLogSum:
+      formula.Promise("0.51 ULP");
+      return formula.Apply(FormulaOperation::kLogarithm, {sum});
+    default:
+      return sum;
+  }
+}
+
+}  // namespace
+
+FormulaNode Reduced(ReduceFunction function, bool takes_last, std::span<const Node> elements,
+                    DataType type, Formula& formula) {
+  switch (function) {
+    case ReduceFunction::kArgMax:
+    case ReduceFunction::kArgMin:
+    case ReduceFunction::kMax:
+    case ReduceFunction::kMin:
+      return Extreme(function, takes_last, elements, formula);
+    case ReduceFunction::kLogSumExp:
+      return LogarithmOfExponentials(elements, formula);
+    default: {
+      const Node whole = Whole(function, elements, formula);
+      return IsFloat(type) ? whole : formula.Confined(FormulaOperation::kWrap, whole, type);
+    }
+  }
+}
+
+// --- of operators --------------------------------------------------------------------------------
+
+namespace {
+
+std::optional<Node> FormulaOf(const Movement&, const OperatorDesc&, const Region&, Formula&) {
   return std::nullopt;
 }
 
@@ -241,15 +362,6 @@ std::optional<Node> FormulaOf(const Placed& family, const OperatorDesc& op, cons
 }
 
 }  // namespace
-
-std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
-                                     std::span<const FormulaNode> operands, Formula& formula) {
-  if (call.scale_bias) return std::nullopt;
-  if (call.function == ElementWiseFunction::kCast) return operands[0];
-  if (!IsApproximated(call.function)) return std::nullopt;
-  return formula.Function(call.function, operands,
-                          {call.parameters.numbers[0], call.parameters.numbers[1]});
-}
 
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula) {

@@ -30,6 +30,14 @@ enum class FormulaOperation : uint8_t {
   kProduct,
   kMaximum,  // a NaN is passed over where there is another operand
   kMinimum,
+  // The place of these among the operands, from 0 on; -0 and +0 are equal.
+  kFirstMaximum,
+  kLastMaximum,
+  kFirstMinimum,
+  kLastMinimum,
+  // Of four, x, y, z and w.
+  kIfAtLeast,  // z where x >= y, else w
+  kIfGreater,  // z where x > y, else w
   // Of two.
   kDifference,
   kQuotient,
@@ -38,27 +46,28 @@ enum class FormulaOperation : uint8_t {
   kWeighted,            // x * y, but 0 where x is 0
   kAtLeast,             // x, but y where x is less
   // Of one.
+  kNegative,
+  // Of two, to a whole number.
+  kFlooredQuotient,
+  kTruncatedQuotient,
+  // Of one.
   kMagnitude,
   kSquare,
   kSquareRoot,
   kExponential,
   kLogarithm,
   kElementWise,     // one that computes elements from elements; see functions.h
-  kRoundToFloat32,  // to nearest, ties to even
+  kRoundToFloat64,  // to nearest, ties to even
+  kRoundToFloat32,
   kRoundToFloat16,
   kRound,     // to a whole number, ties to even; NaN becomes 0
   kTruncate,  // to a whole number, toward zero
   // Of a number and the ends of a range.
-  kClamp,
-  kWrap,  // modulo the size of the range
+  kClamp,  // NaN becomes 0
+  kWrap,   // modulo the size of the range
 };
 
 std::string_view Name(FormulaOperation operation);  // "sum", "square root", ...
-
-// Whether it takes a list of operands.
-constexpr bool TakesList(FormulaOperation operation) {
-  return operation >= FormulaOperation::kSum && operation <= FormulaOperation::kMinimum;
-}
 
 class Formula {
  public:
@@ -85,10 +94,10 @@ class Formula {
   // A number that was computed elsewhere and has a name there, such as the state of a step before.
   Node Given(double value, std::string name);
 
+  // Of a list of any length.
   Node Apply(Operation operation, std::span<const Node> operands);
-  Node Apply(Operation operation, std::initializer_list<Node> operands) {
-    return Apply(operation, std::span(operands.begin(), operands.size()));
-  }
+  // Of operands that are written out.
+  Node Apply(Operation operation, std::initializer_list<Node> operands);
   Node Sum(std::span<const Node> terms) { return Apply(Operation::kSum, terms); }
   Node Sum(std::initializer_list<Node> terms) { return Apply(Operation::kSum, terms); }
   Node Product(std::initializer_list<Node> factors) { return Apply(Operation::kProduct, factors); }
@@ -96,9 +105,14 @@ class Formula {
   Node Quotient(Node a, Node b) { return Apply(Operation::kQuotient, {a, b}); }
   // x itself where the factor is 1.
   Node Scaled(double factor, Node x) { return factor == 1 ? x : Product({Number(factor), x}); }
-  // Of a function with parameters p and q.
+  // Of a function with parameters p and q. A definition is what it is made of, which arithmetics
+  // that lose digits would not come near to it by.
   Node Function(ElementWiseFunction function, std::span<const Node> operands,
-                std::array<double, 2> numbers = {});
+                std::array<double, 2> numbers = {}, std::optional<Node> definition = std::nullopt);
+  Node Function(ElementWiseFunction function, std::initializer_list<Node> operands,
+                std::array<double, 2> numbers = {}) {
+    return Function(function, std::span(operands.begin(), operands.size()), numbers);
+  }
   // To a float type.
   Node Rounded(DataType type, Node x);
   // Clamped to, or wrapped into, the range of an integer type.
@@ -126,12 +140,17 @@ class Formula {
   // What people call the node, which is evaluated once.
   Node Named(std::string_view name, Node node);
 
+  // How near the last node is to a result that is not always the nearest number: "0.51 ULP".
+  void Promise(std::string bound) { promise_ = std::move(bound); }
+
   // --- how it is read ----------------------------------------------------------------------------
 
   bool is_too_long() const { return is_too_long_; }
   bool is_unknown() const { return is_unknown_; }
   Operation operation(Node node) const { return nodes_[node].operation; }
   std::span<const Node> operands(Node node) const;
+  // Whether the operands are a list that may be of any length.
+  bool HasList(Node node) const { return nodes_[node].has_list; }
   size_t tensor(Node element) const { return regions_[nodes_[element].first].tensor; }
   Dims index(Node element) const {
     return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
@@ -149,8 +168,12 @@ class Formula {
   std::span<const double> parameters(Node node) const {
     return functions_[nodes_[node].function].numbers;
   }
+  // Of a function; of any other node, and without a definition, the node itself.
+  Node definition(Node node) const;
   const std::map<Node, std::string>& names() const { return names_; }
   bool IsShared(Node node) const { return shared_.contains(node) || names_.contains(node); }
+  bool IsNamed(Node node) const { return names_.contains(node); }
+  const std::string& promise() const { return promise_; }
 
  private:
   // The operands; an element's region and its number there; the place of a number.
@@ -158,6 +181,7 @@ class Formula {
     Operation operation;
     uint32_t first, count;
     uint32_t function = 0;
+    bool has_list = false;
   };
   struct NumberEntry {
     double value;
@@ -167,6 +191,7 @@ class Formula {
   struct FunctionEntry {
     ElementWiseFunction name;
     std::array<double, 2> numbers;
+    std::optional<Node> definition;
   };
 
   Node Add(Entry entry);
@@ -179,9 +204,14 @@ class Formula {
   std::vector<FunctionEntry> functions_;
   std::map<Node, std::string> names_;
   std::unordered_set<Node> shared_;
+  std::string promise_;
   bool is_too_long_ = false;
   bool is_unknown_ = false;
 };
+
+// What a reduction makes of elements of a type. `takes_last`: see ReductionCall.
+FormulaNode Reduced(ReduceFunction function, bool takes_last, std::span<const FormulaNode> elements,
+                    DataType type, Formula& formula);
 
 // The formula of an element of a valid descriptor's output, and its last node; none where the
 // operator has none, where bits are only moved, or where the formula is too long.
@@ -229,12 +259,32 @@ class FormulaEvaluation {
       const ConstTensorView& view = formula_.inputs()[formula_.tensor(node)];
       return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
     }
+    if (formula_.HasList(node) && formula_.operation(node) <= FormulaOperation::kMinimum) {
+      return OfList(node);
+    }
     std::vector<Value> operands;
     for (const Formula::Node operand : formula_.operands(node)) operands.push_back(At(operand));
     if (formula_.operation(node) == FormulaOperation::kElementWise) {
       return Arithmetic::Function(formula_.function(node), formula_.parameters(node), operands);
     }
     return Arithmetic::Apply(formula_.operation(node), operands);
+  }
+
+  // Piece by piece, so that few values of a long list are kept.
+  Value OfList(Formula::Node node) {
+    constexpr size_t kPiece = 1024;
+    const bool is_mean = formula_.operation(node) == FormulaOperation::kMean;
+    const auto operation = is_mean ? FormulaOperation::kSum : formula_.operation(node);
+    std::vector<Value> piece;
+    for (const Formula::Node operand : formula_.operands(node)) {
+      piece.push_back(At(operand));
+      if (piece.size() == kPiece) piece = {Arithmetic::Apply(operation, piece)};
+    }
+    const Value all = Arithmetic::Apply(operation, piece);
+    if (!is_mean) return all;
+    const auto count = static_cast<double>(formula_.operands(node).size());
+    const Value quotient[] = {all, Arithmetic::Number(count, Dyadic(count))};
+    return Arithmetic::Apply(FormulaOperation::kQuotient, quotient);
   }
 
   const Formula& formula_;

@@ -143,7 +143,7 @@ value: 2
 OutputTensor[1, 2]: FLOAT32, byte offset 20
 ELEMENT_WISE_IDENTITY with Scale 2 and Bias 10, fed by 1 element:
   InputTensor[1, 2]  byte offset 28  value 6
-x * Scale + Bias: 22
+x * Scale + Bias = InputTensor[1, 2] * 2 + 10: 22
 result: 22 (exact: a FLOAT32 number, so nothing is rounded)
 """),
     (BLOCKS, "OutputTensor[0,5]", """\
@@ -152,7 +152,8 @@ DEQUANTIZE SCALE_ZERO_POINT, fed by 3 elements:
   InputTensor[0, 5]             byte offset 2  value 9
   QuantizationTensors[0][0, 2]  byte offset 8  value 2
   QuantizationTensors[1][0, 2]  byte offset 1  value 3
-result: 12
+exact value = (InputTensor[0, 5] - QuantizationTensors[1][0, 2]) * QuantizationTensors[0][0, 2]: 12
+result: 12 (exact: a FLOAT32 number, so nothing is rounded)
 """),
     (BLOCKS, "QuantizationTensors[1][0,1]", """\
 QuantizationTensors[1][0, 1]: UINT4, byte offset 0
@@ -215,8 +216,12 @@ JSONS = [
         "elements": [
             {"tensor": "InputTensor", "index": [i, 1], "dataType": "FLOAT32", "byteOffset": 12 * i + 4, "value": v}
             for i, v in enumerate([2, 0, 4])],
-        "calculation": {"rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded", "quantity": "sum",
-                        "exact": "6"}}),
+        "calculation": {
+            "rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded", "quantity": "sum", "exact": "6",
+            "steps": [{"name": "sum", "operation": "sum", "count": 3, "value": 6, "terms": [
+                {"expression": f"InputTensor[{i}, 1]", "value": v,
+                 "elements": [{"tensor": "InputTensor", "index": [i, 1], "value": v}]}
+                for i, v in enumerate([2, 0, 4])]}]}}),
     (UNFOLD, "OutputTensor[0,0,2]", {
         "operator": "UNFOLD",
         "element": {"tensor": "OutputTensor", "index": [0, 0, 2], "dataType": "FLOAT32", "byteOffset": 8, "value": 0,
@@ -246,8 +251,14 @@ JSONS = [
         "element": {"tensor": "OutputTensor", "index": [1, 2], "dataType": "FLOAT32", "byteOffset": 20, "value": 22},
         "relation": "fedBy", "count": 1,
         "elements": [{"tensor": "InputTensor", "index": [1, 2], "dataType": "FLOAT32", "byteOffset": 28, "value": 6}],
-        "calculation": {"rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded",
-                        "quantity": "x * Scale + Bias", "exact": "22"}}),
+        "calculation": {
+            "rule": "exact", "reason": "a FLOAT32 number, so nothing is rounded", "quantity": "x * Scale + Bias",
+            "exact": "22",
+            "steps": [{"name": "x * Scale + Bias", "operation": "sum", "expression": "InputTensor[1, 2] * 2 + 10",
+                       "count": 2, "value": 22, "terms": [
+                           {"expression": "InputTensor[1, 2] * 2", "factors": [6, 2], "product": 12,
+                            "elements": [{"tensor": "InputTensor", "index": [1, 2], "value": 6}]},
+                           {"expression": "10", "elements": [], "value": 10}]}]}}),
 ]
 
 # The element, the code, the column of the caret (from 1) and a part of the message.
@@ -768,12 +779,25 @@ class ExplainTest(ProgramTest):
                 self.assertEqual(found["calculation"].get("exact"), exact)
                 self.assertEqual(found["calculation"]["rule"], "exact" if exact else "nearest")
 
-    def test_functions_that_only_select_round_nothing(self):
+    def test_choices_and_poles(self):
         self.save(a=np.array([-1.5, np.nan], "f4"), b=np.array([0, 1], "f4"))
-        for name in ("MAX", "DIVIDE"):  # and a division by zero has a rule of its own
-            found = self.explain(json.dumps({"type": f"ELEMENT_WISE_{name}"}), "OutputTensor[0]",
+        for name, index, value, rule, reason, expression in [
+                ("MAX", 0, 0, "exact", "a FLOAT32 number, so nothing is rounded", "max(ATensor[0], BTensor[0])"),
+                ("MAX", 1, 1, "exact", "a FLOAT32 number, so nothing is rounded", "max(ATensor[1], BTensor[1])"),
+                ("DIVIDE", 0, "-inf", "infinity", "BTensor[0] is 0, by which a number divided is infinite",
+                 "ATensor[0] / BTensor[0]"),
+                ("DIVIDE", 1, "nan", "nan", "ATensor[1] is NaN", "ATensor[1] / BTensor[1]"),
+                ("MODULUS_FLOOR", 0, "nan", "nan", "", "ATensor[0] - BTensor[0] * quotient")]:
+            found = self.explain(json.dumps({"type": f"ELEMENT_WISE_{name}"}), f"OutputTensor[{index}]",
                                  "-i", "ATensor=a.npy", "-i", "BTensor=b.npy")
-            self.assertNotIn("calculation", found)
+            with self.subTest(name, index=index):
+                calculation = found["calculation"]
+                self.assertEqual((found["element"]["value"], calculation["rule"]), (value, rule))
+                self.assertIn(reason, calculation["reason"])
+                self.assertEqual(calculation["steps"][-1]["expression"], expression)
+        found = self.explain(json.dumps({"type": "ELEMENT_WISE_LOGICAL_EQUALS"}), "OutputTensor[0]",
+                             "-i", "ATensor=a.npy", "-i", "BTensor=b.npy")
+        self.assertNotIn("calculation", found)
 
     def check_wraps(self, found, total, dtype):
         calculation = found["calculation"]
@@ -859,15 +883,19 @@ class ExplainTest(ProgramTest):
                                     ("LOG_SUM_EXP", math.log(math.fsum(math.exp(x) for x in array.astype(float))))]:
                 found = self.calculation(function, array)
                 calculation = found["calculation"]
-                self.assertEqual(calculation["rule"], "within-bound")
-                self.assertAlmostEqual(calculation["result"], value, delta=1e-14)
+                is_exact = function == "LOG_SUM_EXP" and len(array) == 1  # ln(1) + x
+                self.assertEqual(calculation["rule"], "exact" if is_exact else "within-bound")
                 if function == "LOG_SUM":
+                    self.assertAlmostEqual(calculation["result"], value, delta=1e-14)
                     self.assertEqual(Fraction(calculation["exact"]), exact)
                 else:
+                    told = calculation["exact" if is_exact else "approximate"]
+                    self.assertAlmostEqual(float(told), value, delta=1e-14)
                     greatest = int(array.argmax())
-                    self.assertEqual(calculation["decidedBy"], [[greatest]])
+                    maximum, exponentials = calculation["steps"]
+                    self.assertEqual(maximum["winner"]["elements"][0]["index"], [greatest])
                     shifted = math.fsum(math.exp(float(x) - float(array[greatest])) for x in array)
-                    self.assertAlmostEqual(calculation["approximate"], shifted, delta=1e-14)
+                    self.assertAlmostEqual(exponentials["value"], shifted, delta=1e-14)
                 if "below" in calculation:
                     below, above = (calculation[side]["value"] for side in ("below", "above"))
                     self.assertIn(found["element"]["value"], (below, above))
@@ -891,7 +919,8 @@ class ExplainTest(ProgramTest):
             ("LOG_SUM", [1, -inf], "nan", "nan", [1], "the logarithm of -inf is NaN"),
             ("LOG_SUM_EXP", [-inf, -inf], "-inf", "infinity", [0], "all elements are -inf"),
             ("LOG_SUM_EXP", [-inf, inf], "inf", "infinity", [1], "InputTensor[1] is infinite"),
-            ("LOG_SUM_EXP", [-inf, 5], 5, "within-bound", [1], "0.51 ULP"),
+            ("LOG_SUM_EXP", [-inf, 5], 5, "exact", [], "a FLOAT32 number"),
+            ("LOG_SUM_EXP", [4, 5], np.float32(math.log(math.exp(4) + math.exp(5))), "within-bound", [], "0.51 ULP"),
             ("MAX", [nan, 1, nan, -2], 1, "extreme", [1], "InputTensor[1] is the greatest element; 2 NaN are skipped"),
             ("MAX", [3, 5, 5], 5, "first", [1], "InputTensor[1] is the first of 2 equal greatest elements"),
             ("MAX", [-0.0, 0.0], 0.0, "extreme", [1], "+0 is greater than -0"),
@@ -1050,10 +1079,14 @@ class ExplainTest(ProgramTest):
 
         found = self.explain(document(type="ACTIVATION_SOFTMAX1", Axes=[1]), "OutputTensor[0,0]")
         self.assertEqual(found["count"], 6)  # the row of A and both columns of B
-        self.assertEqual(found["activation"], {"operator": "ACTIVATION_SOFTMAX1", "ownResult": -3})
+        self.assertEqual(found["activation"]["ownResult"], -3)
+        steps = {step["name"]: step["value"] for step in found["activation"]["calculation"]["steps"]}
+        self.assertAlmostEqual(steps["maximum"], 1, 6)
+        self.assertAlmostEqual(steps["sum of exponentials"], 1 + math.exp(-4), 6)
         text = self.text_of("explain", document(type="ACTIVATION_RELU"), "OutputTensor[0,0]")
         self.assertIn("\nown result: -3 (tie-to-even: ", text)
-        self.assertTrue(text.endswith("\nthen ACTIVATION_RELU\nresult: 0\n"), text)
+        self.assertTrue(text.endswith("\nthen ACTIVATION_RELU\nexact value = max(0, own result[0, 0]): 0\n"
+                                      "result: 0 (exact: a FLOAT32 number, so nothing is rounded)\n"), text)
 
     def test_a_tie_in_text(self):
         self.save(a=np.array([16777216, 1], "f4"))

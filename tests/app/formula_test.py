@@ -227,6 +227,7 @@ QUANTIZED_OUTPUT = {"OutputScaleTensor": np.full(SCALAR, 8, "f4"),
 FLOAT_FILTER = np.array([[[[1, 2], [0.5, -1]], [[3, 0], [0, 1]], [[-2, 1], [1, 1]]]], "f4")
 BYTES = (X * 4 + 100).astype("u1")
 BYTE_FILTER = (FLOAT_FILTER * 2).astype("i1")
+BYTE_X = (X * 3).astype("i1")
 MOMENTS = {"MeanTensor": PARAMETER * 2, "VarianceTensor": PARAMETER ** 2}
 TENSOR = {"DataType": "FLOAT32", "Sizes": list(X.shape)}
 CORNER, MIDDLE, SPECIAL = (0, 0, 0, 0), (0, 2, 1, 1), (0, 1, 1, 0)
@@ -313,10 +314,87 @@ FLOAT_CASES = [
 ]
 
 
+# By function: fields, and NumPy's steps of x.
+ERF = np.vectorize(math.erf)
+FUNCTIONS = [
+    ("ACTIVATION_SIGMOID", {}, lambda x: {"exponential": np.exp(-x), "exact value": 1 / (1 + np.exp(-x))}),
+    ("ACTIVATION_SWISH", {"SigmoidInputScale": 0.5},
+     lambda x: {"exponential": np.exp(-0.5 * x), "exact value": x / (1 + np.exp(-0.5 * x))}),
+    ("ACTIVATION_GELU", {},
+     lambda x: {"error function": ERF(x / math.sqrt(2)), "exact value": 0.5 * x * (1 + ERF(x / math.sqrt(2)))}),
+    ("ACTIVATION_ELU", {"Alpha": 0.5},
+     lambda x: {"exact value": x} if x >= 0 else {"exponential": np.exp(x), "exact value": 0.5 * (np.exp(x) - 1)}),
+    ("ACTIVATION_CELU", {"Alpha": 2},
+     lambda x: {"exponential": np.exp(x / 2),
+                "exact value": np.fmax(0, x) + np.fmin(0, 2 * (np.exp(x / 2) - 1))}),
+    ("ACTIVATION_SCALED_ELU", {"Alpha": 2, "Gamma": 0.5},
+     lambda x: {"exact value": 0.5 * x if x > 0 else 0.5 * (2 * np.exp(x) - 2)}),
+    ("ACTIVATION_SCALED_TANH", {"Alpha": 2, "Beta": 0.25},
+     lambda x: {"tanh": np.tanh(x / 4), "exact value": 2 * np.tanh(x / 4)}),
+    ("ACTIVATION_SOFTPLUS", {"Steepness": 2},
+     lambda x: {"exponential": np.exp(2 * x), "exact value": np.log1p(np.exp(2 * x)) / 2}),
+    ("ACTIVATION_PARAMETRIC_SOFTPLUS", {"Alpha": 2, "Beta": 0.5}, lambda x: {"exact value": 2 * np.log1p(np.exp(x / 2))}),
+    ("ACTIVATION_HARD_SIGMOID", {"Alpha": 0.25, "Beta": 0.5},
+     lambda x: {"exact value": np.fmax(0, np.fmin(0.25 * x + 0.5, 1))}),
+    ("ACTIVATION_HARD_SWISH", {"Alpha": 0.25, "Beta": 0.5},
+     lambda x: {"hard sigmoid": np.fmax(0, np.fmin(0.25 * x + 0.5, 1)),
+                "exact value": x * np.fmax(0, np.fmin(0.25 * x + 0.5, 1))}),
+    ("ACTIVATION_SOFTSIGN", {}, lambda x: {"exact value": x / (1 + np.abs(x))}),
+    ("ACTIVATION_LEAKY_RELU", {"Alpha": 0.25}, lambda x: {"exact value": x if x >= 0 else 0.25 * x}),
+    ("ACTIVATION_THRESHOLDED_RELU", {"Alpha": 4}, lambda x: {"exact value": x if x > 4 else 0.0}),
+    ("ACTIVATION_SHRINK", {"Bias": 0.5, "Threshold": 2},
+     lambda x: {"exact value": x - 0.5 if x > 2 else x + 0.5 if x < -2 else 0.0}),
+    ("ACTIVATION_LINEAR", {"Alpha": 0.5, "Beta": -2}, lambda x: {"x * Scale + Bias": 0.5 * x - 2}),
+    ("ELEMENT_WISE_ASINH", {}, lambda x: {"root": np.sqrt(x * x + 1), "exact value": np.arcsinh(x)}),
+    ("ELEMENT_WISE_ACOSH", {"ScaleBias": {"Scale": 0.5, "Bias": 3}},
+     lambda x: {"x * Scale + Bias": 0.5 * x + 3, "exact value": np.arccosh(0.5 * x + 3)}),
+    ("ELEMENT_WISE_ATANH", {"ScaleBias": {"Scale": 0.0625, "Bias": 0}},
+     lambda x: {"ratio": (1 + x / 16) / (1 - x / 16), "exact value": np.arctanh(x / 16)}),
+    ("ELEMENT_WISE_SQRT", {"ScaleBias": {"Scale": 2, "Bias": 0}},
+     lambda x: {"x * Scale + Bias": 2 * x, "exact value": np.sqrt(2 * x)}),
+    ("ELEMENT_WISE_CLIP", {"Min": -1, "Max": 4}, lambda x: {"exact value": np.fmax(-1, np.fmin(x, 4))}),
+    ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_INFINITY"}, lambda x: {"exact value": np.trunc(x + np.copysign(0.5, x))}),
+    ("VALUE_SCALE_2D", {"Scale": 2, "Bias": [3, 3, 3]}, lambda x: {"exact value": 2 * x + 3}),
+]
+# By function: NumPy's steps of elements a and b.
+PAIRS = [
+    ("ADD", lambda a, b: {"exact value": a + b}), ("SUBTRACT", lambda a, b: {"exact value": a - b}),
+    ("MULTIPLY", lambda a, b: {"exact value": a * b}), ("DIVIDE", lambda a, b: {"exact value": a / b}),
+    ("MEAN", lambda a, b: {"exact value": (a + b) / 2}), ("DIFFERENCE_SQUARE", lambda a, b: {"exact value": (a - b) ** 2}),
+    ("MAX", lambda a, b: {"exact value": np.fmax(a, b)}), ("MIN", lambda a, b: {"exact value": np.fmin(a, b)}),
+    ("MODULUS_FLOOR", lambda a, b: {"quotient": np.floor(a / b), "exact value": np.mod(a, b)}),
+    ("MODULUS_TRUNCATE", lambda a, b: {"quotient": np.trunc(a / b), "exact value": np.fmod(a, b)}),
+    ("ATAN_YX", lambda a, b: {"exact value": np.arctan2(a, b)})]
+OTHER = np.where(X == 0, 3, -X[:, ::-1] / 2).astype("f4")
+
+
+def quantized(inputs, index):
+    quotient = np.float32(inputs["InputTensor"][index]) / np.float32(inputs["ScaleTensor"][index])
+    return {"quotient": float(quotient), "rounded": float(np.rint(quotient)) if quotient == quotient else 0}
+
+
+def quantized_sum(inputs, index):
+    real = sum((float(inputs[n + "Tensor"][index]) - float(inputs[n + "ZeroPointTensor"].item())) *
+               float(inputs[n + "ScaleTensor"].item()) for n in "AB")
+    return {"real value": real, "quotient": real / 8, "rounded": np.rint(real / 8)}
+
+
+def element_wise_cases():
+    for operator, fields, steps in FUNCTIONS:
+        yield operator, fields, {}, lambda inputs, index, steps=steps: steps(inputs["InputTensor"][index].astype("f8"))
+    yield "ELEMENT_WISE_QUANTIZE_LINEAR", {}, {
+        "ScaleTensor": np.full_like(X, 0.4), "ZeroPointTensor": np.full(X.shape, 7, "u1")}, quantized
+
+
 def all_cases():
     for operator, fields, inputs, elements, steps, *output in CASES:
         yield operator, fields, inputs, elements, steps, *(output or ["OutputTensor"])
-    for operator, fields, inputs, steps in FLOAT_CASES:
+    for name, steps in PAIRS:
+        yield f"ELEMENT_WISE_{name}", {}, {"ATensor": X, "BTensor": OTHER}, [CORNER, MIDDLE], (
+            lambda inputs, index, steps=steps: steps(*(inputs[key][index].astype("f8") for key in ("ATensor", "BTensor")))), "OutputTensor"
+    yield "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {}, {
+        "ATensor": BYTES, "BTensor": BYTE_X} | QUANTIZATION | QUANTIZED_OUTPUT, [CORNER, MIDDLE], quantized_sum, "OutputTensor"
+    for operator, fields, inputs, steps in [*FLOAT_CASES, *element_wise_cases()]:
         yield operator, fields, {"InputTensor": X} | inputs, [CORNER, MIDDLE], steps, "OutputTensor"
         for special in (WITH_NAN, WITH_INFINITY):
             yield operator, fields, {"InputTensor": special} | inputs, [CORNER, MIDDLE, SPECIAL], steps, "OutputTensor"

@@ -1,4 +1,7 @@
 // Integers that stand for real numbers, by a scale and a zero point.
+#include <algorithm>
+
+#include "core/ops/element_wise/function_formula.h"
 #include "core/ops/element_wise/quantized.h"
 
 namespace dmlop::quantize {
@@ -180,6 +183,23 @@ std::vector<ConstTensorView> AddOperands(const OperatorDesc& op, InputViews inpu
   return {inputs[0], inputs[op.Has(kAZeroPoint) ? 3 : 2]};
 }
 
+FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const std::vector<SourceMap> sources = SourcesOf(op);
+  const auto at = [&](const Field& field) {
+    const auto slot = std::ranges::find(slots, &field, &TensorSlot::field);
+    if (slot == slots.end()) return formula.Number(0);
+    return formula.Element(*sources[static_cast<size_t>(slot - slots.begin())](element));
+  };
+  const auto real = [&](const Field& x, const Field& scale, const Field& zero_point) {
+    return formula.Product({FromZeroPoint(at(x), at(zero_point), formula), at(scale)});
+  };
+  const FormulaNode sum =
+      formula.Sum({real(kA, kAScale, kAZeroPoint), real(kB, kBScale, kBZeroPoint)});
+  return Quantized(formula.Named("real value", sum), at(kSumScale), at(kSumZeroPoint),
+                   *op[kSum].data_type, formula);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "ELEMENT_WISE_QUANTIZE_LINEAR",
      .summary = "round(x / scale) + zero point, inside the output's type",
@@ -205,7 +225,9 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QLA-2",
      .rules = kAddRules,
      .infer = InferAdd,
-     .family = ElementWise{.function = F::kQuantizedLinearAdd, .operands = AddOperands}},
+     .family =
+         ElementWise{
+             .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: each element
 // with all before it along Axis.
 #include "core/engine/scan/scan.h"
+#include "core/ops/formula.h"
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::cumulative {
@@ -76,6 +77,13 @@ void Multiply(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   ScanProducts(CallOf<kExclusiveProduct>(op), inputs[0], outputs[0]);
 }
 
+template <ReduceFunction kFunction, const FieldOf<bool>& kExclusive>
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::optional<Region> taken = Sources<kExclusive>(op)[0](element);
+  const auto elements = taken ? formula.Elements(*taken) : std::vector<FormulaNode>();
+  return Reduced(kFunction, false, elements, formula.inputs()[0].type, formula);
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "CUMULATIVE_PRODUCT",
      .summary = "products of each element and those before it along an axis",
@@ -87,7 +95,7 @@ constexpr OperatorInfo kOperators[] = {
      .family = Custom{.run = Multiply,
                       .sources = Sources<kExclusiveProduct>,
                       .whole = TheAxis,
-                      .reduces = ReduceFunction::kMultiply},
+                      .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
      .in_place = true},
     {.name = "CUMULATIVE_SUMMATION",
      .summary = "sums of each element and those before it along an axis",
@@ -99,7 +107,7 @@ constexpr OperatorInfo kOperators[] = {
      .family = Custom{.run = Sum,
                       .sources = Sources<kExclusiveSum>,
                       .whole = TheAxis,
-                      .reduces = ReduceFunction::kSum},
+                      .formula = Meaning<ReduceFunction::kSum, kExclusiveSum>},
      .in_place = true},
 };
 

@@ -1,5 +1,6 @@
 #include "core/engine/reduce/reduce_run.h"
 #include "core/ops/families.h"
+#include "core/ops/formula.h"
 
 namespace dmlop {
 namespace {
@@ -26,6 +27,13 @@ std::vector<SourceMap> SourcesOf(const Reduction& reduction, const OperatorDesc&
 void RunPart(const Reduction& reduction, const OperatorDesc& op, InputViews inputs,
              const Region& part, const TensorView& output) {
   Reduce(reduction.call(op), Narrowed(inputs[0], GroupsOf(reduction, op, part)), output);
+}
+
+std::optional<FormulaNode> FormulaOf(const Reduction& reduction, const OperatorDesc& op,
+                                     const Region& element, Formula& formula) {
+  const ReductionCall call = reduction.call(op);
+  const std::vector<FormulaNode> elements = formula.Elements(GroupsOf(reduction, op, element));
+  return Reduced(call.function, call.takes_last, elements, formula.inputs()[0].type, formula);
 }
 
 }  // namespace dmlop

@@ -1,0 +1,41 @@
+// A number that a formula comes to: exactly where its digits stay few, else to about 100 bits.
+#pragma once
+
+#include <optional>
+
+#include "core/exact/double_double.h"
+#include "core/exact/dyadic.h"
+
+namespace dmlop {
+
+// A number, or an infinity, a NaN or a signed zero, as the head alone.
+struct FormulaValue {
+  DoubleDouble number{};
+  std::optional<Dyadic> exact;  // of a finite one, perhaps beyond the range, if it is known
+};
+
+FormulaValue Special(double value);         // of NaN there is one, without a sign
+FormulaValue Exactly(const Dyadic& value);  // whose digits are dropped where they are too many
+FormulaValue Exactly(double value);
+FormulaValue Approximately(DoubleDouble value);
+
+bool IsFinite(const FormulaValue& value);
+bool IsNan(const FormulaValue& value);
+bool IsZero(const FormulaValue& value);
+// Of a finite one that is not exact: beyond 1e180 or its reciprocal. Functions are not told
+// farther.
+bool IsFar(const FormulaValue& value);
+
+// The order of maxima and minima: -0 is less than +0.
+bool IsLess(const FormulaValue& a, const FormulaValue& b);
+
+// As comparisons have it, for which all zeros are equal.
+bool IsGreater(const FormulaValue& a, const FormulaValue& b);
+bool IsAtLeast(const FormulaValue& a, const FormulaValue& b);
+
+// What a finite one is, as far as it is known.
+Dyadic ToDyadic(const FormulaValue& value);
+
+FormulaValue Negated(const FormulaValue& x);
+
+}  // namespace dmlop
