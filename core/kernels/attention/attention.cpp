@@ -25,7 +25,7 @@ using NumberVec = hn::Vec<Numbers>;
 
 constexpr int64_t kLanes = hn::MaxLanes(Numbers());
 
-// A tile of results that stay in registers: so many rows, and as many vectors side by side.
+// A tile is kTileRows rows by kTileVectors vectors of results that stay in registers.
 constexpr int64_t kTileRows = 4;
 #if HWY_TARGET <= HWY_AVX3
 constexpr int64_t kTileVectors = 4;
@@ -36,7 +36,8 @@ constexpr int64_t kTileVectors = 2;
 template <int64_t kCount>
 using Constant = std::integral_constant<int64_t, kCount>;
 
-// Calls visit(vectors, i) for all numbers of a row, a tile's width at a time and then a vector.
+// Calls visit(vectors, i) for all numbers of a row: for a tile's width, as long as one fits, and
+// then for single vectors.
 template <typename Visit>
 HWY_INLINE void ForVectors(int64_t count, Visit&& visit) {
   constexpr int64_t kWidth = kTileVectors * kLanes;
@@ -47,7 +48,7 @@ HWY_INLINE void ForVectors(int64_t count, Visit&& visit) {
 
 // --- scores --------------------------------------------------------------------------------------
 
-// Products of two numbers of FLOAT32 are exact: whether they are fused with the addition shows not.
+// The product of two FLOAT32 numbers is exact, so fusing it with the addition changes no result.
 template <int64_t kRows, int64_t kVectors>
 HWY_INLINE void ScoreTile(const double* queries, int64_t count, const double* keys, int64_t size,
                           double scale, double* scores) {
@@ -108,7 +109,7 @@ HWY_INLINE NumberVec TimesPlus(NumberVec a, NumberVec b, NumberVec c) {
   return hn::Add(hn::Mul(a, b), c);
 }
 
-// e^x for x <= 0 with k = x / ln 2 rounded, as 2^k times a polynomial; NaN stays.
+// Computes e^x for x <= 0 as 2^k times a polynomial, with k = x / ln 2 rounded. NaN stays NaN.
 HWY_INLINE NumberVec ExpOf(NumberVec exponent) {
   const Numbers d;
   const hn::RebindToUnsigned<Numbers> bits;
@@ -119,7 +120,7 @@ HWY_INLINE NumberVec ExpOf(NumberVec exponent) {
   const NumberVec shifter = hn::Set(d, 0x1.8p52);
   const NumberVec shifted = TimesPlus(x, hn::Set(d, 0x1.71547652b82fep+0), shifter);
   const NumberVec k = hn::Sub(shifted, shifter);
-  // The product with the first part of ln 2, of 40 bits, is exact.
+  // The first part of ln 2 has 40 bits, so its product with k is exact.
   const NumberVec rest = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42fefa2000p-1)));
   const NumberVec r = hn::Sub(rest, hn::Mul(k, hn::Set(d, 0x1.9ef35793c7673p-41)));
   NumberVec polynomial = hn::Set(d, kExpm1Coefficients[std::size(kExpm1Coefficients) - 1]);
@@ -154,8 +155,8 @@ void Weigh(double* scores, int64_t rows, int64_t count, const double* maxima, do
 
 // --- values --------------------------------------------------------------------------------------
 
-// The sums of kTileRows queries. Where all values are finite, 0 times a value is a zero, and adding
-// it changes nothing.
+// Adds up one tile: kTileRows queries by kVectors vectors of components. If all values are finite,
+// a weight of 0 adds a zero, which changes nothing.
 template <bool kAllFinite, int64_t kVectors>
 HWY_INLINE void AddTile(const double* weights, int64_t count, const double* values, int64_t rows,
                         int64_t size, double* sums) {

@@ -20,7 +20,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of one to two Words, the second of which overlaps the first as far as it must.
+// Copies rows of one to two Words. The second Word overlaps the first unless the row fills both.
 template <typename Word>
 void CopyWordRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
                   const std::byte* from, int64_t from_pitch) {
@@ -36,7 +36,7 @@ void CopyWordRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitc
   }
 }
 
-// Rows for which a call of the C library costs too much. The last vector overlaps others.
+// Copies rows too short to pay for a call of the C library. The last vector overlaps others.
 template <size_t kVectorBytes>
 void CopyVectorRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
                     const std::byte* from, int64_t from_pitch) {
@@ -94,14 +94,14 @@ void CopyRows(int64_t rows, size_t row_bytes, std::byte* to, int64_t to_pitch,
   CopyRowsFor(row_bytes)(rows, row_bytes, to, to_pitch, from, from_pitch);
 }
 
-// Every other element of the source, side by side. Prefetches what lies `ahead`.
+// Packs every other element of the source. Prefetches `ahead` elements in front of the loads.
 template <typename T>
 void CopyEveryOther(int64_t count, T* to, const T* from, [[maybe_unused]] int64_t ahead) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  // The last vector reads no further than the last element.
+  // The last vector is loaded from one element earlier, to read no further than the last element.
   for (; i + lanes < count; i += lanes) {
     hwy::Prefetch(from + 2 * i + ahead);
     hwy::Prefetch(from + 2 * i + lanes + ahead);

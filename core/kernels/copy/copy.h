@@ -1,4 +1,4 @@
-// Tiles of elements moved from one layout to another. Only the width of an element matters.
+// Moves tiles of elements from one layout to another. Only the width of an element matters.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace dmlop {
 
-// A tile of outer x inner elements; strides in elements. The inner loop is the one along which the
-// destination is walked.
+// A tile of outer x inner elements; strides in elements. The inner loop walks along the
+// destination.
 struct CopyTile {
   int64_t outer_count;
   int64_t inner_count;
@@ -17,10 +17,10 @@ struct CopyTile {
   int64_t from_inner_stride;
 };
 
-// Source and destination do not overlap, unless they are the same elements in the same layout.
+// Source and destination must not overlap, unless they are the same elements in the same layout.
 using CopyTileFunction = void (*)(const CopyTile& tile, std::byte* to, const std::byte* from);
 
-// The function for elements of 1, 2, 4 or 8 bytes.
+// Returns the function for elements of 1, 2, 4 or 8 bytes.
 CopyTileFunction CopyTileFor(size_t element_width);
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// As pieces of kBytes.
+// Copies each row as pieces of kBytes.
 template <size_t kCopies, size_t kBytes>
 void CopyAsPieces(int64_t rows, const RowsCopy* copies) {
   std::byte* to[kCopies] = {};

@@ -1,4 +1,4 @@
-// Short rows of several tensors.
+// Copies short rows of several tensors at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// Rows of adjacent elements, at regular distances in bytes.
+// Rows of adjacent elements at a constant pitch in bytes.
 struct RowsCopy {
   int64_t rows;
   int64_t row_bytes;
@@ -17,15 +17,15 @@ struct RowsCopy {
   int64_t from_pitch;
 };
 
-// What CopyShortRows takes: two copies or a few, of rows that are not long.
+// CopyShortRows takes two to kMaxShortCopies copies with rows of at most kMaxShortRow.
 inline constexpr size_t kMaxShortCopies = 4;
 inline constexpr int64_t kMaxShortRow = 32;  // bytes
 
-// Copies the first row of all, then the second, and so on, in the order of `copies`. These have
-// equally many rows, as many as their first one says. Each writes, and reads, behind its row what
-// is put right, or read, later: so rows of a source lie apart, those of all destinations fill
-// their memory, and copies into one come in its order. Returns how many rows it has copied, all but
-// the last few.
+// Copies the first row of every copy, then the second, and so on, in the order of `copies`. All
+// copies have as many rows as the first. Each row may read and write past its end; later writes
+// repair that. So the rows of a source must lie apart, the destinations together must fill their
+// memory, and copies into the same memory must be in its order. Returns how many rows were copied:
+// all but the last few.
 using ShortRowsFunction = int64_t (*)(std::span<const RowsCopy> copies);
 
 ShortRowsFunction ShortRowsForIsa();

@@ -17,7 +17,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What the terms of one vector share.
+// The arguments that all terms of one vector share.
 struct Blocks {
   int64_t count;
   std::byte* to;
@@ -69,8 +69,8 @@ void PackVector(const ShuffleTerm* terms, size_t count, const std::byte* const* 
   hn::StoreU(bytes, d, reinterpret_cast<uint8_t*>(to));
 }
 
-// The same terms for all blocks, so that their tables stay in registers. kOnto adds them to what
-// other terms have packed.
+// Applies the same terms to all blocks, so that their tables stay in registers. With kOnto, the
+// result is merged into what other terms have packed.
 template <size_t kTerms, bool kOnto>
 void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
   const hn::Full128<uint8_t> d;
@@ -84,7 +84,7 @@ void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
     steps[t] = blocks.from_steps[source];
   }
   uint8_t* to = reinterpret_cast<uint8_t*>(blocks.to);
-  const int64_t to_step = blocks.to_step;  // what is written might be `blocks`, for the compiler
+  const int64_t to_step = blocks.to_step;  // a copy, which stores cannot alias
   for (int64_t left = blocks.count; left > 0; --left) {
     auto bytes = hn::Zero(d);
     if (kOnto) bytes = hn::LoadU(d, to);
@@ -115,7 +115,7 @@ void PackTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
   }
 }
 
-// A block by itself, whose tables are read as they are needed.
+// Packs a single block; tables are loaded as they are needed.
 void ShuffleOnce(const ShuffleProgram& program, std::byte* to, const std::byte* const* from) {
   const ShuffleTerm* terms = program.terms.data();
   for (const ShuffleVector& vector : program.vectors) {
@@ -127,7 +127,7 @@ void ShuffleOnce(const ShuffleProgram& program, std::byte* to, const std::byte* 
 void Shuffle(const ShuffleProgram& program, int64_t blocks, std::byte* to,
              const std::byte* const* from) {
   if (blocks == 1) return ShuffleOnce(program, to, from);
-  constexpr size_t kMaxTerms = 4;  // for which there are registers
+  constexpr size_t kMaxTerms = 4;  // as many tables as fit into registers
   const ShuffleTerm* terms = program.terms.data();
   for (const ShuffleVector& vector : program.vectors) {
     const Blocks all = {blocks, to + vector.to, program.to_step, from, program.from_steps.data()};

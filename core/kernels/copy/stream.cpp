@@ -18,7 +18,8 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Only whole lines are streamed: a part of one would cost a read and a write of memory.
+// Only whole cache lines are streamed: streaming part of one would cost a read and a write of
+// memory.
 inline void StreamRow(size_t bytes, std::byte* to, const std::byte* from) {
   constexpr size_t kLine = 64;
   const hn::CappedTag<uint8_t, kLine> d;

@@ -1,5 +1,5 @@
-// Writing past the caches. Memory that is written as a whole need not be read first, and does not
-// push out what is still needed.
+// Writes past the caches. Lines that are overwritten entirely need not be read first, and do not
+// evict data that is still needed.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace dmlop {
 
-// Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. What is written
-// becomes visible to other threads with FlushStreams.
+// Copies rows of `row_bytes`, which begin `to_pitch` and `from_pitch` bytes apart. Other threads
+// see what is written only after FlushStreams.
 using StreamRowsFunction = void (*)(int64_t rows, int64_t row_bytes, std::byte* to,
                                     int64_t to_pitch, const std::byte* from, int64_t from_pitch);
 
 StreamRowsFunction StreamRowsForIsa();
 
-// Ends what this thread has streamed.
+// Makes this thread's streamed writes visible to other threads.
 void FlushStreams();
 
 // Writes to consecutive addresses from a buffer that stays in the first-level cache.
@@ -25,13 +25,13 @@ class StreamBuffer {
   static constexpr int64_t kMaxCapacity = 1 << 13;
   static constexpr int64_t kLine = kLineBytes;
 
-  // Holds `capacity` bytes, at most kMaxCapacity. Few are written out while more is packed.
+  // Holds `capacity` bytes, at most kMaxCapacity. With a small one, writing overlaps with packing.
   StreamBuffer(std::byte* to, int64_t capacity);
   StreamBuffer(const StreamBuffer&) = delete;
   StreamBuffer& operator=(const StreamBuffer&) = delete;
   ~StreamBuffer();
 
-  // Where to pack the next `bytes`, no more than the buffer holds.
+  // Returns where to pack the next `bytes`, which must not exceed the capacity.
   std::byte* Next(int64_t bytes) {
     if (end_ + bytes > capacity_ + kLine) WriteLines();
     end_ += bytes;
@@ -44,8 +44,8 @@ class StreamBuffer {
 
   StreamRowsFunction stream_ = StreamRowsForIsa();
   int64_t capacity_;
-  std::byte* to_;  // where the buffer's first byte belongs, at the beginning of a line
-  int64_t begin_;  // what is packed but not written
+  std::byte* to_;  // destination of the buffer's first byte, at the beginning of a line
+  int64_t begin_;  // [begin_, end_) is packed but not yet written
   int64_t end_;
   alignas(kLine) std::byte bytes_[kMaxCapacity + kLine];
 };

@@ -1,5 +1,5 @@
-// Per instruction set: tiles whose rows are the source's columns. Included by kernel sources after
-// foreach_target.h, once for each set.
+// Transposes tiles, whose rows are the source's columns. Included by kernel sources after
+// foreach_target.h, once for each instruction set.
 
 #if defined(DMLOP_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_TRANSPOSE_INL_H_
@@ -21,7 +21,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows [row_begin, row_end) of the tile, element by element.
+// Transposes rows [row_begin, row_end) of the tile, element by element.
 template <typename T>
 void TransposeRows(const CopyTile& tile, int64_t row_begin, int64_t row_end, T* to, const T* from) {
   for (int64_t row = row_begin; row < row_end; ++row) {
@@ -40,13 +40,13 @@ void Transpose(const CopyTile& tile, T* to, const T* from) {
 
 #else
 
-// A block is square, one vector of 16 bytes for each row. Wider vectors gain nothing: memory is
-// slower.
+// A block is square, with one vector of 16 bytes for each row. Wider vectors gain nothing: memory
+// is the bottleneck.
 template <typename T>
 inline constexpr int64_t kSide = 16 / sizeof(T);
 
-// Source row i of the block begins at from + min(i, last) * from_stride: a block that has fewer
-// rows repeats the last one.
+// Source row i of the block begins at from + min(i, last) * from_stride: if the block has fewer
+// rows, the last one is repeated.
 template <typename T>
 HWY_INLINE void TransposeBlock(T* to, int64_t to_stride, const T* from, int64_t from_stride,
                                int64_t last) {
@@ -66,8 +66,8 @@ HWY_INLINE void TransposeBlock(T* to, int64_t to_stride, const T* from, int64_t 
   for (int64_t i = 0; i < kN; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
 }
 
-// Blocks over `rows` x `columns` of the destination, neither less than a block; the last ones
-// overlap those before them. The source is read along its lines.
+// Covers `rows` x `columns` of the destination, neither smaller than a block's side, with blocks;
+// the last ones overlap those before them. The source is read along its lines.
 template <typename T>
 void TransposeBlocks(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                      int64_t from_stride) {
@@ -82,7 +82,8 @@ void TransposeBlocks(int64_t rows, int64_t columns, T* to, int64_t to_stride, co
   }
 }
 
-// Rows of two to four elements, side by side; no fewer than a vector has lanes.
+// Transposes into adjacent rows of two to four elements. There must be at least as many rows as a
+// vector has lanes.
 template <int64_t kColumns, typename T>
 void TransposeIntoTuples(const CopyTile& tile, T* to, const T* from) {
   const hn::ScalableTag<T> d;
@@ -104,8 +105,8 @@ void TransposeIntoTuples(const CopyTile& tile, T* to, const T* from) {
   }
 }
 
-// Rows of less than a block, side by side: each is written a vector long, and the next one puts
-// right what that spoils.
+// Transposes into adjacent rows shorter than a block. Each is written as a whole vector, and the
+// next row overwrites the surplus.
 template <typename T>
 void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
   constexpr int64_t kN = kSide<T>;
@@ -115,7 +116,7 @@ void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
     if (columns == 3) return TransposeIntoTuples<3>(tile, to, from);
     if (columns == 4) return TransposeIntoTuples<4>(tile, to, from);
   }
-  const int64_t whole_rows = tile.outer_count - (kN - 1) / columns;  // for a vector's length
+  const int64_t whole_rows = tile.outer_count - (kN - 1) / columns;  // where a whole vector fits
   if (whole_rows < kN) return TransposeRows(tile, 0, tile.outer_count, to, from);
   for (int64_t r = 0; r < whole_rows; r += kN) {
     const int64_t row = std::min(r, whole_rows - kN);
@@ -124,7 +125,7 @@ void TransposeIntoNarrowRows(const CopyTile& tile, T* to, const T* from) {
   TransposeRows(tile, whole_rows, tile.outer_count, to, from);
 }
 
-// Source rows of two to four elements, side by side.
+// Transposes source rows of two to four adjacent elements.
 template <int64_t kRows, typename T>
 void TransposeFromTuples(const CopyTile& tile, T* to, const T* from) {
   const hn::ScalableTag<T> d;
@@ -146,8 +147,8 @@ void TransposeFromTuples(const CopyTile& tile, T* to, const T* from) {
   TransposeRows(rest, 0, kRows, to + column, from + kRows * column);
 }
 
-// Source rows of less than a block, one behind another: each is read a vector long, as far as that
-// stays inside.
+// Transposes adjacent source rows shorter than a block. Each is read as a whole vector as long as
+// that stays inside the source.
 template <typename T>
 void TransposeFromNarrowRows(const CopyTile& tile, T* to, const T* from) {
   constexpr int64_t kN = kSide<T>;

@@ -20,7 +20,7 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Elements and numbers are values of FLOAT32, and the product of two is exact in FLOAT64, without
+// Elements and parameters are FLOAT32 values, so FLOAT64 holds the product of two exactly, without
 // overflow or underflow.
 constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
 
@@ -44,7 +44,7 @@ struct MeanOf {
   }
 };
 
-// a * a - 2 * a * b + b * b.
+// Computes a * a - 2 * a * b + b * b.
 struct DifferenceSquareOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
@@ -86,7 +86,7 @@ HWY_INLINE V ClampToOne(D d, V x) {
   return MaxOf(d, MinOf(d, x, hn::Set(d, 1.0)), hn::Zero(d));
 }
 
-// Alpha * x + Beta.
+// Computes Alpha * x + Beta, rounded to odd.
 template <class D, class V>
 HWY_INLINE V OddLinear(D d, const ElementParameters& parameters, V x) {
   return ToOdd(d, ExactSumOf(hn::Mul(Number(d, parameters, 0), x), Number(d, parameters, 1)));
@@ -99,7 +99,7 @@ struct HardSigmoidOf {
   }
 };
 
-// x * HardSigmoid(x). Between its bounds, Alpha * x * x + Beta * x.
+// Computes x * HardSigmoid(x), which between its bounds is Alpha * x * x + Beta * x.
 struct HardSwishOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V x) const {
@@ -114,7 +114,7 @@ struct HardSwishOf {
   }
 };
 
-// Two roundings, of at most 2^-53 each.
+// Two roundings contribute at most 2^-53 each.
 struct SoftsignOf {
   static constexpr double kRelativeError = 0x1p-51;
   template <class D, class V>
@@ -123,8 +123,8 @@ struct SoftsignOf {
   }
 };
 
-// Rounds a quotient to FLOAT32 and to an integer, adds the zero point, and clamps to the range of
-// numbers 0 and 1. The result is in the low bits.
+// Rounds a quotient to FLOAT32 and then to an integer, adds the zero point, and clamps to the range
+// given by numbers 0 and 1. The result is in the low bits.
 template <class D, class V>
 HWY_INLINE auto Quantize(D d, const ElementParameters& parameters, V quotient, V zero_point) {
   if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
@@ -133,14 +133,14 @@ HWY_INLINE auto Quantize(D d, const ElementParameters& parameters, V quotient, V
   const V number = hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient);
   const V min = hn::Sub(Number(d, parameters, 0), zero_point);
   const V max = hn::Sub(Number(d, parameters, 1), zero_point);
-  // The sum with a large number has no place for fractions.
+  // Adding a number this large leaves no bits for a fraction.
   const V shifter = hn::Set(d, std::is_same_v<hn::TFromD<D>, double> ? 0x1.8p52 : 0x1.8p23f);
   const V rounded = hn::Add(hn::Min(hn::Max(number, min), max), shifter);
   return hn::BitCast(hn::RebindToUnsigned<D>(), hn::Add(rounded, zero_point));
 }
 
-// In FLOAT64, the quotient of 32 and 24 bits is not so near to what FLOAT32 is rounded at that the
-// rounding before mattered.
+// In FLOAT64, the quotient of 32 and 24 bits is never so near to a rounding boundary of FLOAT32
+// that its own rounding matters.
 struct QuantizedOf {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V scale,
@@ -149,9 +149,9 @@ struct QuantizedOf {
   }
 };
 
-// Of integers and scales so short that difference and product are exact, or the product is rounded
-// only once: 8 bits in FLOAT32, whose difference and a FLOAT16 have 20 bits; in FLOAT64 16 bits, or
-// 32 bits, whose difference and a FLOAT16 have 44.
+// Serves integers and scales so short that difference and product are exact, or only the product is
+// rounded: in FLOAT32 8 bits, as the difference times a FLOAT16 has 20 bits; in FLOAT64 16 bits, or
+// 32 bits with a FLOAT16, a product of 44 bits.
 struct ExactlyDequantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x, V scale, V zero_point) const {
@@ -159,9 +159,9 @@ struct ExactlyDequantizedOf {
   }
 };
 
-// The difference has up to 33 bits, the product with a FLOAT32 57: more than FLOAT64 has, which
-// matters only where it is rounded to what lies in the middle of two FLOAT32. One that is subnormal
-// is exact, a multiple of the least FLOAT32.
+// The difference has up to 33 bits and its product with a FLOAT32 57, more than FLOAT64 holds. That
+// matters only if the product is rounded to the midpoint of two FLOAT32 numbers. A subnormal
+// product is exact, being a multiple of the least FLOAT32.
 struct DequantizedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V x, V scale, V zero_point) const {
@@ -177,7 +177,7 @@ struct DequantizedOf {
   }
 };
 
-// The quotient of an exact sum, rounded to odd.
+// Divides an exact sum and rounds the quotient to odd.
 template <class D, class V = hn::Vec<D> >
 HWY_INLINE V OddQuotient(D d, Sum<V> dividend, V divisor) {
   const V quotient = hn::Div(dividend.head, divisor);
@@ -198,7 +198,7 @@ struct QuantizedSumOf {
   }
 };
 
-// Places have up to 50 bits.
+// Indices have up to 50 bits.
 struct FloatSequenceOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V place) const {
@@ -224,7 +224,7 @@ constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
   return row;
 }
 
-// From `Real` to Q.
+// Quantizes from `Real` to Q.
 template <class F, typename T, typename Real, typename Scale, typename Q>
 constexpr ElementWiseRow Quantized() {
   ElementWiseRow row = RowOf<F, T, Q, Real, Scale, Q>(kQuantize);
@@ -232,7 +232,7 @@ constexpr ElementWiseRow Quantized() {
   return row;
 }
 
-// From Q to `Real`.
+// Dequantizes from Q to `Real`.
 template <class F, typename T, typename Q, typename Real>
 constexpr ElementWiseRow Dequantized() {
   ElementWiseRow row = RowOf<F, T, Real, Q, Real, Q>(kDequantize);

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-// The result is the one that both ends of where it may be are rounded to.
+// A result is resolved if both ends of its error interval round to the same number.
 template <typename T>
 HWY_ATTR int64_t RoundRow(double relative_error, int64_t count, std::byte* to,
                           const std::byte* from, int32_t* unresolved) {

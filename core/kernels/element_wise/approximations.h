@@ -1,4 +1,4 @@
-// Results that are known within a relative error, rounded where that is enough.
+// Rounds results that are known within a relative error, where that suffices.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace dmlop {
 
-// Rounds FLOAT64 results within a relative error to FLOAT32 or FLOAT16, `count` a multiple of
-// kRowBlock. Returns how many of them could be rounded otherwise, and which in `unresolved`.
+// Rounds FLOAT64 results, known within a relative error, to FLOAT32 or FLOAT16; `count` is a
+// multiple of kRowBlock. Returns how many of them the error leaves undecided, and their indices in
+// `unresolved`.
 using RoundFunction = int64_t(double relative_error, int64_t count, std::byte* to,
                               const std::byte* from, int32_t* unresolved);
 RoundFunction* RoundFunctionFor(DataType type);

@@ -16,8 +16,8 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Sums, differences, products, quotients of two FLOAT16 may be rounded to FLOAT32 first: that has
-// more than twice their bits.
+// The sum, difference, product or quotient of two FLOAT16 may be rounded to FLOAT32 first, which
+// has more than twice their precision: rounding twice is then harmless.
 constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
 constexpr DataTypeSet k8 = {kInt8, kUint8};
 constexpr DataTypeSet k16 = {kInt16, kUint16};
@@ -45,7 +45,7 @@ struct MultiplyOf {
     if constexpr (std::is_same_v<hn::TFromD<D>, uint64_t>) return V(a.raw * b.raw);
 #else
     if constexpr (std::is_same_v<hn::TFromD<D>, uint64_t>) {
-      // The high halves count only where they meet a low one.
+      // The product of the high halves is a multiple of 2^64 and vanishes.
       const hn::Repartition<uint32_t, D> d32;
       const auto product = [=](V x, V y) HWY_ATTR {
         return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, y));
@@ -66,7 +66,7 @@ struct DivideOf {
   }
 };
 
-// (a + b) / 2, truncated, of integers with 32 bits.
+// Computes (a + b) / 2, truncated, of 32-bit integers.
 struct MeanOfIntegers {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {
@@ -99,7 +99,7 @@ struct SmallerOf {
   }
 };
 
-// Modulo 2^64.
+// Computes start + place * delta modulo 2^64.
 struct IntegerSequenceOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters& parameters, V place) const {

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-// F()(tag of the result, vector), with as many lanes as a vector of the wider type has.
+// Applies F()(tag of the result, vector) with as many lanes as a vector of the wider type has.
 template <class F, typename From, typename To>
 HWY_ATTR void ConvertRow(const ElementParameters&, int64_t count, std::byte* to,
                          const std::byte* const* from) {
@@ -50,7 +50,7 @@ struct Truncation {
 struct Clamping {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
-    // On the way to 8 bits, Highway takes what has no place in 16 signed ones for negative.
+    // When demoting to 8 bits, Highway takes values above the range of int16_t for negative ones.
     constexpr int32_t kMax = std::numeric_limits<hn::TFromD<D> >::max();
     return hn::DemoteTo(d, hn::Min(x, hn::Set(hn::DFromV<V>(), kMax)));
   }
@@ -63,8 +63,8 @@ struct SmallToFloats {
   }
 };
 
-// The two halves of 64-bit integers, exact in FLOAT64: each as the low bits of a number whose last
-// place is that of the half.
+// Splits 64-bit integers into two halves, exact in FLOAT64. Each is placed in the low bits of a
+// number whose last place has the weight of that half.
 template <bool kSigned, class D>
 HWY_INLINE Sum<hn::Vec<D> > HalvesOf(D d, hn::Vec<hn::RebindToUnsigned<D> > x) {
   const hn::RebindToUnsigned<D> du;
@@ -100,7 +100,7 @@ struct DoublesToFloats {
   }
 };
 
-// FLOAT16 are moved as their bits.
+// Elements of FLOAT16 are moved as their bits.
 HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte* to,
                              const std::byte* const* from) {
   const hn::ScalableTag<float> d;
@@ -110,7 +110,7 @@ HWY_ATTR void HalfToFloatRow(const ElementParameters&, int64_t count, std::byte*
   }
 }
 
-// Truncated. Highway's portable forms take fractions just above -2^31 for less.
+// Truncates. Highway's portable targets take fractions just above -2^31 for less than that.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> DoublesInsideInt32(D d, V x) {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -120,7 +120,7 @@ HWY_INLINE hn::Vec<D> DoublesInsideInt32(D d, V x) {
 #endif
 }
 
-// From floats as wide or wider.
+// Converts from floats at least as wide as the integers.
 struct ClampedIntegers {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {

@@ -1,4 +1,4 @@
-// The rows that conversions are made of.
+// The rows from which conversions are composed.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class ConversionRow : size_t {
   kNarrow32To8,
   kNarrow32To16,
   kNarrow64To32,
-  kClampToInt8,  // from INT32, as the next ones
+  kClampToInt8,  // from INT32, like the next three
   kClampToUint8,
   kClampToInt16,
   kClampToUint16,

@@ -12,7 +12,7 @@ class Route {
  public:
   void Go(Row row, DataType type) { conversion_.Add({ConversionRowFor(row), type}); }
 
-  // Between integers.
+  // Converts between integers.
   void ToWidth(DataType from, DataType to) {
     const unsigned width = BitWidth(from);
     if (width == BitWidth(to)) return;
@@ -31,7 +31,7 @@ class Route {
     ToWidth(wide, to);
   }
 
-  // From an integer to a float.
+  // Converts from an integer to a float.
   void ToFloat(DataType from, DataType to) {
     if (BitWidth(from) < 32) {
       ToWidth(from, kInt32);
@@ -62,7 +62,7 @@ class Route {
     Go(Row::kFloat32ToHalf, to);
   }
 
-  // From a float to an integer.
+  // Converts from a float to an integer.
   void ToInteger(DataType from, DataType to) {
     if (from == kFloat16) Go(Row::kHalfToFloat32, from = kFloat32);
     const bool fits_int32 = to == kInt32 || BitWidth(to) < 32;

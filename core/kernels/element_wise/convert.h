@@ -1,5 +1,5 @@
-// Rows of elements as elements of another type, as CAST has it: integers modulo 2^width; floats to
-// integers truncated and clamped, NaN as 0; to floats rounded once, NaN as the default one.
+// Converts rows of elements to another type by the rules of CAST: integers modulo 2^width; floats
+// to integers truncated and clamped, NaN to 0; to floats rounded once, NaN to the default NaN.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace dmlop {
 
-// What is done by one row after another, through the types between.
+// A row of a conversion, which runs through intermediate types.
 struct ConversionStep {
   RowFunction* compute;
-  DataType type;  // what it gives
+  DataType type;  // type of its results
 };
 
 class Conversion {
@@ -25,7 +25,7 @@ class Conversion {
   size_t count_ = 0;
 };
 
-// No steps where the bits stay the same.
+// Has no steps if the bits stay the same.
 Conversion ConversionFor(DataType from, DataType to);
 
 }  // namespace dmlop

@@ -18,10 +18,10 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Integers with less than 32 bits are computed as INT32, which has room for their quotients.
+// Integers narrower than 32 bits are computed as INT32, which holds their quotients.
 constexpr DataTypeSet kUpToInt32 = {kInt8, kUint8, kInt16, kUint16, kInt32};
 
-// F()(a, b) where the divisor is neither 0, for which every bit of the result is one, nor -1.
+// Computes F()(a, b) unless the divisor is 0, for which all bits of the result are set, or -1.
 template <class F, typename T>
 HWY_INLINE T Guarded(T a, T b, T by_minus_one) {
   if (b == 0) return static_cast<T>(~T{0});
@@ -52,7 +52,7 @@ struct TruncatedRemainderOf {
   HWY_INLINE float operator()(float a, float b) const { return std::fmod(a, b); }
 };
 
-// With the sign of the divisor, as Python has it.
+// The remainder has the sign of the divisor, as in Python.
 struct FlooredRemainderOf {
   template <typename T>
   static T Compute(T a, T b) {

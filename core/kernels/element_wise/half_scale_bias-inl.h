@@ -1,5 +1,5 @@
-// Per instruction set with fused multiplication and addition: the arithmetic of ScaleBias for
-// FLOAT16. Included by kernel sources after foreach_target.h, once for each set.
+// The arithmetic of ScaleBias for FLOAT16, for instruction sets with fused multiplication and
+// addition. Included by kernel sources after foreach_target.h, once for each instruction set.
 
 #if defined(DMLOP_HALF_SCALE_BIAS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_HALF_SCALE_BIAS_INL_H_
@@ -23,12 +23,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_NATIVE_FMA
 
-// x * Scale + Bias for FLOAT16 values, in FLOAT32 and rounded to odd: of the two FLOAT32 around a
-// result that is none, the one with the odd mantissa. It is never halfway between two FLOAT16, and
-// on the right side of what is, so that it can be rounded once more.
+// Computes x * Scale + Bias for FLOAT16 values in FLOAT32, rounded to odd: if the result is not
+// representable, it becomes the one of its two FLOAT32 neighbors whose mantissa is odd. That is
+// never halfway between two FLOAT16, and it is on the same side of every midpoint as the exact
+// result, so it can be rounded once more.
 //
-// Whether a result is none is seen by rounding it both down and up. Where only the processor can be
-// told how to round, it is to round down: what is rounded up is the opposite of the opposite.
+// Whether a result is exact shows by rounding it both down and up. If only the processor's rounding
+// mode can be set, it is set to round down, and rounding up is negating the negated result rounded
+// down.
 class OddScaleBias {
  public:
   using D = hn::ScalableTag<float>;
@@ -37,7 +39,7 @@ class OddScaleBias {
   explicit HWY_ATTR OddScaleBias(const ScaleBias& scale_bias)
       : scale_(hn::Set(D(), scale_bias.scale)), bias_(hn::Set(D(), scale_bias.bias)) {}
 
-  // As many neighbours as a vector has, while the processor rounds down.
+  // Computes one vector of adjacent elements, while the processor rounds down.
   HWY_INLINE V operator()(const Half* from) const {
     const D d;
     const hn::Rebind<hwy::float16_t, D> dh;
@@ -62,7 +64,7 @@ class OddScaleBias {
     return hn::MulAdd(x, scale_, bias_);
   }
   HWY_INLINE V Above(V x) const {
-    // Not NegMulSub, which on NEON negates what it has rounded.
+    // Not NegMulSub, which on NEON negates after rounding.
     return hn::Xor(hn::MulAdd(x, hn::Neg(scale_), hn::Neg(bias_)), hn::SignBit(D()));
   }
 #endif
@@ -71,7 +73,7 @@ class OddScaleBias {
   V bias_;
 };
 
-// The processor rounds down while there is one, where operations do not tell it how.
+// While an object exists, the processor rounds down, unless operations carry their rounding mode.
 class RoundsDown {
  public:
   RoundsDown(const RoundsDown&) = delete;
@@ -79,7 +81,7 @@ class RoundsDown {
 #if HWY_TARGET <= HWY_AVX3
   RoundsDown() {}
 #elif HWY_ARCH_X86
-  // What <cfenv> does for an older unit as well takes as long as a hundred elements.
+  // <cfenv> would also set the x87 unit, which takes as long as a hundred elements.
   RoundsDown() : before_(_mm_getcsr()) {
     _mm_setcsr((before_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | _MM_ROUND_DOWN);
   }
@@ -102,9 +104,9 @@ class RoundsDown {
 #endif
 };
 
-// Calls prefetch(x + i) and then body(i, y) for each vector of `count` elements, y being its
-// results. Never part of its caller: compilers may move arithmetic to where the processor rounds
-// otherwise.
+// Calls prefetch(x + i) and then body(i, y) for each vector of `count` elements, where y are its
+// results. It must not be inlined: compilers may move arithmetic across a change of the rounding
+// mode.
 template <typename Prefetch, typename Body>
 HWY_NOINLINE HWY_ATTR void ForEachRoundedDown(const ScaleBias& scale_bias, int64_t count,
                                               const Half* x, Prefetch prefetch, Body body) {
@@ -115,8 +117,8 @@ HWY_NOINLINE HWY_ATTR void ForEachRoundedDown(const ScaleBias& scale_bias, int64
   }
 }
 
-// The same for all whole vectors, but that body may round to FLOAT16. Returns how many elements
-// that were.
+// Does the same for all whole vectors, and allows body to round to FLOAT16. Returns how many
+// elements these are.
 template <typename Prefetch, typename Body>
 HWY_INLINE int64_t ForEachOddScaleBias(const ScaleBias& scale_bias, int64_t count, const Half* x,
                                        Prefetch prefetch, Body body) {
@@ -124,7 +126,7 @@ HWY_INLINE int64_t ForEachOddScaleBias(const ScaleBias& scale_bias, int64_t coun
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t whole = count / lanes * lanes;
 #if HWY_ARCH_X86
-  // Operations that round to FLOAT16 tell how.
+  // The operations that round to FLOAT16 carry their own rounding mode.
   const RoundsDown rounds_down;
   ForEachRoundedDown(scale_bias, whole, x, prefetch, body);
 #else

@@ -1,4 +1,4 @@
-// FLOAT32 vectors as FLOAT16, which are moved as their bits, for kernel sources: included once for
+// Converts FLOAT32 vectors to FLOAT16, moved as their bits, for kernel sources. Included once for
 // each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_
@@ -24,10 +24,10 @@ struct FloatsToHalves {
     const auto bits = hn::BitCast(du, x);
     const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000));
     const V magnitude = hn::Abs(x);
-    // A subnormal result is in the last bits of 0.5 and it.
+    // Adding 0.5 leaves a subnormal result in the low bits of the sum.
     const auto subnormal =
         hn::Sub(hn::BitCast(du, hn::Add(magnitude, hn::Set(df, 0.5f))), hn::Set(du, 0x3F000000));
-    // Any other is rounded in place, and a carry moves on into the exponent.
+    // Any other result is rounded in place; a carry propagates into the exponent.
     const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(du, 1));
     const auto rounded = hn::Add(hn::Add(hn::BitCast(du, magnitude), odd), hn::Set(du, 0xC8000FFF));
     const auto is_small = hn::RebindMask(du, hn::Lt(magnitude, hn::Set(df, 0x1p-14f)));

@@ -79,7 +79,7 @@ struct NotOf {
   }
 };
 
-// F of truth values.
+// Applies F to truth values.
 template <class F>
 struct Logical {
   template <class D, class... V>
@@ -96,13 +96,13 @@ struct CountOf {
   }
 };
 
-// The count as the hardware takes it (BIT-3): modulo 32, and modulo 64 for integers of 64 bits.
+// Reduces the count as the hardware does (BIT-3): modulo 64 for 64-bit integers, else modulo 32.
 template <class D>
 HWY_INLINE hn::Vec<D> ShiftCount(D d, hn::Vec<D> b) {
   return hn::And(b, hn::Set(d, 8 * sizeof(hn::TFromD<D>) - 1));
 }
 
-// Shifts of narrower integers are computed with 32 bits, of which the higher ones are dropped.
+// Narrower integers are shifted as 32-bit ones, and the high bits are dropped.
 struct LeftShiftOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b) const {

@@ -1,4 +1,4 @@
-// FLOAT64 vectors rounded once to FLOAT32 or FLOAT16, for kernel sources: included once for each
+// Rounds FLOAT64 vectors once to FLOAT32 or FLOAT16, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_
@@ -18,8 +18,9 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-// To odd, so that FLOAT16 can be rounded once more; see odd-inl.h. Cut off, and the last bit set
-// where something was. What is less than the least normal FLOAT32 has only to keep its sign.
+// Rounds to odd, so that the result can be rounded once more to FLOAT16 (see odd-inl.h): truncates,
+// and sets the last bit if something was cut off. Of values below the least normal FLOAT32, only
+// the sign has to be kept.
 struct DoublesToOddFloats {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D, V x) const {
@@ -32,7 +33,7 @@ struct DoublesToOddFloats {
   }
 };
 
-// As bits; any NaN becomes the default one.
+// Returns the results as bits; any NaN becomes the default one.
 HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Wide> > RoundedTo(Half, WideVec x) {
   return FloatsToHalves()(hn::Rebind<uint16_t, Wide>(), DoublesToOddFloats()(Narrow(), x));
 }

@@ -22,7 +22,7 @@ constexpr RowTable* kTables[] = {ArithmeticRows,  AffineRows,    UnaryRows,
                                  AngleRows,       CircularRows,  ErrorFunctionRows,
                                  ExponentialRows, LogarithmRows, IntegerPowerRows};
 
-// The rows of each function, for an instruction set.
+// The rows of each function for the current instruction set.
 class RowIndex {
  public:
   RowIndex() {
@@ -54,7 +54,7 @@ const RowIndex& CurrentIndex() {
   return *indexes[isa];
 }
 
-// A bound that is NaN does not limit.
+// A bound that is NaN imposes no limit.
 template <typename T>
 int64_t BoundOf(double bound, T unlimited) {
   return static_cast<int64_t>(std::isnan(bound) ? unlimited : Truncated<T>(bound));

@@ -1,4 +1,4 @@
-// Rows of a function, for kernel sources: included once for each instruction set, hence the unusual
+// Rows of a function, for kernel sources. Included once for each instruction set, hence the unusual
 // guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
@@ -24,20 +24,20 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `yes` where the mask is set, `no` elsewhere, bit by bit: under a mask of AVX-512 the load of an
-// operand would wait for it.
+// Selects `yes` where the mask is set and `no` elsewhere, bit by bit: with a mask of AVX-512, the
+// load of an operand would wait for it.
 template <class M, class V>
 HWY_INLINE V Either(M mask, V yes, V no) {
   return hn::IfVecThenElse(hn::VecFromMask(hn::DFromV<V>(), mask), yes, no);
 }
 
-// A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes, as
-// wide. `Stored` are the types of the inputs as they are stored, `Out` that of the output.
+// A function is F()(d, parameters, vectors of T...), which returns a vector with as many lanes of
+// the same width. `Stored` are the stored types of the inputs, `Out` is that of the output.
 template <class F, typename T, bool kStreams, typename Out, typename... Stored, size_t... kInput>
 HWY_INLINE void ComputeVectors(std::index_sequence<kInput...>, const ElementParameters& parameters,
                                int64_t count, std::byte* to, const std::byte* const* from) {
   const hn::ScalableTag<T> d;
-  const ElementParameters own = parameters;  // which nothing that is stored can change
+  const ElementParameters own = parameters;  // a copy that no store can alias
   const std::byte* const own_from[] = {from[kInput]...};
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
     const auto y =
@@ -59,7 +59,7 @@ HWY_ATTR void ComputeStored(const ElementParameters& parameters, int64_t count, 
                                                  count, to, from);
 }
 
-// A function of elements for which there are no vectors: F()(elements of T...) of the same type.
+// Computes a function that has no vector form: F()(elements of T...) of the same type.
 template <class F, typename T>
 HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::byte* to,
                                 const std::byte* const* from) {
@@ -72,9 +72,9 @@ HWY_ATTR void ComputeElementRow(const ElementParameters&, int64_t count, std::by
   }
 }
 
-// A row that computes with T, takes `Stored`, and gives `Out`. Its `types` are that of the first
-// input unless they are given. Results that are narrower than T are too short to be streamed one
-// vector after the other, and those of FLOAT64 are always converted.
+// A row that computes with T, takes `Stored`, and returns `Out`. Its `types` default to that of the
+// first input. Results narrower than T are too short to be streamed vector by vector, and those of
+// FLOAT64 are always converted.
 template <class F, typename T, typename Out, typename... Stored>
 constexpr ElementWiseRow RowOf(ElementWiseFunction function, DataTypeSet types = {}) {
   ElementWiseRow row{function,
@@ -89,7 +89,7 @@ constexpr ElementWiseRow RowOf(ElementWiseFunction function, DataTypeSet types =
   return row;
 }
 
-// The same for inputs that are stored alike.
+// Does the same for inputs that are all stored as `Stored`.
 template <class F, typename T, size_t kInputs, typename Out = T, typename Stored = T>
 constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {}) {
   if constexpr (kInputs == 1) return RowOf<F, T, Out, Stored>(function, types);
@@ -97,21 +97,21 @@ constexpr ElementWiseRow Row(ElementWiseFunction function, DataTypeSet types = {
   if constexpr (kInputs == 3) return RowOf<F, T, Out, Stored, Stored, Stored>(function, types);
 }
 
-// Of FLOAT16, computed with FLOAT32: for functions that commute with rounding, or are computed
-// before anything else is.
+// Computes FLOAT16 in FLOAT32, for functions that commute with rounding, or whose results may be
+// rounded to FLOAT32 first.
 template <class F, size_t kInputs>
 constexpr ElementWiseRow HalfRow(ElementWiseFunction function) {
   return Row<F, float, kInputs, Half, Half>(function);
 }
 
-// A row that gives truth values, as UINT8.
+// A row that returns truth values as UINT8.
 template <class F, typename T, size_t kInputs, typename Stored = T>
 constexpr ElementWiseRow TruthRow(ElementWiseFunction function, DataTypeSet types = {}) {
   return Row<F, T, kInputs, uint8_t, Stored>(function, types);
 }
 
 // A function of floats that is approximated in FLOAT64, within F::kRelativeError of the real result
-// or where FLOAT32 and FLOAT16 round both alike.
+// or so that FLOAT32 and FLOAT16 round both alike.
 template <class F, size_t kInputs = 1>
 constexpr ElementWiseRow Approximated(ElementWiseFunction function) {
   using enum DataType;
@@ -120,14 +120,14 @@ constexpr ElementWiseRow Approximated(ElementWiseFunction function) {
   return row;
 }
 
-// A vector of ones and zeros.
+// Converts a mask to a vector of ones and zeros.
 template <class D, class M>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D> > OneOrZero(D, M mask) {
   const hn::RebindToUnsigned<D> du;
   return hn::IfThenElseZero(hn::RebindMask(du, mask), hn::Set(du, 1));
 }
 
-// a >= b. Highway has none for integers.
+// Returns a >= b, which Highway lacks for integers.
 template <class V>
 HWY_INLINE auto IsAtLeast(V a, V b) {
   if constexpr (std::is_integral_v<hn::TFromV<V> >) {
@@ -137,13 +137,13 @@ HWY_INLINE auto IsAtLeast(V a, V b) {
   }
 }
 
-// The larger and the smaller one: a NaN loses, -0 is less than +0.
+// The larger and the smaller operand. A number wins against NaN, and -0 is less than +0.
 template <class D, class V>
 HWY_INLINE V MaxOf(D, V a, V b) {
   if constexpr (std::is_integral_v<hn::TFromD<D> >) {
     return hn::Max(a, b);
   } else {
-    // Zeros of both signs are equal, and +0 has none of their bits.
+    // Zeros of different sign are equal; the bits that they share are those of +0.
     const V larger =
         hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), hn::IfThenElse(hn::Gt(a, b), a, b));
     return hn::IfThenElse(hn::IsNaN(b), a, larger);

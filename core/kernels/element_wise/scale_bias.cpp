@@ -22,9 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 enum class Write { kStore, kStream };
 
-// As many whole vectors as there are, and how many elements that is. Where the instruction set has
-// no vectors for it, the element function gives the same bits. To be streamed, `to` is the
-// beginning of a line.
+// Computes as many whole vectors as there are, and returns how many elements these are. If the
+// instruction set has no vectors for T, the scalar function gives the same bits. When streaming,
+// `to` must be the beginning of a line.
 template <Write kWrite, typename T>
 int64_t ScaleBiasVectors(const ScaleBias&, int64_t, T*, const T*) {
   return 0;
@@ -32,7 +32,8 @@ int64_t ScaleBiasVectors(const ScaleBias&, int64_t, T*, const T*) {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Shorter vectors cannot be streamed; types that have them take longer to compute than to write.
+// Vectors shorter than 16 bytes cannot be streamed; their types take longer to compute than to
+// write.
 template <Write kWrite, class D>
 HWY_INLINE void WriteVector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
   if constexpr (kWrite == Write::kStream && hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) >= 16) {
@@ -42,7 +43,7 @@ HWY_INLINE void WriteVector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
   }
 }
 
-// The processor's own prefetching stops at the end of each page.
+// The hardware prefetcher stops at the end of each page.
 template <Write kWrite, typename T>
 HWY_INLINE void PrefetchAfter(const T* from) {
   constexpr size_t kAhead = 512;  // bytes
@@ -97,7 +98,7 @@ HWY_INLINE hn::Vec<D> LoadDoubles(D d, const T* from) {
   const hn::Rebind<int32_t, D> d32;
   const auto x = hn::LoadU(hn::Rebind<T, D>(), from);
   if constexpr (std::is_same_v<T, uint32_t>) {
-    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // by 2^31
+    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // x - 2^31
     return hn::Add(hn::PromoteTo(d, less), hn::Set(d, 0x1p31));
   } else if constexpr (std::is_same_v<T, int32_t>) {
     return hn::PromoteTo(d, x);
@@ -106,7 +107,7 @@ HWY_INLINE hn::Vec<D> LoadDoubles(D d, const T* from) {
   }
 }
 
-// Truncated; inside the type's range.
+// Truncates; y is inside the type's range.
 template <Write kWrite, typename T, class D>
 HWY_INLINE void WriteIntegers(D d, hn::Vec<D> y, T* to) {
   const hn::Rebind<int32_t, D> d32;
@@ -142,11 +143,11 @@ requires std::is_integral_v<T> HWY_ATTR int64_t ScaleBiasVectors(const ScaleBias
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// Elements of a cache line.
+// Number of elements in a cache line.
 template <typename T>
 inline constexpr int64_t kLine = 64 / sizeof(T);
 
-// Less than a line, which is completed in a buffer, or what there are no vectors for.
+// Computes the rest: less than a line, which is padded in a buffer, or types without vectors.
 template <typename T>
 HWY_ATTR void ScaleBiasRest(const ScaleBias& scale_bias, int64_t count, T* to, const T* from) {
   if (count < kLine<T>) {

@@ -1,4 +1,4 @@
-// One element of x * Scale + Bias; the meaning that every vector form must reproduce bit for bit.
+// Computes one element of x * Scale + Bias; every vector form must reproduce it bit for bit.
 #pragma once
 
 #include <type_traits>

@@ -19,7 +19,7 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Whose bits are moved.
+// Moves the bits of the selected element.
 struct SelectedOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V a, V b, V condition) const {
@@ -27,7 +27,7 @@ struct SelectedOf {
   }
 };
 
-// The bound number `index`.
+// Returns the bound at `index`.
 template <class D>
 HWY_INLINE hn::Vec<D> Bound(D d, const ElementParameters& parameters, size_t index) {
   using T = hn::TFromD<D>;
@@ -52,7 +52,8 @@ struct ClippedBelowOf {
   }
 };
 
-// True where a bound excludes what reaches it: always but for integers whose bound was NaN.
+// True if a value equal to the bound counts as outside: always, except for integers with a NaN
+// bound.
 template <class D>
 HWY_INLINE hn::Mask<D> Excludes(D d, const ElementParameters& parameters, size_t index) {
   using T = hn::TFromD<D>;
@@ -60,7 +61,7 @@ HWY_INLINE hn::Mask<D> Excludes(D d, const ElementParameters& parameters, size_t
   return hn::Ne(hn::Set(d, static_cast<T>(is_nan ? 0 : 1)), hn::Zero(d));
 }
 
-// Bits of the second input, or zero.
+// Returns the bits of the second input, or zero.
 struct GradientInsideBounds {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters& parameters, V x, V gradient) const {
@@ -83,7 +84,7 @@ struct GradientOfPositive {
 
 constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
 
-// The second input's bits reach the output.
+// The bits of the second input reach the output unchanged.
 template <class F, typename T>
 constexpr ElementWiseRow Gradient(ElementWiseFunction function,
                                   DataTypeSet types = {kDataTypeOf<T>}) {
@@ -93,7 +94,7 @@ constexpr ElementWiseRow Gradient(ElementWiseFunction function,
   return row;
 }
 
-// Of elements as wide as T.
+// Selects elements as wide as T.
 template <typename T>
 constexpr ElementWiseRow Selection(DataTypeSet types) {
   return RowOf<SelectedOf, T, T, T, T, uint8_t>(kIf, types);

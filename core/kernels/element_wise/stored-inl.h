@@ -1,4 +1,4 @@
-// Vectors from elements as they are stored, and back, for kernel sources: included once for each
+// Loads vectors from stored elements, and stores them, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_
@@ -26,12 +26,12 @@ struct Unsigned32ToDoubles {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
     const hn::Rebind<int32_t, D> d32;
-    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // by 2^31
+    const auto less = hn::Xor(hn::BitCast(d32, x), hn::Set(d32, INT32_MIN));  // x - 2^31
     return hn::Add(hn::PromoteTo(d, less), hn::Set(d, 0x1p31));
   }
 };
 
-// Elements as they are stored: of T, narrower floats or unsigned integers, or, where T is a float,
+// Loads stored elements: those of T, narrower floats or unsigned integers, or, if T is a float,
 // integers that it holds exactly.
 template <typename Stored, class D>
 HWY_INLINE hn::Vec<D> LoadStored(D d, const std::byte* from) {
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D> LoadStored(D d, const std::byte* from) {
   }
 }
 
-// Stores a vector, past the caches if that is asked for; any NaN becomes the default one.
+// Stores a vector, past the caches if kStreams; any NaN becomes the default one.
 template <bool kStreams = false, class V>
 HWY_INLINE void StoreElements(V v, std::byte* to) {
   const hn::DFromV<V> d;

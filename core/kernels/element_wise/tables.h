@@ -9,7 +9,7 @@ namespace dmlop {
 
 using RowTable = std::span<const ElementWiseRow>();
 
-// For the current instruction set.
+// Each returns its table for the current instruction set.
 RowTable ArithmeticRows, AffineRows, UnaryRows, DivisionRows, LogicalRows, SelectionRows;
 RowTable AngleRows, CircularRows, ErrorFunctionRows, ExponentialRows, LogarithmRows;
 RowTable IntegerPowerRows;

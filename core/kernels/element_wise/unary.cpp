@@ -22,7 +22,7 @@ struct MagnitudeOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x) const {
     if constexpr (std::is_integral_v<hn::TFromD<D> >) {
-      const V sign = hn::BroadcastSignBit(x);  // the most negative number stays what it is
+      const V sign = hn::BroadcastSignBit(x);  // the most negative number stays as it is
       return hn::Sub(hn::Xor(x, sign), sign);
     } else {
       return hn::Abs(x);
@@ -83,7 +83,7 @@ struct NearestAwayOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V x) const {
     const V integer = hn::Trunc(x);
-    const V rest = hn::Abs(hn::Sub(x, integer));  // exact, and NaN of infinities
+    const V rest = hn::Abs(hn::Sub(x, integer));  // exact; NaN for infinities
     const V step = hn::IfThenElseZero(hn::Ge(rest, hn::Set(d, 0.5f)), hn::Set(d, 1.0f));
     return hn::CopySign(hn::Add(hn::Abs(integer), step), x);
   }
@@ -117,8 +117,8 @@ struct WhetherNegativeInfinity {
   }
 };
 
-// Of a FLOAT32, the FLOAT64 is nearer to the root than anything that FLOAT16 is rounded at, and on
-// the same side.
+// The FLOAT64 root of a FLOAT32 lies on the same side of every rounding boundary of FLOAT32 and
+// FLOAT16 as the exact root.
 struct RootOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x) const {
@@ -126,7 +126,7 @@ struct RootOf {
   }
 };
 
-// The same holds.
+// The same holds as for roots.
 struct ReciprocalOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V x) const {

@@ -1,4 +1,4 @@
-// Index tensors: what a number of any of their types stands for along a dimension.
+// Index tensors: the meaning of a number of any of their types along a dimension.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct ResolvedIndex {
 };
 
 // A negative index counts from the end; one that is outside of the dimension stands for its nearest
-// end (IDX-2). No size is beyond 2^32.
+// end (IDX-2). No size exceeds 2^32.
 template <std::integral T>
 ResolvedIndex ResolveIndex(T index, int64_t size) {
   if constexpr (std::unsigned_integral<T>) {
@@ -31,7 +31,7 @@ ResolvedIndex ResolveIndex(T index, int64_t size) {
   }
 }
 
-// A number that is never negative, such as a length; beyond the range, the greatest.
+// Converts a count, such as a length; saturates at the greatest int64_t.
 template <std::unsigned_integral T>
 int64_t CountOf(T count) {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();

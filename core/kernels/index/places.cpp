@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// The compiler turns this into vectors.
+// The compiler vectorizes this loop.
 template <typename T>
 void AddPlaces(int64_t count, const T* HWY_RESTRICT indices, int64_t size, int64_t stride,
                int64_t* HWY_RESTRICT offsets) {

@@ -1,11 +1,11 @@
-// Where indices lead to along a dimension.
+// Converts indices along a dimension to offsets.
 #pragma once
 
 #include <cstdint>
 
 namespace dmlop {
 
-// Adds to each offset the place of its index in a dimension of `size`, times the stride.
+// Adds the position of each index in a dimension of `size`, times the stride, to its offset.
 template <typename T>
 using AddPlacesFunction = void (*)(int64_t count, const T* indices, int64_t size, int64_t stride,
                                    int64_t* offsets);

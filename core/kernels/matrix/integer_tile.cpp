@@ -30,7 +30,7 @@ void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_
                  int32_t* sums, int64_t stride) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < kTile; ++c) {
-      uint32_t sum = static_cast<uint32_t>(sums[r * stride + c]);  // wraps
+      uint32_t sum = static_cast<uint32_t>(sums[r * stride + c]);  // wraps around
       for (int64_t pair = 0; pair < pairs; ++pair) {
         const int16_t* a = left + 2 * (pair * kTile + r);
         const int16_t* b = right + 2 * (pair * kTile + c);
@@ -43,7 +43,7 @@ void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_
 
 #else
 
-// As many sums as the registers hold beside a row and the columns.
+// As many sums as the registers hold, next to a row and the columns.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int kRows = 8;
 constexpr int kVectors = 3;
@@ -62,21 +62,21 @@ IntegerTileShape Shape() {
   return {kRows, kVectors * static_cast<int64_t>(hn::Lanes(D32()))};
 }
 
-// The numbers of a pair, in every lane.
+// Broadcasts the numbers of a pair to every lane.
 HWY_INLINE hn::Vec<D16> Pair(const int16_t* pair) {
   int32_t both;
   hwy::CopyBytes<sizeof both>(pair, &both);
   return hn::BitCast(D16(), hn::Set(D32(), both));
 }
 
-// Products of the first rows of a panel.
+// Adds the products of the first kCount rows of a panel.
 template <int kCount>
 void AddRows(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT right, int64_t pairs,
              int32_t* HWY_RESTRICT sums, int64_t stride) {
   const D16 d16;
   const D32 d32;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d32));
-  // What an instruction set adds up apart; the others leave the second part as it is.
+  // Some instruction sets sum the products of odd lanes apart; others leave the second part at 0.
   hn::Vec<D32> first[kCount][kVectors];
   hn::Vec<D32> second[kCount][kVectors];
 #pragma GCC unroll 8
@@ -169,7 +169,7 @@ class Packer {
   }
 
  private:
-  static constexpr int64_t kGroup = 4;  // lines, and pairs of numbers
+  static constexpr int64_t kGroup = 4;  // number of lines, and of pairs of numbers
 
   int16_t Number(int64_t line, int64_t k) const {
     return static_cast<int16_t>(from_[line * line_stride_ + k * number_stride_] -
@@ -190,7 +190,7 @@ class Packer {
     for (int64_t k = 0; k < 2 * Pairs(); ++k) *At(line, k) = 0;
   }
 
-  // Lines are neighbours.
+  // Packs lines that are adjacent in memory.
   void PackRows() const {
     const int64_t even = count_ - count_ % 2;
     for (int64_t k = 0; k < even; k += 2) {
@@ -210,7 +210,7 @@ class Packer {
     return 0;
   }
 #else
-  // Numbers k and k + 1 of lines, and how many lines those are.
+  // Packs numbers k and k + 1 of lines, and returns of how many lines.
   int64_t PackRowVectors(int64_t k) const {
     const hn::CappedTag<int16_t, 8> d;
     const hn::Rebind<T, decltype(d)> d_bytes;
@@ -228,7 +228,7 @@ class Packer {
     return line;
   }
 
-  // Numbers are neighbours.
+  // Packs kGroup lines whose numbers are adjacent in memory.
   void PackGroup(int64_t line) const {
     const hn::CappedTag<int16_t, 8> d;
     const hn::CappedTag<int32_t, 4> d32;

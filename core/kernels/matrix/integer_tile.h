@@ -1,7 +1,7 @@
-// Tiles of a product of two matrices of 16-bit integers, which lie in panels.
+// Tiles of a product of two matrices of 16-bit integers, which are packed into panels.
 //
-// A panel holds a few lines of a matrix (rows of the left one, columns of the right one) side by
-// side: first the numbers 0 and 1 of each line, then 2 and 3 of each, and so on.
+// A panel interleaves a few lines of a matrix (rows of the left one, columns of the right one):
+// first the numbers 0 and 1 of each line, then 2 and 3 of each, and so on.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +9,34 @@
 
 namespace dmlop {
 
-// The lines of a panel of the left and of the right matrix; multiples of 4.
+// The number of lines in a panel of the left and of the right matrix; multiples of 4.
 struct IntegerTileShape {
   int64_t rows, columns;
 };
 IntegerTileShape CurrentIntegerTile();
 
-// sums[r * stride + c] += the sum of products of row r and column c, modulo 2^32, for at least so
-// many rows of `left`, a panel of the current shape as `right` is; `pairs` pairs of numbers in each
-// line.
+// Adds to sums[r * stride + c] the sum of products of row r and column c, modulo 2^32, for at least
+// the first `rows` rows of `left`. Both panels have the current shape and `pairs` pairs of numbers
+// in each line.
 void AddTile(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
              int64_t stride);
 
-// Lines of bytes, at any strides.
+// Lines of bytes at any strides.
 struct ByteLines {
   const std::byte* first;
   bool is_signed;
   int64_t line_stride, number_stride;
 };
 
-// A panel of `width` lines, a multiple of 4: from numbers [0, count) of `lines` lines the zero
-// point of each is subtracted. What the panel has besides is 0.
+// Packs a panel of `width` lines, a multiple of 4, from numbers [0, count) of `lines` lines, each
+// less the zero point of its line. The rest of the panel becomes 0.
 void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
                int64_t width, int16_t* panel);
 
-// Bytes next to one another, less the zero point.
+// Widens adjacent bytes, each less the zero point.
 void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to);
 
-// As PackBytes, of two rows that hold the numbers 0 and 1 of each line.
+// Packs two rows, which hold the numbers 0 and 1 of each line, as PackBytes would.
 void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel);
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Whether they count up one by one.
+// Returns whether the offsets count up one by one.
 inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
   for (int64_t i = 1; i < count; ++i) {
     if (offsets[i] != offsets[0] + i) return false;
@@ -23,7 +23,7 @@ inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
   return true;
 }
 
-// Lines are neighbours in memory.
+// Packs lines that are adjacent in memory.
 template <typename T>
 void PackAcross(const PackCall& call) {
   const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0];
@@ -32,7 +32,7 @@ void PackAcross(const PackCall& call) {
   }
 }
 
-// Elements of each line are neighbours.
+// Packs lines whose elements are adjacent.
 template <typename T>
 void PackAlong(const PackCall& call) {
   constexpr int64_t kPiece = 64;

@@ -1,4 +1,4 @@
-// Elements of lines as FLOAT64 in a panel.
+// Packs the elements of lines into a panel as FLOAT64.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct PackCall {
 };
 using PackFunction = void(const PackCall& call);
 
-// Of FLOAT32 or FLOAT16.
+// Returns the function for FLOAT32 or FLOAT16.
 PackFunction* PackFunctionFor(DataType type);
 
 }  // namespace dmlop

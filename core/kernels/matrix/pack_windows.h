@@ -1,4 +1,4 @@
-// Elements of windows as FLOAT64 in a panel.
+// Packs the elements of windows into a panel as FLOAT64.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace dmlop {
 
-// One tap of neighbouring windows in each channel: element [c, i] is at
-// `data` + c * channel_stride + i * stride, in elements, and goes to to[c * width + before + i].
-// `before` and `after` those are 0.
+// One tap of adjacent windows in each channel: element [c, i] is at `data` + c * channel_stride + i
+// * stride, in elements, and goes to to[c * width + before + i]. The `before` and `after` places
+// around those become 0.
 struct WindowTapCall {
   const std::byte* data;
   int64_t channels;
@@ -22,7 +22,7 @@ struct WindowTapCall {
 };
 using PackTapFunction = void(const WindowTapCall& call);
 
-// Of FLOAT32 or FLOAT16.
+// Returns the function for FLOAT32 or FLOAT16.
 PackTapFunction* PackTapFunctionFor(DataType type);
 
 }  // namespace dmlop

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::ScalableTag<double>;
 using DoubleVec = hn::Vec<Doubles>;
 
-// As many sums as registers hold beside what they are made from: of 32 or of 16.
+// As many sums as the 32 or 16 registers hold, next to their operands.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 inline constexpr int64_t kRowWidth = 8;
 #else
@@ -36,7 +36,7 @@ HWY_INLINE double* TileRow(double* sums, int64_t row) {
   return sums + row * kColumnVectors * static_cast<int64_t>(kLanes);
 }
 
-// The products are exact, so it does not matter whether they are fused with the sums.
+// The products are exact, so it does not matter whether they are fused with the additions.
 template <bool kBegins, int64_t kRows>
 void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
                   const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums) {
@@ -126,8 +126,8 @@ void ScanBits(int64_t count, const double* panel, double* lowest_bit, double* gr
   *greatest = hn::GetLane(hn::MaxOfLanes(d, high));
 }
 
-// A sum, the sum of its rounding errors, and that of the magnitudes of what this one may be off by:
-// of all errors, which each rounding concerns, or of its own errors alone.
+// A sum, the sum of its rounding errors, and a sum of magnitudes that bounds the error of the
+// latter: those of all errors, or with kIsFine only those that adding the errors made.
 template <class V>
 struct CompensatedSum {
   V sum, errors, magnitudes;
@@ -165,7 +165,7 @@ HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total
   AddError<kIsFine>(d, sum.error, total);
 }
 
-// Adds a sum of other terms, without their errors as terms, which might change the sign of a zero.
+// Adds a partial sum. Its errors do not become terms, which might change the sign of a zero.
 template <bool kIsFine, class D>
 HWY_INLINE void AddSum(D d, const CompensatedSum<hn::Vec<D> >& sum,
                        CompensatedSum<hn::Vec<D> >& total) {
@@ -225,7 +225,8 @@ PreciseSum FineDot(int64_t count, const double* a, const double* b) {
   return Dot<true>(count, a, b);
 }
 
-// The next terms of an ExactSum, a vector of numbers that are 0 or not less than it holds.
+// Stores a vector of terms, each 0 or at least the least term of ExactSum, in the form that it
+// takes.
 HWY_INLINE void Split(DoubleVec term, size_t at, SplitTerms& to) {
   const Doubles d;
   const hn::RebindToSigned<Doubles> integers;

@@ -17,12 +17,12 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A number and the most that it may be off.
+// A number and a bound of its error.
 struct Approximate {
   WideVec value, error;
 };
 
-// The error of a rounding to FLOAT64, generously.
+// Returns a generous bound of the error of rounding to FLOAT64.
 HWY_INLINE WideVec RoundingError(WideVec rounded) {
   return hn::Mul(hn::Abs(rounded), hn::Set(Wide(), 0x1p-52));
 }
@@ -34,7 +34,7 @@ HWY_INLINE Approximate Scaled(Approximate x, double factor) {
   return {value, hn::Add(error, RoundingError(value))};
 }
 
-// The error of the sum is none where it is exact.
+// An exact addition adds no error.
 HWY_INLINE Approximate Plus(Approximate x, WideVec addend) {
   const WideVec sum = hn::Add(x.value, addend);
   const WideVec addend_part = hn::Sub(sum, x.value);
@@ -43,16 +43,16 @@ HWY_INLINE Approximate Plus(Approximate x, WideVec addend) {
   return {sum, hn::Add(x.error, hn::Abs(rest))};
 }
 
-// A bit for each lane of a mask.
+// Returns a bit for each lane of a mask.
 template <class D>
 HWY_INLINE uint32_t BitsOf(D d, hn::Mask<D> mask) {
   static_assert(hn::MaxLanes(Wide()) <= 8);
-  uint8_t bits[8] = {};  // which Highway may write
+  uint8_t bits[8] = {};  // as many as Highway may write
   hn::StoreMaskBits(d, mask, bits);
   return bits[0];
 }
 
-// Stores what both numbers are rounded to; a bit for each that is rounded to different ones.
+// Stores `least` rounded, and returns a bit for each lane in which `most` rounds differently.
 HWY_INLINE uint32_t StoreRounded(WideVec least, WideVec most, float* to) {
   const Wide d;
   const hn::Rebind<float, Wide> floats;
@@ -86,7 +86,7 @@ uint32_t RoundTile(int64_t count, const RoundingCall& call) {
       x.error = hn::Add(x.error, hn::LoadU(d, call.addend_errors + i));
     }
     if (call.addends != nullptr) x = Plus(x, hn::LoadU(d, call.addends + i));
-    // The last two sums round, too.
+    // The two sums below round as well.
     const auto is_exact = hn::Eq(x.error, zero);
     const WideVec reach = hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51),
                                      hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));

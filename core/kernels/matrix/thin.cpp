@@ -21,15 +21,15 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many products of a line are summed at once, in chains for each lane of each of some vectors,
-// then the sums of those chains, then what is left.
+// Up to kMostAtOnce products of a line are summed at a time: in a chain for each lane of
+// kLineChains vectors, then the sums of those chains, then the remainder.
 inline constexpr int64_t kLineChains = 4;
 inline constexpr int64_t kMostAtOnce = 3 * kChainLength;
-inline constexpr int64_t kAhead = 2048;  // bytes of the memory that is read next
+inline constexpr int64_t kAhead = 2048;  // prefetch distance in bytes
 inline constexpr int64_t kLineLanes = kLineChains * static_cast<int64_t>(hn::MaxLanes(Wide()));
 static_assert(kMostAtOnce / kLineLanes + 2 * kLineLanes < kChainLength);
 
-// Highway's own sum of lanes may begin with +0, and this one keeps the sign of a zero.
+// Highway's own sum of lanes may begin with +0, whereas this one keeps the sign of a zero.
 HWY_INLINE double SumOfParts(WideVec x) {
   HWY_ALIGN double parts[hn::MaxLanes(Wide())];
   hn::Store(x, Wide(), parts);
@@ -39,7 +39,7 @@ HWY_INLINE double SumOfParts(WideVec x) {
   return parts[0];
 }
 
-// Adds the products, and their magnitudes. The sum begins with -0, as the sign of a zero has it.
+// Adds the products and their magnitudes. The sum begins with -0 to keep the sign of a zero.
 template <typename T>
 HWY_INLINE void AddDot(const T* line, const double* vector, int64_t depth, double& sum,
                        double& magnitude) {
@@ -73,7 +73,7 @@ HWY_INLINE void AddDot(const T* line, const double* vector, int64_t depth, doubl
   sum += own;
 }
 
-// One element of each line, in four rows of them.
+// Adds one product to each line for each of `count` rows, which hold one element of every line.
 template <typename T>
 HWY_INLINE void AddRows(const ThinCall& call, const T* rows, int64_t pitch, const double* vector,
                         int64_t count) {

@@ -1,5 +1,5 @@
-// Rows of elements as FLOAT64, for kernel sources: included once for each instruction set, hence
-// the unusual guard.
+// Widens rows of elements to FLOAT64, for kernel sources. Included once for each instruction set,
+// hence the unusual guard.
 #if defined(DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
 #undef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
@@ -18,7 +18,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What a vector does not fill at the end is in one that overlaps the last.
+// The last vector overlaps the one before it, instead of a remainder loop.
 template <typename T>
 HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));

@@ -1,9 +1,9 @@
-// What kernels of slices share, for kernel sources: included once for each instruction set, hence
-// the unusual guard.
+// The parts that kernels of slices share, for kernel sources. Included once for each instruction
+// set, hence the unusual guard.
 //
-// A slice is worked on in blocks, and a sum has a part for each place in a block, whatever the
-// vectors of the instruction set. No operation is fused, because not every instruction set has
-// fused ones: so the bits are the same on all of them.
+// A slice is processed in blocks, and a sum has a part for each position in a block, whatever the
+// vector size. No operation is fused, because not every instruction set has fused ones. So all of
+// them compute the same bits.
 #if defined(DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_
 #undef DMLOP_KERNELS_NORMALIZATION_BLOCKS_INL_H_
@@ -27,7 +27,7 @@ namespace {
 constexpr int64_t kBlock = 16;  // elements
 constexpr size_t kBlockVectors = kBlock / hn::MaxLanes(Wide());
 
-// Calls f(i, block) for each block of a row; elements that the last one lacks are `fill`.
+// Calls f(i, block) for each block of a row; the last one is padded with `fill`.
 template <typename T, class F>
 HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
   int64_t i = 0;
@@ -39,7 +39,7 @@ HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
   f(i, static_cast<const T*>(rest));
 }
 
-// A row of which blocks are read: the last one from a copy.
+// A row that is read by blocks, the last one from a copy.
 template <typename T>
 class BlockRow {
  public:
@@ -56,7 +56,7 @@ class BlockRow {
   T copy_[kBlock] = {};
 };
 
-// Writes a row by blocks: write(i, block) fills the one that begins at element i.
+// Writes a row by blocks: write(i, block) fills the block that begins at element i.
 template <typename T, class F>
 HWY_INLINE void WriteBlocks(int64_t count, T* y, F&& write) {
   int64_t i = 0;
@@ -67,7 +67,7 @@ HWY_INLINE void WriteBlocks(int64_t count, T* y, F&& write) {
   std::copy_n(rest, count - i, y + i);
 }
 
-// Rounds once.
+// Rounds x once to T and stores it.
 template <typename T>
 HWY_INLINE void StoreRounded(WideVec x, T* to) {
   const auto bits = RoundedTo(T(), x);
@@ -75,7 +75,7 @@ HWY_INLINE void StoreRounded(WideVec x, T* to) {
   hn::StoreU(bits, d, reinterpret_cast<hn::TFromD<decltype(d)>*>(to));
 }
 
-// A number for each place in a block.
+// A number for each position in a block.
 struct BlockSums {
   WideVec parts[kBlockVectors];
 
@@ -83,7 +83,7 @@ struct BlockSums {
     for (WideVec& part : parts) part = hn::Set(Wide(), start);
   }
 
-  // In one order.
+  // Adds the parts in an order that does not depend on the instruction set.
   HWY_INLINE double Total() const {
     HWY_ALIGN double lanes[kBlock];
     Store(lanes);

@@ -19,7 +19,7 @@ constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Wide()));
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// Sums with what their roundings lose.
+// Sums that keep their rounding errors.
 struct AccurateSums {
   BlockSums heads, tails;
 
@@ -81,7 +81,7 @@ HWY_ATTR double SumOfMagnitudes(const T* x, int64_t count) {
   return sums.Total();
 }
 
-// What a last block lacks adds nothing.
+// Zeroes the lanes beyond the end of the row, which lie in the padding of its last block.
 HWY_INLINE WideVec OnlyFirst(int64_t count, int64_t i, size_t v, WideVec x) {
   const int64_t left = count - i - static_cast<int64_t>(v) * kLanes;
   if (HWY_LIKELY(left >= kLanes)) return x;
@@ -120,7 +120,7 @@ HWY_ATTR HeadTail SumOfProducts(const T* g, const T* x, int64_t count, HeadTail 
 
 // --- elements ------------------------------------------------------------------------------------
 
-// A term of each element, by blocks.
+// One term for each element of a row, read by blocks.
 template <typename T>
 class TermRow {
  public:

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-// Does not depend on the order of elements; zeros of both signs are one.
+// The result does not depend on the order of elements, except for the sign of a zero.
 template <typename T>
 HWY_ATTR float MaxOfRow(const T* x, int64_t count) {
   const Floats d;

@@ -1,28 +1,28 @@
-// Rows of a slice, for operators that weigh its elements by their exponentials.
+// Computes rows of slices for operators that weigh elements by their exponentials.
 #pragma once
 
 #include <cstdint>
 
 namespace dmlop {
 
-// The sum of e^(x - max) over elements x, and how many of them are the maximum. Each exponential is
-// within 2^-44; NaN where an element or the maximum is no finite number, but for -infinity.
+// The sum of e^(x - max) over elements x, and how often the maximum occurs. Each exponential is
+// within 2^-44. The sum is NaN if the maximum or an element other than -infinity is not finite.
 struct ExpTerms {
   double sum;
-  double maxima;  // whose terms, 1, are not in the sum, if these are counted; 0 otherwise
+  double maxima;  // number of maxima if they are counted, and then left out of the sum; 0 otherwise
 };
 
 template <typename T>
 struct SoftmaxKernels {
-  // The largest element, NaN left aside; -infinity where there is none.
+  // Returns the largest element, ignoring NaN; -infinity if there is none.
   float (*max)(const T* x, int64_t count);
-  // The terms are also written to `terms` unless that is null.
+  // Also writes the terms to `terms` unless that is null.
   ExpTerms (*exp_sum)(const T* x, int64_t count, double max, double* terms);
-  // The same with counted maxima, and without what -infinity would give.
+  // Does the same, but counts the maxima, and skips elements of -infinity.
   ExpTerms (*counted_exp_sum)(const T* x, int64_t count, double max);
-  // y = terms * factor, rounded once.
+  // Computes y = terms * factor, rounded once.
   void (*scale_terms)(const double* terms, int64_t count, double factor, T* y);
-  // y = (x - max) - log, rounded once.
+  // Computes y = (x - max) - log, rounded once.
   void (*subtract)(const T* x, int64_t count, double max, double log, T* y);
 };
 

@@ -1,4 +1,4 @@
-// Vectors of sums that keep their rounding errors, for kernel sources: included once for each
+// Vectors of sums that keep their rounding errors, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ACCUMULATOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ACCUMULATOR_INL_H_
@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// What two numbers add up to: the rounded sum, and what that is off by.
+// The exact sum of two numbers: the rounded sum, and its rounding error.
 template <class D>
 struct TwoVectorSum {
   hn::Vec<D> head, tail;
@@ -29,7 +29,7 @@ HWY_INLINE TwoVectorSum<D> AddExactly(D, hn::Vec<D> a, hn::Vec<D> b) {
   return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
 }
 
-// Dekker's FastTwoSum: a is 0, or not smaller than b in magnitude.
+// Dekker's FastTwoSum: a must be 0, or not smaller than b in magnitude.
 template <class D>
 HWY_INLINE TwoVectorSum<D> AddSmaller(D, hn::Vec<D> a, hn::Vec<D> b) {
   const auto sum = hn::Add(a, b);
@@ -40,7 +40,7 @@ HWY_INLINE TwoVectorSum<D> AddSmaller(D, hn::Vec<D> a, hn::Vec<D> b) {
 struct Accumulator {
   WideVec head, tail;
 
-  // What head cannot hold goes to tail.
+  // The part that head cannot hold goes to tail.
   HWY_INLINE void Add(WideVec value) {
     const TwoVectorSum<Wide> sum = AddExactly(Wide(), head, value);
     head = sum.head;

@@ -1,4 +1,4 @@
-// Exponentials that are summed up, for kernel sources: included once for each instruction set,
+// Exponentials that are summed up, for kernel sources. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_
@@ -19,12 +19,12 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 // AddExp(x, sum) is sum + e^x / ExpUnit for x <= ExpSums::kHeadroom. The exponential is nearly 0
-// for what is far below 0, -infinity included, and NaN for NaN. In binary64 it is within 2^-37 of
-// the result; in binary32 within 2^-20.7, besides the rounding of the sum, unless it is so small
-// that sums of 1 and more do not mind. For a larger x it means nothing, but that it is more than
-// kMostOfTerms, infinite or NaN.
+// for x far below 0, -infinity included, and NaN for NaN. In binary64 it is within 2^-37 of the
+// result; in binary32 within 2^-20.7, besides the rounding of the sum, unless it is too small to
+// affect sums of 1 and more. For a larger x, it is only known to exceed kMostOfTerms, or to be
+// infinite or NaN.
 
-// What a sum of terms tells of that is not more: none was too large. Less than e^kHeadroom.
+// If a sum of terms does not exceed this, no x was too large. It is less than e^kHeadroom.
 constexpr double kMostOfTerms = 0x1p23;
 
 #if HWY_TARGET <= HWY_AVX3
@@ -36,17 +36,17 @@ constexpr double ExpUnit(Floats) {
   return 1;
 }
 
-// e^x is 2^k * e^r, where k is x / ln 2 rounded to 16ths: the fraction of k chooses one of 16
-// powers of 2, and the rest of it is an exponent. Of e^r = 1 + r * p(r), p meets (e^r - 1) / r
-// where Chebyshev polynomials say, for |r| <= ln 2 / 32: within 2^-38.5 in binary64, 2^-21.1 in
+// e^x is 2^k * e^r, where k is x / ln 2 rounded to 16ths: the fraction of k selects one of 16
+// powers of 2, and its integer part is an exponent. e^r is 1 + r * p(r), where p interpolates (e^r
+// - 1) / r at Chebyshev nodes for |r| <= ln 2 / 32, within 2^-38.5 in binary64 and 2^-21.1 in
 // binary32.
 HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   const Wide d;
   constexpr double kCoefficients[] = {0x1.55570aa7f019ep-5, 0x1.5557e551b58ccp-3,
                                       0x1.fffffffe5bc5fp-2, 0x1.fffffffb1350ap-1, 1.0};
-  // The second operand is the result where one of them is NaN.
+  // If either operand is NaN, the result is the second one.
   const WideVec clamped{_mm512_max_pd(hn::Set(d, -700.0).raw, x.raw)};
-  // Leaves the fraction of k in the lowest bits of the sum.
+  // Adding this leaves the fraction of k in the lowest bits of the sum.
   const WideVec shifter = hn::Set(d, 0x1.8p48);
   const WideVec shifted = hn::MulAdd(clamped, hn::Set(d, 0x1.71547652b82fep0), shifter);
   const WideVec k = hn::Sub(shifted, shifter);
@@ -84,11 +84,11 @@ HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
 
 #else
 
-// NaN stays.
+// Clamps x to [least, most]; NaN stays NaN.
 template <typename V>
 HWY_INLINE V Limit(V x, V least, V most) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
-  // The second operand is the result where one of them is NaN.
+  // If either operand is NaN, the result is the second one.
   return hn::Min(most, hn::Max(least, x));
 #else
   x = hn::IfThenElse(hn::Lt(x, least), least, x);
@@ -96,11 +96,11 @@ HWY_INLINE V Limit(V x, V least, V most) {
 #endif
 }
 
-// e^x is 2^k * e^r, where k is x / ln 2 rounded. The polynomial that meets e^r where Chebyshev
-// polynomials say, for |r| <= ln 2 / 2, is the product of its leading coefficient, which is
-// ExpUnit, and of factors without one, which are worked out side by side.
+// e^x is 2^k * e^r, where k is x / ln 2 rounded. The polynomial that interpolates e^r at Chebyshev
+// nodes for |r| <= ln 2 / 2 is the product of its leading coefficient, which is ExpUnit, and of
+// monic factors that are evaluated in parallel.
 
-// Of degree 8, in factors of two conjugate zeros each: within 2^-39.7.
+// The degree is 8: four factors with two conjugate zeros each, within 2^-39.7.
 constexpr double ExpUnit(Wide) {
   return 0x1.a15a600528a0fp-16;
 }
@@ -126,7 +126,8 @@ HWY_INLINE WideVec AddExp(WideVec x, WideVec sum) {
   return hn::MulAdd(power, right, sum);
 }
 
-// Of degree 5, in factors of three zeros and of two: within 2^-23.2, and with rounding 2^-21.7.
+// The degree is 5: a factor with three zeros and one with two, within 2^-23.2, and with rounding
+// 2^-21.7.
 constexpr double ExpUnit(Floats) {
   return 0x1.123d90f1a67d6p-7;
 }
@@ -138,7 +139,7 @@ HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
   const FloatVec shifter = hn::Set(d, 0x1.8p23f);
   const FloatVec shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p0f), shifter);
   const FloatVec k = hn::Sub(shifted, shifter);
-  // ln 2 in two parts; the product with the first, of 15 bits, is exact.
+  // ln 2 has two parts; the product with the first, of 15 bits, is exact.
   FloatVec r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e4p-1f), x);
   r = hn::NegMulAdd(k, hn::Set(d, 0x1.7f7d1cp-20f), r);
   const FloatVec left =

@@ -19,18 +19,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Elements whose product is exact in binary64: 2 * 24 or 4 * 11 bits.
+// Number of elements whose product is exact in binary64: 2 * 24 or 4 * 11 bits.
 template <typename T>
 constexpr int64_t kExactFactors = std::is_same_v<T, Half> ? 4 : 2;
 
-// Elements of one step: whatever they are, a head of magnitude in [1, 16) and its rounding errors
-// stay inside the range of binary64. 6 elements of FLOAT32 reach from 2^-894 to 2^768, 16 of
-// FLOAT16 from 2^-384 to 2^256.
+// Number of elements multiplied in one step: whatever they are, a head of magnitude in [1, 16) and
+// its rounding errors stay inside the range of binary64. 6 elements of FLOAT32 reach from 2^-894 to
+// 2^768, 16 of FLOAT16 from 2^-384 to 2^256.
 template <typename T>
 constexpr int64_t kFactorsPerStep = std::is_same_v<T, Half> ? 16 : 6;
 
-// Groups side by side (or lanes of one group) fill two vectors; so does what they are multiplied
-// by.
+// Adjacent groups (or lanes of one group) fill two vectors; so do their factors.
 HWY_INLINE int64_t GroupsAtATime() {
   return 2 * static_cast<int64_t>(hn::Lanes(Wide()));
 }
@@ -44,7 +43,7 @@ HWY_INLINE WideFloats Multiply(const WideFloats& a, const WideFloats& b) {
   return {hn::Mul(a.low, b.low), hn::Mul(a.high, b.high)};
 }
 
-// The product of two, which is exact in binary32 for FLOAT16 and in binary64 for FLOAT32.
+// Returns the product of two elements, exact in binary32 for FLOAT16 and in binary64 for FLOAT32.
 HWY_INLINE WideFloats PairProduct(const float* x, int64_t step) {
   return Multiply(LoadFactors(x), LoadFactors(x + step));
 }
@@ -56,7 +55,7 @@ HWY_INLINE WideFloats PairProduct(const Half* x, int64_t step) {
 #endif
 }
 
-// The product of kExactFactors.
+// Returns the product of kExactFactors elements.
 HWY_INLINE WideFloats ExactProduct(const float* x, int64_t step) {
   return PairProduct(x, step);
 }
@@ -64,16 +63,16 @@ HWY_INLINE WideFloats ExactProduct(const Half* x, int64_t step) {
   return Multiply(PairProduct(x, step), PairProduct(x + 2 * step, step));
 }
 
-// The products of a vector of groups. Zeros, infinities and NaN run through the heads as IEEE 754
+// The products of a vector of groups. Heads propagate zeros, infinities and NaN as IEEE 754
 // multiplies them.
 template <bool kTracked>
 struct Products {
   WideVec head;
   WideVec tail;  // stays 0 unless tracked
   WideBitsVec exponent;
-  WideVec errors;  // the bits of the tail that was loaded, and of all rounding errors, if tracked
+  WideVec errors;  // OR of the loaded tail and all rounding errors, if tracked
 
-  // The factor is exact, or a head.
+  // The factor must be exact, or a head.
   HWY_INLINE void MultiplyBy(WideVec factor) {
     const WideVec product = hn::Mul(head, factor);
     if constexpr (kTracked) {
@@ -84,24 +83,24 @@ struct Products {
     head = product;
   }
 
-  // As MultiplyGroup does.
+  // Takes a power of two out of the head, as MultiplyGroup does.
   HWY_INLINE void Normalize() {
     const WideVec scale = TakeOutPower(head, exponent);
     head = hn::Mul(head, scale);
     if constexpr (kTracked) tail = hn::Mul(tail, scale);
   }
 
-  // The tail, which is not 0 if anything was rounded.
+  // Returns the tail, or kInexact if that is 0 although something was rounded.
   HWY_INLINE WideVec MarkedTail() const {
     const WideBits bits;
-    // As bits, because those of several errors may be a NaN; without the sign.
+    // Compares bits without the sign, because the OR of several errors may be a NaN.
     const auto exact = hn::Eq(hn::ShiftLeft<1>(hn::BitCast(bits, errors)), hn::Zero(bits));
     const WideVec not_zero = hn::IfThenElse(hn::Eq(tail, hn::Zero(Wide())),
                                             hn::Set(Wide(), ApproximateProducts::kInexact), tail);
     return hn::IfThenElse(hn::RebindMask(Wide(), exact), tail, not_zero);
   }
 
-  // Leaves a tail that is not small against the last place of the head.
+  // The tail may afterwards be larger than the last place of the head.
   HWY_INLINE void Merge(const Products& other) {
     const WideVec cross = hn::Mul(head, other.tail);
     MultiplyBy(other.head);
@@ -207,7 +206,7 @@ void MultiplyRow(const T* x, int64_t count, const ApproximateProducts& products)
   }
 }
 
-// Fewer columns than vectors hold, in a copy that ones fill up.
+// Copies fewer columns than the vectors hold, and fills up with ones.
 template <bool kTracked, typename T>
 void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const ApproximateProducts& products) {
   constexpr size_t kMaxGroups = 2 * hn::MaxLanes(Wide());
@@ -228,8 +227,8 @@ void MultiplyNarrowRows(FewRows<T> few, int64_t columns, const ApproximateProduc
   std::copy_n(exponents, columns, products.exponent);
 }
 
-// Without references, which would have the compiler load all of this again and again. kCount is the
-// number of rows where that is known, so that loops unroll.
+// Takes its arguments by value, as with references the compiler would load all of this again and
+// again. kCount is the number of rows if that is a constant, so that loops unroll.
 template <bool kTracked, int64_t kCount, typename T>
 void MultiplyFewRows(FewRows<T> few, int64_t columns, ApproximateProducts products) {
   const int64_t groups = GroupsAtATime();
@@ -248,8 +247,8 @@ void MultiplyFewRows(FewRows<T> few, int64_t columns, ApproximateProducts produc
 template <typename T, bool kTracked>
 void MultiplyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                      const ApproximateProducts& products) {
-  // The order of rows is that of their numbers: what is tracked counts where nothing else decides,
-  // and must not depend on the machine.
+  // Rows are multiplied in the order of their numbers: tracked products are used if nothing else
+  // decides, and must not depend on the machine.
   ForEachFewRows(x, rows, row_stride, [&](const FewRows<T>& few, BlockPart) HWY_ATTR {
     if (few.count == kFewRows) return MultiplyFewRows<kTracked, kFewRows>(few, columns, products);
     MultiplyFewRows<kTracked, 0>(few, columns, products);

@@ -1,4 +1,4 @@
-// Products in binary64 with an exponent apart, which know how far off they may be.
+// Products in binary64 with a separate exponent and a known error bound.
 #pragma once
 
 #include <bit>
@@ -10,20 +10,20 @@
 
 namespace dmlop {
 
-// Products of groups side by side. That of group i is (head[i] + tail[i]) * 2^exponent[i] within a
-// relative error of n * RelativeBound, n the number of elements; the tail is 0 unless rounding
-// errors are tracked. A product that is zero, infinite or NaN has such a head, and no more than
-// that.
+// Products of adjacent groups. That of group i is (head[i] + tail[i]) * 2^exponent[i] within a
+// relative error of n * RelativeBound, where n is the number of elements; the tail is 0 unless
+// rounding errors are tracked. If a product is zero, infinite or NaN, so is its head, and nothing
+// else is defined.
 struct ApproximateProducts {
-  // Untracked, each of n - 1 multiplications is rounded once, 2^-53.
+  // Untracked, each of n - 1 multiplications rounds once, by 2^-53.
   //
-  // Tracked, that rounding error goes into the tail. k steps leave a tail of k * 2^-53, which each
-  // of them rounds twice: k^2 * 2^-105 in all, and k is 2^15 at most for the 2^16 elements that may
-  // come between two calls of MultiplyGroup. Products of tails, which are dropped, are half of
+  // Tracked, that rounding error goes into the tail. After k steps the tail is k * 2^-53, and each
+  // step rounds it twice: k^2 * 2^-105 in all, where k is at most 2^15, as at most 2^16 elements
+  // may come between two calls of MultiplyGroup. Products of tails, which are dropped, are half of
   // that. MultiplyGroup brings the tail back to 2^-53 and loses another 2^-89.
   static constexpr double RelativeBound(bool tracked) { return tracked ? 0x1p-88 : 0x1p-53; }
 
-  // The tail of a tracked product that was rounded, if it would be 0.
+  // Replaces the tail of a tracked product that was rounded, if the tail would be 0.
   static constexpr double kInexact = 0x1p-120;
 
   // Whole vectors on every instruction set.
@@ -38,27 +38,28 @@ struct ApproximateProducts {
 
 template <typename T>
 struct ApproximateProductKernels {
-  // Multiplies the one group of `products` by `count` neighbours in memory.
+  // Multiplies the one group of `products` by `count` adjacent elements.
   void (*multiply_row)(const T* x, int64_t count, const ApproximateProducts& products);
 
-  // Multiplies by `rows` rows, `row_stride` elements apart, of `columns` neighbours: each group by
-  // one of them. Where `columns` is a multiple of kLanes, finite products other than zero have the
-  // same bits on every instruction set, if tracked.
+  // Multiplies by `rows` rows, `row_stride` elements apart, of `columns` adjacent elements, one for
+  // each group. If `columns` is a multiple of kLanes, finite tracked products other than zero have
+  // the same bits on every instruction set.
   void (*multiply_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            const ApproximateProducts& products);
 
   // Multiplies the first of `count` groups by the others; `count` is a power of two, at most
-  // kLanes, and there is room for kLanes groups, of which the first half is overwritten. For
+  // kLanes, and there must be room for kLanes groups, the first half of which is overwritten. Takes
   // tracked products, whose bits are the same on every instruction set.
   void (*merge_lanes)(const ApproximateProducts& products, int64_t count);
 };
 
-// T is float or Half. `tracked` is for groups so long that too few roundings would be certain.
+// T is float or Half. `tracked` is meant for groups so long that too few roundings would be
+// certain.
 template <typename T>
 ApproximateProductKernels<T> ApproximateProductKernelsFor(bool tracked);
 
-// Multiplies the one group of `products` by the group of `other`. Inline, because code for vectors
-// would wait at the call of a function that is compiled without.
+// Multiplies the one group of `products` by the group of `other`. Inline, because vector code would
+// stall at the call of a function compiled without vectors.
 [[gnu::always_inline]] inline void MultiplyGroup(const ApproximateProducts& products,
                                                  const ApproximateProducts& other, bool tracked) {
   double head = *products.head * *other.head;

@@ -1,5 +1,5 @@
-// Sums in head and tail, by vectors, for kernel sources: included once for each
-// instruction set, hence the unusual guard.
+// Sums with a head and a tail, by vectors, for kernel sources. Included once for each instruction
+// set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_
 #undef DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_
@@ -25,10 +25,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-constexpr int64_t kUnroll = kFewRows;  // terms added pairwise
+constexpr int64_t kUnroll = kFewRows;  // number of terms added pairwise
 static_assert(kUnroll == 8);
 
-// The same as Accumulator for one group and one value.
+// Does the same as Accumulator for one group and one value.
 HWY_INLINE void AddValue(double value, const ApproximateSums& sums) {
   const HeadTail sum = TwoSum(*sums.head, value);
   sums.head[0] = sum.head;
@@ -44,10 +44,10 @@ HWY_INLINE void AddElement(T element, const ApproximateSums& sums) {
   AddValue(MapOf<kMap>(x), sums);
 }
 
-// The sum of a few terms, `stride` elements apart, goes to the one group at once.
+// Adds a few terms, `stride` elements apart, and their sum at once to the one group.
 template <SumMap kMap, typename T>
 HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const ApproximateSums& sums) {
-  double sum = -0.0;  // changes nothing, not even the sign of zeros
+  double sum = -0.0;  // changes no sum, not even the sign of a zero
   uint32_t peak = 0;
   for (int64_t row = 0; row < rows; ++row) {
     const float value = WidenElement(x[row * stride]);
@@ -58,7 +58,7 @@ HWY_INLINE void AddColumn(const T* x, int64_t rows, int64_t stride, const Approx
   AddValue(sum, sums);
 }
 
-// Hands the lanes over to the one group that they worked for.
+// Adds the lanes to the one group that they worked for.
 HWY_INLINE void Collect(const Accumulator& accumulator, const ApproximateSums& sums) {
   HWY_ALIGN double heads[hn::MaxLanes(Wide())];
   HWY_ALIGN double tails[hn::MaxLanes(Wide())];
@@ -73,7 +73,7 @@ HWY_INLINE void Collect(const Accumulator& accumulator, const ApproximateSums& s
   *sums.tail = total.tail;
 }
 
-// The largest magnitudes in the lanes of D, as in ApproximateSums, where they are needed.
+// The largest magnitudes in the lanes of D, as in ApproximateSums, if they are needed.
 template <class D, bool kNeeded>
 struct Peaks {
   using Bits = hn::RebindToUnsigned<D>;
@@ -95,7 +95,7 @@ struct Peaks {
   }
 };
 
-// Sums of blocks of eight vectors each, up to eight of them, before they go to an accumulator.
+// The sum of up to eight blocks of eight vectors each, before it goes to an accumulator.
 struct FewBlocks {
   WideVec sum;
   int count;
@@ -113,7 +113,7 @@ struct FewBlocks {
   }
 };
 
-// Returns how many elements it added, all but the last few.
+// Adds all elements but the last few, and returns how many it added.
 template <SumMap kMap, typename T>
 HWY_INLINE int64_t AddBlocks(const T* x, int64_t count, Accumulator& accumulator,
                              const ApproximateSums& sums) {
@@ -151,7 +151,7 @@ void AddRow(const T* x, int64_t count, const ApproximateSums& sums) {
   for (; i < count; ++i) AddElement<kMap>(x[i], sums);
 }
 
-// Raises the peaks of `columns` groups, whole vectors of D.
+// Raises the peaks of `columns` groups, which fill vectors of D.
 template <class D, typename T>
 HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_t columns,
                            uint32_t* peaks) {
@@ -163,8 +163,8 @@ HWY_INLINE void RaisePeaks(D d, const T* x, int64_t rows, int64_t stride, int64_
   }
 }
 
-// The terms of a vector of columns, or of two, added up in binary64. Rounds less often than the
-// rows of a block are added up otherwise.
+// Adds up the terms of one or two vectors of columns in binary64. Rounds less often than adding the
+// rows of a block otherwise does.
 template <class Vectors, typename T>
 HWY_INLINE typename Vectors::Sum SumOfFewer(const T* x, int64_t rows, int64_t stride) {
   auto sum = Vectors::Term(x);
@@ -174,7 +174,7 @@ HWY_INLINE typename Vectors::Sum SumOfFewer(const T* x, int64_t rows, int64_t st
   return sum;
 }
 
-// Two vectors of columns. Rounds three times where there are eight rows.
+// Sums two vectors of columns. Rounds three times for eight rows.
 template <SumMap kMap, BlockPart kPart, typename T>
 HWY_INLINE WideFloats SumOfTwo(const T* x, int64_t rows, int64_t stride) {
   using Vectors = VectorsOf<kMap, T>;
@@ -184,7 +184,7 @@ HWY_INLINE WideFloats SumOfTwo(const T* x, int64_t rows, int64_t stride) {
   return SumOfFewer<TwoVectors<kMap>>(x, rows, stride);
 }
 
-// What the rows of a block add up to gathers in `block` until its last part is there.
+// The sum of a block's rows accumulates in `block` until its last part is added.
 template <BlockPart kPart>
 HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
   const Wide d;
@@ -196,7 +196,7 @@ HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block
   }
 }
 
-// Of columns that fill the lines of the cache which their rows are in.
+// Adds the columns that fill a cache line.
 template <SumMap kMap, BlockPart kPart, typename T>
 HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, ApproximateSums sums) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
@@ -212,7 +212,7 @@ HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, ApproximateSum
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// The same as integers, unless there are infinities or NaN.
+// Does the same with integers, unless there are infinities or NaN.
 template <SumMap kMap, BlockPart kPart>
 HWY_INLINE void AddLineOfIntegers(const Half* x, int64_t rows, int64_t stride,
                                   ApproximateSums sums) {
@@ -238,7 +238,8 @@ HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, Approximate
   AddLine<kMap, kPart>(x, rows, stride, sums);
 }
 
-// Without lambdas and references, which would have the compiler load all of this again and again.
+// Uses neither lambdas nor references, with which the compiler would load all of this again and
+// again.
 template <SumMap kMap, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
   constexpr bool kPeak = kNeedsPeak<T, kMap>;
@@ -278,7 +279,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   });
 }
 
-// The sums of a vector of groups, and how far off they may be.
+// Returns the sums of a vector of groups with their error bounds.
 template <SumMap kMap, typename T>
 HWY_INLINE SumAndError<Wide> SumsAndErrors(const ApproximateSums& sums, int64_t count) {
   const Wide d;
@@ -290,7 +291,7 @@ HWY_INLINE SumAndError<Wide> SumsAndErrors(const ApproximateSums& sums, int64_t 
     magnitude = hn::Mul(hn::PromoteTo(d, hn::BitCast(Narrow(), peak)),
                         hn::Set(d, static_cast<double>(count)));
   }
-  // The head alone says which zero or special value it is.
+  // For a zero or special value, the head alone is the sum.
   const auto is_number = hn::And(hn::IsFinite(head), hn::Gt(magnitude, hn::Zero(d)));
   const TwoVectorSum<Wide> sum = AddExactly(d, head, tail);
   const WideVec bound = hn::Mul(magnitude, hn::Set(d, kRelativeBound<T, kMap>));

@@ -1,5 +1,5 @@
-// Sums in binary64 that know how far off they may be. Where the bound leaves only one rounding to
-// the result's type, this is as good as an exact sum, in any order of addition.
+// Sums in binary64 with a known error bound. If the bound leaves only one rounding to the result's
+// type, such a sum is as good as an exact one, in any order of addition.
 #pragma once
 
 #include <cstdint>
@@ -9,48 +9,49 @@
 
 namespace dmlop {
 
-// Sums of groups side by side. The exact sum of n terms of group i is within
-// kRelativeBound * (the sum of their magnitudes) of head[i] + tail[i], and |tail| is small against
-// |head|. The head of a group that met NaN or an infinity is what IEEE 754 makes of it.
+// Sums of adjacent groups. The exact sum of n terms of group i is within kRelativeBound * (the sum
+// of their magnitudes) of head[i] + tail[i], and |tail| is small compared with |head|. If a group
+// met NaN or an infinity, its head is what IEEE 754 makes of it.
 struct ApproximateSums {
-  double* head;             // starts at -0, so that a sum of only -0 is -0
-  double* tail;             // starts at 0
-  uint32_t* peak;           // bits of the largest |x| as binary32, where needed, else room for
-                            // add_columns; starts at 0
+  double* head;    // starts at -0, so that a sum of only -0 is -0
+  double* tail;    // starts at 0
+  uint32_t* peak;  // bits of the largest |x| as binary32, if needed, or else room for add_columns;
+                   // starts at 0
   double* block = nullptr;  // room for add_columns
 
-  // The same from group i on.
+  // Returns the same from group i on.
   ApproximateSums From(int64_t i) const { return {head + i, tail + i, peak + i, block + i}; }
 };
 
 // At most 64 terms are added with ten roundings in a row, 2^-53 each: three for eight terms, which
-// are added pairwise, and seven for eight such sums. What follows keeps its own rounding errors.
+// are added pairwise, and seven for eight such sums. Later additions keep their rounding errors.
 // The rest is room for the errors of the errors.
 template <typename T, SumMap kMap>
 inline constexpr double kRelativeBound = 0x1p-49;
 
 // FLOAT16 values are multiples of 2^-24 below 2^16. 64 of them need 46 bits, and the rounding
-// errors of 2^33 terms in all, each at most 2^-4, add up to less than 2^53 such multiples.
+// errors of 2^33 terms in all, at most 2^-4 each, add up to less than 2^53 such multiples.
 template <>
 inline constexpr double kRelativeBound<Half, SumMap::kItself> = 0;
 template <>
 inline constexpr double kRelativeBound<Half, SumMap::kMagnitude> = 0;
 
-// Their squares are exact in binary32, and eight are added pairwise there, with three roundings in
+// Squares of FLOAT16 are exact in binary32, where eight are added pairwise with three roundings in
 // a row, 2^-24 each.
 template <>
 inline constexpr double kRelativeBound<Half, SumMap::kSquare> = 0x1.9p-23;
 
-// Only sums of terms of either sign that may be off need the largest magnitude.
+// Only inexact sums of terms of either sign need the largest magnitude.
 template <typename T, SumMap kMap>
 inline constexpr bool kNeedsPeak = kMap == SumMap::kItself&& kRelativeBound<T, kMap> != 0;
 
 template <typename T>
 struct ApproximateSumKernels {
-  // Adds `count` neighbours in memory to the one group of `sums`.
+  // Adds `count` adjacent elements to the one group of `sums`.
   void (*add_row)(const T* x, int64_t count, const ApproximateSums& sums);
 
-  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` adjacent elements, one for each
+  // group.
   void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                       const ApproximateSums& sums);
 };
@@ -59,9 +60,8 @@ struct ApproximateSumKernels {
 template <typename T>
 ApproximateSumKernels<T> ApproximateSumKernelsFor(SumMap map);
 
-// Stores the results of `groups` groups of `count` terms each, and sets their `unresolved` to 0. It
-// is 1 instead where the bound leaves the result open, and for the last groups, which fill no
-// vector.
+// Stores the results of `groups` groups of `count` terms each, and sets their `unresolved` to 0; or
+// to 1 if the bound leaves the result open, and for the last groups, which do not fill a vector.
 template <typename T>
 using FinalizeSumsFunction = void (*)(const ApproximateSums& sums, int64_t groups, int64_t count,
                                       T* results, uint8_t* unresolved);

@@ -1,4 +1,4 @@
-// Vectors of the bins of exact sums, for kernel sources: included once for each instruction set,
+// Vectors of the bins of exact sums, for kernel sources. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_BIN_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_BIN_VECTORS_INL_H_
@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// kBins neighbouring bins of a vector of sums, of as many groups or of the lanes of one. What adds
-// to them does so without loops over bins, which would keep them in memory.
+// kBins adjacent bins of a vector of sums, one lane for each group or several for one group. Adding
+// uses no loops over bins, which would keep them in memory.
 template <class Bins, class D = Wide, int kBins = Bins::kCount>
 struct BinVectors {
   using V = hn::Vec<D>;
@@ -33,7 +33,8 @@ struct BinVectors {
   // Leaves each bin at most half a unit of the one before it.
   HWY_INLINE void CarryOver() { CarryFrom<kBins - 1>(); }
 
-  // Adds term(0) to term(count - 1), one of each group; the first `kCarried` bins take none of it.
+  // Adds term(0) to term(count - 1), vectors with one term for each group; the first `kCarried`
+  // bins take none of them.
   template <int kCarried, typename Term>
   HWY_INLINE void Add(int64_t count, Term&& term) {
     ToStart<kCarried>();
@@ -89,7 +90,7 @@ struct BinVectors {
     }
   }
 
-  // The last bin leaves nothing behind.
+  // The last bin takes whatever is left.
   template <int kBin>
   HWY_INLINE void AddTerm(V term) {
     const V sum = hn::Add(bins[kBin], term);
@@ -108,8 +109,8 @@ struct BinVectors {
   int first_;
 };
 
-// Calls body<kCount>(first) with the bins that elements need, mostly one, two or three, and no bin
-// 0; not where they need none.
+// Calls body<kCount>(first) with the bins that the elements need, mostly one, two or three, and
+// never bin 0; does not call it if they need none.
 template <class Bins, typename Body>
 HWY_INLINE void WithSpan(const BinSpan& span, Body&& body) {
   constexpr int kAll = Bins::kCount - 1;
@@ -120,14 +121,14 @@ HWY_INLINE void WithSpan(const BinSpan& span, Body&& body) {
   if constexpr (kAll > 3) {
     if (span.count == 3) return body.template operator()<3>(span.first);
   }
-  if constexpr (kHalf > 3) {  // as those of squares
+  if constexpr (kHalf > 3) {  // squares have enough bins
     const int first = std::min(span.first, Bins::kCount - kHalf);
     if (span.count <= kHalf) return body.template operator()<kHalf>(first);
   }
   body.template operator()<kAll>(1);
 }
 
-// Adds term(i), a vector for as many groups, to the bins that the elements need.
+// Adds term(i), vectors with one term for each group, to the bins that the elements need.
 template <class Bins, class D, typename Term>
 HWY_INLINE void AddToSpan(D, const BinSpan& span, int64_t count, const BinnedSums& sums,
                           Term&& term) {

@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Adds what the lanes hold to the one group of `sums`.
+// Adds the lanes to the one group of `sums`.
 template <class Bins>
 HWY_INLINE void Collect(BinVectors<Bins>& lanes, const BinnedSums& sums) {
   const Wide d;
@@ -29,7 +29,7 @@ HWY_INLINE void Collect(BinVectors<Bins>& lanes, const BinnedSums& sums) {
   lanes.StoreFirst(sums);
 }
 
-// For a vector of groups.
+// Carries over the bins of a vector of groups.
 template <class Bins>
 HWY_INLINE void CarryOver(const BinnedSums& sums) {
   auto total = BinVectors<Bins>::Load(sums);
@@ -37,7 +37,7 @@ HWY_INLINE void CarryOver(const BinnedSums& sums) {
   total.Store(sums);
 }
 
-// Adds whole vectors of FLOAT32 to the lanes that `sums` are.
+// Adds whole vectors of FLOAT32 to `sums`, which are lanes of one group.
 template <SumMap kMap, typename T>
 HWY_INLINE void AddVectors(const T* x, int64_t count, const BinnedSums& sums) {
   using Bins = SumBins<T, kMap>;
@@ -64,7 +64,7 @@ HWY_INLINE void AddBlock(const T* x, int64_t count, const BinnedSums& sums) {
 template <SumMap kMap, typename T>
 void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
   using Bins = SumBins<T, kMap>;
-  // Stays in the first-level cache while it is read twice.
+  // A block stays in the first-level cache while it is read twice.
   constexpr int64_t kBlock = 4096 / static_cast<int64_t>(sizeof(T));
   static_assert(Bins::kMaxCount % kBlock == 0);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
@@ -79,7 +79,7 @@ void AddRow(const T* x, int64_t count, const BinnedSums& sums) {
   Collect(total, sums);
 }
 
-// Adds some rows of columns, whole vectors of D.
+// Adds some rows of columns that fill vectors of D.
 template <SumMap kMap, class D, typename T>
 HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
                                const BinnedSums& sums) {
@@ -101,7 +101,7 @@ HWY_INLINE void AddSomeColumns(D d, const FewRows<T>& rows, int64_t columns,
   }
 }
 
-// The same of fewer columns than a vector has.
+// Does the same for fewer columns than a vector has lanes.
 template <SumMap kMap, typename T>
 HWY_INLINE void AddLastColumns(const FewRows<T>& rows, int64_t columns, const BinnedSums& sums) {
   constexpr int64_t kLanes = hn::MaxLanes(Wide());

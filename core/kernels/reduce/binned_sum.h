@@ -12,21 +12,22 @@
 
 namespace dmlop {
 
-// Neighbouring bins.
+// A range of adjacent bins.
 struct BinSpan {
   int first, count;
 };
 
 // Bin b holds a multiple of its unit, which is 2^kStep times that of the next bin; the last unit
-// divides all terms. Bin 0 takes only what others carry over.
+// divides all terms. Bin 0 takes only carries.
 //
-// A bin with unit u is added to at 1.5 * 2^52 u, where binary64 has no place below u: what a term
-// leaves there is exact, and so is the rest, at most u / 2, which is for the next bin. kMaxCount
-// such rests, 2^39 of the next bin's units each, do not take it out of its binade.
+// Terms are added to a bin with unit u at an offset of 1.5 * 2^52 u, where the last place of
+// binary64 is u: the part that a bin takes is exact, and so is the rest of at most u / 2, which
+// goes to the next bin. kMaxCount such rests, 2^39 of the next bin's units each, do not move it out
+// of its binade.
 template <typename T, SumMap kMap>
 struct SumBins {
   static constexpr int kStep = 40;
-  static constexpr int64_t kMaxCount = 1 << 11;  // of additions to a bin before it is carried over
+  static constexpr int64_t kMaxCount = 1 << 11;  // additions to a bin before it is carried over
 
   static constexpr int kFractionBits = std::is_same_v<T, float> ? 23 : 10;
   static constexpr int kPowers = kMap == SumMap::kSquare ? 2 : 1;
@@ -38,9 +39,9 @@ struct SumBins {
   static constexpr int kCount = (kMaxExponent + 1 - kLeastExponent + kStep - 1) / kStep + 1;
   static_assert(UnitExponent(kCount - 1) <= kLeastExponent);
 
-  // The bins that add up terms of elements x exactly, where the last one takes whatever is left of
-  // a term; `most` and `least` are the bits of the largest and of the smallest |x| but 0 as
-  // binary32. None where all x are 0, and any where there are NaN or infinities.
+  // Returns the bins that sum the terms of elements x exactly, if the last one takes whatever is
+  // left of a term; `most` and `least` are the bits of the largest and of the smallest nonzero |x|
+  // as binary32. Returns none if all x are 0, and any if there are NaN or infinities.
   static constexpr BinSpan SpanOf(uint32_t most, uint32_t least) {
     if (most == 0) return {1, 0};
     // Each |x| is below 2^above, and a multiple of 2^unit.
@@ -51,16 +52,16 @@ struct SumBins {
     return {first, std::max(last - first, 0) + 1};
   }
 
-  // 1.5 * 2^52 units.
+  // Returns 1.5 * 2^52 units.
   static constexpr double Start(int bin) {
     return std::bit_cast<double>((uint64_t{2 * (1023 + 52)} + 2 * uint64_t(UnitExponent(bin)) + 1)
                                  << 51);
   }
 };
 
-// The sums of groups side by side: that of group i is the sum of its bins, bins[b * pitch + i].
-// Bins start at 0; in the end each is at most half a unit of the one before it. One of a group that
-// met NaN or an infinity is no finite number.
+// The sums of adjacent groups: that of group i is the sum of its bins, bins[b * pitch + i]. Bins
+// start at 0; in the end, each is at most half a unit of the one before it. If a group met NaN or
+// an infinity, one of its bins is not finite.
 struct BinnedSums {
   static constexpr int64_t kLanes = 8;  // whole vectors on every instruction set
 
@@ -72,10 +73,11 @@ struct BinnedSums {
 
 template <typename T>
 struct BinnedSumKernels {
-  // Adds `count` neighbours in memory to the one group of `sums`.
+  // Adds `count` adjacent elements to the one group of `sums`.
   void (*add_row)(const T* x, int64_t count, const BinnedSums& sums);
 
-  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` adjacent elements, one for each
+  // group.
   void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                       const BinnedSums& sums);
 

@@ -13,11 +13,11 @@
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/widen-inl.h"
 
-// Most of these loops are plain: compilers find the vectors of each instruction set in them.
+// Most of these loops are plain, because compilers vectorize them for each instruction set.
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Not 0 where unequal bits are those of a NaN or an infinity.
+// Returns nonzero if the bits differ and one of the elements is NaN or an infinity.
 template <typename T>
 HWY_INLINE WideUnsigned<T> IsSpecial(T actual, T expected) {
   using Ulp = WideUnsigned<T>;
@@ -30,7 +30,7 @@ HWY_INLINE WideUnsigned<T> IsSpecial(T actual, T expected) {
     constexpr Ulp kMagnitude = (Ulp{1} << (8 * sizeof(T) - 1)) - 1;
     const Ulp a = static_cast<Ulp>(ElementBits(actual));
     const Ulp e = static_cast<Ulp>(ElementBits(expected));
-    // Signed, which vectors compare at once.
+    // Signed numbers compare faster in vectors.
     using Signed = WideSigned<T>;
     const bool reaches = static_cast<Signed>(a & kMagnitude) >= static_cast<Signed>(kInfinity) ||
                          static_cast<Signed>(e & kMagnitude) >= static_cast<Signed>(kInfinity);
@@ -55,7 +55,7 @@ typename ErrorKernels<T>::Measured Measure(const T* actual, const T* expected, i
 
 template <typename Ulp>
 int64_t CountAbove(Ulp limit, const Ulp* ulps, int64_t count) {
-  Ulp above = 0;  // of the elements' width, for vectors; a block is not too long for it
+  Ulp above = 0;  // as wide as the elements, for vectors; a block is short enough for it
   for (int64_t i = 0; i < count; ++i) above += ulps[i] > limit;
   return static_cast<int64_t>(above);
 }
@@ -78,20 +78,20 @@ int64_t CountSubnormals(const T* elements, int64_t count) {
   return static_cast<int64_t>(subnormal);
 }
 
-// |actual - expected|; of integers, the ULP error.
+// Returns |actual - expected|, which for integers is the ULP error.
 template <typename T>
 HWY_INLINE double AbsoluteError(WideUnsigned<T> ulp, T actual, T expected) {
   if constexpr (std::is_integral_v<T>) return static_cast<double>(ulp);
   return std::abs(AsDouble(actual) - AsDouble(expected));
 }
 
-// The elements of a block as vectors see them.
+// The errors of a block in FLOAT64.
 struct WideErrors {
   HWY_ALIGN double absolute[kMaxErrorBlock];
   HWY_ALIGN double magnitude[kMaxErrorBlock];  // |expected|
 };
 
-// Fills the last vector up with zeros; returns the end of it.
+// Pads the last vector with zeros, and returns its end.
 template <typename T>
 HWY_INLINE int64_t Widen(const WideUnsigned<T>* ulps, const T* actual, const T* expected,
                          int64_t count, WideErrors& wide) {
@@ -106,7 +106,7 @@ HWY_INLINE int64_t Widen(const WideUnsigned<T>* ulps, const T* actual, const T* 
   return end;
 }
 
-// IsClose, except for integers that a double cannot hold.
+// Computes IsClose, but not for integers that a double cannot hold.
 HWY_INLINE hn::Mask<Wide> AreClose(WideVec absolute, WideVec limit) {
   const WideVec most = hn::Set(Wide(), std::numeric_limits<double>::max());
   return hn::And(hn::Le(absolute, most), hn::Le(absolute, limit));
@@ -117,7 +117,7 @@ WideUnsigned<T> ExcuseClose(const WideUnsigned<T>* ulps, const T* actual, const 
                             int64_t count, const ErrorLimits& limits, WideUnsigned<T>* not_close,
                             double& most_used) {
   using Ulp = WideUnsigned<T>;
-  HWY_ALIGN uint64_t keeps[kMaxErrorBlock];  // all bits of what is not close
+  HWY_ALIGN uint64_t keeps[kMaxErrorBlock];  // all bits set for elements that are not close
   WideErrors wide;
   const int64_t end = Widen(ulps, actual, expected, count, wide);
   const Wide d;
@@ -139,7 +139,7 @@ WideUnsigned<T> ExcuseClose(const WideUnsigned<T>* ulps, const T* actual, const 
       keeps[i] = uint64_t{IsClose<T>(ulps[i], wide.absolute[i], wide.magnitude[i], limits)} - 1;
     }
   }
-  // As in TakeLargest, most blocks need no division.
+  // Most blocks need no division; see TakeLargest.
   for (int64_t i = 0; i < count && !hn::AllFalse(d, may_use_more); ++i) {
     const double used =
         PartUsed(static_cast<double>(ulps[i]), wide.absolute[i], wide.magnitude[i], limits);
@@ -173,7 +173,8 @@ WideUnsigned<T> TakePart(const WideUnsigned<T>* ulps, const WideUnsigned<T>* not
   return most;
 }
 
-// Equal infinities and NaN give NaN, which is no maximum: comparisons with it are false.
+// Equal infinities and NaN give NaN, which never becomes the maximum, as comparisons with it are
+// false.
 template <typename T>
 void TakeLargest(const WideUnsigned<T>* ulps, const T* actual, const T* expected, int64_t count,
                  LargestErrors& largest) {
@@ -181,8 +182,8 @@ void TakeLargest(const WideUnsigned<T>* ulps, const T* actual, const T* expected
   WideErrors wide;
   const int64_t end = Widen(ulps, actual, expected, count, wide);
 
-  // A quotient above the largest has a numerator that is not below largest * denominator, rounded
-  // or not. Divisions are few then: they take longer than all the rest.
+  // If a quotient exceeds the largest one, its numerator is not below largest * denominator, even
+  // rounded. So there are few divisions, which take longer than all the rest.
   const WideVec relative = hn::Set(d, largest.relative);
   const WideVec zero = hn::Zero(d);
   WideVec most = zero;

@@ -1,4 +1,4 @@
-// The errors of a block of elements: each element's, and what a comparison keeps of all of them.
+// Computes the errors of a block of elements, and what a comparison keeps of them.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ inline constexpr int64_t kMaxErrorBlock = 512;  // elements
 // The largest errors of elements that are finite on both sides.
 struct LargestErrors {
   double absolute = 0.0;
-  double relative = 0.0;  // by |expected|
+  double relative = 0.0;  // relative to |expected|
 };
 
-// An error of at most absolute + relative * |expected| is close; one of at most `ulp` ULP passes,
-// too.
+// An error of at most absolute + relative * |expected| is close; one of at most `ulp` ULP passes as
+// well.
 struct ErrorLimits {
   double absolute;
   double relative;
   uint64_t ulp;
 };
 
-// `absolute_error` is that of the ULP error; `magnitude` is |expected|.
+// `absolute_error` belongs to the ULP error; `magnitude` is |expected|.
 template <typename T>
 bool IsClose(WideUnsigned<T> ulp, double absolute_error, double magnitude,
              const ErrorLimits& limits) {
   const double limit = limits.absolute + limits.relative * magnitude;
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
-    // The error as a double may be rounded; as an integer it is exact.
+    // The error may be rounded as a double; as an integer it is exact.
     return ulp == 0 || limit >= 0x1p64 || (limit >= 1.0 && ulp <= static_cast<uint64_t>(limit));
   } else {
     // An error too large for a double is close to nothing, whatever the limit overflows to.
@@ -40,8 +40,7 @@ bool IsClose(WideUnsigned<T> ulp, double absolute_error, double magnitude,
   }
 }
 
-// The part that an error uses of the limits, by the one that it uses least; infinite where there is
-// none.
+// Returns the part that an error uses of the limit that it uses least; infinite if there is none.
 inline double PartUsed(double ulp, double absolute_error, double magnitude,
                        const ErrorLimits& limits) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -53,7 +52,7 @@ inline double PartUsed(double ulp, double absolute_error, double magnitude,
   return close < few ? close : few;
 }
 
-// Whether a float is neither 0 nor as large as the least normal number of its type.
+// Returns whether a float is nonzero and smaller than the least normal number of its type.
 template <typename T>
 bool IsSubnormal(T x) {
   if constexpr (std::is_integral_v<T>) {
@@ -68,7 +67,7 @@ bool IsSubnormal(T x) {
   }
 }
 
-// A part of the elements of a block, with their ULP errors.
+// Some of the elements of a block, with their ULP errors.
 template <typename T>
 struct ErrorBlock {
   alignas(64) T actual[kMaxErrorBlock];
@@ -81,7 +80,7 @@ struct ErrorKernels {
 
   struct Measured {
     Ulp most;          // the largest ULP error
-    bool has_special;  // a NaN or an infinity stands against other bits
+    bool has_special;  // a NaN or an infinity differs from the other side's bits
   };
 
   // Stores the ULP error of each element.
@@ -91,21 +90,21 @@ struct ErrorKernels {
   int64_t (*count_unequal_bits)(const T* actual, const T* expected, int64_t count);
   int64_t (*count_subnormals)(const T* elements, int64_t count);
 
-  // These are for elements that are not special.
+  // The elements must not be special here.
   //
-  // Stores the ULP errors that are not close, and 0 in place of the others; returns the largest.
-  // `most_used` becomes the largest PartUsed of the elements where that is more.
+  // Stores the ULP errors that are not close, and 0 for the others; returns the largest. Raises
+  // `most_used` to the largest PartUsed of the elements.
   Ulp (*excuse_close)(const Ulp* ulps, const T* actual, const T* expected, int64_t count,
                       const ErrorLimits& limits, Ulp* not_close, double& most_used);
-  // Copies the elements of a block whose error of `not_close` is above the limit, or the others;
-  // what is expected stands in their place. Returns the largest ULP error.
+  // Copies the elements of a block whose error in `not_close` is above the limit, or the others;
+  // the expected elements replace the rest. Returns the largest ULP error.
   Ulp (*take_part)(const Ulp* ulps, const Ulp* not_close, Ulp limit, bool above, const T* actual,
                    const T* expected, int64_t count, ErrorBlock<T>& part);
   void (*take_largest)(const Ulp* ulps, const T* actual, const T* expected, int64_t count,
                        LargestErrors& largest);
 };
 
-// The kernels for the current instruction set. T is any type of an element.
+// Returns the kernels for the current instruction set. T is any element type.
 template <typename T>
 ErrorKernels<T> ErrorKernelsFor();
 

@@ -1,5 +1,5 @@
-// Tiles of columns a few rows at a time, for kernel sources: included once for each instruction
-// set, hence the unusual guard.
+// Walks tiles of columns a few rows at a time, for kernel sources. Included once for each
+// instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_COLUMNS_INL_H_
 #undef DMLOP_KERNELS_COLUMNS_INL_H_
@@ -18,7 +18,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 constexpr int64_t kRowsOfBlock = 64;
 
-// Which part of a block some rows are.
+// Which part of a block some rows form.
 enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
 
 constexpr bool Begins(BlockPart part) {
@@ -34,7 +34,7 @@ HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Bod
   for (int64_t row = 0; row < rows; row += kFewRows) {
     const int64_t block = row / kRowsOfBlock * kRowsOfBlock;
     const int64_t end = HWY_MIN(block + kRowsOfBlock, rows);
-    // Rows that are too few to be taken together are a block of their own.
+    // Rows too few to be taken together form a block of their own.
     const int64_t last = block + HWY_MAX((end - block) / kFewRows - 1, 0) * kFewRows;
     const int64_t count = HWY_MIN(kFewRows, end - row);
     const BlockPart part = row > last || block == last ? BlockPart::kWhole
@@ -45,8 +45,8 @@ HWY_INLINE void ForEachFewRows(const T* x, int64_t rows, int64_t row_stride, Bod
   }
 }
 
-// Calls vector(rows, c) for `lanes` columns from c on, and single(rows, c) for each of the columns
-// that are left over; rows are a few, and begin at column c.
+// Calls vector(rows, c) for `lanes` columns from c on, and single(rows, c) for each remaining
+// column; `rows` are a few rows from column c on.
 template <typename T, typename Vector, typename Single>
 HWY_INLINE void ForEachColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                                int64_t lanes, Vector&& vector, Single&& single) {

@@ -1,5 +1,5 @@
 // Sums of a few rows in three vectors of binary64, and results that are rounded once, for kernel
-// sources: included once for each instruction set, hence the unusual guard.
+// sources. Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_EXACT_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_EXACT_COLUMNS_INL_H_
 #undef DMLOP_KERNELS_EXACT_COLUMNS_INL_H_
@@ -24,22 +24,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Sums in three parts: each is at most half a unit in the last place of the one before it. The last
-// one may be off.
+// Sums in three parts, each at most half a unit in the last place of the one before it; `error`
+// bounds the error of the last one.
 template <class D>
 struct ThreeVectorSum {
   hn::Vec<D> head, tail, rest;
   hn::Vec<D> error;
 };
 
-// Of terms that do not cancel each other. What neither head nor tail can hold is so small that
-// binary64 is good enough for it.
+// Sums terms that do not cancel each other. What neither head nor tail can hold is so small that
+// binary64 is precise enough for it.
 template <SumMap kMap, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
   const auto zero = hn::Zero(d);
   TwoVectorSum<D> sum{zero, zero};
   auto rest = zero;
-  auto rests = zero;  // their magnitudes
+  auto rests = zero;  // sum of their magnitudes
   for (int64_t row = 0; row < rows.count; ++row) {
     const auto value = LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride);
     const auto head = AddExactly(d, sum.head, WideTerm<kMap>(d, value));
@@ -55,8 +55,8 @@ HWY_INLINE ThreeVectorSum<D> SumInThreeParts(D d, const FewRows<T>& rows) {
   return {high.head, middle.head, middle.tail, hn::Mul(rests, bound)};
 }
 
-// The sum of bins from the last one up to kLast, which keep what the sum of those so far cannot
-// hold. Each is 0 or larger than what those behind it add up to, both the bins and what they keep.
+// Sums up the bins from the last one to kLast, and leaves in each bin what the sum could not hold.
+// Each bin is 0 or larger than the sum of those behind it, before and after that.
 template <int kLast, int kBin, class D>
 HWY_INLINE hn::Vec<D> SumUp(D d, hn::Vec<D>* bins, hn::Vec<D> sum) {
   if constexpr (kBin >= kLast) {
@@ -67,7 +67,7 @@ HWY_INLINE hn::Vec<D> SumUp(D d, hn::Vec<D>* bins, hn::Vec<D> sum) {
   return sum;
 }
 
-// Of bins that have been carried over, which are not kept.
+// Sums bins that have been carried over, and overwrites them.
 template <class Bins, class D, int kBins>
 HWY_INLINE ThreeVectorSum<D> InThreeParts(D d, BinVectors<Bins, D, kBins>& total) {
   const auto head = SumUp<0, kBins - 2>(d, total.bins, total.bins[kBins - 1]);
@@ -77,7 +77,7 @@ HWY_INLINE ThreeVectorSum<D> InThreeParts(D d, BinVectors<Bins, D, kBins>& total
   return {head, tail, rest, hn::Zero(d)};
 }
 
-// Of any terms; `range` is that of the rows.
+// Sums any terms; `range` is that of the rows.
 template <SumMap kMap, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<D>& range) {
   using Bins = SumBins<T, kMap>;
@@ -85,7 +85,7 @@ HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<
   const auto zero = hn::Zero(d);
   ThreeVectorSum<D> sum{zero, zero, zero, zero};
   WithSpan<Bins>(SpanOf<Bins>(range), [&]<int kCount>(int first) HWY_ATTR {
-    // The bin before those that are added to takes what they carry over.
+    // The bin before those in use takes their carries.
     BinVectors<Bins, D, kCount + 1> total(first - 1);
     total.template Add<1>(rows.count, [&](int64_t row) HWY_ATTR {
       return WideTerm<kMap>(d, LoadFloats(hn::Rebind<float, D>(), rows.first + row * rows.stride));
@@ -96,9 +96,9 @@ HWY_INLINE ThreeVectorSum<D> SumInBins(D d, const FewRows<T>& rows, const Range<
   return sum;
 }
 
-// Ends groups with another value that rounds as the function's does. A multiple of half a unit of T
-// in the last place, the one nearest to the value, has few bits: the sum that it belongs to is
-// exact, and so is the sign of the difference to the sum that there is.
+// Finalizes groups with a substitute that rounds as the function's value does. The multiple of half
+// a unit of T in the last place that is nearest to the value has few bits: the sum that it belongs
+// to is exact, and so is the sign of the difference from the actual sum.
 template <SumFinalizer kFinalizer, typename T, class D>
 HWY_INLINE RoundedVector<D> EndExactly(D d, const ThreeVectorSum<D>& sum, int64_t count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
@@ -108,7 +108,7 @@ HWY_INLINE RoundedVector<D> EndExactly(D d, const ThreeVectorSum<D>& sum, int64_
       RoundMagnitude(d, hn::Abs(value), kIsFloat ? 25 : 12, kIsFloat ? 0x1p-126 : 0x1p-14);
   const auto back = SumFor<kFinalizer>(d, hn::CopySignToAbs(step, value), count);
   const auto difference = hn::Add(hn::Add(hn::Sub(sum.head, back), sum.tail), sum.rest);
-  // One unit of binary64 in the last place up or down, if any.
+  // Moves up or down by one unit of binary64 in the last place if there is a difference.
   const auto away = hn::Xor(hn::BitCast(bits, difference), hn::BitCast(bits, value));
   const auto unit = hn::Or(hn::BroadcastSignBit(away), hn::Set(bits, 1));
   const auto is_step = hn::RebindMask(bits, hn::Eq(difference, hn::Zero(d)));

@@ -28,12 +28,12 @@ HWY_INLINE void Rebase(float max, const ExpSums& sums) {
   *sums.max = max;
 }
 
-// The largest of at least one; where one is NaN it may be any.
+// Returns the largest of at least one element; any of them if one is NaN.
 template <typename T>
 HWY_INLINE float MaxOf(const T* x, int64_t count) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  // Side by side: a maximum waits for the one before.
+  // Four chains hide the latency of each maximum.
   FloatVec max[4];
   for (FloatVec& vector : max) vector = hn::Set(d, -INFINITY);
   int64_t i = 0;
@@ -42,7 +42,7 @@ HWY_INLINE float MaxOf(const T* x, int64_t count) {
   }
   for (; i + lanes <= count; i += lanes) max[0] = hn::Max(max[0], LoadFloats(d, x + i));
   if (i < count) {
-    const bool is_long = count >= lanes;  // to see some elements twice costs less
+    const bool is_long = count >= lanes;  // seeing some elements twice is cheaper
     const FloatVec last = is_long ? LoadFloats(d, x + count - lanes) : LoadRest(d, x, count);
     max[1] = hn::Max(max[1], last);
   }
@@ -50,18 +50,17 @@ HWY_INLINE float MaxOf(const T* x, int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(d, most));
 }
 
-// How far ahead memory is prefetched: what is computed takes longer than the processor looks ahead
-// by itself.
+// Prefetch distance in elements: computing takes longer than the hardware prefetcher looks ahead.
 template <typename T>
 constexpr int64_t kAhead = (1 << 12) / static_cast<int64_t>(sizeof(T));
 
-// The sum of e^(x - max) over neighbours.
+// Returns the sum of e^(x - max) over adjacent elements.
 template <typename T>
 HWY_INLINE double SumOfRow(const T* x, int64_t count, float max_of_row) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const WideVec max = hn::Set(d, static_cast<double>(max_of_row));
-  // Two at a time: a long polynomial waits for itself.
+  // Two chains hide the latency of a long polynomial.
   WideVec even = hn::Zero(d);
   WideVec odd = hn::Zero(d);
   int64_t i = 0;
@@ -80,8 +79,8 @@ HWY_INLINE double SumOfRow(const T* x, int64_t count, float max_of_row) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// FLOAT16 in binary32: twice as many at a time. That many terms are added up before they are
-// widened.
+// FLOAT16 is computed in binary32, twice as many lanes at a time. This many terms are added up
+// before they are widened.
 constexpr int64_t kNarrowTerms = 8;
 
 HWY_INLINE double SumOfRow(const Half* x, int64_t count, float max_of_row) {
@@ -112,8 +111,8 @@ HWY_INLINE double SumOfRow(const Half* x, int64_t count, float max_of_row) {
 }
 #endif
 
-// A piece at a time, which is in the first-level cache if the maximum so far turns out to be too
-// small. The first elements tell what to start with.
+// Takes a piece at a time, which is still in the first-level cache if the maximum so far turns out
+// to be too small. The first elements give the initial maximum.
 constexpr int64_t kPiece = 2048;
 constexpr int64_t kFirstElements = 256;
 
@@ -134,7 +133,7 @@ void AddRow(const T* x, int64_t count, const ExpSums& sums) {
   }
 }
 
-// A vector of columns, and how many of FLOAT64 their sums are.
+// The type of a vector of columns, and the number of FLOAT64 vectors for their sums.
 template <typename T>
 struct ColumnsOf {
   using D = Narrow;
@@ -166,8 +165,8 @@ HWY_INLINE void RebaseColumns(const FewRows<T>& rows, const ExpSums& sums) {
   for (size_t i = 0; i < hn::Lanes(d); ++i) Rebase(maxima[i], sums.From(static_cast<int64_t>(i)));
 }
 
-// The sums of e^(x - max) over some rows, at most kFewRows. Of kVectors by turns, since each sum
-// waits for its last term.
+// Computes the sums of e^(x - max) over at most kFewRows rows. kVectors vectors take turns, since
+// each sum waits for its last term.
 template <int64_t kVectors, typename T>
 HWY_INLINE void SumRows(const T* x, int64_t rows, int64_t row_stride, const float* max,
                         WideVec* sums) {
@@ -213,12 +212,12 @@ HWY_INLINE void SumRows(const Half* x, int64_t rows, int64_t row_stride, const f
 }
 #endif
 
-// Whether maxima were large enough for these sums of terms; not if one of them is NaN.
+// Tells for which sums of terms the maxima were large enough; false for NaN.
 HWY_INLINE hn::Mask<Wide> HasRoom(WideVec terms) {
   return hn::Le(terms, hn::Set(Wide(), kMostOfTerms));
 }
 
-// Columns whose terms are added up before any of their sums is looked at.
+// Number of columns whose terms are added up before any of their sums is checked.
 constexpr int64_t kPieceColumns = 256;
 
 template <typename T>
@@ -228,8 +227,8 @@ HWY_NOINLINE void RebasePiece(const FewRows<T>& rows, int64_t columns, const Exp
   }
 }
 
-// The sums of e^(x - max) over some rows of a piece, whose columns fill vectors. Returns whether
-// all have room. Not inline: where nothing is called, constants stay in registers.
+// Computes the sums of e^(x - max) over some rows of a piece whose columns fill vectors. Returns
+// whether all have room. Not inlined: without calls, constants stay in registers.
 template <typename T>
 HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float* max,
                            NextRows<T>& next, double* terms) {
@@ -255,7 +254,7 @@ HWY_NOINLINE bool SumPiece(const FewRows<T>& rows, int64_t columns, const float*
   return hn::AllTrue(d, room);
 }
 
-// Moves the sums of the columns that have no room, and adds their terms up again.
+// Moves the sums of the columns without room to new maxima, and adds up their terms again.
 template <typename T>
 HWY_NOINLINE void MakeRoom(const FewRows<T>& rows, int64_t columns, const ExpSums& sums,
                            double* terms) {
@@ -278,7 +277,7 @@ HWY_NOINLINE void MakeRoom(const FewRows<T>& rows, int64_t columns, const ExpSum
 template <typename T>
 HWY_INLINE void AddPiece(const FewRows<T>& rows, int64_t columns, NextRows<T>& next,
                          const ExpSums& sums) {
-  // Neighbours mostly begin together; if not, one of them has no room.
+  // Adjacent groups mostly begin together; if not, one of them has no room.
   if (*sums.max == ExpSums::kStartMax) RebasePiece(rows, columns, sums);
   HWY_ALIGN double terms[kPieceColumns];
   if (!SumPiece(rows, columns, sums.max, next, terms)) MakeRoom(rows, columns, sums, terms);

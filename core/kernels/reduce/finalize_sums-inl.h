@@ -1,5 +1,5 @@
-// From sums to results where a bound tells whether the rounding is unresolved, for kernel sources:
-// included once for each instruction set, hence the unusual guard.
+// Finalizes sums to results if a bound shows that the rounding is resolved, for kernel sources.
+// Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_FINALIZE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
 #undef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// The function's value of `sum`, and what leads back to a sum from the value.
+// ValueOf returns the function's value for `sum`; SumFor is its inverse.
 template <SumFinalizer kFinalizer, class D>
 HWY_INLINE hn::Vec<D> ValueOf(D d, hn::Vec<D> sum, int64_t count) {
   if (kFinalizer == SumFinalizer::kAverage)
@@ -32,14 +32,14 @@ HWY_INLINE hn::Vec<D> SumFor(D d, hn::Vec<D> value, int64_t count) {
   return kFinalizer == SumFinalizer::kSquareRoot ? hn::Mul(value, value) : value;
 }
 
-// A sum and how far off it may be.
+// A sum and its error bound.
 template <class D>
 struct SumAndError {
   hn::Vec<D> sum, error;
 };
 
-// The function's value for a sum, and how far off that may be. No error: the value rounds as the
-// exact one does.
+// Returns the function's value for a sum, and its error bound. An error of 0 means that the value
+// rounds as the exact one does.
 template <SumFinalizer kFinalizer, class D>
 HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count) {
   const auto sum = of_terms.sum;
@@ -51,29 +51,30 @@ HWY_INLINE SumAndError<D> End(D d, const SumAndError<D>& of_terms, int64_t count
   if constexpr (kFinalizer == SumFinalizer::kSquareRoot) {
     error = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(error, value));
   }
-  // A value that is halfway between two results has few bits: what leads back is exact then.
+  // A value halfway between two results has few bits, so computing back is exact.
   const auto back = SumFor<kFinalizer>(d, value, count);
   const auto is_exact = hn::And(hn::Eq(error, hn::Zero(d)), hn::Eq(back, sum));
   const auto room = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-50), error);
   return {value, hn::IfThenZeroElse(is_exact, room)};
 }
 
-// Values of T, still in binary64, and whether they are the exact ones rounded.
+// Values of T, still in binary64, and whether they are the exact values rounded.
 template <class D>
 struct RoundedVector {
   hn::Vec<D> value;
   hn::Mask<D> certain;
 };
 
-// A value and how far off it may be.
+// Rounds values within their error bounds.
 template <typename T, class D>
 HWY_INLINE RoundedVector<D> RoundVector(D d, const SumAndError<D>& end) {
   const auto zero = hn::Zero(d);
-  // A value that is not finite is none that rounding could change.
+  // Rounding cannot change a value that is not finite.
   const auto off = hn::IfThenElse(hn::IsFinite(end.sum), end.error, zero);
   const auto above = RoundTo<T>(d, hn::Add(end.sum, off));
   const auto below = RoundTo<T>(d, hn::Sub(end.sum, off));
-  // Zeros are not told apart here: where anything is unresolved about them, so is their sign.
+  // Zeros of both signs are equal here, so a zero that is not exact is unresolved: its sign may be
+  // wrong.
   const auto is_same = hn::AndNot(hn::Eq(below, zero), hn::Eq(above, below));
   return {below, hn::Or(hn::Eq(off, zero), is_same)};
 }
@@ -84,7 +85,7 @@ HWY_INLINE RoundedVector<D> EndVector(D d, const SumAndError<D>& of_terms, int64
   return RoundVector<T>(d, End<kFinalizer>(d, of_terms, count));
 }
 
-// Stores the values, and whether they are unresolved where any of them is.
+// Stores the values and, if any of them is unresolved, which ones.
 template <class D, typename T>
 HWY_INLINE void StoreRounded(D d, const RoundedVector<D>& rounded, T* results,
                              uint8_t* unresolved) {

@@ -24,7 +24,7 @@ namespace dmlop::HWY_NAMESPACE {
 using Integers = hn::RebindToSigned<Wide>;
 using IntegerVec = hn::Vec<Integers>;
 
-// 2^(k / 16), where k is at the lowest bits.
+// Returns 2^(k / 16), where k is in the lowest bits.
 HWY_INLINE WideVec PowerOfTwo(IntegerVec k) {
   const Integers d;
 #if HWY_TARGET <= HWY_AVX3
@@ -37,13 +37,13 @@ HWY_INLINE WideVec PowerOfTwo(IntegerVec k) {
   return hn::BitCast(Wide(), hn::Add(fraction, hn::ShiftLeft<kSixteenthsAt>(k)));
 }
 
-// e^x for x <= 0, within FixedExpSums::kRelativeBound of the result, and 1 for 0; nearly 0 below
-// -708. Only products and sums, each rounded, so that the bits are the same everywhere.
+// Returns e^x for x <= 0, within FixedExpSums::kRelativeBound of the result, and 1 for 0; nearly 0
+// below -708. Only uses products and sums, each rounded, so that the bits are the same everywhere.
 template <typename T>
 HWY_INLINE WideVec ExpOfDifference(WideVec x) {
   const Wide d;
   const WideVec least = hn::Set(d, -708.0);
-  x = hn::IfThenElse(hn::Gt(x, least), x, least);  // NaN too, which groups of other maxima give
+  x = hn::IfThenElse(hn::Gt(x, least), x, least);  // NaN too, if the maximum is not finite
   // Adding 1.5 * 2^48 leaves x / ln 2, rounded to 16ths, in the low bits of the sum.
   const WideVec shifter = hn::Set(d, 0x1.8p48);
   const WideVec shifted = hn::Add(hn::Mul(x, hn::Set(d, 0x1.71547652b82fep0)), shifter);
@@ -52,11 +52,11 @@ HWY_INLINE WideVec ExpOfDifference(WideVec x) {
   if constexpr (std::is_same_v<T, Half>) {
     r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42fefa39efp-1)));
   } else {
-    // ln 2 in two parts; the product with the first, which ends in 20 zero bits, is exact.
+    // ln 2 has two parts; the product with the first, which ends in 20 zero bits, is exact.
     r = hn::Sub(x, hn::Mul(k, hn::Set(d, 0x1.62e42feep-1)));
     r = hn::Sub(r, hn::Mul(k, hn::Set(d, 0x1.a39ef35793c76p-33)));
   }
-  // The Taylor series leaves 2^-51 for |r| <= ln 2 / 32; without its two highest terms 2^-34.5.
+  // The Taylor series is within 2^-51 for |r| <= ln 2 / 32; without its two highest terms, 2^-34.5.
   constexpr double kCoefficients[] = {1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1.0, 1.0};
   constexpr size_t kFirst = std::is_same_v<T, Half> ? 2 : 0;
   WideVec rest = hn::Set(d, kCoefficients[kFirst]);
@@ -66,8 +66,8 @@ HWY_INLINE WideVec ExpOfDifference(WideVec x) {
   return hn::Mul(PowerOfTwo(hn::BitCast(Integers(), shifted)), rest);
 }
 
-// A vector of sums. A term is rounded to a multiple of the high unit, and what that leaves to one
-// of the low unit: adding 1.5 * 2^52 units leaves their number in the low bits.
+// A vector of sums. A term is rounded to a multiple of the high unit, and the rest to one of the
+// low unit: adding 1.5 * 2^52 units leaves their number in the low bits.
 class FixedSums {
  public:
   FixedSums(IntegerVec high, IntegerVec low) : high_(high), low_(low) {}
@@ -80,7 +80,7 @@ class FixedSums {
     low_ = hn::Add(low_, hn::BitCast(Integers(), hn::Add(rest, hn::Set(Wide(), kLowShifter))));
   }
 
-  // The units, after so many additions.
+  // Return the number of units after `count` additions.
   HWY_INLINE IntegerVec High(int64_t count) const { return Without(kHighShifter, count, high_); }
   HWY_INLINE IntegerVec Low(int64_t count) const { return Without(kLowShifter, count, low_); }
 
@@ -88,7 +88,7 @@ class FixedSums {
   static constexpr double kHighShifter = 0x1.8p52 * FixedExpSums::kHighUnit;
   static constexpr double kLowShifter = 0x1.8p52 * FixedExpSums::kLowUnit;
 
-  // What is more than an integer holds wraps around, and back.
+  // Sums wrap around, and subtracting what was added wraps them back.
   static HWY_INLINE IntegerVec Without(double shifter, int64_t count, IntegerVec sum) {
     const uint64_t added = std::bit_cast<uint64_t>(shifter) * static_cast<uint64_t>(count);
     return hn::Sub(sum, hn::Set(Integers(), static_cast<int64_t>(added)));
@@ -97,7 +97,7 @@ class FixedSums {
   IntegerVec high_, low_;
 };
 
-// As vectors add. Only what means nothing wraps around.
+// Adds as vectors do. Only sums that mean nothing wrap around.
 HWY_INLINE int64_t WrappingSum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -147,7 +147,7 @@ void AddColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
   ForEachColumns(x, rows, row_stride, columns, static_cast<int64_t>(hn::Lanes(d)), vector, single);
 }
 
-// The larger; NaN if one is.
+// Returns the larger operand, or NaN if either is.
 template <class D>
 HWY_INLINE hn::Vec<D> MaxOrNan(D, hn::Vec<D> max, hn::Vec<D> x) {
   return hn::IfThenElse(hn::Or(hn::Gt(x, max), hn::IsNaN(x)), x, max);

@@ -1,5 +1,5 @@
-// Sums of exponentials in fixed point, relative to the largest exponent: the same bits in any order
-// and on every instruction set.
+// Sums of exponentials in fixed point, relative to the largest exponent. They have the same bits in
+// any order and on every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace dmlop {
 
-// Sums of groups side by side, of at most 2^16 terms each: that of e^(x - max[i]) over group i is
+// Sums of adjacent groups, of at most 2^16 terms each: that of e^(x - max[i]) over group i is
 // high[i] * 2^-46 + low[i] * 2^-92, within kRelativeBound of it and 2^-93 for each term. max[i] is
-// the largest x; what comes of one that is not finite means nothing.
+// the largest x; if that is not finite, the sum means nothing.
 struct FixedExpSums {
   // A hundredth of the smallest step of FLOAT16 is 2^-30.7.
   template <typename T>
@@ -27,16 +27,18 @@ struct FixedExpSums {
 
 template <typename T>
 struct FixedExpSumKernels {
-  // The largest of max[0] and `count` neighbours in memory; NaN if one of them is.
+  // Raises *max to the largest of `count` adjacent elements; NaN if one of them is.
   void (*max_row)(const T* x, int64_t count, double* max);
 
-  // The same of `rows` rows, `row_stride` elements apart, of `columns` neighbours: each its own.
+  // Does the same for `rows` rows, `row_stride` elements apart, of `columns` adjacent elements,
+  // with a maximum for each column.
   void (*max_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, double* max);
 
-  // Adds `count` neighbours in memory to the one group of `sums`.
+  // Adds `count` adjacent elements to the one group of `sums`.
   void (*add_row)(const T* x, int64_t count, const FixedExpSums& sums);
 
-  // Adds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one to each group.
+  // Adds `rows` rows, `row_stride` elements apart, of `columns` adjacent elements, one for each
+  // group.
   void (*add_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                       const FixedExpSums& sums);
 };

@@ -1,4 +1,4 @@
-// Sums of FLOAT16 as integers, for kernel sources with AVX-512: included once for each instruction
+// Sums of FLOAT16 as integers, for kernel sources with AVX-512. Included once for each instruction
 // set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_HALF_INTEGERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_HALF_INTEGERS_INL_H_
@@ -26,9 +26,9 @@ using Ints = hn::ScalableTag<int32_t>;
 using IntVec = hn::Vec<Ints>;
 
 // A finite value is significand * factor * unit, where the significand is less than 2^11 and the
-// factor, which has the sign, is a power of two up to 2^14. The unit of values whose biased
-// exponent is below 16 is 2^-24, that of the others is 2^-9: one of the two factors is 0. Factors
-// are found by sign and exponent.
+// factor, which has the sign, is a power of two up to 2^14. The unit is 2^-24 for values whose
+// biased exponent is below 16, and 2^-9 for others: one of the two factors is 0. Factors are
+// indexed by sign and exponent.
 struct HalfFactors {
   alignas(64) std::array<int16_t, 64> low{};
   alignas(64) std::array<int16_t, 64> high{};
@@ -51,21 +51,21 @@ constexpr HalfFactors FactorsFor(SumMap map) {
 template <SumMap kMap>
 inline constexpr HalfFactors kHalfFactors = FactorsFor(kMap);
 
-// How many products, of 25 bits each, a sum has room for.
+// Number of products, of 25 bits each, for which a sum has room.
 constexpr int64_t kHalfProducts = 64;
 
-// What values of both units add up to, in their units.
+// The sums of the values of either unit, in their units.
 struct HalfIntegers {
   IntVec low, high;
 
   static HWY_INLINE HalfIntegers OfNothing() { return {hn::Zero(Ints()), hn::Zero(Ints())}; }
 
-  // Adds the values of each pair of lanes, but for infinities and NaN. Returns the magnitudes.
+  // Adds the values of each pair of lanes, except infinities and NaN. Returns the magnitudes.
   template <SumMap kMap>
   HWY_INLINE HalfBitsVec AddPairs(HalfBitsVec x) {
     const HalfBits d;
     const HalfBitsVec magnitude = hn::And(x, hn::Set(d, 0x7FFF));
-    // The implicit bit is there unless the value is less without it.
+    // Only a subnormal magnitude is less than its significand with the implicit bit.
     const HalfBitsVec with_bit = hn::OrAnd(hn::Set(d, 0x400), x, hn::Set(d, 0x3FF));
     const HalfBitsVec significand = hn::Min(with_bit, magnitude);
     const HalfBitsVec place = hn::ShiftRight<10>(x);
@@ -74,7 +74,7 @@ struct HalfIntegers {
     return magnitude;
   }
 
-  // Exact: multiples of 2^-24 that are less than 2^23.
+  // Returns the exact totals: multiples of 2^-24 that are less than 2^23.
   HWY_INLINE WideFloats Total() const {
     const hn::Half<Ints> half;
     return {Value(hn::LowerHalf(half, low), hn::LowerHalf(half, high)),
@@ -98,7 +98,7 @@ struct HalfIntegers {
   }
 };
 
-// Whether values of these magnitudes are all finite.
+// Returns whether values of these magnitudes are all finite.
 HWY_INLINE bool AreFinite(HalfBitsVec magnitudes) {
   const HalfBits d;
   return hn::AllTrue(d, hn::Lt(magnitudes, hn::Set(d, 0x7C00)));

@@ -1,4 +1,4 @@
-// Rows and columns of FLOAT16 added up as integers, for kernel sources with AVX-512: included once
+// Adds up rows and columns of FLOAT16 as integers, for kernel sources with AVX-512. Included once
 // for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_HALF_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_HALF_SUMS_INL_H_
@@ -22,15 +22,14 @@ namespace dmlop::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
 
-// Terms that are as good as integers.
+// Whether terms can be summed as integers.
 template <SumMap kMap, typename T>
 inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kMap != SumMap::kSquare;
 
-// Returns how many elements it added, all but the last few.
+// Adds all elements but the last few, and returns how many it added.
 template <SumMap kMap>
 HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accumulator) {
-  // There is work to be done while what is prefetched comes, so that one stream is as quick as
-  // several.
+  // There is enough work while prefetches are under way, so that one stream is as fast as several.
   constexpr int64_t kAhead = 1 << 12;
   const HalfBits d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -42,7 +41,7 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
       hwy::Prefetch(from + kAhead + i);
       largest = hn::Max(largest, integers.AddPairs<kMap>(LoadHalfBits(from + i)));
     }
-    // Zeros alone may have a negative sum.
+    // If all elements are zeros, their sum may be -0.
     if (AreFinite(largest) && !hn::AllTrue(d, hn::Eq(largest, hn::Zero(d)))) {
       const WideFloats total = integers.Total();
       accumulator.Add(total.low);
@@ -58,18 +57,18 @@ HWY_INLINE int64_t AddAsIntegers(const Half* x, int64_t count, Accumulator& accu
   return whole;
 }
 
-// What pairs of rows add up to in the columns whose elements fill half a vector.
+// The sums of pairs of rows in the columns whose elements fill half a vector.
 struct HalfColumns {
   using PairBits = hn::RebindToUnsigned<Ints>;
 
   HalfIntegers sums;
-  hn::Vec<PairBits> seen;  // bits, all of them 0 where there is nothing but -0
+  hn::Vec<PairBits> seen;  // bits, nonzero once anything but -0 was added
 
   static HWY_INLINE HalfColumns OfNothing() {
     return {HalfIntegers::OfNothing(), hn::Zero(PairBits())};
   }
 
-  // While a block is not complete, they are in the place of the groups' blocks and peaks.
+  // The sums of an incomplete block are stored in place of the groups' blocks and peaks.
   static HWY_INLINE HalfColumns Load(const double* block, const uint32_t* peak) {
     const Ints d;
     const int32_t* integers = static_cast<const int32_t*>(static_cast<const void*>(block));
@@ -100,7 +99,7 @@ struct HalfColumns {
   template <SumMap kMap>
   HWY_INLINE WideFloats Total() const {
     const WideFloats total = sums.Total();
-    // The magnitude of -0 is +0.
+    // Magnitudes cannot add up to -0.
     if (kMap == SumMap::kMagnitude || HaveSeenAll()) return total;
     const hn::Half<PairBits> half;
     return {WithSign(total.low, hn::LowerHalf(half, seen)),
@@ -108,7 +107,7 @@ struct HalfColumns {
   }
 
  private:
-  // -0 where nothing else has been seen.
+  // Returns -0 for lanes that have seen nothing else.
   template <class V>
   static HWY_INLINE WideVec WithSign(WideVec total, V seen) {
     const hn::RebindToUnsigned<Wide> bits;
@@ -117,8 +116,8 @@ struct HalfColumns {
   }
 };
 
-// The columns of a vector of elements: what interleaving the lower and the upper halves of the
-// blocks of 16 bytes of two rows gives.
+// The columns of a vector of elements, as interleaving the lower and the upper halves of each 16
+// bytes of two rows arranges them.
 struct HalfLine {
   HalfColumns lower, upper;
 
@@ -136,7 +135,7 @@ struct HalfLine {
     upper.Store(sums.block + columns, sums.peak + columns);
   }
 
-  // Returns the magnitudes, the largest of each two.
+  // Returns the larger magnitude of each pair.
   template <SumMap kMap>
   HWY_INLINE HalfBitsVec AddRows(HalfBitsVec a, HalfBitsVec b) {
     return hn::Max(lower.AddPairs<kMap>(hn::InterleaveLower(HalfBits(), a, b)),
@@ -167,7 +166,7 @@ struct HalfLine {
   }
 };
 
-// Calls body(a, b) for pairs of rows of a line. The last one may be without another.
+// Calls body(a, b) for pairs of rows of a line; a last row without a partner is paired with -0.
 template <typename Body>
 HWY_INLINE void ForEachPairOfRows(const Half* x, int64_t rows, int64_t stride, Body&& body) {
   int64_t row = 0;
@@ -177,7 +176,7 @@ HWY_INLINE void ForEachPairOfRows(const Half* x, int64_t rows, int64_t stride, B
   if (row < rows) body(LoadHalfBits(x + row * stride), hn::Set(HalfBits(), 0x8000));
 }
 
-// Adds a few rows of a line. False where there are infinities or NaN, which it does not take.
+// Adds a few rows of a line. Returns false, and adds nothing, if there are infinities or NaN.
 template <SumMap kMap>
 HWY_INLINE bool AddFiniteRows(const Half* x, int64_t rows, int64_t stride, HalfLine& line) {
   HalfLine sum = line;

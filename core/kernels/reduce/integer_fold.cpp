@@ -18,7 +18,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Computes with unsigned numbers, which wrap.
+// Computes with unsigned integers, which wrap around.
 template <typename T, IntegerFold kFold>
 struct Fold {
   using Number = std::make_unsigned_t<T>;
@@ -28,7 +28,7 @@ struct Fold {
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
   static HWY_INLINE V Start() { return hn::Set(D(), static_cast<Number>(StartOf(kFold))); }
 
-  // The term of a vector of elements.
+  // Loads a vector of elements as terms.
   static HWY_INLINE V Load(const T* x) {
     const V values = hn::LoadU(D(), reinterpret_cast<const Number*>(x));
     if constexpr (kFold == IntegerFold::kSumOfSquares) return hn::Mul(values, values);
@@ -59,7 +59,7 @@ void FoldRow(const T* x, int64_t count, T* state) {
   const int64_t lanes = F::Lanes();
   int64_t i = 0;
   if (count >= lanes) {
-    // Four at a time: a product waits for the one before.
+    // Four chains hide the latency of products.
     typename F::V a = F::Start(), b = a, c = a, e = a;
     i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
       a = F::Combine(a, F::Load(from));

@@ -1,4 +1,4 @@
-// Sums and products of integers modulo 2^width, where any order gives the same.
+// Sums and products of integers modulo 2^width, which are the same in any order.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@ namespace dmlop {
 
 enum class IntegerFold { kSum, kSumOfMagnitudes, kSumOfSquares, kProduct };
 
-// What the fold of no elements is.
+// The fold of no elements.
 constexpr int StartOf(IntegerFold fold) {
   return fold == IntegerFold::kProduct ? 1 : 0;
 }
 
-// The fold of two parts, from the folds of each.
+// Combines the folds of two parts.
 template <typename T>
 constexpr T MergeFolds(IntegerFold fold, T a, T b) {
-  using Number = std::make_unsigned_t<T>;  // wraps, with the bits that T would have
+  using Number = std::make_unsigned_t<T>;  // wraps around to the bits that T would have
   const Number x = static_cast<Number>(a);
   const Number y = static_cast<Number>(b);
   return static_cast<T>(fold == IntegerFold::kProduct ? x * y : x + y);
@@ -24,10 +24,11 @@ constexpr T MergeFolds(IntegerFold fold, T a, T b) {
 
 template <typename T>
 struct IntegerFoldKernels {
-  // Folds `count` neighbours in memory into *state.
+  // Folds `count` adjacent elements into *state.
   void (*fold_row)(const T* x, int64_t count, T* state);
 
-  // Folds `rows` rows, `row_stride` elements apart, of `columns` neighbours: one into each state.
+  // Folds `rows` rows, `row_stride` elements apart, of `columns` adjacent elements, one into each
+  // state.
   void (*fold_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* states);
 };
 

@@ -1,4 +1,4 @@
-// The largest and the smallest magnitudes of floats, for kernel sources: included once for each
+// The largest and the smallest magnitudes of floats, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_MAGNITUDES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_MAGNITUDES_INL_H_
@@ -16,15 +16,16 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What is known of the elements x of groups side by side, or of parts of one group; D is of float.
+// The range of magnitudes of elements x, for adjacent groups or for parts of one group; D is a tag
+// of float.
 template <class D>
 struct Magnitudes {
   using Bits = hn::RebindToUnsigned<D>;
 
   hn::Vec<Bits> most;   // the largest |x|
-  hn::Vec<Bits> least;  // the smallest |x| but 0, less one unit in the last place
+  hn::Vec<Bits> least;  // the smallest nonzero |x|, less one unit in the last place
 
-  // Of nothing. Implicit constructors would not be compiled for the instruction set.
+  // Starts empty. Implicit constructors would not be compiled for the instruction set.
   HWY_INLINE Magnitudes() : most(hn::Zero(Bits())), least(hn::Set(Bits(), 0x7F7FFFFFu)) {}
 
   HWY_INLINE Magnitudes(hn::Vec<Bits> most_bits, hn::Vec<Bits> least_bits)
@@ -38,23 +39,24 @@ struct Magnitudes {
 
   HWY_INLINE hn::Vec<D> Most() const { return hn::BitCast(D(), most); }
 
-  // Of all lanes, NaN if there is one: its bits are larger than those of any number.
+  // Returns the maximum over all lanes, or NaN if one is: its bits are larger than those of any
+  // number.
   HWY_INLINE hn::Vec<D> MostOfLanes() const {
     return hn::BitCast(D(), hn::MaxOfLanes(Bits(), most));
   }
 
-  // All x are multiples of 2^-23 times this power of two, which is 0 where the least is subnormal.
+  // All x are multiples of 2^-23 times this power of two, which is 0 if the least is subnormal.
   HWY_INLINE hn::Vec<D> LeastPower() const {
     const auto magnitude = hn::Add(least, hn::Set(Bits(), 1u));
     return hn::BitCast(D(), hn::And(magnitude, hn::Set(Bits(), 0x7F800000u)));
   }
 
-  // The bits of the largest and of the smallest |x| but 0 of all lanes.
+  // Return the bits of the largest and of the smallest nonzero |x| over all lanes.
   HWY_INLINE uint32_t MostBits() const { return hn::GetLane(hn::MaxOfLanes(Bits(), most)); }
   HWY_INLINE uint32_t LeastBits() const { return hn::GetLane(hn::MinOfLanes(Bits(), least)) + 1; }
 };
 
-// Those of the elements that a vector of sums is of; D is of double.
+// The magnitudes of the elements in a vector of sums; D is a tag of double.
 template <class D>
 using Range = Magnitudes<hn::Rebind<float, D> >;
 

@@ -1,4 +1,4 @@
-// The best keys of rows and columns, for kernel sources: included once for each instruction set,
+// The best keys of rows and columns, for kernel sources. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_MIN_MAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_MIN_MAX_INL_H_
@@ -27,7 +27,7 @@ typename K::Key BestOfRow(const typename K::Element* x, int64_t count, typename 
   using T = typename K::Element;
   const K keys(flipped);
   const int64_t lanes = K::Lanes();
-  // Four at a time: each Max waits for the one before.
+  // Four chains hide the latency of Max.
   typename K::V a = K::Least(), b = a, c = a, e = a;
   int64_t i = ForEachBlock(x, count, 4 * lanes, [&](const T* from) HWY_ATTR {
     a = hn::Max(a, keys.Load(from));
@@ -40,7 +40,7 @@ typename K::Key BestOfRow(const typename K::Element* x, int64_t count, typename 
     for (; i < count; ++i) best = HWY_MAX(keys.OfElement(x[i]), best);
     return best;
   }
-  // The last vector overlaps others: to see an element again changes nothing.
+  // The last vector overlaps others, as seeing an element again changes nothing.
   for (; i < count; i += lanes) a = hn::Max(a, keys.Load(x + HWY_MIN(i, count - lanes)));
   return K::BestLane(hn::Max(hn::Max(a, b), hn::Max(c, e)));
 }
@@ -62,7 +62,7 @@ int64_t FirstInRow(const typename K::Element* x, int64_t count, typename K::Key 
 
 #if HWY_TARGET != HWY_SCALAR
 
-// The best keys of a row in as many lanes. Reads a whole vector where the row is shorter.
+// Reduces a row to one vector of lanes. Reads a whole vector even if the row is shorter.
 template <class K>
 HWY_INLINE typename K::V BestLanesOf(K keys, const typename K::Element* x, int64_t count) {
   const int64_t lanes = K::Lanes();
@@ -74,12 +74,12 @@ HWY_INLINE typename K::V BestLanesOf(K keys, const typename K::Element* x, int64
   typename K::V best = first;
   int64_t i = lanes;
   for (; i + lanes <= count; i += lanes) best = hn::Max(best, keys.Load(x + i));
-  // The last vector overlaps others: to see an element again changes nothing.
+  // The last vector overlaps others, as seeing an element again changes nothing.
   return i == count ? best : hn::Max(best, keys.Load(x + count - lanes));
 }
 
-// Raises the keys of as many rows as a vector has lanes. Each step halves what is left of a row,
-// and puts what is left of two rows side by side.
+// Raises the keys of as many rows as a vector has lanes. Each step halves what is left of every
+// row, and joins what is left of two rows.
 template <class K>
 HWY_INLINE void BestOfLaneRows(K keys, const typename K::Element* x, int64_t count, int64_t pitch,
                                typename K::Key* best_keys) {
@@ -105,7 +105,7 @@ void BestOfRows(const typename K::Element* x, int64_t count, int64_t pitch, int6
 #if HWY_TARGET != HWY_SCALAR
   const K keys(flipped);
   const int64_t lanes = K::Lanes();
-  // A vector must not lead beyond the last row.
+  // A vector must not reach beyond the last row.
   const int64_t last = (rows - 1) * pitch - (count < lanes ? lanes - count : 0);
   for (; row + lanes <= rows && (row + lanes - 1) * pitch <= last; row += lanes) {
     BestOfLaneRows(keys, x + row * pitch, count, pitch, best + row);
@@ -120,7 +120,7 @@ void BestOfRows(const typename K::Element* x, int64_t count, int64_t pitch, int6
 
 constexpr int64_t kVectorsAtATime = 4;
 
-// Takes keys as a copy, so that they stay in registers while rows change what memory holds.
+// Takes keys by value, so that they stay in registers while memory is written.
 template <int64_t kVectors, class K, typename T>
 HWY_INLINE void BestOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRows<T>& next,
                               typename K::Key* best_keys) {
@@ -163,9 +163,9 @@ HWY_INLINE void IndexOfVectors(K keys, const FewRows<T>& rows, int64_t c, NextRo
   }
 }
 
-// Calls body.operator()<n>(keys, c) for n vectors of columns from c on: for kVectors, for one, or
-// for a narrower one where there are not even columns for that. The last vector overlaps others:
-// to see the same rows again changes nothing.
+// Calls body.operator()<n>(keys, c) for n vectors of columns from c on: kVectors at a time, then
+// one; with narrower vectors if there are too few columns for one. The last vector overlaps others,
+// as seeing the same rows again changes nothing.
 template <class K, int64_t kVectors, typename Body>
 HWY_INLINE void ForAllColumns(int64_t columns, typename K::Key flipped, Body&& body) {
   const int64_t lanes = K::Lanes();
@@ -202,7 +202,7 @@ void IndexOfColumns(const typename K::Element* x, int64_t rows, int64_t row_stri
                     int64_t first_row, typename K::Key flipped, typename K::Key* best,
                     typename K::Key* rows_of_keys) {
   using T = typename K::Element;
-  // Of equal keys the first one counts, as rows come in order.
+  // Rows come in order, so that of equal keys the first one counts.
   ForEachFewRows(x, rows, row_stride, [&](FewRows<T> few, BlockPart) HWY_ATTR {
     few.number += first_row;
     NextRows<T> next(few, columns);

@@ -1,9 +1,9 @@
-// The largest or smallest element of rows and columns, and where it stands.
+// Finds the largest or smallest element of rows and columns, and its position.
 //
-// Elements are compared as keys: signed integers, the largest of which is wanted, in an order in
-// which -0 comes before +0. For the smallest element, and for unsigned integers, some bits of each
-// element are flipped first. NaN has the least key, that of no number, so that it is skipped.
-// Vectors may have lesser ones for it, which come to the same where the least is what they raise.
+// Elements are compared as keys: signed integers, the largest of which is wanted, ordered so that
+// -0 comes before +0. For the smallest element, and for unsigned integers, some bits of each
+// element are flipped first. NaN has the least key, which no number has, so that it is skipped.
+// Vector code may give it a lesser key, which does not raise the least one either.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,11 @@ struct KeyOfType<Half> {
 template <typename T>
 using KeyOf = typename KeyOfType<T>::Key;
 
-// What kernels take elements as: integers of either sign as signed ones.
+// The type that kernels take for T: a signed integer for an integer.
 template <typename T>
 using Ordered = std::conditional_t<std::is_integral_v<T>, KeyOf<T>, T>;
 
-// The bits that are flipped in elements of type T.
+// The bits to flip in elements of type T.
 template <typename T>
 constexpr KeyOf<T> FlippedBits(MinMax wanted) {
   using Key = KeyOf<T>;
@@ -50,23 +50,23 @@ constexpr KeyOf<T> FlippedBits(MinMax wanted) {
   return static_cast<Key>(std::is_unsigned_v<T> ? inverts ^ kSign : inverts);
 }
 
-// What keys are for: among values -0 comes before +0, for indices they are equal.
+// The purpose of keys: -0 comes before +0 among values, but they are equal for indices.
 enum class KeysFor { kValue, kIndex };
 
-// Integers have no two keys for one number.
+// No two integer keys belong to one number.
 template <typename T>
 constexpr KeysFor kKeysForIndex = std::is_integral_v<T> ? KeysFor::kValue : KeysFor::kIndex;
 
-// Keys of T, a type that kernels take. Those of floats are their bits, where the magnitudes of
-// negative numbers count down, plus a number that makes the NaNs beyond infinity wrap around: so
-// they come before all numbers, as those beyond -infinity do.
+// Keys of T, a type that kernels take. A float's key is its bits, where the magnitudes of negative
+// numbers count down, plus a number that makes the NaNs beyond infinity wrap around: so they come
+// before all numbers, as those beyond -infinity do.
 template <typename T, KeysFor kFor = KeysFor::kValue>
 struct KeyOrder {
   using Key = KeyOf<T>;
 
-  static constexpr Key kMagnitude = std::numeric_limits<Key>::max();  // the bits of a float's
+  static constexpr Key kMagnitude = std::numeric_limits<Key>::max();  // a float's magnitude
 
-  // What is added to a float's key.
+  // Returns what is added to a float's key.
   static constexpr Key Shift() {
     if constexpr (std::is_integral_v<T>) return 0;
     if constexpr (!std::is_integral_v<T>) {
@@ -77,7 +77,7 @@ struct KeyOrder {
   static constexpr Key Least() {
     if constexpr (std::is_integral_v<T>) return std::numeric_limits<Key>::min();
     if constexpr (!std::is_integral_v<T>) {
-      // The one before that of -infinity.
+      // The least key comes right before that of -infinity.
       const Key last = kFor == KeysFor::kIndex ? -1 : -2;
       return static_cast<Key>(last - KeyOfType<T>::kInfinity + Shift());
     }
@@ -94,24 +94,24 @@ struct KeyOrder {
     }
   }
 
-  // The element with that value's key, which is not that of NaN.
+  // Returns the element with that value key, which is not that of NaN.
   static T FromKey(Key key, Key flipped) {
     static_assert(kFor == KeysFor::kValue);
     if constexpr (!std::is_integral_v<T>) key = InOrder(static_cast<Key>(key - Shift()));
     return std::bit_cast<T>(static_cast<Key>(key ^ flipped));
   }
 
-  // The key for indices of an element that has this one.
+  // Converts a value key to an index key.
   static Key ForIndex(Key key) {
     static_assert(kFor == KeysFor::kValue);
     return static_cast<Key>(key + (!std::is_integral_v<T> && key < Shift() ? 1 : 0));
   }
 
  private:
-  // Its own inverse.
+  // Is its own inverse.
   static Key InOrder(Key bits) { return static_cast<Key>(bits ^ (bits < 0 ? kMagnitude : Key{0})); }
 
-  // Wraps around.
+  // Adds with wrap-around.
   static Key Sum(Key a, Key b) {
     using Bits = std::make_unsigned_t<Key>;
     return static_cast<Key>(static_cast<Bits>(a) + static_cast<Bits>(b));
@@ -122,14 +122,14 @@ template <typename T>
 struct MinMaxKernels {
   using Key = KeyOf<T>;
 
-  // The largest key of `count` neighbours in memory, or the least there is.
+  // Returns the largest key of `count` adjacent elements, or the least key for none.
   Key (*best_of_row)(const T* x, int64_t count, Key flipped);
 
-  // Raises keys[r] by row r of `rows` short ones, `pitch` elements apart, of `count` neighbours.
+  // Raises keys[r] by row r of `rows` short ones, `pitch` elements apart, of `count` elements.
   void (*best_of_rows)(const T* x, int64_t count, int64_t pitch, int64_t rows, Key flipped,
                        Key* keys);
 
-  // Raises keys[c] by `rows` rows, `row_stride` elements apart, of `columns` neighbours.
+  // Raises keys[c] by `rows` rows, `row_stride` elements apart, of `columns` elements.
   void (*best_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                           Key flipped, Key* keys);
 };
@@ -138,19 +138,20 @@ template <typename T>
 struct MinMaxIndexKernels {
   using Key = KeyOf<T>;
 
-  // Rows that index_of_columns can number: their numbers fit in a key.
+  // Most rows that index_of_columns can number: their numbers fit into a key.
   static constexpr int64_t kMaxRows = sizeof(Key) == 1 ? 128 : 1024;
 
-  // As MinMaxKernels, with index keys.
+  // These are as in MinMaxKernels, with index keys.
   Key (*best_of_row)(const T* x, int64_t count, Key flipped);
   void (*best_of_rows)(const T* x, int64_t count, int64_t pitch, int64_t rows, Key flipped,
                        Key* keys);
 
-  // The number of the first element that has the key; `count` if there is none.
+  // Returns the index of the first element that has the key; `count` if there is none.
   int64_t (*first_in_row)(const T* x, int64_t count, Key flipped, Key key);
 
-  // As best_of_columns, with index keys that start at the least: rows_of_keys[c] becomes the number
-  // of the row that raised keys[c], the first of equals. Rows are numbered from `first_row` on.
+  // Like best_of_columns, with index keys that start at the least: rows_of_keys[c] becomes the
+  // number of the row that raised keys[c], the first of equals. Rows are numbered from `first_row`
+  // on.
   void (*index_of_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns,
                            int64_t first_row, Key flipped, Key* keys, Key* rows_of_keys);
 };

@@ -1,5 +1,5 @@
-// A few rows of a tile, and how memory is told which come next, for kernel sources: included once
-// for each instruction set, hence the unusual guard.
+// A few rows of a tile, and prefetches of the next ones, for kernel sources. Included once for each
+// instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_NEXT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_NEXT_ROWS_INL_H_
 #undef DMLOP_KERNELS_NEXT_ROWS_INL_H_
@@ -20,15 +20,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Rows that are taken together, so that what is known of a column is loaded and stored less often.
+// Number of rows that are taken together, so that the state of a column is loaded and stored less
+// often.
 constexpr int64_t kFewRows = 8;
 
-// Elements of a line of the cache.
+// Number of elements in a cache line.
 template <typename T>
 constexpr int64_t kLine = kLineBytes / static_cast<int64_t>(sizeof(T));
 
-// At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` are
-// the rows whose turn is later.
+// At most kFewRows rows, `stride` elements apart; `number` is that of the first one, and `left` is
+// the number of rows after them.
 template <typename T>
 struct FewRows {
   const T* first;
@@ -37,22 +38,22 @@ struct FewRows {
   int64_t number;
   int64_t left;
 
-  // The same rows from column c on.
+  // Returns the same rows from column c on.
   HWY_INLINE FewRows From(int64_t c) const { return {first + c, count, stride, number, left}; }
 
-  // Puts the first column's elements side by side.
+  // Packs the elements of the first column.
   HWY_INLINE void Pack(T* column) const {
     for (int64_t row = 0; row < count; ++row) column[row] = first[row * stride];
   }
 
-  // Those that come next.
+  // Returns the next rows.
   HWY_INLINE FewRows Next() const {
     const int64_t next = HWY_MIN(left, kFewRows);
     return {first + count * stride, next, stride, number + count, left - next};
   }
 };
 
-// Prefetches rows that come next while some are worked on, in the way that the processor likes.
+// Prefetches the next rows while some are worked on, in the way that suits the processor.
 template <typename T>
 class NextRows {
  public:
@@ -60,11 +61,12 @@ class NextRows {
     const FewRows<T> next = rows.Next();
     const Prefetches way = WayFor(columns * static_cast<int64_t>(sizeof(T)));
     if (way == Prefetches::kNextRows) {
-      // All of the next rows, one line after another. Memory so sees one stream, and the rows that
-      // are read side by side are in the second-level cache.
+      // All next rows are prefetched one after another. So memory sees a single stream, and the
+      // rows that are read in parallel are in the second-level cache.
       now_ = {next.first, LinesIn(columns), kLine<T>, next.count, next.stride};
     } else if (way == Prefetches::kLines) {
-      // A line of each row a little before it is read; where rows end, of the next ones.
+      // A line of each row is prefetched a little before it is read, and at the end of these rows
+      // the lines of the next ones.
       const int64_t ahead = HWY_MIN(8 * kLine<T>, columns);
       now_ = {rows.first + ahead, rows.count, rows.stride, LinesIn(columns - ahead), kLine<T>};
       later_ = {next.first, next.count, next.stride, LinesIn(ahead), kLine<T>};
@@ -73,8 +75,8 @@ class NextRows {
     Begin();
   }
 
-  // While `width` columns are worked on: as much as rows have in them. Such prefetches are spread
-  // over the work, as what is read waits for many that come at once.
+  // Prefetches as much as the rows have in `width` columns. Spreading prefetches over the work
+  // avoids that reads wait for many of them at once.
   HWY_INLINE void Prefetch(int64_t width) {
     for (int64_t i = 0; i < width * kFewRows && left_ > 0; i += kLine<T>) {
       if (is_for_first_cache_) {
@@ -88,7 +90,7 @@ class NextRows {
   }
 
  private:
-  // Rounds of `count` lines.
+  // Rounds of `count` lines each.
   struct Lines {
     const T* first;
     int64_t count, step;
@@ -97,9 +99,9 @@ class NextRows {
 
   static int64_t LinesIn(int64_t columns) { return CeilDiv(columns, kLine<T>); }
 
-  // Those of AMD without AVX-512 see the rest of rows that are longer than a page by themselves.
-  // Such rows are often a power of two apart, so that few fit in a second-level cache like theirs
-  // (Zen 3: MIN of rows of 32 KiB 14 GB/s with prefetches, 18 without).
+  // AMD processors without AVX-512 prefetch rows longer than a page by themselves. Such rows are
+  // often a power of two apart, so that few fit into their second-level cache (Zen 3: MIN of rows
+  // of 32 KiB runs at 14 GB/s with prefetches, 18 GB/s without).
   static Prefetches WayFor(int64_t bytes) {
     if (ReadsSeveralStreams()) return Prefetches::kLines;
     const bool takes_rows = HWY_TARGET <= HWY_AVX3 || bytes <= kPageBytes;
@@ -121,7 +123,7 @@ class NextRows {
 
   const T* at_ = nullptr;
   int64_t step_ = 0;
-  int64_t left_ = 0;  // of this round
+  int64_t left_ = 0;  // lines left in this round
   bool is_for_first_cache_ = false;
   Lines now_{}, later_{};
 };

@@ -1,4 +1,4 @@
-// Vectors of the keys by which MIN and MAX compare, for kernel sources: included once for each
+// Vectors of the keys by which MIN and MAX compare, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ORDERED_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ORDERED_KEYS_INL_H_
@@ -24,7 +24,7 @@ class Keys {
   using Key = typename Order::Key;
   using D = Tag;
   using V = hn::Vec<D>;
-  // For what is too narrow: vectors of 16 bytes, and single lanes.
+  // The next narrower vectors, for what does not fill these: 16 bytes, and then single lanes.
   static constexpr size_t kNarrowerLanes = hn::MaxLanes(D()) * sizeof(Key) > 16 ? 16 / sizeof(Key)
                                                                                 : 1;
   using Narrower = Keys<T, kFor, hn::CappedTag<Key, kNarrowerLanes>>;
@@ -35,7 +35,8 @@ class Keys {
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
   static HWY_INLINE V Least() { return hn::Set(D(), Order::kLeast); }
 
-  // KeyOrder::ToKey of a vector of elements, but for NaN, which has the least key or a lesser one.
+  // Loads a vector of elements as keys, like KeyOrder::ToKey, except that a NaN has the least key
+  // or a lesser one.
   HWY_INLINE V Load(const T* x) const {
     return OfElements(hn::LoadU(D(), reinterpret_cast<const Key*>(x)));
   }
@@ -60,7 +61,7 @@ class Keys {
     return hn::GetLane(keys);
   }
 #else
-  // By halves down to a vector of 16 bytes, which every instruction set has.
+  // Halves the vector down to 16 bytes, which every instruction set has.
   template <class Vector>
   static HWY_INLINE Key BestLane(Vector keys) {
     const hn::DFromV<Vector> d;

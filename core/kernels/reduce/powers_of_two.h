@@ -1,4 +1,4 @@
-// Powers of 2 by 16ths, from which exponentials are built.
+// Powers of 2 in steps of 16ths, from which exponentials are built.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ alignas(64) inline constexpr std::array<double, 16> kPowersOfTwo = {
     0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
     0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
 
-// Their bits, less i where an exponent has its 16ths: the bits of 2^(k / 16) are these of the
-// lowest four bits of k, and k there.
+// The bits of these powers, less i at the position of an exponent's 16ths: entry k mod 16 plus k at
+// that position gives the bits of 2^(k / 16).
 inline constexpr int kSixteenthsAt = 48;
 constexpr std::array<int64_t, 16> PowerBits() {
   std::array<int64_t, 16> bits{};

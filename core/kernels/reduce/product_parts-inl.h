@@ -1,5 +1,5 @@
-// Products in binary64 with their rounding errors and an exponent apart, for kernel sources:
-// included once for each instruction set, hence the unusual guard.
+// Products in binary64 with their rounding errors and a separate exponent, for kernel sources.
+// Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_PRODUCT_PARTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_PRODUCT_PARTS_INL_H_
 #undef DMLOP_KERNELS_PRODUCT_PARTS_INL_H_
@@ -19,19 +19,19 @@ namespace dmlop::HWY_NAMESPACE {
 using WideBits = hn::RebindToUnsigned<Wide>;
 using WideBitsVec = hn::Vec<WideBits>;
 
-// Rounded to the upper 26 bits.
+// Rounds x to its upper 26 bits.
 HWY_INLINE WideVec UpperBits(WideVec x) {
   const WideBits bits;
   const WideBitsVec half = hn::Add(hn::BitCast(bits, x), hn::Set(bits, uint64_t{1} << 26));
   return hn::BitCast(Wide(), hn::AndNot(hn::Set(bits, (uint64_t{1} << 27) - 1), half));
 }
 
-// a * b - product, exactly, of their product.
+// Returns exactly a * b - product, where `product` is a * b rounded.
 HWY_INLINE WideVec ProductError(WideVec a, WideVec b, WideVec product) {
 #if HWY_NATIVE_FMA
   return hn::MulSub(a, b, product);
 #else
-  // Dekker's: both cut into halves of 26 bits, whose products are exact.
+  // Dekker's product: both factors are split into halves of 26 bits, whose products are exact.
   const WideVec a_high = UpperBits(a);
   const WideVec a_low = hn::Sub(a, a_high);
   const WideVec b_high = UpperBits(b);
@@ -43,9 +43,9 @@ HWY_INLINE WideVec ProductError(WideVec a, WideVec b, WideVec product) {
 #endif
 }
 
-// Adds to the exponent what a head of magnitude in [1, 16) is to be without: 2^(f - 1023), where f
-// is its exponent field without the last two bits. Returns the inverse of that power; both are
-// normal numbers whatever the head is.
+// Moves a power of two from a head to its exponent, to leave a magnitude in [1, 16): 2^(f - 1023),
+// where f is the head's exponent field without the last two bits. Returns the factor for the head,
+// the inverse of that power; both are normal numbers whatever the head is.
 HWY_INLINE WideVec TakeOutPower(WideVec head, WideBitsVec& exponent) {
   const WideBits bits;
   const WideBitsVec field = hn::And(hn::BitCast(bits, head), hn::Set(bits, uint64_t{0x7FC} << 52));

@@ -1,4 +1,4 @@
-// Vectors of binary64 rounded to results, for kernel sources: included once for each instruction
+// Rounds vectors of binary64 to results, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ROUND_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ROUND_RESULTS_INL_H_
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-// Highway takes infinities for the largest numbers.
+// Highway's software conversion takes infinities for the largest numbers.
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
   HWY_ALIGN double wide[hn::MaxLanes(D())];
@@ -35,21 +35,21 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D, hn::Vec<D> x) {
 }
 #endif
 
-// Rounds |x|, ties to even, to so many bits; to fewer where it is less than the least normal
-// number.
+// Rounds |x| to `bits` bits, ties to even; to fewer if it is less than the least normal number.
 template <class D>
 HWY_INLINE hn::Vec<D> RoundMagnitude(D d, hn::Vec<D> magnitude, int bits, double least_normal) {
-  // The power of two below |x|, times 1.5 * 2^52, has no place for the other bits.
+  // The power of two at or below |x|, scaled by 1.5 * 2^53 / 2^bits, leaves no place for other
+  // bits.
   const hn::RebindToUnsigned<D> du;
   const auto exponent = hn::And(hn::BitCast(du, magnitude), hn::Set(du, 0x7FFull << 52));
-  // That of an infinity must not be one as well.
+  // For an infinity, the shifter must still be finite.
   const auto power =
       hn::Min(hn::Max(hn::BitCast(d, exponent), hn::Set(d, least_normal)), hn::Set(d, 0x1p512));
   const auto shifter = hn::Mul(power, hn::Set(d, 0x1.8p53 / static_cast<double>(1ull << bits)));
   return hn::Sub(hn::Add(magnitude, shifter), shifter);
 }
 
-// To the nearest value of T, ties to even, still in binary64.
+// Rounds to the nearest value of T, ties to even, still in binary64.
 template <typename T, class D>
 HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(d, ToFloats(d, x));
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   return hn::CopySignToAbs(hn::IfThenElse(overflows, infinity, rounded), x);
 }
 
-// Any NaN becomes the canonical one.
+// Replaces any NaN by the canonical one.
 template <class Floats>
 HWY_INLINE hn::Vec<Floats> Canonical(Floats floats, hn::Vec<Floats> x) {
   const hn::RebindToUnsigned<Floats> bits;
@@ -70,7 +70,7 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
   return Canonical(hn::Rebind<float, D>(), ToFloats(d, x));
 }
 
-// Stores values of T.
+// Stores values that are representable in T.
 template <class D>
 HWY_INLINE void StoreResults(D d, hn::Vec<D> x, float* to) {
   hn::StoreU(ToResults(d, x), hn::Rebind<float, D>(), to);
@@ -87,11 +87,11 @@ HWY_INLINE void StoreResults(D d, hn::Vec<D> x, Half* to) {
 #endif
 }
 
-// Stores numbers, each rounded to T.
+// Stores numbers, each rounded once to T.
 template <class D, typename T>
 HWY_INLINE void StoreRoundedOnce(D d, hn::Vec<D> x, T* to) {
   if constexpr (std::is_same_v<T, float>) {
-    StoreResults(d, x, to);  // which rounds
+    StoreResults(d, x, to);  // rounds as well
   } else {
     StoreResults(d, RoundTo<T>(d, x), to);
   }

@@ -1,4 +1,4 @@
-// Rows of neighbours in memory a block at a time, for kernel sources: included once for each
+// Reads rows of adjacent elements a block at a time, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ROW_STREAMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ROW_STREAMS_INL_H_
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How a row is read: as `streams` side by side, each with prefetches `ahead_bytes` ahead; as one
-// without any where that is 0.
+// How to read a row: as `streams` parallel streams with prefetches `ahead_bytes` ahead of each, or
+// if that is 0 as a single one without prefetches.
 struct RowReading {
   int64_t streams;
   int64_t ahead_bytes;
@@ -27,20 +27,20 @@ struct RowReading {
   static RowReading For(int64_t bytes) {
     constexpr int64_t kMostStreams = 4;
     if (ReadsSeveralStreams() && bytes >= kMostStreams << 11) return {kMostStreams, 1 << 10};
-    // Others with AVX-512, AMD's, read one stream ahead as fast as memory can.
+    // Other processors with AVX-512, AMD's, read a single stream as fast as memory can.
     if (HWY_TARGET <= HWY_AVX3) return {1, 0};
-    // Older ones are quicker at a few places (Zen 3: a quarter), if none ends before it is read
-    // ahead, and if what the two threads of a core prefetch leaves room for the rest in the
+    // Older ones are faster with a few streams (Zen 3: by a quarter), if none ends before its
+    // prefetches, and if what both threads of a core prefetch leaves room for the rest in the
     // first-level cache.
-    constexpr int64_t kLeastBytes = 1 << 13;  // of a stream
+    constexpr int64_t kLeastBytes = 1 << 13;  // a stream's least length
     constexpr int64_t kAllAhead = 1 << 11;
     const int64_t streams = HWY_MIN(HWY_MAX(bytes / kLeastBytes, 1), kMostStreams);
     return {streams, kAllAhead / streams};
   }
 };
 
-// Calls body(x) for the blocks of a few streams by turns. What a stream prefetches near its end is
-// where the next row has its stream, if rows follow each other.
+// Calls body(x) for the blocks of a few streams in turn. Near its end, a stream prefetches where
+// the next row has that stream, if rows are adjacent.
 template <typename T, typename Body>
 HWY_INLINE int64_t ForEachBlockOfStreams(const T* x, int64_t count, int64_t block,
                                          const RowReading& reading, Body&& body) {
@@ -59,8 +59,8 @@ HWY_INLINE int64_t ForEachBlockOfStreams(const T* x, int64_t count, int64_t bloc
   return streams * length;
 }
 
-// Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns how many
-// elements that were, all but the last few.
+// Calls body(x) for blocks of `block` elements, in an order that suits memory. Returns the number
+// of elements in them, all but the last few.
 template <typename T, typename Body>
 HWY_INLINE int64_t ForEachBlock(const T* x, int64_t count, int64_t block, Body&& body) {
   const RowReading reading = RowReading::For(count * static_cast<int64_t>(sizeof(T)));

@@ -1,5 +1,5 @@
-// Sums of a few terms in rows and columns, for kernel sources: included once for each
-// instruction set, hence the unusual guard.
+// Sums of a few terms in rows and columns, for kernel sources. Included once for each instruction
+// set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_SHORT_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_SHORT_SUM_INL_H_
 #undef DMLOP_KERNELS_SHORT_SUM_INL_H_
@@ -20,7 +20,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Calls body(d, c) for all columns, many lanes at a time or one.
+// Calls body(d, c) for all columns, a vector at a time and then one at a time.
 template <typename Body>
 HWY_INLINE void ForEachVector(int64_t columns, Body&& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
@@ -29,7 +29,7 @@ HWY_INLINE void ForEachVector(int64_t columns, Body&& body) {
   for (; c < columns; ++c) body(hn::CappedTag<double, 1>(), c);
 }
 
-// The same, where the last vector may overlap the one before it.
+// Does the same, but the last vector may overlap the one before it.
 template <typename Body>
 HWY_INLINE void ForEachVectorOnce(int64_t columns, Body&& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
@@ -37,7 +37,7 @@ HWY_INLINE void ForEachVectorOnce(int64_t columns, Body&& body) {
   for (int64_t c = 0; c < columns; c += lanes) body(Wide(), HWY_MIN(c, columns - lanes));
 }
 
-// Terms of many columns, which memory wants to be read in rows.
+// The terms of many columns, so that memory can be read row by row.
 class ManyTerms {
  public:
   static constexpr int64_t kColumns = 2048;
@@ -66,7 +66,7 @@ class ManyTerms {
   HWY_ALIGN uint32_t least_[kColumns];
 };
 
-// ManyTerms::kColumns at most.
+// Sums at most ManyTerms::kColumns columns.
 template <SumMap kMap, SumFinalizer kFinalizer, typename T>
 void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                     uint8_t* unresolved) {
@@ -86,7 +86,7 @@ void SumManyColumns(const T* x, int64_t rows, int64_t row_stride, int64_t column
   });
 }
 
-// Prefetches neighbours, wherever that leads.
+// Prefetches adjacent elements, whether or not they exist.
 template <typename T>
 HWY_INLINE void PrefetchElements(const T* x, int64_t count) {
   PrefetchLines(x, count * static_cast<int64_t>(sizeof(T)));
@@ -97,7 +97,7 @@ void SumShortColumns(const T* x, int64_t rows, int64_t row_stride, int64_t colum
                      uint8_t* unresolved) {
   constexpr int64_t kFewElements = 1 << 12;
   if (columns * rows <= kFewElements || rows <= kFewRows) {
-    // Rows that follow each other are mostly followed by those of other groups.
+    // Adjacent rows are mostly followed by those of other groups.
     const int64_t ahead = row_stride == columns ? rows : 0;
     return ForEachVectorOnce(columns, [&](auto d, int64_t c) HWY_ATTR {
       PrefetchElements(x + rows * row_stride + c * ahead,
@@ -125,8 +125,8 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
 }
 #else
 
-// Folds as many vectors as D has lanes, to one: lane i is what `fold` makes of the lanes of vector
-// i. Overwrites the vectors.
+// Folds as many vectors as D has lanes to one: lane i is the fold of the lanes of vector i.
+// Overwrites the vectors.
 template <class D, class Fold>
 HWY_INLINE hn::Vec<D> FoldLanes(D d, hn::Vec<D>* vectors, Fold&& fold) {
   constexpr size_t kLanes = hn::MaxLanes(D());
@@ -147,7 +147,7 @@ HWY_INLINE hn::Vec<D> FoldLanes(D d, hn::Vec<D>* vectors, Fold&& fold) {
               hn::ConcatUpperUpper(d, vectors[1], vectors[0]));
 }
 
-// Of as many neighbours as two vectors hold.
+// Sums as many adjacent elements as two vectors hold.
 template <SumMap kMap, bool kWithRange, class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
   const hn::Rebind<float, D> floats;
@@ -159,10 +159,11 @@ HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
   return hn::Add(terms.low, terms.high);
 }
 
-// Whether rows are followed by others, so that whole vectors may be read.
+// Whether other rows follow, so that whole vectors may be read.
 enum class Rows { kFollowed, kLast };
 
-// Of `count` neighbours; what is left of the last vector counts as terms that change nothing.
+// Sums `count` adjacent elements; lanes of the last vector beyond them hold terms that change
+// nothing.
 template <SumMap kMap, bool kWithRange, Rows kRows, class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) {
   const hn::Rebind<float, D> floats;
@@ -185,7 +186,7 @@ HWY_INLINE hn::Vec<D> SumOfRow(D d, const T* x, int64_t count, Range<D>& range) 
   return sum;
 }
 
-// Of as many rows as there are lanes, each with a range of its own.
+// Finds the ranges of as many rows as there are lanes, one for each row.
 template <SumMap kMap, Rows kRows, class D, typename T>
 HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn::Vec<D>& most,
                                hn::Vec<D>& least_power) {
@@ -202,7 +203,8 @@ HWY_NOINLINE void RangesOfRows(D d, const T* x, int64_t count, int64_t pitch, hn
   least_power = FoldLanes(d, all_least, [](V a, V b) HWY_ATTR { return hn::Min(a, b); });
 }
 
-// As many rows as there are lanes. Mostly one range for all of them shows that the sums are exact.
+// Sums as many rows as there are lanes. Mostly a single range for all of them shows that the sums
+// are exact.
 template <SumMap kMap, Rows kRows, class D, typename T>
 HWY_INLINE SumAndError<D> SumOfRows(D d, const T* x, int64_t count, int64_t pitch) {
   constexpr bool kWithRange = kMayBeExact<T, kMap>;
@@ -229,7 +231,7 @@ HWY_NOINLINE SumAndError<D> SumOfLastRows(D d, const T* x, int64_t count, int64_
   return SumOfRows<kMap, Rows::kLast>(d, x, count, pitch);
 }
 
-// The same as ResolveExactly for as many rows as there are lanes.
+// Does the same as ResolveExactly for as many rows as there are lanes.
 template <SumMap kMap, SumFinalizer kFinalizer, class D, typename T>
 HWY_NOINLINE void ResolveRows(D d, const T* x, int64_t count, int64_t pitch,
                               const RoundedVector<D>& rounded, T* results, uint8_t* unresolved) {
@@ -249,10 +251,10 @@ void SumShortRows(const T* x, int64_t count, int64_t pitch, int64_t rows, T* res
                   uint8_t* unresolved) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t excess = (lanes - count % lanes) % lanes;  // of the last vector
+  const int64_t excess = (lanes - count % lanes) % lanes;  // surplus of the last vector
   const int64_t end = (rows - 1) * pitch + count;
   int64_t row = 0;
-  // Between short rows so much is to be done that memory would wait.
+  // Short rows take so much work that memory would wait without prefetches.
   constexpr int64_t kBytesAhead = 1 << 13;
   constexpr int64_t kPrefetchedBytes = 1 << 9;
   const int64_t bytes = count * static_cast<int64_t>(sizeof(T));

@@ -1,5 +1,5 @@
-// Sums of a few terms, from the elements to the function's result: mostly such a sum is exact in
-// binary64, and where it is not, a bound tells whether its rounding is unresolved.
+// Sums of a few terms, up to the function's result. Mostly such a sum is exact in binary64;
+// otherwise a bound tells whether its rounding is unresolved.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace dmlop {
 
-inline constexpr int64_t kMaxShortRow = 1024;    // elements, neighbours in memory
-inline constexpr int64_t kMaxShortColumn = 128;  // others
+inline constexpr int64_t kMaxShortRow = 1024;    // elements, adjacent in memory
+inline constexpr int64_t kMaxShortColumn = 128;  // elements, any others
 
 // Stores the result of each group, or sets its `unresolved` to 1.
 template <typename T>
 struct ShortSumKernels {
-  // Takes `rows` rows, `pitch` elements apart, of `count` neighbours, at most kMaxShortRow. Each
-  // row is a group.
+  // Takes `rows` rows, `pitch` elements apart, of `count` adjacent elements, at most kMaxShortRow.
+  // Each row is a group.
   void (*sum_rows)(const T* x, int64_t count, int64_t pitch, int64_t rows, T* results,
                    uint8_t* unresolved);
 
-  // Takes `rows` rows, at most kMaxShortColumn, `row_stride` elements apart, of `columns`
-  // neighbours. Each column is a group.
+  // Takes `rows` rows, at most kMaxShortColumn, `row_stride` elements apart, of `columns` adjacent
+  // elements. Each column is a group.
   void (*sum_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* results,
                       uint8_t* unresolved);
 };

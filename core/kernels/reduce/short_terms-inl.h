@@ -1,5 +1,5 @@
-// What short sums know of their terms, and how that becomes results, for kernel sources: included
-// once for each instruction set, hence the unusual guard.
+// The state of short sums, and how it becomes results, for kernel sources. Included once for each
+// instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_SHORT_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_SHORT_TERMS_INL_H_
 #undef DMLOP_KERNELS_SHORT_TERMS_INL_H_
@@ -23,16 +23,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Whether a sum is exact whatever its terms are: FLOAT16 values are multiples of 2^-24 below 2^16.
+// Whether a sum is exact for any terms: FLOAT16 values are multiples of 2^-24 below 2^16.
 template <typename T, SumMap kMap>
 constexpr bool kAlwaysExact = std::is_same_v<T, Half>&& kMap != SumMap::kSquare;
 
-// Whether it is worth finding out. Sums of squares of FLOAT32 are rarely exact, and nearly never
+// Whether a range is worth tracking. Sums of squares of FLOAT32 are rarely exact, and almost never
 // halfway between two results.
 template <typename T, SumMap kMap>
 constexpr bool kMayBeExact = std::is_same_v<T, float>&& kMap != SumMap::kSquare;
 
-// Of sums of `count` terms, of which no lane of a vector has added up more than `depth`. Each
+// Bounds the error of sums of `count` terms, at most `depth` of which were added in one lane. Each
 // addition is off by 2^-53 of the magnitudes so far; twice that leaves room for the errors of the
 // errors.
 template <SumMap kMap, typename T, class D>
@@ -42,12 +42,12 @@ HWY_INLINE SumAndError<D> WithError(D d, hn::Vec<D> sum, hn::Vec<D> most, hn::Ve
   const auto relative = hn::Set(d, static_cast<double>(depth) * 0x1p-52);
   if constexpr (!kMayBeExact<T, kMap>) return {sum, hn::Mul(sum, relative)};
   const auto magnitude = hn::Mul(most, hn::Set(d, static_cast<double>(count)));
-  // Binary64 holds any multiple of 2^-23 p that is at most 2^53 of it.
+  // With p the power of two, binary64 holds any multiple of 2^-23 p that is at most 2^53 times it.
   const auto is_exact = hn::Le(magnitude, hn::Mul(least_power, hn::Set(d, 0x1p30)));
   return {sum, hn::IfThenZeroElse(is_exact, hn::Mul(magnitude, relative))};
 }
 
-// What has been seen of columns; the range only where it matters.
+// The state of columns; the range is tracked only if it matters.
 template <class D>
 struct Terms {
   HWY_INLINE Terms() : sum(hn::Set(D(), -0.0)) {}  // a sum of only -0 is -0
@@ -75,17 +75,17 @@ struct Terms {
 template <SumMap kMap, SumFinalizer kFinalizer, typename T, class D>
 HWY_INLINE RoundedVector<D> EndShort(D d, const SumAndError<D>& of_terms, int64_t count) {
   if constexpr (kFinalizer == SumFinalizer::kItself && kMap != SumMap::kSquare) {
-    const auto is_exact = hn::Eq(of_terms.error, hn::Zero(d));  // as most are
+    const auto is_exact = hn::Eq(of_terms.error, hn::Zero(d));  // most are
     if (HWY_LIKELY(hn::AllTrue(d, is_exact))) return {RoundTo<T>(d, of_terms.sum), is_exact};
   }
   return EndVector<kFinalizer, T>(d, of_terms, count);
 }
 
-// Whether SumExactly needs to know more of the terms than where they are.
+// Whether SumExactly needs the terms, and not only the rows.
 template <typename T, SumMap kMap>
 constexpr bool kNeedsTerms = kAlwaysExact<T, kMap> || kMap == SumMap::kItself;
 
-// Of columns.
+// Returns the exact sums of columns.
 template <SumMap kMap, class D, typename T>
 HWY_INLINE ThreeVectorSum<D> SumExactly(D d, const Terms<D>& terms, const FewRows<T>& rows) {
   if constexpr (kAlwaysExact<T, kMap>) {
@@ -98,8 +98,8 @@ HWY_INLINE ThreeVectorSum<D> SumExactly(D d, const Terms<D>& terms, const FewRow
   }
 }
 
-// Stores the results of columns, some of which are unresolved, as far as they can be told by
-// vectors.
+// Stores the results of columns, some of which are unresolved, as far as vector code can resolve
+// them.
 template <SumMap kMap, SumFinalizer kFinalizer, class D, typename T>
 HWY_NOINLINE void ResolveExactly(D d, Terms<D> terms, const FewRows<T>& rows,
                                  RoundedVector<D> rounded, T* results, uint8_t* unresolved) {
@@ -110,7 +110,7 @@ HWY_NOINLINE void ResolveExactly(D d, Terms<D> terms, const FewRows<T>& rows,
   StoreRounded(d, RoundedVector<D>{value, certain}, results, unresolved);
 }
 
-// Stores the results of columns from what is known of their terms.
+// Stores the results of columns from the state of their terms.
 template <SumMap kMap, SumFinalizer kFinalizer, class D, typename T>
 HWY_INLINE void FinishColumns(D d, const Terms<D>& terms, const FewRows<T>& rows, T* results,
                               uint8_t* unresolved) {

@@ -1,11 +1,11 @@
-// How sums of floats are finalized: what has been seen of a group becomes the function's result.
+// Functors that finalize sums of floats: each turns the sum of a group into the function's result.
 //
-//   Of(sum, n)                       the exact sum of n terms that are finite, not all of them zero
-//   OfZero(zero)                     terms that are all zero, whose sum is `zero`, sign included
-//   OfSpecial(sum)                   terms some of which are not finite, as IEEE 754 adds them
-//   Decide(sum, bound, n, result)    a sum of terms as in Of that is known within `bound`; false
-//                                    where that is not enough to know what Of would give
-//   kByVectors                       the same for vectors, if there are kernels for that
+//   Of(sum, n)                       takes an exact sum of n finite terms, not all of them zero
+//   OfZero(zero)                     takes terms that are all zero; `zero` is their sum, signed
+//   OfSpecial(sum)                   takes the IEEE 754 sum of terms that are not all finite
+//   Decide(sum, bound, n, result)    takes a sum as in Of that is known within `bound`; false
+//                                    if that does not suffice to know what Of would return
+//   kByVectors                       is the same for vectors, if there are kernels for that
 #pragma once
 
 #include <bit>
@@ -56,8 +56,8 @@ T Zero(bool negative) {
 
 // --- sums of floats ------------------------------------------------------------------------------
 
-// Rounds to the nearest, ties in any direction. 0 for what overflows and, in FLOAT16, for what is
-// below the normal numbers.
+// Rounds to nearest, ties in any direction. Returns 0 on overflow and, for FLOAT16, below the
+// normal numbers.
 inline float RoundQuickly(double x, float) {
   const float nearest = static_cast<float>(x);
   return std::isfinite(nearest) ? nearest : 0;
@@ -72,10 +72,10 @@ inline Half RoundQuickly(double x, Half) {
   return Half{static_cast<uint16_t>((bits >> 48 & 0x8000) | nearest)};
 }
 
-// The rounding of a value within `bound` of head + tail, if that leaves no choice.
+// Rounds a value within `bound` of head + tail if that leaves only one result.
 template <typename T>
 bool DecideRounding(double head, double tail, double bound, T& result) {
-  // Mostly there is room for the few roundings here as well. What is between the two is no tie.
+  // Mostly there is room for the few roundings here as well. No tie lies between the two then.
   const double sum = head + tail;
   const double room = bound + std::fabs(sum) * 0x1p-50;
   result = RoundQuickly(sum - room, T{});
@@ -98,7 +98,7 @@ T RoundZero(double zero) {
   return RoundOnce<T>(zero, zero);
 }
 
-// Of zeros and special values, averages and roots are what their sums are.
+// For zeros and special values, averages and roots are equal to their sums.
 struct LikeSums {
   template <typename T>
   static T OfZero(double zero) {
@@ -136,7 +136,7 @@ struct Averaged : LikeSums {
     const double head = sum.head / divisor;
     const double remainder = std::fma(-head, divisor, sum.head) + sum.tail;
     const double tail = remainder / divisor;
-    // The fused operation is exact: what is rounded is the tail.
+    // The fused operation is exact, so that only the tail is rounded.
     const double more = std::fabs(tail) * 0x1p-50;
     return DecideRounding(head, tail, bound / divisor * 1.01 + more, result);
   }
@@ -155,7 +155,7 @@ struct SquareRooted : LikeSums {
     const double remainder = std::fma(-head, head, sum.head) + sum.tail;
     const double tail = remainder / (2 * head);
     // The fused operation is exact; the next term of the series is tail^2 / (2 * head). A bound is
-    // less than a hundredth of the sum, so that the root is at most 1.01 * bound / (2 * head) off.
+    // less than a hundredth of the sum, so the root is off by at most 1.01 * bound / (2 * head).
     const double more = std::fabs(tail) * 0x1p-50 + tail * tail / head;
     return DecideRounding(head, tail, bound / head * 0.51 + more, result);
   }
@@ -185,7 +185,7 @@ struct Logged {
     const bool near_one = std::fabs(sum.head - 1) < 0.25;
     const double log = near_one ? Log1p((sum.head - 1) + sum.tail) : Log(sum.head);
     const double more = near_one ? 0 : sum.tail / sum.head;
-    // What the logarithms here and of the exact sum may differ by, besides what the sums do.
+    // The logarithms here and of the exact sum may differ by this, apart from the sums.
     const double log_bound = 0x1p-50 * std::fabs(log);
     return DecideRounding(log, more, 2 * bound / sum.head + log_bound, result);
   }

@@ -1,4 +1,4 @@
-// What a sum adds up for each element x, and what is made of the sum.
+// The term of a sum for each element x, and the function of the sum.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@ namespace dmlop {
 
 enum class SumMap { kItself, kMagnitude, kSquare };
 
-// By vectors. The square root is that of a sum of squares.
+// Those that vectors compute. The square root is that of a sum of squares.
 enum class SumFinalizer { kItself, kAverage, kSquareRoot };
 
 template <SumMap kMap>

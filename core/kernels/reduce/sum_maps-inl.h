@@ -1,5 +1,5 @@
-// Vectors of the terms of sums, for kernel sources: included once for each instruction set, hence
-// the unusual guard.
+// Vectors of terms of sums, for kernel sources. Included once for each instruction set, hence the
+// unusual guard.
 #if defined(DMLOP_KERNELS_SUM_MAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_SUM_MAPS_INL_H_
 #undef DMLOP_KERNELS_SUM_MAPS_INL_H_
@@ -25,7 +25,7 @@ HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D> > x) {
   return wide;
 }
 
-// One vector of elements at a time.
+// Takes one vector of elements at a time.
 template <SumMap kMap>
 struct OneVector {
   using Sum = WideVec;
@@ -38,7 +38,7 @@ struct OneVector {
   static HWY_INLINE Sum Add(const Sum& a, const Sum& b) { return hn::Add(a, b); }
 };
 
-// Two neighbours: where they are narrow, a vector holds both.
+// Takes two adjacent vectors of FLOAT64; a single vector of FLOAT32 holds both.
 template <SumMap kMap>
 struct TwoVectors {
   using Sum = WideFloats;
@@ -52,7 +52,7 @@ struct TwoVectors {
 #else
     FloatVec values = LoadFloats(Floats(), x);
     if constexpr (kMap == SumMap::kMagnitude) values = hn::Abs(values);
-    if constexpr (kMap == SumMap::kSquare) values = hn::Mul(values, values);  // of 22 bits
+    if constexpr (kMap == SumMap::kSquare) values = hn::Mul(values, values);  // 22 bits, exact
     return WidenFloats(values);
 #endif
   }
@@ -66,7 +66,7 @@ struct TwoVectors {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-// Squares of FLOAT16, which are exact in binary32, and their sums there as well.
+// Squares of FLOAT16 are exact in binary32, and are added there.
 struct TwoVectorsOfSquares {
   using Sum = FloatVec;
 
@@ -88,7 +88,7 @@ using VectorsOf = std::conditional_t<kMap == SumMap::kSquare && std::is_same_v<T
                                      TwoVectorsOfSquares, TwoVectors<kMap> >;
 #endif
 
-// The sum of eight terms, `step` elements apart.
+// Returns the sum of eight terms, `step` elements apart.
 template <class Vectors, typename T>
 HWY_INLINE typename Vectors::Sum SumOfEight(const T* x, int64_t step) {
   const auto a = Vectors::Add(Vectors::Term(x), Vectors::Term(x + step));
@@ -98,7 +98,7 @@ HWY_INLINE typename Vectors::Sum SumOfEight(const T* x, int64_t step) {
   return Vectors::Add(Vectors::Add(a, b), Vectors::Add(c, d));
 }
 
-// The same of neighbours.
+// Returns the same for adjacent elements.
 template <class Vectors, typename T>
 HWY_INLINE WideVec SumOfEight(const T* x) {
   const int64_t step = 2 * static_cast<int64_t>(hn::Lanes(Wide()));

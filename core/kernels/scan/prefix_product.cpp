@@ -20,27 +20,28 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows that heads of magnitude in [1, 16) are multiplied by, and stay between 2^-384 and 2^260.
+// Number of rows by which a head of magnitude in [1, 16) can be multiplied while it stays between
+// 2^-384 and 2^260.
 template <typename T>
 constexpr int64_t kRowsPerStep = std::is_same_v<T, Half> ? 16 : 2;
 
-// With such a head, no product of this exponent is any float but 0 or infinity; and it stays in the
-// range of binary64.
+// With such a head and this exponent, any product overflows or underflows in every float type, but
+// stays in the range of binary64.
 constexpr int64_t kFarExponent = 600;
 
-// The products of a vector of sequences. Zeros, infinities and NaN run through the heads as IEEE
-// 754 multiplies them.
+// The products of a vector of sequences. Heads propagate zeros, infinities and NaN as IEEE 754
+// multiplies them.
 struct Prefixes {
   WideVec head;
   WideVec tail;
   WideBitsVec exponent;
-  WideVec power;  // of two, with the exponent or a far one
+  WideVec power;  // 2^exponent, the exponent clamped to kFarExponent
 
   HWY_INLINE void MultiplyBy(WideVec factor) {
     const WideVec product = hn::Mul(head, factor);
     const WideVec error = ProductError(head, factor, product);
     const WideVec rest = hn::Add(hn::Mul(tail, factor), error);  // not fused: the same bits
-    // Heads that are special have NaN or 0 here, and stay as they are.
+    // The rest of a special head is NaN or 0, and the head then stays as it is.
     const auto has_rest = hn::Gt(hn::Abs(rest), hn::Zero(Wide()));
     head = hn::IfThenElse(has_rest, hn::Add(product, rest), product);
     tail = hn::IfThenElseZero(has_rest, hn::Sub(rest, hn::Sub(head, product)));
@@ -82,7 +83,7 @@ HWY_INLINE void StorePrefixes(const Prefixes& prefixes, const ApproximateProduct
   hn::StoreU(prefixes.exponent, WideBits(), reinterpret_cast<uint64_t*>(p.exponent));
 }
 
-// Two vectors of sequences, because a step waits for the one before it.
+// Two vectors of sequences are interleaved to hide the latency of a step.
 template <typename T>
 HWY_INLINE void MultiplyGroup(T* x, int64_t rows, int64_t columns, bool is_exclusive,
                               const ApproximateProducts& products) {

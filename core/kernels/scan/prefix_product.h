@@ -1,4 +1,4 @@
-// Running products of floats, of sequences side by side.
+// Running products of floats along adjacent sequences.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace dmlop {
 
 // Multiplies `products` by `rows` rows of `columns` elements, a multiple of kLanes, one after
-// another. In place of each element is then the product of those up to it, or of those before it,
-// rounded once from about 106 bits. The same bits on every instruction set.
+// another. Replaces each element by the product of those up to it, or of those before it, rounded
+// once from about 106 bits. All instruction sets give the same bits.
 template <typename T>
 using PrefixProductKernel = void(T* x, int64_t rows, int64_t columns, bool is_exclusive,
                                  const ApproximateProducts& products);

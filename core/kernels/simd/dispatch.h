@@ -1,5 +1,5 @@
-// For kernel sources: which of a function's compiled forms to call. Highway's own dispatch would
-// need its shared library, whose start-up takes longer than a small operator.
+// Chooses, for kernel sources, which compiled form of a function to call. Highway's own dispatch
+// would need its shared library, whose start-up takes longer than a small operator.
 #pragma once
 
 #include <hwy/highway.h>
@@ -8,7 +8,7 @@
 
 namespace dmlop {
 
-// The forms of one function, in the order of kIsaNames; null where it is not compiled.
+// The forms of one function, in the order of kIsaNames; null if it is not compiled for one.
 template <typename Function>
 using IsaForms = Function* const[kIsaCount];
 
@@ -20,7 +20,7 @@ Function* Choose(const IsaForms<Function>& forms) {
 
 }  // namespace dmlop
 
-// The forms of `function`, which each HWY_NAMESPACE inside this one defines.
+// Lists the forms of `function`, which every HWY_NAMESPACE inside this namespace defines.
 #define DMLOP_ISA_FORMS(function)                                                    \
   {                                                                                  \
     HWY_CHOOSE_AVX3(function), HWY_CHOOSE_AVX2(function), HWY_CHOOSE_SSE4(function), \

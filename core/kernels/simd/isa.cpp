@@ -6,7 +6,7 @@
 #include <atomic>
 
 #if defined(__x86_64__)
-#define _Bool bool  // which Clang knows in C only, for which the header is
+#define _Bool bool  // the header is meant for C; Clang has _Bool only there
 #include <sys/platform/x86.h>
 #undef _Bool
 #endif
@@ -16,17 +16,17 @@
 namespace dmlop {
 namespace {
 
-// Builds for sanitizers leave some out.
+// Builds for sanitizers leave some targets out.
 constexpr bool IsCompiled(int64_t target) {
   return (HWY_TARGETS & target) != 0;
 }
 
-// What the kernels of that name may use, as Highway defines its targets.
+// The conditions are those by which Highway defines its targets.
 bool IsSupported(std::string_view name) {
   if (name == "portable") return true;
 #if defined(__x86_64__)
-  // As the C library found them at start-up: asking the processor again takes as long as a small
-  // operator where the machine is virtual.
+  // Uses what the C library found at start-up: on a virtual machine, asking the processor again
+  // takes as long as a small operator.
   const bool sse4 = CPU_FEATURE_ACTIVE(SSE4_2);
   const bool avx2 = sse4 && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(FMA) &&
                     CPU_FEATURE_ACTIVE(F16C) && CPU_FEATURE_ACTIVE(BMI1) &&
@@ -58,8 +58,8 @@ std::atomic<size_t>& Current() {
 
 bool ReadsSeveralStreams() {
 #if defined(__x86_64__)
-  // Intel's do, which have no SSE4a: two cores of an Emerald Rapids read 31 GB/s in four streams
-  // with prefetches of each line, 24 in one; of an Ice Lake 27, 21 in one.
+  // Intel's do, which lack SSE4a: two cores of an Emerald Rapids read 31 GB/s in four streams with
+  // prefetches of each line and 24 GB/s in one; of an Ice Lake, 27 and 21 GB/s.
   static const bool is_intel = !CPU_FEATURE_ACTIVE(SSE4A);
   return is_intel;
 #else

@@ -7,22 +7,22 @@
 
 namespace dmlop {
 
-// Best first. "portable" is what every machine of the architecture runs.
+// Best first. "portable" runs on every machine of the architecture.
 inline constexpr std::string_view kIsaNames[] = {"avx512", "avx2", "sse4", "neon", "portable"};
 inline constexpr size_t kIsaCount = std::size(kIsaNames);
 
-// Those that this machine can run and the kernels are compiled for, best first.
+// Returns the sets that this machine can run and the kernels are compiled for, best first.
 std::vector<std::string_view> SupportedIsas();
 
-// The one that kernels use, and its index in kIsaNames.
+// Return the set that kernels use, and its index in kIsaNames.
 std::string_view CurrentIsa();
 size_t CurrentIsaIndex();
 
-// Makes kernels use `name`; false when this machine cannot run it.
+// Makes kernels use `name`; returns false if this machine cannot run it.
 bool SelectIsa(std::string_view name);
 
-// Whether the processor reads memory quickest as several streams with prefetches. Others are as
-// quick in one.
+// Returns whether the processor reads memory fastest as several streams with prefetches. Others are
+// as fast with one.
 bool ReadsSeveralStreams();
 
 }  // namespace dmlop

@@ -16,7 +16,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Two units with a latency of four cycles are busy with eight chains; ten leave room.
+// Eight chains keep two units with a latency of four cycles busy; ten leave a margin.
 double MultiplyAdds(int64_t count) {
   const hn::ScalableTag<double> d;
   const auto factor = hn::Set(d, 0.5);

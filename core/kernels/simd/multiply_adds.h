@@ -1,12 +1,12 @@
-// As many multiply-adds as the processor can do, for nothing but to be timed.
+// Multiply-adds at the processor's peak rate, only to be timed.
 #pragma once
 
 #include <cstdint>
 
 namespace dmlop {
 
-// Does `count` multiply-adds of binary64 or a few more, in chains that do not wait for one another.
-// The sum is of no use, but that nobody can leave the work out.
+// Does at least `count` multiply-adds of binary64, in independent chains. The sum is returned only
+// to keep the compiler from leaving the work out.
 using MultiplyAddsFunction = double (*)(int64_t count);
 
 MultiplyAddsFunction MultiplyAddsForIsa();

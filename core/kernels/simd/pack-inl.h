@@ -1,5 +1,5 @@
-// Per instruction set: short rows, put side by side. Included by kernel sources after
-// foreach_target.h, once for each set.
+// Packs short rows. Included by kernel sources after foreach_target.h, once for each instruction
+// set.
 
 #if defined(DMLOP_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_PACK_INL_H_
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int64_t kMaxPackedRow = 32;  // bytes
 
-// kBytes that are read as a whole before they are written.
+// kBytes that are all read before they are written.
 template <size_t kBytes>
 struct Piece {
 #if HWY_TARGET != HWY_SCALAR
@@ -52,8 +52,8 @@ struct Piece {
 #endif
 };
 
-// Writes each row as a whole piece: the next row puts right what that spoils. Returns how many rows
-// it has packed; behind the others there is not that much room.
+// Writes each row as a whole piece, whose surplus the next row overwrites. Returns how many rows it
+// has packed; after the last few, there is no room for the surplus.
 template <size_t kBytes>
 int64_t PackAsPieces(int64_t rows, int64_t row_bytes, std::byte* to, const std::byte* from,
                      int64_t from_pitch) {
@@ -72,7 +72,8 @@ int64_t PackAsPieces(int64_t rows, int64_t row_bytes, std::byte* to, const std::
   return row;
 }
 
-// Rows of at most kMaxPackedRow bytes, no more than `from_pitch`. Returns how many it has packed.
+// Packs rows of at most kMaxPackedRow bytes, and at most `from_pitch`. Returns how many it has
+// packed.
 inline int64_t PackRows(int64_t rows, int64_t row_bytes, std::byte* to, const std::byte* from,
                         int64_t from_pitch) {
   if (row_bytes <= 4) return PackAsPieces<4>(rows, row_bytes, to, from, from_pitch);

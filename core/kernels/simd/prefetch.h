@@ -1,4 +1,5 @@
-// Prefetches of memory that will be read soon. They are no calls, which vectors would not survive.
+// Prefetches memory that will be read soon. All is inlined, as vector registers do not survive
+// calls.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +9,17 @@
 
 namespace dmlop {
 
-// What is prefetched: nothing, each line a little ahead, or whole rows while those before them are
+// What to prefetch: nothing, each line a little ahead, or whole rows while those before them are
 // read.
 enum class Prefetches { kNothing, kLines, kNextRows };
 
-// Of a line of the cache: not into the first level, which holds what is being read.
+// Prefetches a cache line, but not into the first level, which holds what is being read.
 [[gnu::always_inline]] inline void PrefetchLine(const void* line) {
-  constexpr int kSecondLevel = 2;  // as __builtin_prefetch has it
+  constexpr int kSecondLevel = 2;  // locality argument of __builtin_prefetch
   __builtin_prefetch(line, /*rw=*/0, kSecondLevel);
 }
 
-// Of `bytes`, whole lines.
+// Prefetches the cache lines of `bytes`.
 [[gnu::always_inline]] inline void PrefetchLines(const void* first, int64_t bytes) {
   const std::byte* line = static_cast<const std::byte*>(first);
   for (int64_t i = 0; i < bytes; i += kLineBytes) PrefetchLine(line + i);

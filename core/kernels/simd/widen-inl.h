@@ -1,5 +1,5 @@
-// FLOAT32 and FLOAT16 elements as vectors of FLOAT64, for kernel sources: included once for each
-// instruction set, hence the unusual guard.
+// Loads FLOAT32 and FLOAT16 elements as vectors of FLOAT64, for kernel sources. Included once for
+// each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_WIDEN_INL_H_
 #undef DMLOP_KERNELS_WIDEN_INL_H_
@@ -30,7 +30,7 @@ using BitsVec = hn::Vec<NarrowBits>;
 using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 
-// A vector of FLOAT32 as FLOAT64.
+// A vector of FLOAT32, widened to FLOAT64.
 struct WideFloats {
   WideVec low, high;
 };
@@ -43,7 +43,7 @@ HWY_INLINE WideFloats WidenFloats(FloatVec x) {
 }
 #endif
 
-// A vector of FLOAT32, as many as D says.
+// Loads as many FLOAT32 as D has lanes.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* x) {
   return hn::LoadU(d, x);
@@ -52,7 +52,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> FloatsOf(D d, hn::Vec<hn::Rebind<hwy::float16_t, D>> halves) {
   const hn::Vec<D> wide = hn::PromoteTo(d, halves);
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  // In software, Highway takes infinities and NaN for numbers from 2^16 on.
+  // Highway's software conversion takes infinities and NaN for numbers of 2^16 and more.
   const hn::Vec<D> infinity = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7F800000u));
   const auto is_special = hn::Ge(hn::Abs(wide), hn::Set(d, 65536.0f));
   return hn::IfThenElse(is_special, hn::Or(wide, infinity), wide);
@@ -71,7 +71,7 @@ constexpr T kMinusInfinity = -INFINITY;
 template <>
 inline constexpr Half kMinusInfinity<Half>{0xFC00};
 
-// LoadFloats of fewer elements than a vector has, and -infinity for the others.
+// Does the same for `count` elements, fewer than D has lanes, and fills up with -infinity.
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> LoadRest(D d, const T* x, int64_t count) {
   HWY_ALIGN T rest[hn::MaxLanes(D())];

@@ -1,6 +1,6 @@
 #include "core/kernels/weighted/weighted_row.h"
 
-// Highway's assertions call its library, which nothing else needs.
+// Highway's assertions would call its library, which nothing else needs.
 #define HWY_IS_DEBUG_BUILD 0
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
@@ -27,7 +27,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What may get lost where numbers become too small for binary64.
+// Bounds what may be lost to underflow in binary64.
 constexpr double kTiny = 0x1p-900;
 
 template <class D, typename T>
@@ -41,7 +41,7 @@ HWY_INLINE hn::Vec<D> LoadAsFloats(D d, const T* x) {
   }
 }
 
-// The magnitudes of elements, by vectors and one by one.
+// The magnitudes of elements that were seen by vectors and one by one.
 struct SeenElements {
   using One = hn::CappedTag<float, 1>;
 
@@ -60,7 +60,7 @@ struct SeenElements {
   HWY_INLINE float Most() const {
     return std::bit_cast<float>(HWY_MAX(ones.MostBits(), many.MostBits()));
   }
-  // As of Magnitudes.
+  // See Magnitudes::LeastPower.
   HWY_INLINE float LeastPower() const {
     const uint32_t least = HWY_MIN(ones.LeastBits() - 1, many.LeastBits() - 1) + 1;
     return std::bit_cast<float>(least & 0x7F800000u);
@@ -70,7 +70,7 @@ struct SeenElements {
   Magnitudes<Narrow> many;
 };
 
-// The sums of the outer taps in each column, as many as D has lanes.
+// Sums the outer taps in each of as many columns as D has lanes.
 template <class D, typename T>
 HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* sums,
                            SeenElements& seen) {
@@ -97,7 +97,7 @@ HWY_INLINE void SumRuns(const WeightedRow<T>& row, SeenElements& seen) {
   sums[0] = 0.0;
 }
 
-// How far sums may be off, each; infinite where elements are not finite.
+// Returns the error bound of each sum; infinite if an element is not finite.
 template <typename T>
 HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
   const double most = static_cast<double>(seen.Most());
@@ -107,7 +107,8 @@ HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
   return most * row.most_sum * row.relative_error + kTiny;
 }
 
-// Sums divided by their wholes. No error: the quotient rounds as the exact one does.
+// Divides sums by their total weights. An error of 0 means that the quotient rounds as the exact
+// one does.
 template <class D, typename T>
 HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
                                     int64_t first) {
@@ -116,11 +117,11 @@ HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> s
   const auto value = hn::Div(sum, whole);
   const auto room = hn::Mul(hn::Abs(value), hn::Set(d, 0x1p-50));
   if (error != 0) return {value, hn::Add(room, hn::Div(hn::Set(d, error), whole))};
-  // A quotient that is halfway between two results has few bits: what leads back is exact then.
+  // A quotient halfway between two results has few bits, so multiplying back is exact.
   return {value, hn::IfThenZeroElse(hn::Eq(hn::Mul(value, whole), sum), room)};
 }
 
-// A conversion of what an integer cannot hold is undefined.
+// Converting a value outside of the integer's range would be undefined.
 template <typename T, class D>
 HWY_INLINE hn::Vec<D> ClampToRange(D d, hn::Vec<D> value) {
   static_assert(sizeof(T) <= 4, "the bounds are exact in FLOAT64");
@@ -140,7 +141,7 @@ HWY_INLINE void StoreExact(D d, hn::Vec<D> value, T* results) {
   }
 }
 
-// Returns whether all could be.
+// Returns whether all results could be resolved.
 template <class D, typename T>
 HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
                               uint8_t* unresolved) {
@@ -163,7 +164,7 @@ HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
   }
 }
 
-// The columns at as many places as D has lanes; places that rise are mostly near each other.
+// Gathers the columns at as many places as D has lanes; ascending places are mostly close together.
 template <class D>
 HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* places, bool rise) {
   const hn::Rebind<int64_t, D> wide_places;

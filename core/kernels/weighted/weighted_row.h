@@ -1,5 +1,5 @@
-// Weighted sums side by side: exact in binary64 where weights have few bits, else with a bound that
-// tells whether their rounding is unresolved.
+// Computes adjacent weighted sums: exact in binary64 if weights have few bits, otherwise with a
+// bound that tells whether their rounding is unresolved.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +15,37 @@ struct WeightedTap {
 
 inline constexpr size_t kColumnRoom = 16;
 
-// Elements side by side.
+// Adjacent elements.
 struct ColumnRun {
   int64_t offset;
   int64_t count;
 };
 
-// Of the columns of some runs are made sums over the outer taps; result i is the sum over t of
-// parts[t * count + i] * column[places[t * count + i]], divided by whole * wholes[i].
+// The columns of the runs are summed over the outer taps; result i is the sum over t of parts[t *
+// count + i] * column[places[t * count + i]], divided by whole * wholes[i].
 template <typename T>
 struct WeightedRow {
   const T* x;
   std::span<const WeightedTap> outer;
   std::span<const ColumnRun> runs;
-  double* scratch;  // for all columns, one more, which is 0, and kColumnRoom behind them
-  int64_t count;    // results
-  int64_t taps;     // of a result, besides the outer ones
+  double* scratch;  // room for all columns, one more, which is 0, and then kColumnRoom
+  int64_t count;    // number of results
+  int64_t taps;     // number of taps of a result, besides the outer ones
   const int32_t* places;
-  const uint8_t* rise;  // whether the places of a tap do not fall
+  const uint8_t* rise;  // whether the places of a tap never decrease
   const double* parts;
   double whole;
   const double* wholes;
-  double most_sum;  // of products of parts of a result
-  // Sums are exact where the largest |x| is at most this times the power of two below the smallest
-  // one; and so are the products of wholes.
+  double most_sum;  // largest sum of products of parts of a result
+  // Sums are exact if the largest |x| is at most this times the power of two at or below the
+  // smallest one; products of wholes are then exact, too.
   double exact_range;
-  double relative_error;  // of sums that are not exact, and of what they are divided by
-  bool divides;           // wholes are not all 1
+  double relative_error;  // of sums that are not exact, and of their divisors
+  bool divides;           // false if all wholes are 1
 };
 
-// Stores each result, rounded or, for integers, truncated, or sets its `unresolved` to 1, which is
-// 0 before. Returns whether there are such.
+// Stores each result, rounded or, for integers, truncated, or sets its `unresolved`, which is 0
+// before, to 1. Returns whether any is unresolved.
 template <typename T>
 using WeightedRowKernel = bool(const WeightedRow<T>& row, T* results, uint8_t* unresolved);
 

@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// As many windows as D has lanes, the first of which begins at x.
+// Computes as many windows as D has lanes; the first begins at x.
 template <int64_t kStep, class D>
 HWY_INLINE void FindVector(D d, const PoolRow<float>& row, const float* x, int32_t* keys,
                            int32_t* taps) {

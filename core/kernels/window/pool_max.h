@@ -1,4 +1,4 @@
-// Which tap of each window is the greatest.
+// Finds the greatest tap of each window.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dmlop {
 
-// Stores the key of each window's greatest tap, and the number of the first tap that has it.
+// Stores the key of each window's greatest tap, and the number of the first tap with that key.
 using PoolWinnerKernel = void (*)(const PoolRow<float>& row, KeyOf<float>* keys, int32_t* taps);
 
 PoolWinnerKernel PoolWinnerKernelFor();

@@ -1,4 +1,4 @@
-// What kernels of poolings work on.
+// The input of pooling kernels.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace dmlop {
 
 inline constexpr int64_t kMaxPoolTaps = 1024;
 
-// Windows side by side that have the same taps, `step` elements apart.
+// Adjacent windows that have the same taps, `step` elements apart.
 template <typename T>
 struct PoolRow {
   const T* x;  // the first tap of the first window
   int64_t step;
-  int64_t count;                     // windows
-  std::span<const int64_t> offsets;  // of taps from the first one, at most kMaxPoolTaps
+  int64_t count;                     // number of windows
+  std::span<const int64_t> offsets;  // offsets of taps from the first one; at most kMaxPoolTaps
 };
 
 }  // namespace dmlop

@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// A vector of elements as FLOAT32.
+// Loads a vector of elements as FLOAT32.
 template <int64_t kStep, class D>
 HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const float* x, int64_t step) {
   return LoadStepped<kStep>(d, x, step);
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const Half* x, int64_t step) {
   return LoadFloats(d, lanes);
 }
 
-// As many windows as D has lanes, the first of which begins at x.
+// Computes as many windows as D has lanes; the first begins at x.
 template <SumMap kMap, SumFinalizer kFinalizer, int64_t kStep, class D, typename T>
 HWY_INLINE void SumVector(D d, const PoolRow<T>& row, const T* x, int64_t divisor, T* results,
                           uint8_t* unresolved) {

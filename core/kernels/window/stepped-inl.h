@@ -1,5 +1,5 @@
-// Vectors of elements some steps apart, and rows of windows by vectors, for kernel sources:
-// included once for each instruction set, hence the unusual guard.
+// Loads vectors of elements some steps apart, and walks rows of windows by vectors, for kernel
+// sources. Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_STEPPED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_STEPPED_INL_H_
 #undef DMLOP_KERNELS_STEPPED_INL_H_
@@ -16,10 +16,10 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Any distance between elements.
+// Any step, known only at run time.
 constexpr int64_t kAnyStep = 0;
 
-// Calls body.operator()<kStep>() for a step.
+// Calls body.operator()<kStep>(), with a constant for a small step.
 template <typename Body>
 HWY_INLINE void WithStep(int64_t step, Body&& body) {
   if (step == 1) return body.template operator()<1>();
@@ -27,7 +27,7 @@ HWY_INLINE void WithStep(int64_t step, Body&& body) {
   body.template operator()<kAnyStep>();
 }
 
-// A vector of elements; nothing behind the last one is read.
+// Loads a vector of elements without reading past the last one.
 template <int64_t kStep, class D>
 HWY_INLINE hn::Vec<D> LoadStepped(D d, const hn::TFromD<D>* x, int64_t step) {
   constexpr size_t kLanes = hn::MaxLanes(D());
@@ -44,8 +44,8 @@ HWY_INLINE hn::Vec<D> LoadStepped(D d, const hn::TFromD<D>* x, int64_t step) {
   return hn::Load(d, lanes);
 }
 
-// Calls body(d, first) for vectors of windows from number `first` on, of which the last may overlap
-// the one before it; for one window at a time where there are fewer than D has lanes.
+// Calls body(d, first) for vectors of windows that begin with number `first`; the last vector may
+// overlap the one before it. If there are fewer windows than D has lanes, takes them one by one.
 template <class D, typename Body>
 HWY_INLINE void ForEachWindowVector(D d, int64_t count, Body&& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));

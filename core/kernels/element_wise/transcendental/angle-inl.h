@@ -1,4 +1,4 @@
-// Approximations of functions that give angles. Included once for each instruction set, hence
+// Approximations of the functions that return angles. Included once for each instruction set, hence
 // the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_
@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// atan(t) for |t| <= sqrt(2) - 1. The polynomial meets (atan(t) / t - 1) / t^2 where Chebyshev
-// polynomials say: within 2^-52.
+// atan(t) for |t| <= sqrt(2) - 1. The polynomial interpolates (atan(t) / t - 1) / t^2 at Chebyshev
+// nodes, within 2^-52.
 template <class D>
 HWY_INLINE hn::Vec<D> AtanOfSmall(D d, hn::Vec<D> t) {
   constexpr double kCoefficients[] = {
@@ -24,9 +24,9 @@ HWY_INLINE hn::Vec<D> AtanOfSmall(D d, hn::Vec<D> t) {
   return hn::MulAdd(hn::Mul(t, t2), Polynomial(d, t2, kCoefficients), t);
 }
 
-// The angle in [0, pi] of the point (x, y), y >= 0; 0 or pi at the origin, as the sign of x says.
-// Of numbers n <= d the angle of (d, n) is atan(n / d), or pi / 4 and that of n - d and n + d where
-// the ratio is too large for the polynomial.
+// Returns the angle in [0, pi] of the point (x, y), y >= 0; at the origin 0 or pi, by the sign of
+// x. For numbers n <= d, the angle of (d, n) is atan(n / d), or, if that ratio is too large for the
+// polynomial, pi / 4 plus the angle of (n + d, n - d).
 template <class D>
 HWY_INLINE hn::Vec<D> ApproximateAngle(D d, hn::Vec<D> y, hn::Vec<D> x) {
   const auto zero = hn::Zero(d);
@@ -35,7 +35,7 @@ HWY_INLINE hn::Vec<D> ApproximateAngle(D d, hn::Vec<D> y, hn::Vec<D> x) {
   const auto is_steep = hn::Gt(y, length);
   auto less = hn::IfThenElse(is_steep, length, y);
   auto more = hn::IfThenElse(is_steep, y, length);
-  // Only the ratio counts: infinities as numbers, and 0 / 0 as 0 / 1.
+  // Only the ratio counts: infinities become numbers, and 0 / 0 becomes 0 / 1.
   const auto is_endless = hn::Eq(more, infinity);
   less = hn::IfThenElse(is_endless, hn::IfThenElseZero(hn::Eq(less, infinity), One(d)), less);
   more = hn::IfThenElse(hn::Or(is_endless, hn::Eq(more, zero)), One(d), more);
@@ -52,7 +52,7 @@ HWY_INLINE hn::Vec<D> ApproximateAngle(D d, hn::Vec<D> y, hn::Vec<D> x) {
   return hn::IfThenElse(are_numbers, angle, hn::Add(x, y));
 }
 
-// sqrt(1 - x^2), also where x is next to 1; NaN beyond.
+// Computes sqrt(1 - x^2) accurately even for x close to 1; NaN beyond.
 template <class D>
 HWY_INLINE hn::Vec<D> OtherLeg(D d, hn::Vec<D> x) {
   return hn::Sqrt(hn::Mul(hn::Add(One(d), x), hn::Sub(One(d), x)));

@@ -16,15 +16,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// x is a whole number of quarter turns and a rest of at most pi / 4. Only the two lowest bits of
-// `count` are meant.
+// x is a whole number of quarter turns plus a rest of at most pi / 4 in magnitude. Only the two
+// lowest bits of `count` are defined.
 template <class D>
 struct TurnParts {
   hn::Vec<hn::RebindToUnsigned<D>> count;
   hn::Vec<D> rest;
 };
 
-// Of elements beyond 2^15, one by one.
+// Splits elements one by one; some are beyond 2^15.
 template <class D>
 HWY_NOINLINE TurnParts<D> SplitLargeTurns(D d, hn::VecArg<hn::Vec<D>> x) {
   const hn::RebindToUnsigned<D> du;
@@ -41,8 +41,8 @@ HWY_NOINLINE TurnParts<D> SplitLargeTurns(D d, hn::VecArg<hn::Vec<D>> x) {
   return {hn::Load(du, count), hn::Load(d, rest)};
 }
 
-// pi / 2 in three parts: the products with the first two, of 38 bits, are exact, and so is what
-// they leave.
+// pi / 2 has three parts: the products with the first two, of 38 bits each, are exact, and so are
+// the differences.
 template <class D>
 HWY_INLINE TurnParts<D> SplitTurns(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
@@ -58,8 +58,7 @@ HWY_INLINE TurnParts<D> SplitTurns(D d, hn::Vec<D> x) {
   return {hn::BitCast(du, shifted), rest};
 }
 
-// Polynomials that meet the functions where Chebyshev polynomials say, for |r| <= pi / 4: within
-// 2^-55.
+// The polynomials interpolate the functions at Chebyshev nodes for |r| <= pi / 4, within 2^-55.
 template <class D>
 HWY_INLINE hn::Vec<D> SineOfRest(D d, hn::Vec<D> r, hn::Vec<D> r2) {
   constexpr double kCoefficients[] = {1.0,
@@ -85,7 +84,7 @@ HWY_INLINE hn::Vec<D> CosineOfRest(D d, hn::Vec<D> r2) {
   return Polynomial(d, r2, kCoefficients);
 }
 
-// The sine of x and `turned` quarter turns.
+// Returns the sine of x plus `turned` quarter turns.
 template <class D>
 HWY_INLINE hn::Vec<D> TurnedSine(D d, hn::Vec<D> x, uint64_t turned) {
   const hn::RebindToUnsigned<D> du;
@@ -113,7 +112,7 @@ struct Cos {
   }
 };
 
-// sine / cosine, or -cosine / sine after an odd number of quarter turns.
+// Returns sine / cosine, or -cosine / sine after an odd number of quarter turns.
 struct Tan {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>

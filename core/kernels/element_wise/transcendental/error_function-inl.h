@@ -1,4 +1,4 @@
-// Approximations of functions made of the error function. Included once for each instruction set,
+// Approximations of functions based on the error function. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ERROR_FUNCTION_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
@@ -13,8 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// x * p(x^2) / q(x^2), which meets the function where Chebyshev polynomials say: within 2^-48.3 up
-// to 3.95. From there on it rounds to 1.
+// The ratio x * p(x^2) / q(x^2) interpolates the function at Chebyshev nodes, within 2^-48.3 up to
+// 3.95. From there on it rounds to 1.
 struct Erf {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>
@@ -40,9 +40,9 @@ struct Erf {
   }
 };
 
-// (1 - erf(a / sqrt(2))) / 2 * e^(a * a / 2) of a in [0, 14.6], as a ratio that meets it where
-// Chebyshev polynomials say: within 2^-48.9. From there on, as there: the product with the power
-// of e is below FLOAT32 and FLOAT16.
+// Computes (1 - erf(a / sqrt(2))) / 2 * e^(a * a / 2) as a ratio that interpolates it at Chebyshev
+// nodes for a in [0, 14.6], within 2^-48.9. Beyond, its value at 14.6 serves: the product with the
+// power of e is too small for FLOAT32 and FLOAT16.
 template <class D>
 HWY_INLINE hn::Vec<D> ScaledNormalTail(D d, hn::Vec<D> a) {
   constexpr double kNumerator[] = {
@@ -66,8 +66,8 @@ HWY_INLINE hn::Vec<D> ScaledNormalTail(D d, hn::Vec<D> a) {
   return hn::Div(Polynomial(d, a, kNumerator), Polynomial(d, a, kDenominator));
 }
 
-// x times the normal distribution's tail to the left of x. Far to the left a zero, so that infinity
-// times it is NaN.
+// Computes x times the normal distribution function of x. Far to the left that is zero, so that
+// -infinity times it is NaN.
 struct Gelu {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>

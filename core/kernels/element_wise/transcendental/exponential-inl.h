@@ -1,5 +1,5 @@
-// Approximations of functions made of e^x. Included once for each instruction set, hence
-// the unusual guard.
+// Approximations of functions based on e^x. Included once for each instruction set, hence the
+// unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_
@@ -14,15 +14,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// e^x = power * (1 + rest) for x in [-700, 700]; beyond, as there, where FLOAT32 is 0 or infinite.
+// e^x = power * (1 + rest) for x clamped to [-700, 700]; beyond, FLOAT32 is 0 or infinite anyway.
 template <class D>
 struct ExpParts {
   hn::Vec<D> power, rest;
 };
 
-// With k = x / ln 2 rounded and r = x - k * ln 2, `power` is 2^k and `rest` e^r - 1: r times a
-// polynomial that meets (e^r - 1) / r where Chebyshev polynomials say, for |r| <= ln 2 / 2. It is
-// within 2^-49.2 of the rest and 2^-50.5 of e^r.
+// With k = x / ln 2 rounded and r = x - k * ln 2, `power` is 2^k and `rest` is e^r - 1: r times a
+// polynomial that interpolates (e^r - 1) / r at Chebyshev nodes for |r| <= ln 2 / 2. It is within
+// 2^-49.2 of the rest and 2^-50.5 of e^r.
 template <class D>
 HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
@@ -31,7 +31,7 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   const auto shifter = hn::Set(d, 0x1.8p52);
   const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep+0), shifter);
   const auto k = hn::Sub(shifted, shifter);
-  // The product with the first part of ln 2, of 40 bits, is exact.
+  // The first part of ln 2 has 40 bits, so its product with k is exact.
   auto r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa2000p-1), x);
   r = hn::NegMulAdd(k, hn::Set(d, 0x1.9ef35793c7673p-41), r);
   const auto exponent = hn::Add(hn::BitCast(du, shifted), hn::Set(du, 1023));
@@ -51,7 +51,7 @@ HWY_INLINE hn::Vec<D> ApproximateExpm1(D d, hn::Vec<D> x) {
   return hn::MulAdd(power, rest, hn::Sub(power, One(d)));
 }
 
-// With t = e^(2 |x|) - 1, tanh |x| = t / (t + 2). From 30 on it is 1.
+// With t = e^(2 |x|) - 1, tanh |x| = t / (t + 2), which rounds to 1 from 30 on.
 template <class D>
 HWY_INLINE hn::Vec<D> ApproximateTanh(D d, hn::Vec<D> x) {
   const auto magnitude = Limit(d, hn::Abs(x), 0.0, 30.0);
@@ -113,7 +113,7 @@ struct Elu {
   }
 };
 
-// The formula's max and min prefer any number to NaN, and 0 to -0.
+// The max and min of the formula prefer any number to NaN, and +0 to -0.
 struct Celu {
   static constexpr double kRelativeError = 0x1p-44;
   template <class D>
@@ -125,7 +125,7 @@ struct Celu {
   }
 };
 
-// Alpha * e^x - Alpha is +0 where it is zero.
+// A zero difference Alpha * e^x - Alpha is +0.
 struct ScaledElu {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>
@@ -147,7 +147,7 @@ struct ScaledTanh {
   }
 };
 
-// Far to the left a zero, so that infinity times it is NaN.
+// Far to the left this is a zero factor, so that -infinity times it is NaN.
 struct Swish {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>

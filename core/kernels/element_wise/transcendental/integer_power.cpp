@@ -1,5 +1,6 @@
-// Powers of integers. An exponent of integral value, whatever its type, gives the power modulo
-// 2^width, or the real value truncated; others give the real value truncated and clamped.
+// Powers of integers. An exponent of integral value, of whatever type, gives the power modulo
+// 2^width or, if negative, the real value truncated; any other gives the real value truncated and
+// clamped.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -13,7 +14,7 @@ namespace {
 
 using enum ElementWiseFunction;
 
-// Modulo 2^64.
+// Computes the power modulo 2^64.
 uint64_t WrappedPower(uint64_t base, uint64_t exponent) {
   uint64_t power = 1;
   for (; exponent != 0; exponent >>= 1) {
@@ -23,8 +24,8 @@ uint64_t WrappedPower(uint64_t base, uint64_t exponent) {
   return power;
 }
 
-// The exponent's value is integral, and not negative. Multiples of 2^62 leave 1 of an odd base, and
-// exponents from 64 on leave 0 of an even one.
+// The exponent is integral and not negative. An odd base to a multiple of 2^62 is 1 modulo 2^64,
+// and an even one to 64 or more is 0.
 uint64_t WrappedPower(uint64_t base, double exponent) {
   constexpr double kPeriod = 0x1p62;
   if (exponent < kPeriod) return WrappedPower(base, static_cast<uint64_t>(exponent));
@@ -32,7 +33,8 @@ uint64_t WrappedPower(uint64_t base, double exponent) {
   return WrappedPower(base, static_cast<uint64_t>(std::fmod(exponent, kPeriod)));
 }
 
-// Of bases -1, 0 and 1 the real value is an integer or has a zero as divisor, which sets all bits.
+// For the bases -1 and 1 the real value is an integer; for 0 it is a division by zero, which sets
+// all bits.
 template <typename T>
 T InversePower(T base, double exponent) {
   if (base == 0) return static_cast<T>(~T{0});
@@ -43,7 +45,7 @@ T InversePower(T base, double exponent) {
   return 0;
 }
 
-// The exponent has no integral value.
+// The exponent is not integral.
 template <typename T>
 T TruncatedPower(T base, double exponent) {
   const double elements[] = {static_cast<double>(base), exponent};

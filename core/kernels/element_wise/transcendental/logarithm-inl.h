@@ -1,4 +1,4 @@
-// Approximations of functions made of logarithms. Included once for each instruction set, hence
+// Approximations of functions based on logarithms. Included once for each instruction set, hence
 // the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_LOGARITHM_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
@@ -24,7 +24,7 @@ HWY_INLINE LogParts<D> SplitLog(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   const auto one = hn::Set(du, 0x3FF0000000000000);
   const auto bits = hn::BitCast(du, x);
-  // The exponent of x / sqrt(1/2), as binary64 has it, is moved to the low bits of 2^52.
+  // The biased exponent of x / sqrt(1/2) is moved to the low bits of 2^52.
   const auto above = hn::Add(hn::Sub(bits, hn::Set(du, 0x3FE6A09E667F3BCD)), one);
   const auto biased = hn::Or(hn::ShiftRight<52>(above), hn::Set(du, 0x4330000000000000));
   const auto power = hn::And(above, hn::Set(du, 0xFFF0000000000000));
@@ -32,9 +32,9 @@ HWY_INLINE LogParts<D> SplitLog(D d, hn::Vec<D> x) {
           hn::BitCast(d, hn::Add(hn::Sub(bits, power), one))};
 }
 
-// f - ln(1 + f) for f = factor - 1. With s = f / (2 + f), ln(1 + f) is 2 * atanh(s) and 2 s is
-// f - s * f, so that the exact f stands for the leading term. The polynomial meets
-// (atanh(s) / s - 1) / s^2 where Chebyshev polynomials say, which leaves 2^-57 of the logarithm.
+// Computes f - ln(1 + f) for f = factor - 1. With s = f / (2 + f), ln(1 + f) is 2 * atanh(s), and 2
+// s is f - s * f, so that the exact f is the leading term. The polynomial interpolates (atanh(s) /
+// s - 1) / s^2 at Chebyshev nodes, which leaves an error of 2^-57 of the logarithm.
 template <class D>
 HWY_INLINE hn::Vec<D> LogDeficit(D d, hn::Vec<D> f) {
   constexpr double kCoefficients[] = {
@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<D> LogDeficit(D d, hn::Vec<D> f) {
   return hn::Mul(s, hn::NegMulAdd(s2, Polynomial(d, s2, kCoefficients), f));
 }
 
-// exponent * ln 2 + ln(1 + f); `x` is what the parts are of.
+// Computes exponent * ln 2 + ln(1 + f); `x` is the number that the parts were split from.
 template <class D>
 HWY_INLINE hn::Vec<D> LogOfParts(D d, hn::Vec<D> exponent, hn::Vec<D> f, hn::Vec<D> x) {
   const auto low = hn::NegMulAdd(exponent, hn::Set(d, 0x1.9ef35793c7673p-41), LogDeficit(d, f));
@@ -65,7 +65,7 @@ HWY_INLINE hn::Vec<D> ApproximateLog(D d, hn::Vec<D> x) {
   return LogOfParts(d, exponent, hn::Sub(factor, One(d)), x);
 }
 
-// ln(1 + x). Where 1 + x needs no power of two, x itself is what is left of it.
+// Computes ln(1 + x). If 1 + x has exponent 0, f is x itself, without the rounding of the sum.
 template <class D>
 HWY_INLINE hn::Vec<D> ApproximateLog1p(D d, hn::Vec<D> x) {
   const auto sum = hn::Add(x, One(d));
@@ -74,7 +74,7 @@ HWY_INLINE hn::Vec<D> ApproximateLog1p(D d, hn::Vec<D> x) {
   return LogOfParts(d, exponent, hn::IfThenElse(is_near, x, hn::Sub(factor, One(d))), sum);
 }
 
-// ln(1 + e) for e in [0, 1], as 2 * atanh(s) with s = e / (2 + e): within 2^-51.
+// Computes ln(1 + e) for e in [0, 1] as 2 * atanh(s) with s = e / (2 + e), within 2^-51.
 template <class D>
 HWY_INLINE hn::Vec<D> Log1pOfFraction(D d, hn::Vec<D> e) {
   constexpr double kCoefficients[] = {
@@ -95,7 +95,7 @@ struct Log {
   }
 };
 
-// ln(x + sqrt(x^2 + 1)) is ln(1 + x + x^2 / (1 + sqrt(x^2 + 1))).
+// ln(x + sqrt(x^2 + 1)) = ln(1 + x + x^2 / (1 + sqrt(x^2 + 1))).
 struct Asinh {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
@@ -110,7 +110,7 @@ struct Asinh {
   }
 };
 
-// With d = x - 1, x + sqrt(x^2 - 1) is 1 + d + sqrt(d * (d + 2)).
+// With d = x - 1, x + sqrt(x^2 - 1) = 1 + d + sqrt(d * (d + 2)).
 struct Acosh {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
@@ -122,7 +122,7 @@ struct Acosh {
   }
 };
 
-// ln((1 + x) / (1 - x)) / 2 is ln(1 + 2 x / (1 - x)) / 2.
+// ln((1 + x) / (1 - x)) / 2 = ln(1 + 2 x / (1 - x)) / 2.
 struct Atanh {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
@@ -133,8 +133,8 @@ struct Atanh {
   }
 };
 
-// ln(1 + e^u) with u = Steepness * x is max(u, 0) + ln(1 + e^-|u|). Nothing is added to the second
-// term where the first is 0: what underflows keeps its sign.
+// With u = Steepness * x, ln(1 + e^u) = max(u, 0) + ln(1 + e^-|u|). If the first term is 0, it is
+// not added, so that an underflow keeps its sign.
 struct Softplus {
   static constexpr double kRelativeError = 0x1p-45;
   template <class D>
@@ -160,7 +160,8 @@ struct ParametricSoftplus {
   }
 };
 
-// e^(y * ln |x|), with the sign of x where y is odd. The logarithm's error counts up to 150 fold.
+// Computes e^(y * ln |x|), with the sign of x if y is odd. The product magnifies the logarithm's
+// error up to 150 times.
 struct Pow {
   static constexpr double kRelativeError = 0x1p-41;
   template <class D>
@@ -170,7 +171,7 @@ struct Pow {
     const auto infinity = hn::Set(d, std::numeric_limits<double>::infinity());
     const auto magnitude = hn::Abs(x);
     const auto power = ApproximateExp(d, hn::Mul(y, ApproximateLog(d, magnitude)));
-    // Every y from 2^53 on is even.
+    // Every y of 2^53 or more is even.
     const auto half = hn::Mul(y, hn::Set(d, 0.5));
     const auto is_whole = hn::Eq(hn::Floor(y), y);
     const auto is_even = hn::Eq(hn::Floor(half), half);

@@ -1,5 +1,5 @@
-// What approximations of transcendental functions share. Included once for each instruction set,
-// hence the unusual guard.
+// The parts that approximations of transcendental functions share. Included once for each
+// instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_POLYNOMIAL_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_POLYNOMIAL_INL_H_
@@ -34,7 +34,8 @@ HWY_INLINE hn::Vec<D> PolynomialPart(D d, const hn::Vec<D>* powers, const double
   }
 }
 
-// c[0] + c[1] * x + c[2] * x^2 + ...: parts side by side, so that operations wait less for another.
+// Evaluates c[0] + c[1] * x + c[2] * x^2 + ... by Estrin's scheme, whose independent parts shorten
+// the dependency chain.
 template <class D, size_t kSize>
 HWY_INLINE hn::Vec<D> Polynomial(D d, hn::Vec<D> x, const double (&c)[kSize]) {
   const hn::Vec<D> x2 = hn::Mul(x, x);
@@ -43,13 +44,13 @@ HWY_INLINE hn::Vec<D> Polynomial(D d, hn::Vec<D> x, const double (&c)[kSize]) {
   return PolynomialPart<0, kSize>(d, powers, c);
 }
 
-// NaN stays.
+// Clamps x to [least, most]; NaN stays NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> Limit(D d, hn::Vec<D> x, double least, double most) {
   const hn::Vec<D> low = hn::Set(d, least);
   const hn::Vec<D> high = hn::Set(d, most);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
-  // The second operand is the result where one of them is NaN.
+  // If either operand is NaN, the result is the second one.
   return hn::Min(high, hn::Max(low, x));
 #else
   x = hn::IfThenElse(hn::Lt(x, low), low, x);
@@ -62,7 +63,7 @@ HWY_INLINE hn::Vec<D> One(D d) {
   return hn::Set(d, 1.0);
 }
 
-// x, or -x where `sign` has its sign bit set.
+// Returns x, or -x if the sign bit of `sign` is set.
 template <class D>
 HWY_INLINE hn::Vec<D> FlipSign(D d, hn::Vec<D> x, hn::Vec<D> sign) {
   return hn::Xor(x, hn::And(sign, hn::SignBit(d)));
