@@ -1,6 +1,7 @@
 // Arithmetic of about 106 bits: a number is the unevaluated sum of two binary64 numbers. Only IEEE
-// additions, multiplications and divisions, so the bits are the same on every machine. A tail may
-// be as small as binary64 allows; so what is tiny against the head still tells its sign.
+// additions, multiplications and divisions are used, so the bits are the same on every machine. A
+// tail may be as small as binary64 allows, so even a part that is tiny compared with the head keeps
+// its sign.
 #pragma once
 
 #include <cmath>
@@ -11,8 +12,8 @@ namespace dmlop {
 
 using DoubleDouble = HeadTail;
 
-// a * b, exactly, for products in [2^-960, 2^990]; without a fused multiply-add, which not every
-// machine has.
+// Returns a * b exactly, for products in [2^-960, 2^990], without a fused multiply-add, which not
+// every machine has.
 inline HeadTail TwoProduct(double a, double b) {
   constexpr double kSplitter = 0x1p27 + 1;
   const auto high_half = [](double x) {
@@ -71,7 +72,7 @@ inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   return FastTwoSum(first, second) + last.head / b.head;
 }
 
-// By a power of two, where no part underflows.
+// Multiplies by a power of two; no part may underflow.
 inline DoubleDouble Scale(DoubleDouble a, double power_of_two) {
   return {a.head * power_of_two, a.tail * power_of_two};
 }

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-// ln 2 in three parts, the first two of 42 bits: their products with an exponent are exact.
+// ln 2 has three parts, the first two of 42 bits, so their products with an exponent are exact.
 constexpr double kLn2Parts[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76000p-45, 0x1.cc01f97b57a08p-87};
 constexpr double kLog2E = 0x1.71547652b82fep+0;
 constexpr DoubleDouble kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
@@ -20,14 +20,14 @@ double PowerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-// k * ln 2 is the sum of its parts; adds them to x, which may cancel the first.
+// Adds the parts of k * ln 2 one by one to x, which may cancel the first.
 DoubleDouble PlusLn2(DoubleDouble x, double k) {
   for (const double part : kLn2Parts) x = x + k * part;
   return x;
 }
 
-// (e^r - 1) / r for |r| <= ln 2 / 2: 1 + r / 2 * (1 + r / 3 * (1 + ...)); r^25 / 26! is below
-// 2^-125.
+// Returns (e^r - 1) / r for |r| <= ln 2 / 2 as 1 + r / 2 * (1 + r / 3 * (1 + ...)); r^25 / 26! is
+// below 2^-125.
 DoubleDouble ExpSeries(DoubleDouble r) {
   DoubleDouble sum = kOne;
   for (int n = 25; n >= 2; --n) sum = (r * sum) / n + 1.0;
@@ -48,8 +48,8 @@ ExpParts SplitExp(DoubleDouble x) {
   return {static_cast<int>(k), r * ExpSeries(r)};
 }
 
-// ln(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)]: 2 * atanh(s) with s = f / (2 + f), whose terms are
-// s^(2n + 1) / (2n + 1); s^46 is below 2^-116.
+// Returns ln(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)] as 2 * atanh(s) with s = f / (2 + f), whose
+// terms are s^(2n + 1) / (2n + 1); s^46 is below 2^-116.
 DoubleDouble LogSeries(DoubleDouble f) {
   const DoubleDouble s = f / (f + 2.0);
   const DoubleDouble s2 = s * s;
@@ -58,7 +58,7 @@ DoubleDouble LogSeries(DoubleDouble f) {
   return Scale(s * (sum + 1.0), 2);
 }
 
-// The exponent that leaves a factor in [sqrt(1/2), sqrt(2)).
+// Returns the exponent that leaves a factor in [sqrt(1/2), sqrt(2)).
 int NearestExponent(double x) {
   const int64_t above = std::bit_cast<int64_t>(x) - std::bit_cast<int64_t>(0x1.6a09e667f3bcdp-1);
   return static_cast<int>(above >> 52);
@@ -68,7 +68,7 @@ DoubleDouble LogOfFactor(int exponent, DoubleDouble f) {
   return exponent == 0 ? LogSeries(f) : PlusLn2(LogSeries(f), exponent);
 }
 
-// atan(t) / t for |t| <= sqrt(2) - 1, whose terms are (-t * t)^n / (2n + 1).
+// Returns atan(t) / t for |t| <= sqrt(2) - 1; its terms are (-t * t)^n / (2n + 1).
 DoubleDouble AtanSeries(DoubleDouble t) {
   const DoubleDouble t2 = t * t;
   DoubleDouble sum{0, 0};
@@ -76,7 +76,7 @@ DoubleDouble AtanSeries(DoubleDouble t) {
   return -sum + 1.0;
 }
 
-// The angle of n <= d, both at least 0.
+// Returns atan(n / d) for n <= d, both at least 0.
 DoubleDouble AcuteAngle(DoubleDouble n, DoubleDouble d) {
   if (n.head <= 0.4140625 * d.head) {
     const DoubleDouble t = n / d;
@@ -106,13 +106,13 @@ DoubleDouble Log(DoubleDouble x) {
   return LogOfFactor(exponent, Scale(x, PowerOfTwo(-exponent)) + -1.0);
 }
 
-// Where 1 + x needs no power of two, x itself is what is left of it.
+// If 1 + x has exponent 0, its series takes x itself, without the rounding of the sum.
 DoubleDouble Log1p(DoubleDouble x) {
   const DoubleDouble sum = x + 1.0;
   return NearestExponent(sum.head) == 0 ? LogSeries(x) : Log(sum);
 }
 
-// x * (1 - x^2 / (2 * 3) * (1 - x^2 / (4 * 5) * ...)); the first term left out is below 2^-115.
+// The series is x * (1 - x^2 / (2 * 3) * (1 - x^2 / (4 * 5) * ...)), cut off below 2^-115.
 DoubleDouble Sin(DoubleDouble x) {
   const DoubleDouble x2 = -(x * x);
   DoubleDouble sum = kOne;
@@ -134,7 +134,8 @@ DoubleDouble Angle(DoubleDouble y, DoubleDouble x) {
   return left ? kPi - angle : angle;
 }
 
-// 2 / sqrt(pi) * x * e^(-x * x) * (1 + 2 x^2 / 3 * (1 + 2 x^2 / 5 * ...)), all terms positive.
+// All terms of 2 / sqrt(pi) * x * e^(-x * x) * (1 + 2 x^2 / 3 * (1 + 2 x^2 / 5 * ...)) are
+// positive.
 DoubleDouble Erf(DoubleDouble x) {
   const DoubleDouble x2 = x * x;
   DoubleDouble sum = kOne;
@@ -142,8 +143,8 @@ DoubleDouble Erf(DoubleDouble x) {
   return Scale(kInverseSqrtPi * x * Exp(-x2) * sum, 2);
 }
 
-// e^(-x * x) / sqrt(pi) / (x + 1/2 / (x + 1 / (x + 3/2 / (x + ...)))). At x = 2 each further part
-// takes e^(-4 * sqrt(2 n)) to e^(-4 * sqrt(2 n + 2)) of the error: 200 leave 2^-115.
+// The fraction is e^(-x * x) / sqrt(pi) / (x + 1/2 / (x + 1 / (x + 3/2 / (x + ...)))). At x = 2,
+// part n + 1 reduces the error from e^(-4 * sqrt(2 n)) to e^(-4 * sqrt(2 n + 2)): 200 leave 2^-115.
 DoubleDouble Erfc(DoubleDouble x, DoubleDouble square) {
   DoubleDouble fraction = x;
   for (int n = 200; n >= 1; --n) fraction = x + DoubleDouble{0.5 * n, 0} / fraction;

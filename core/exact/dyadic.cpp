@@ -62,7 +62,7 @@ Digits Sum(const Digits& a, const Digits& b) {
   return sum;
 }
 
-// a - b for a >= b.
+// Returns a - b for a >= b.
 Digits Difference(const Digits& a, const Digits& b) {
   Digits difference(a.size());
   int64_t borrow = 0;
@@ -121,7 +121,8 @@ std::string IntegerText(Digits digits) {
   return {reversed.rbegin(), reversed.rend()};
 }
 
-// 0.digits * 10^point, as a plain number or with an exponent. The digits begin and end with no 0.
+// Formats 0.digits * 10^point as a plain number or with an exponent. The digits neither begin nor
+// end with 0.
 std::string Placed(const std::string& digits, int64_t point) {
   constexpr int64_t kMaxPlainPoint = 40;
   constexpr int64_t kMinPlainPoint = -5;
@@ -247,7 +248,7 @@ Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b) {
   Dyadic rest = negative ? -a : a;
   Dyadic quotient;
   while (!(rest < b)) {
-    // Never too much, and all but the last bits of what is left.
+    // This is never too much, and leaves only a small part of the rest.
     constexpr double kSlightlyLess = 1 - 0x1p-50;
     const double part = std::max(1.0, std::floor(rest.Truncated() / b.Truncated() * kSlightlyLess));
     quotient = quotient + Dyadic(part);

@@ -1,5 +1,5 @@
-// Numbers m * 2^e of any size and their exact arithmetic: for saying what was computed, not for
-// computing much.
+// Numbers m * 2^e of any size with exact arithmetic, for reporting what was computed rather than
+// for computing much.
 #pragma once
 
 #include <concepts>
@@ -32,11 +32,11 @@ class Dyadic {
 
   Dyadic TimesPowerOfTwo(int64_t power) const;
 
-  // Rounded toward zero to binary64, in whose range it must be.
+  // Rounds toward zero to binary64; the value must be in its range.
   double Truncated() const;
 
-  // Every digit: "16777217", "-0.375"; with an exponent, as "1.5e-45", where there would be many
-  // zeros.
+  // Returns every digit: "16777217", "-0.375"; or with an exponent, like "1.5e-45", if there would
+  // be many zeros.
   std::string ToDecimal() const;
 
   friend Dyadic operator-(const Dyadic& a);
@@ -53,11 +53,11 @@ class Dyadic {
   Dyadic(bool negative, Digits digits, int64_t exponent);
 
   bool negative_ = false;
-  Digits digits_;  // of m
+  Digits digits_;  // digits of m
   int64_t exponent_ = 0;
 };
 
-// The greatest whole number that is at most a / b. b > 0; the quotient must be in the range of
+// Returns the greatest integer that is at most a / b. b > 0; the quotient must be in the range of
 // binary64.
 Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b);
 

@@ -15,7 +15,7 @@
 namespace dmlop {
 namespace {
 
-// ln 2 in two parts; kLn2High ends in 20 zero bits, so its product with an exponent is exact.
+// ln 2 has two parts; kLn2High ends in 20 zero bits, so its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kLog2E = 0x1.71547652b82fep+0;
@@ -24,8 +24,8 @@ constexpr double kExpUnderflow = -708.0;
 // Adding this leaves a small double rounded to an integer in the low bits of the significand.
 constexpr double kIntegerShift = 0x1.8p52;
 
-// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the Taylor series to r^13 / 13!, which leaves 2^-57.
-// The terms are combined as a tree to keep the chain of dependent operations short.
+// Returns (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2 by the Taylor series to r^13 / 13!, which leaves
+// 2^-57. The terms are combined as a tree to keep the chain of dependent operations short.
 double ExpRemainder(double r) {
   const double r2 = r * r;
   const double r4 = r2 * r2;
@@ -38,7 +38,7 @@ double ExpRemainder(double r) {
 
 constexpr size_t kAtanhTerms = 16;
 
-// 2 / 3, 2 / 5, 2 / 7, ...: the series of 2 * atanh(s) / s after its first term.
+// 2 / 3, 2 / 5, 2 / 7, ...: the coefficients of 2 * atanh(s) / s after the first one.
 constexpr std::array<double, kAtanhTerms> kAtanhCoefficients = [] {
   std::array<double, kAtanhTerms> coefficients{};
   for (size_t i = 0; i < kAtanhTerms; ++i) {
@@ -47,8 +47,8 @@ constexpr std::array<double, kAtanhTerms> kAtanhCoefficients = [] {
   return coefficients;
 }();
 
-// f - ln(1 + f) for |f| <= 0.5. With s = f / (2 + f), ln(1 + f) = 2 * atanh(s) and 2s = f - s * f;
-// so the exact f stands for the leading term, and rounding in s hardly matters.
+// Returns f - ln(1 + f) for |f| <= 0.5. With s = f / (2 + f), ln(1 + f) = 2 * atanh(s) and 2s = f -
+// s * f, so the exact f is the leading term, and rounding in s hardly matters.
 double LogDeficit(double f) {
   const double s = f / (2.0 + f);
   const double s2 = s * s;
@@ -80,7 +80,7 @@ inline double LogOf(double x) {
     x *= 0x1p52;
     exponent = -52;
   }
-  // Take out the power of two that leaves a factor in [sqrt(1/2), sqrt(2)).
+  // Takes out the power of two that leaves a factor in [sqrt(1/2), sqrt(2)).
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   const uint64_t square_root_of_half = 0x3FE6A09E667F3BCD;
   const int64_t power = static_cast<int64_t>(bits - square_root_of_half) >> 52;
@@ -101,7 +101,7 @@ double Log(double x) {
   return LogOf(x);
 }
 
-// Numbers do not wait for each other.
+// The numbers do not depend on each other, so their computations overlap.
 void Exp(std::span<double> x) {
   for (double& number : x) number = ExpOf(number);
 }
@@ -121,7 +121,7 @@ bool IsNearOne(double sum) {
   return std::abs(sum - 1.0) <= 0.5;
 }
 
-// Whether head is the sum rounded to binary64.
+// Returns whether head is the sum rounded to binary64.
 bool IsRounded(const BoundedSum& sum) {
   const double more = 2 * sum.bound;
   return sum.sum.head + (sum.sum.tail - more) == sum.sum.head &&
@@ -130,7 +130,7 @@ bool IsRounded(const BoundedSum& sum) {
 
 }  // namespace
 
-// Near 1 the distance to 1 is taken before any rounding.
+// Near 1, the distance to 1 is computed before any rounding.
 double LogOfPositive(const ExactSum& sum) {
   const double rounded = RoundSum<double>(sum);
   if (!IsNearOne(rounded)) return Log(rounded);
@@ -168,7 +168,7 @@ T LogOfExpSum(double max, const ExactSum& sum_of_exp) {
 
 template <typename T>
 T LogOfExpSum(double max, HeadTail sum_of_exp) {
-  // Each is rounded once, as an exact sum is: the head and its distance from 1 are exact.
+  // Each is rounded once, as an exact sum would be: the head and its distance from 1 are exact.
   const double rounded = sum_of_exp.head + sum_of_exp.tail;
   const double log =
       IsNearOne(rounded) ? Log1p(sum_of_exp.head - 1.0 + sum_of_exp.tail) : Log(rounded);

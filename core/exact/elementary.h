@@ -1,5 +1,5 @@
-// Exponential and logarithms with the same bits on every machine: only IEEE operations, because
-// the C library picks its code by the CPU.
+// Exponential and logarithms with the same bits on every machine. They use only IEEE operations,
+// because the C library picks its code by the CPU.
 #pragma once
 
 #include <span>
@@ -9,38 +9,39 @@
 
 namespace dmlop {
 
-// e^x within 1 ULP for x <= 709, and 0 below -708. `x` must not be NaN.
+// Returns e^x within 1 ULP for x <= 709, and 0 below -708. `x` must not be NaN.
 double Exp(double x);
 
-// ln(x) within 1 ULP for finite x > 0.
+// Returns ln(x) within 1 ULP for finite x > 0.
 double Log(double x);
 
-// The same of each number, with the same bits and in less time than one after the other.
+// Replace each number by the same function of it, with the same bits, but faster than one by one.
 void Exp(std::span<double> x);
 void Log(std::span<double> x);
 
-// ln(1 + x) within 1.25 ULP for |x| <= 0.5.
+// Returns ln(1 + x) within 1.25 ULP for |x| <= 0.5.
 double Log1p(double x);
 
-// ln(sum) of a positive sum within 3 ULP, also where the sum is near 1.
+// Returns ln(sum) of a positive sum within 3 ULP, even if the sum is close to 1.
 double LogOfPositive(const ExactSum& sum);
 
-// ln(sum) within 0.51 ULP, also where the sum is near 1; a negative sum gives the canonical NaN and
-// zero gives -infinity. T is float or Half.
+// Returns ln(sum) within 0.51 ULP, even if the sum is close to 1; a negative sum gives the
+// canonical NaN and zero gives -infinity. T is float or Half.
 template <typename T>
 T LogOfSum(const ExactSum& sum);
 
-// The same of a positive sum in bounds; false where these leave a doubt about its rounding to
-// binary64.
+// Does the same for a positive sum within bounds; returns false if these leave its rounding to
+// binary64 in doubt.
 template <typename T>
 bool LogOfSum(const BoundedSum& sum, T& result);
 
-// max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1, 2^33], is
-// the sum of e^(x - max) over elements x within 2^-48 of it, 2^-33 for Half. T is float or Half.
+// Returns max + ln(sum_of_exp) within 0.51 ULP + 2^-45 * (1 + |max|), where sum_of_exp, in [1,
+// 2^33], is the sum of e^(x - max) over elements x within 2^-48 of it, 2^-33 for Half. T is float
+// or Half.
 template <typename T>
 T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 
-// The same bits, of the exact sum of two parts. The head is a multiple of 2^-46 below 2^7.
+// Returns the same bits for an exact sum of two parts. The head is a multiple of 2^-46 below 2^7.
 template <typename T>
 T LogOfExpSum(double max, HeadTail sum_of_exp);
 

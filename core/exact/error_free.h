@@ -1,4 +1,4 @@
-// Binary64 operations that return their rounding error too. They need round-to-nearest.
+// Binary64 operations that also return their rounding error. They need round-to-nearest.
 #pragma once
 
 #include <cfloat>
@@ -9,7 +9,7 @@ namespace dmlop {
 
 static_assert(FLT_EVAL_METHOD == 0, "results must not depend on wider intermediate registers");
 
-// The unevaluated sum head + tail, with head the sum rounded to binary64.
+// The unevaluated sum head + tail, where head is the sum rounded to binary64.
 struct HeadTail {
   double head;
   double tail;
@@ -22,26 +22,26 @@ inline HeadTail TwoSum(double a, double b) {
   return {head, (a - a_part) + (b - b_part)};
 }
 
-// As TwoSum, for |a| >= |b|.
+// Does the same as TwoSum for |a| >= |b|.
 inline HeadTail FastTwoSum(double a, double b) {
   const double head = a + b;
   return {head, b - (head - a)};
 }
 
-// A sum of many numbers, within a bound that is small against the tail.
+// A sum of many numbers, within a bound that is small compared with the tail.
 struct BoundedSum {
   HeadTail sum;
   double bound;
 };
 
-// Of finite parts, which it overwrites. Parts that fall take the least time.
+// Sums finite parts, and overwrites them. Parts in descending order take the least time.
 inline BoundedSum SumOfParts(std::span<double> parts) {
   size_t used = 0;
   for (const double part : parts) {
     if (part != 0) parts[used++] = part;
   }
   if (used == 0) return {{0, 0}, 0};
-  // What a pass leaves as zeros, the next one fills from below, until parts do not overlap.
+  // Each pass fills from below what the one before it left as zeros, until parts do not overlap.
   for (;;) {
     double rest = 0;
     for (size_t k = used - 1; k > 0; --k) {

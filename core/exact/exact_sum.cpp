@@ -39,7 +39,7 @@ int ExactSum::Sign() const {
 }
 
 SignMagnitude ExactSum::ToSignMagnitude() const {
-  // In two's complement, with the sign in the carry.
+  // The parts become two's complement, with the sign in the carry.
   std::array<uint64_t, kPartCount> payloads;
   Int128 carry = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {

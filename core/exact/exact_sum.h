@@ -1,4 +1,4 @@
-// Sums of binary64 values without rounding, in an order that does not matter.
+// Sums of binary64 values without rounding, in any order.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct SignMagnitude {
   bool IsZero() const;
 };
 
-// Terms as an ExactSum adds them: (2^64 * high + low) * 2^(64 * part + kLowExponent). Where `low`
-// and `high` are 0, `part` may be any part.
+// Terms in the form in which an ExactSum adds them: (2^64 * high + low) * 2^(64 * part +
+// kLowExponent). If `low` and `high` are 0, `part` may be any part.
 struct SplitTerms {
   static constexpr int64_t kMostCount = 256;
 
@@ -33,34 +33,34 @@ struct SplitTerms {
 };
 
 // A fixed-point number with 64 payload bits in each part of 128 bits; the rest of a part collects
-// carries, so an addition touches one part whatever the sum was before.
+// carries, so an addition touches only one part.
 //
-// Holds up to 2^33 terms, each a multiple of 2^-298 (the square of the least FLOAT32 subnormal)
-// and below 2^257 in magnitude, or fewer and larger ones up to 2^273. Infinities and NaN are the
-// caller's business.
+// Holds up to 2^33 terms, each a multiple of 2^-298 (the square of the least FLOAT32 subnormal) and
+// below 2^257 in magnitude, or fewer and larger ones up to 2^273. The caller must handle infinities
+// and NaN.
 class ExactSum {
  public:
   static constexpr int kMantissaBits = 52;
-  // Of the least terms: those with the last bit at the end of the first part.
+  // Exponent of the least terms, whose last bit is the first bit of the first part.
   static constexpr int kLowestBiasedExponent = 1023 + kMantissaBits + SignMagnitude::kLowExponent;
   static constexpr int kPartBits = 64;
 
   // Adds `value`, finite and below 2^273. A value below 2^-298 is dropped: only exponentials are
-  // ever that small, and they stand beside a term of 1.
+  // ever that small, and one of their terms is 1.
   void Add(double value);
 
-  // Adds the first `count` terms, each as large as `Add` allows.
+  // Adds the first `count` terms, which have the same limits as in the other Add.
   void Add(const SplitTerms& terms, int64_t count);
 
   void Merge(const ExactSum& other);
   // Takes the terms of another out again.
   void Remove(const ExactSum& other);
 
-  // Moves carries up, so that many others may be merged without. Afterwards every part but the
+  // Propagates carries, so that many others may be merged without. Afterwards every part but the
   // last, which has the sign, is in [0, 2^64).
   void Normalize();
 
-  // -1, 0 or 1.
+  // Returns -1, 0 or 1.
   int Sign() const;
 
   SignMagnitude ToSignMagnitude() const;
@@ -87,7 +87,7 @@ inline void ExactSum::Add(double value) {
 
   const uint64_t hidden_bit = uint64_t{1} << kMantissaBits;
   const uint64_t significand = (bits & (hidden_bit - 1)) | hidden_bit;
-  // (x ^ sign) - sign negates x where the sign is -1.
+  // (x ^ sign) - sign negates x if the sign is -1.
   const int64_t sign = static_cast<int64_t>(bits) >> 63;
   const Int128 term = (static_cast<int64_t>(significand) ^ sign) - sign;
   const unsigned position = static_cast<unsigned>(biased_exponent - kLowestBiasedExponent);
@@ -98,7 +98,8 @@ inline void ExactSum::Add(double value) {
 inline void ExactSum::Add(const SplitTerms& terms, int64_t count) {
   if (pending_ + static_cast<uint32_t>(count) >= kMaxPending) Normalize();
   pending_ += static_cast<uint32_t>(count);
-  // Every other term apart: an addition waits for the one before where both change the same part.
+  // Every other term is added apart, as an addition waits for the one before if both change the
+  // same part.
   std::array<Int128, kPartCount> odd_parts{};
   const auto term = [&](size_t i) { return (Int128{terms.high[i]} << kPartBits) + terms.low[i]; };
   size_t i = 0;

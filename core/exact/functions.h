@@ -1,4 +1,4 @@
-// The functions that compute an element of a tensor from the elements at its place in others, and
+// The functions that compute an element of a tensor from the corresponding elements of others, and
 // those of them that vectors only approximate.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace dmlop {
 
-// x, y and z are elements of the inputs, p, q and r the numbers of ElementParameters. Maxima,
-// minima, shifts and divisions by zero are those of the reference pages.
+// x, y and z are elements of the inputs; p, q and r are the numbers of ElementParameters. Maxima,
+// minima, shifts and divisions by zero follow the reference pages.
 enum class ElementWiseFunction : uint8_t {
-  // x in the type of the output; its bits where that is the same. With ScaleBias also IDENTITY and
-  // LINEAR.
+  // x converted to the output's type, or its bits if that is the same. With ScaleBias, also
+  // IDENTITY and LINEAR.
   kCast,
-  // One input.
+  // These take one input.
   kAbs,
   kNegate,
   kSign,
@@ -33,7 +33,7 @@ enum class ElementWiseFunction : uint8_t {
   kLogicalNot,
   kBitNot,
   kBitCount,
-  // Two inputs.
+  // These take two inputs.
   kAdd,
   kSubtract,
   kMultiply,
@@ -57,18 +57,18 @@ enum class ElementWiseFunction : uint8_t {
   kBitXor,
   kBitShiftLeft,
   kBitShiftRight,
-  // Bounds: p and q, or those of integers.
+  // The bounds are p and q, or those of integers.
   kClip,
   kThreshold,
-  kClipGrad,  // of x; y is the gradient
-  // Others.
+  kClipGrad,  // gradient y inside of the bounds of x, else 0
+  // Other functions.
   kIf,           // z != 0 ? x : y
   kMultiplyAdd,  // p * x + y
   kQuantize,     // x by scale y and zero point z, inside [p, q]
   kDequantize,   // x by scale y and zero point z
   // (x - a) * b + (y - c) * d by scale e and zero point f, inside [p, q]; numbers p, q, a to f.
   kQuantizedLinearAdd,
-  kSequence,  // p + x * q, or of integers; x is the place of the element
+  kSequence,  // p + x * q, or the same of integers; x is the index of the element
   // Activations.
   kRelu,
   kLeakyRelu,          // p: Alpha
@@ -78,7 +78,7 @@ enum class ElementWiseFunction : uint8_t {
   kShrink,             // p: Bias, q: Threshold
   kHardSigmoid,        // p: Alpha, q: Beta
   kHardSwish,          // p: Alpha, q: Beta
-  // Those that vectors approximate, to the end.
+  // From here to the end, vectors only approximate the functions.
   kSoftsign,
   kExp,
   kLog,
@@ -114,14 +114,13 @@ constexpr bool IsApproximated(ElementWiseFunction function) {
   return function >= ElementWiseFunction::kSoftsign;
 }
 
-// Of a function that vectors approximate, the value for elements where the approximation leaves
-// its rounding open. The tail is right as far as roundings of the sum to FLOAT32 or FLOAT16 need
-// it.
+// Returns the value of an approximated function for elements whose rounding the approximation
+// leaves open. The tail is as accurate as rounding the sum to FLOAT32 or FLOAT16 needs.
 HeadTail ExactElement(ElementWiseFunction function, std::span<const double> elements,
                       std::span<const double> numbers);
 
-// Whether the numbers, infinite, NaN or a divisor that is zero, make another function of it: then
-// that is the value for every element.
+// Returns whether the numbers (infinite, NaN or a zero divisor) turn the function into another one,
+// so that every element needs ExactElement.
 bool NeedsExactElements(ElementWiseFunction function, std::span<const double> numbers);
 
 }  // namespace dmlop

@@ -12,7 +12,7 @@ namespace {
 constexpr DoubleDouble kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
 
-// 32 zero bits and the first bits of 2 / pi after the point.
+// 32 zero bits, followed by the first bits of 2 / pi after the binary point.
 constexpr uint32_t kTwoOverPi[] = {0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1,
                                    0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
                                    0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea};
@@ -20,7 +20,7 @@ constexpr uint32_t kTwoOverPi[] = {0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d
 // An integer of 192 bits, most significant part first.
 using Bits192 = std::array<uint64_t, 3>;
 
-// Bits of 2 / pi from the one after `first` bits behind the point on.
+// Returns the bits of 2 / pi that follow the first `first` bits after the binary point.
 Bits192 BitsOfTwoOverPi(int first) {
   const int bit = first + 32;
   const size_t word = static_cast<size_t>(bit) / 32;
@@ -34,7 +34,7 @@ Bits192 BitsOfTwoOverPi(int first) {
   return bits;
 }
 
-// Modulo 2^192, for factors below 2^32.
+// Multiplies modulo 2^192 by a factor below 2^32.
 Bits192 Product(const Bits192& bits, uint64_t factor) {
   Bits192 product;
   uint64_t carry = 0;
@@ -47,18 +47,18 @@ Bits192 Product(const Bits192& bits, uint64_t factor) {
   return product;
 }
 
-// x * 2 / pi modulo 4, in units of 2^-190, for finite |x| > pi / 4.
+// Returns x * 2 / pi modulo 4, in units of 2^-190, for finite |x| > pi / 4.
 Bits192 QuarterTurnBits(double x) {
-  // |x| = significand * 2^exponent. What 2 / pi has before the bit of weight 2^(1 - exponent) makes
-  // whole turns.
+  // |x| = significand * 2^exponent. The bits of 2 / pi above the one of weight 2^(1 - exponent)
+  // contribute only whole turns.
   const uint64_t bits = std::bit_cast<uint64_t>(std::fabs(x));
   const int exponent = static_cast<int>(bits >> 52) - 1023 - 23;
   const uint64_t significand = (bits << 11 | uint64_t{1} << 63) >> 40;
   return Product(BitsOfTwoOverPi(exponent - 2), significand);
 }
 
-// The nearest count of quarter turns takes the two highest bits. The bits below are the rest, which
-// is negative where the first of them is set: then ones are put before it, as in two's complement.
+// Takes the nearest count of quarter turns from the two highest bits. The bits below are the rest,
+// which is negative if the first of them is set: then it is sign-extended.
 int TakeCount(Bits192& turns) {
   constexpr uint64_t kHighest = uint64_t{3} << 62;
   const int count = static_cast<int>((turns[0] + (uint64_t{1} << 61)) >> 62);
@@ -67,8 +67,8 @@ int TakeCount(Bits192& turns) {
   return count;
 }
 
-// bits / 2^190. The first 128 bits are enough where x is next to a multiple of pi / 2, too: no
-// FLOAT32 is nearer than 2^-30.
+// Returns bits / 2^190. The first 128 bits are enough even if x is close to a multiple of pi / 2:
+// no FLOAT32 is closer than 2^-30.
 double ToDouble(const Bits192& bits) {
   const double head = static_cast<double>(static_cast<int64_t>(bits[0]));
   return (head + static_cast<double>(bits[1]) * 0x1p-64) * 0x1p-62;

@@ -1,4 +1,4 @@
-// How many quarter turns a number is, and the rest: the first step of sines, cosines and tangents.
+// Splits a number into quarter turns and a rest, the first step of sines, cosines and tangents.
 #pragma once
 
 #include "core/exact/double_double.h"
@@ -7,13 +7,13 @@ namespace dmlop {
 
 struct QuarterTurns {
   int count;          // modulo 4
-  DoubleDouble rest;  // within 2^-95 of itself, at most pi / 4
+  DoubleDouble rest;  // relative error 2^-95, magnitude at most pi / 4
 };
 
-// x = (4 * n + count) * pi / 2 + rest with a whole n, for every finite FLOAT32 x.
+// Splits any finite FLOAT32 x: x = (4 * n + count) * pi / 2 + rest with an integer n.
 QuarterTurns CountQuarterTurns(double x);
 
-// The same with a rest in binary64, within 2^-51 of itself.
+// The same with a rest in binary64, of relative error 2^-51.
 struct ApproximateQuarterTurns {
   int count;
   double rest;

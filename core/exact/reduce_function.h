@@ -1,4 +1,4 @@
-// DML_REDUCE_FUNCTION. With x1..xN the elements that share an output coordinate:
+// DML_REDUCE_FUNCTION. x1..xN are the elements that share an output coordinate:
 //
 //   ARGMAX, ARGMIN  index of the extreme element, flattened over the reduced axes; the first of
 //                   equals; NaN only if there is nothing else
@@ -42,11 +42,11 @@ inline std::string_view Name(ReduceFunction function) {
   return kReduceFunctionNames[static_cast<size_t>(function)];
 }
 
-// What is reduced to what.
+// The parameters of a reduction.
 struct ReductionCall {
   ReduceFunction function;
   const std::vector<uint32_t>& axes;
-  bool takes_last = false;  // ARGMAX and ARGMIN: of equals the last, of nothing but NaN too
+  bool takes_last = false;  // ARGMAX and ARGMIN: the last of equals, even if all are NaN
 };
 
 inline bool GivesIndex(ReduceFunction function) {

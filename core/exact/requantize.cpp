@@ -6,9 +6,9 @@ namespace dmlop {
 namespace {
 
 constexpr double kFar = 0x1p40;             // beyond every range
-constexpr double kRelativeError = 0x1p-50;  // more than three roundings
+constexpr double kRelativeError = 0x1p-50;  // exceeds that of three roundings
 
-// Whether sum * a * b / c is above whole + 1/2 (1), below it (-1), or that.
+// Returns 1 if sum * a * b / c is above whole + 1/2, -1 if below, 0 if equal.
 int SideOfHalf(int64_t sum, const UnitChange& units, double whole) {
   const HeadTail twice = TwoProduct(2 * static_cast<double>(sum), units.a * units.b);
   const HeadTail half = TwoProduct(2 * whole + 1, units.c);

@@ -11,7 +11,8 @@
 namespace dmlop {
 namespace {
 
-// A magnitude by its bits: neighbours differ by 1, and infinity is the number after the greatest.
+// Returns the magnitude with these bits: consecutive ones differ by 1, and infinity counts as the
+// number after the greatest.
 template <typename T>
 Dyadic Magnitude(uint64_t bits) {
   T value{};
@@ -29,15 +30,15 @@ T WithSign(uint64_t magnitude, bool negative) {
   return value;
 }
 
-// In [1/2, 1), and the power of two that it is to be multiplied with.
+// Returns a fraction in [1/2, 1), and the power of two by which it is to be multiplied.
 double Fraction(const Dyadic& positive, int64_t& power) {
   power = positive.bit_length() + positive.exponent();
   return positive.TimesPowerOfTwo(-power).Truncated();
 }
 
-// Nearly a / b, for positive numbers of any size.
+// Returns approximately a / b, for positive numbers of any size.
 double Quotient(const Dyadic& a, const Dyadic& b) {
-  constexpr int64_t kBeyond = 1 << 12;  // powers that binary64 does not have
+  constexpr int64_t kBeyond = 1 << 12;  // power outside of the range of binary64
   int64_t a_power, b_power;
   const double quotient = Fraction(a, a_power) / Fraction(b, b_power);
   const int64_t power = std::clamp(a_power - b_power, -kBeyond, kBeyond);
@@ -53,7 +54,8 @@ T RoundRatio(const Dyadic& numerator, const Dyadic& denominator) {
   const Dyadic exact = negative ? -numerator : numerator;
   const T near = RoundOnce<T>(Quotient(exact, denominator));
   uint64_t bits = ElementBits(near);
-  // The greatest magnitude that is not above the exact one, and what is halfway to the next.
+  // `bits` becomes the greatest magnitude that does not exceed the exact one, and `twice` is twice
+  // the midpoint to the next.
   if (exact < Magnitude<T>(bits) * denominator) {
     --bits;
   } else if (std::isinf(AsDouble(near))) {

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-// The sign of sum * scale / (divisor * output_scale) - (2 * below + 1) / 2.
+// Returns the sign of sum * scale / (divisor * output_scale) - (2 * below + 1) / 2.
 int CompareWithHalf(int64_t sum, float scale, Int128 divisor, float output_scale, int64_t below) {
   const Dyadic left = Dyadic(2 * sum) * Dyadic(static_cast<double>(scale));
   const Dyadic right =
@@ -19,7 +19,7 @@ int CompareWithHalf(int64_t sum, float scale, Int128 divisor, float output_scale
 }  // namespace
 
 int64_t RoundScaled(int64_t sum, float scale, Int128 divisor, float output_scale) {
-  // Off by a few units in the last place.
+  // The quotient is off by a few units in the last place.
   const double quotient = static_cast<double>(sum) * static_cast<double>(scale) /
                           (static_cast<double>(divisor) * static_cast<double>(output_scale));
   if (std::isnan(quotient)) return 0;

@@ -39,7 +39,7 @@ struct FloatFormat<double> {
   static constexpr uint64_t kInfinity = 0x7FF0000000000000;
 };
 
-// A positive number: significand * 2^(exponent - 63), and less than one unit more if not exact.
+// A positive number: significand * 2^(exponent - 63), plus less than one unit if not exact.
 struct LeadingBits {
   uint64_t significand;  // the top bit is set
   int exponent;
@@ -73,7 +73,7 @@ T Pack(bool negative, const LeadingBits& value) {
     const uint64_t rest = value.significand << (64 - dropped_bits);
     const uint64_t half = uint64_t{1} << 63;
     const bool up = rest > half || (rest == half && (!value.exact || kept % 2 == 1));
-    // The leading bit of `kept` is the 1 that the exponent field of a normal number starts from,
+    // The leading bit of `kept` adds the 1 from which the exponent field of a normal number starts,
     // and a carry out of the significand moves on into that field.
     magnitude = (static_cast<uint64_t>(std::max(0, above_subnormal)) << (Format::kPrecision - 1)) +
                 kept + (up ? 1 : 0);
@@ -84,11 +84,11 @@ T Pack(bool negative, const LeadingBits& value) {
 }
 
 // Divides in place and drops the remainder. The midpoints of T are multiples of 2^-150 and sums are
-// multiples of 2^-298, so a quotient that is not a tie misses it by 2^-331 at least, which shows in
-// the digits.
+// multiples of 2^-298, so a quotient that is not a tie misses one by at least 2^-331, which shows
+// in the digits.
 void Divide(SignMagnitude& value, uint64_t divisor) {
   uint64_t remainder = 0;
-  // Half a digit at a time, so that a remainder of 33 bits can be shifted in front of it.
+  // Divides half a digit at a time, so that a remainder of 33 bits can be shifted in front of it.
   for (auto digit = value.digits.rbegin(); digit != value.digits.rend(); ++digit) {
     if (remainder == 0 && *digit == 0) continue;
     const uint64_t upper = (remainder << 16) | (*digit >> 16);
@@ -98,16 +98,16 @@ void Divide(SignMagnitude& value, uint64_t divisor) {
   }
 }
 
-// floor(sqrt(square)) for square >= 2^62.
+// Returns floor(sqrt(square)) for square >= 2^62.
 uint64_t IntegerSquareRoot(uint64_t square) {
-  // Rounding carries the estimate to the next integer at most, and never below the right one,
-  // because the perfect squares come out exact.
+  // Rounding raises the estimate by at most 1 and never lowers it below the root, because perfect
+  // squares come out exact.
   const double estimate = std::sqrt(static_cast<double>(square));
   const uint64_t root = std::min(static_cast<uint64_t>(estimate), uint64_t{0xFFFFFFFF});
   return root * root > square ? root - 1 : root;
 }
 
-// 32 bits of the root decide any rounding to at most 30 bits once it is known whether more follow.
+// 32 bits of the root, and whether more follow, decide any rounding to at most 30 bits.
 LeadingBits SquareRoot(LeadingBits value) {
   const int scale = value.exponent - 63;
   uint64_t square = value.significand;
@@ -122,8 +122,8 @@ LeadingBits SquareRoot(LeadingBits value) {
   return {root << 32, root_scale + 31, exact};
 }
 
-// Moves an inexact head to its neighbour with an odd last bit on the tail's side; rounding that
-// to a narrower format gives what rounding the whole would.
+// Moves an inexact head with an even last bit to its neighbor on the tail's side; rounding that to
+// a narrower format gives the same as rounding head + tail.
 double RoundToOdd(double head, double tail) {
   const uint64_t bits = std::bit_cast<uint64_t>(head);
   if (tail == 0 || bits % 2 == 1) return head;

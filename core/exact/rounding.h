@@ -8,20 +8,20 @@
 
 namespace dmlop {
 
-// The sum. T is float, Half or double.
+// Rounds the sum. T is float, Half or double.
 template <typename T>
 T RoundSum(const ExactSum& sum);
 
-// sum / divisor, divisor in [1, 2^33]; every term of the sum a multiple of 2^-298. T is float or
-// Half.
+// Rounds sum / divisor, divisor in [1, 2^33]; every term of the sum is a multiple of 2^-298. T is
+// float or Half.
 template <typename T>
 T RoundQuotient(const ExactSum& sum, uint64_t divisor);
 
-// The square root of a sum that is not negative. T is float or Half.
+// Rounds the square root of a sum that is not negative. T is float or Half.
 template <typename T>
 T RoundSquareRoot(const ExactSum& sum);
 
-// head + tail, where |tail| is at most half a unit in the last place of head. The tail of an
+// Rounds head + tail, where |tail| is at most half a unit in the last place of head. The tail of an
 // infinity or NaN is ignored; NaN becomes the canonical NaN of T. T is float or Half.
 template <typename T>
 T RoundOnce(double head, double tail = 0);

@@ -16,7 +16,7 @@ void AddProduct(double a, double b, ExactSum& sum) {
   sum.Add(product.tail);
 }
 
-// In parts of less than 2^53.
+// Splits the sum into parts of less than 2^53.
 template <typename T>
 T RoundExactly(Int128 sum, double factor, double bias, double near) {
   constexpr int kLowBits = 50;

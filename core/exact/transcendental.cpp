@@ -36,18 +36,18 @@ DoubleDouble Tangent(double x) {
   return count % 2 == 0 ? Sin(rest) / Cos(rest) : -(Cos(rest) / Sin(rest));
 }
 
-// sqrt(1 - x * x), also where x is next to 1.
+// Returns sqrt(1 - x * x) accurately even for x close to 1.
 DoubleDouble OtherLeg(double x) {
   return SquareRoot(TwoSum(1, x) * TwoSum(1, -x));
 }
 
-// Near 0, what the result is next to takes more digits to leave than a number here has. The first
-// term behind it tells the side.
+// Near 0, the result differs from a simple number by less than a double-double can hold. The first
+// term of that difference then tells the side.
 bool IsTiny(DoubleDouble x) {
   return std::fabs(x.head) < 0x1p-40;
 }
 
-// x + c * x^3, the beginning of an odd function.
+// Returns x + c * x^3, the beginning of an odd function's series.
 DoubleDouble WithCube(DoubleDouble x, double c) {
   return x * (kOne + x.head * x.head * c);
 }
@@ -69,7 +69,7 @@ DoubleDouble HyperbolicCosine(double x) {
   return Scale(e + kOne / e, 0.5);
 }
 
-// t / (t + 2), and 1 - 2 / (t + 2) where that is next to 1.
+// Returns t / (t + 2), or 1 - 2 / (t + 2) where that is close to 1.
 DoubleDouble HyperbolicTangent(DoubleDouble x) {
   if (IsTiny(x)) return WithCube(x, -1.0 / 3);
   const DoubleDouble t = Expm1(Scale(WithSignOf(x.head, x), 2));
@@ -77,7 +77,7 @@ DoubleDouble HyperbolicTangent(DoubleDouble x) {
   return WithSignOf(x.head, magnitude);
 }
 
-// ln(x + sqrt(x^2 + 1)) is ln(1 + x + x^2 / (1 + sqrt(x^2 + 1))).
+// ln(x + sqrt(x^2 + 1)) = ln(1 + x + x^2 / (1 + sqrt(x^2 + 1))).
 DoubleDouble AreaSine(double x) {
   if (IsTiny({x, 0})) return WithCube({x, 0}, -1.0 / 6);
   const DoubleDouble square = TwoProduct(x, x);
@@ -104,18 +104,18 @@ DoubleDouble ErrorFunction(double x) {
   return WithSignOf(x, erf);
 }
 
-// x / 2 + c * x, for a c that is negligible beside 1. Halves of odd subnormals of FLOAT32 are ties,
-// which c alone decides.
+// Returns x / 2 + c * x for a c that is negligible compared with 1. Halves of odd FLOAT32
+// subnormals are ties, which only c decides.
 DoubleDouble NearHalf(double x, double c) {
   return {0.5 * x, c * x};
 }
 
-// 1 / (1 + e^-x)
+// Returns 1 / (1 + e^-x).
 DoubleDouble Logistic(DoubleDouble x) {
   return kOne / (Exp(-x) + 1.0);
 }
 
-// x * (1 + erf(z)) / 2 with z = x / sqrt(2). Far to the left 1 + erf(z) is erfc(-z).
+// Returns x * (1 + erf(z)) / 2 with z = x / sqrt(2). Far to the left, 1 + erf(z) is erfc(-z).
 DoubleDouble Gelu(double x) {
   constexpr double kSlope = 0x1.9884533d43651p-2;  // 1 / sqrt(2 * pi)
   if (std::fabs(x) < kNegligible) return NearHalf(x, kSlope * x);
@@ -127,8 +127,8 @@ DoubleDouble Gelu(double x) {
   return Scale(twice * x, 0.5);
 }
 
-// max(x, 0) + min(0, Alpha * (e^(x / Alpha) - 1)). Near 0 that is x + x^2 / (2 * Alpha), whatever
-// the quotient is rounded to.
+// Returns max(x, 0) + min(0, Alpha * (e^(x / Alpha) - 1)). Near 0 that is x + x^2 / (2 * Alpha),
+// however the quotient is rounded.
 DoubleDouble ContinuousUnit(double x, double alpha) {
   if (x > 0) return {x, 0};
   const DoubleDouble t = DoubleDouble{x, 0} / alpha;
@@ -136,12 +136,12 @@ DoubleDouble ContinuousUnit(double x, double alpha) {
   return Expm1(t) * alpha;
 }
 
-// Gamma * x, or Gamma * Alpha * (e^x - 1).
+// Returns Gamma * x, or Gamma * Alpha * (e^x - 1).
 DoubleDouble ScaledUnit(double x, double alpha, double gamma) {
   return x > 0 ? TwoProduct(x, gamma) : Expm1({x, 0}) * alpha * gamma;
 }
 
-// ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|).
+// Returns ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|).
 DoubleDouble SoftMaximum(DoubleDouble x) {
   const DoubleDouble rest = Log1p(Exp(-WithSignOf(x.head, x)));
   return x.head > 0 ? x + rest : rest;
@@ -153,7 +153,7 @@ DoubleDouble Softplus(double x, double steepness) {
   return scaled.head > 0 ? rest + x : rest;
 }
 
-// |x|^y.
+// Returns |x|^y.
 DoubleDouble Power(double x, double y) {
   const DoubleDouble square = TwoProduct(x, x);
   if (y == 2) return square;
@@ -162,9 +162,9 @@ DoubleDouble Power(double x, double y) {
   return Exp(Log({std::fabs(x), 0}) * y);
 }
 
-// A power may be a number that roundings change at: halfway between two neighbours of FLOAT32 or
-// FLOAT16, or an integer of 32 bits. All have at most 33 bits. Such is taken for what is within
-// 2^-90 of it; nothing else comes as near to one but by a chance of 2^-57.
+// A power may be exactly a rounding boundary: a midpoint of FLOAT32 or FLOAT16, or an integer of 32
+// bits, all of at most 33 bits. A value within 2^-90 of such a number is taken for it; another
+// power comes that close only with probability 2^-57.
 DoubleDouble SnapToShort(DoubleDouble value) {
   constexpr int kBits = 33;
   const double magnitude = std::fabs(value.head);
@@ -172,11 +172,11 @@ DoubleDouble SnapToShort(DoubleDouble value) {
   const double shifter = std::ldexp(0x1.8p52, std::ilogb(magnitude) + 1 - kBits);
   const double snapped = (value.head + shifter) - shifter;
   const double distance = (value.head - snapped) + value.tail;
-  if (std::fabs(snapped) == 1) return value;  // the exponent is tiny, and not zero
+  if (std::fabs(snapped) == 1) return value;  // the exponent is tiny, but not zero
   return std::fabs(distance) <= magnitude * 0x1p-90 ? DoubleDouble{snapped, 0} : value;
 }
 
-// x / (1 + e^-(a * x))
+// Returns x / (1 + e^-(a * x)).
 DoubleDouble Swish(double x, double a) {
   const DoubleDouble scaled = TwoProduct(x, a);
   if (std::fabs(scaled.head) < kNegligible) return NearHalf(x, scaled.head / 4);

@@ -1,5 +1,5 @@
-// The special values of transcendental functions: those of signed zeros, infinities, NaN, poles,
-// arguments outside the domain, and parameters that leave no transcendental function.
+// The special values of transcendental functions, for signed zeros, infinities, NaN, poles,
+// arguments outside of the domain, and parameters that leave no transcendental function.
 #pragma once
 
 #include "core/exact/transcendental.h"
@@ -8,8 +8,8 @@ namespace dmlop {
 
 bool IsSpecial(ElementWiseFunction function, const TranscendentalArguments& arguments);
 
-// The formula as written, in IEEE arithmetic, which is exact there. A NaN loses against a number,
-// as max and min have it.
+// Evaluates the formula as written, in IEEE arithmetic, which is exact here. A number wins against
+// NaN in max and min.
 double SpecialValue(ElementWiseFunction function, const TranscendentalArguments& arguments);
 
 }  // namespace dmlop
