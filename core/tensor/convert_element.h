@@ -1,4 +1,4 @@
-// Numbers as elements of a type that cannot hold all of them.
+// Converts numbers to elements of a type that cannot hold all of them.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace dmlop {
 
-// Truncated toward zero. Beyond the range of T its nearest end; NaN is 0.
+// Truncates toward zero. A value beyond the range of T becomes its nearest end; NaN becomes 0.
 template <std::integral T>
 T Truncated(double value) {
   using Numbers = std::numeric_limits<T>;
@@ -19,7 +19,8 @@ T Truncated(double value) {
   return static_cast<T>(value);
 }
 
-// A FLOAT attribute as an element of any type: rounded to the nearest FLOAT16, or truncated.
+// Converts a FLOAT attribute to an element of any type: rounded to the nearest FLOAT16, or
+// truncated.
 ElementBytes ConvertElement(float value, DataType type);
 
 }  // namespace dmlop

@@ -30,30 +30,32 @@ enum class DataType : uint8_t {  // values as in DirectML.h
 
 inline constexpr std::string_view kDataTypePrefix = "DML_TENSOR_DATA_TYPE_";
 
-// Every name, indexed by value: "UNKNOWN", "FLOAT32", ...
+// Returns every name, indexed by value: "UNKNOWN", "FLOAT32", ...
 std::span<const std::string_view> DataTypeNames();
 std::string_view Name(DataType type);
 
-// Bits of one element in a buffer or a raw file: 4, 8, 16, 32 or 64; 0 for UNKNOWN.
+// Returns the bits of one element in a buffer or a raw file: 4, 8, 16, 32 or 64; 0 for UNKNOWN.
 unsigned BitWidth(DataType type);
 
-// Bytes of one element in memory, where one of 4 bits has a byte of its own; 0 for UNKNOWN.
+// Returns the bytes of one element in memory, where one of 4 bits has a byte of its own; 0 for
+// UNKNOWN.
 inline size_t ByteWidth(DataType type) {
   return (BitWidth(type) + 7) / 8;
 }
 
-// Whether two elements share a byte of a buffer; see core/tensor/nibbles.h.
+// Returns whether two elements share a byte of a buffer; see core/tensor/nibbles.h.
 inline bool HasNibbles(DataType type) {
   return BitWidth(type) == 4;
 }
 
-// The type that elements have in memory: INT8 or UINT8 for 4 bits, any other type itself.
+// Returns the type that elements have in memory: INT8 or UINT8 for 4 bits, otherwise the type
+// itself.
 DataType StoredAs(DataType type);
 
 bool IsFloat(DataType type);
 bool IsSigned(DataType type);
 
-// The signed integers as wide as those of an unsigned type; any other type itself.
+// Returns the signed integer type as wide as an unsigned one; otherwise the type itself.
 DataType SignedLike(DataType type);
 
 // A set of element types.
@@ -80,7 +82,7 @@ class DataTypeSet {
   uint16_t bits_ = 0;
 };
 
-// "FLOAT32, FLOAT16", in the order that the reference pages use: widest first, floats first.
+// "FLOAT32, FLOAT16": floats, signed, unsigned, 4-bit integers, each widest first, as in the docs.
 std::string ToString(DataTypeSet set);
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // A short list of per-dimension numbers (sizes, strides, coordinates), stored in place. Whoever
-// fills one sees to it that they are no more than kMaxCount, as a valid desc has.
+// fills one must ensure that they are no more than kMaxCount, as in a valid desc.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace dmlop {
 
 class Dims {
  public:
-  // DirectML's limit is 8. UNFOLD's output, seen as (N, C, taps..., blocks...), has up to 14.
+  // DirectML's limit is 8. UNFOLD's output, viewed as (N, C, taps..., blocks...), has up to 14.
   static constexpr size_t kMaxCount = 16;
 
   Dims() {}
-  // What lies behind the numbers is not worth a copy.
+  // The unused numbers are not worth a copy.
   Dims(const Dims& other) { *this = other; }
   Dims& operator=(const Dims& other) {
     count_ = other.count_;

@@ -1,4 +1,4 @@
-// One element of a tensor as bits, as a double, and as a place among the values of its type.
+// One element of a tensor as bits, as a double, and as a position among the values of its type.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ uint64_t ElementBits(T x) {
   return static_cast<std::make_unsigned_t<T>>(x);
 }
 
-// Exact but for 64-bit integers, which are rounded.
+// Exact except for 64-bit integers, which are rounded.
 inline double AsDouble(Half x) {
   return static_cast<double>(ToFloat(x));
 }
@@ -36,7 +36,7 @@ double AsDouble(T x) {
   return static_cast<double>(x);
 }
 
-// A float of the type, rounded once.
+// Rounds once to a float type.
 template <typename T>
 T FromDouble(double x) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -46,7 +46,7 @@ T FromDouble(double x) {
   }
 }
 
-// An element of any type, from the first byte on. What is read may lie anywhere.
+// An element of any type, in the first bytes. Reads need no alignment.
 using ElementBytes = std::array<std::byte, 8>;
 
 template <typename T>
@@ -66,14 +66,14 @@ ElementBytes BytesOf(T element) {
   return bytes;
 }
 
-// The integers in which places and distances of T are counted: wide enough, and no wider, so that a
-// loop over many is quick.
+// The integer types in which positions and distances of T are counted: wide enough, but no wider,
+// so that loops over many are fast.
 template <typename T>
 using WideSigned = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 template <typename T>
 using WideUnsigned = std::make_unsigned_t<WideSigned<T>>;
 
-// Neighbouring values have neighbouring ordinals; -0 and +0 have the same one. Not for NaN.
+// Consecutive values have consecutive ordinals; -0 and +0 have the same one. NaN has none.
 template <typename T>
 WideSigned<T> Ordinal(T x) {
   using Bits = WideUnsigned<T>;
@@ -81,7 +81,7 @@ WideSigned<T> Ordinal(T x) {
   const Bits bits = static_cast<Bits>(ElementBits(x));
   const auto magnitude = static_cast<WideSigned<T>>(bits & ((Bits{1} << kMagnitudeBits) - 1));
   const auto sign = -static_cast<WideSigned<T>>(bits >> kMagnitudeBits);
-  return (magnitude ^ sign) - sign;  // negates where the sign is -1
+  return (magnitude ^ sign) - sign;  // negates if the sign is -1
 }
 template <std::signed_integral T>
 WideSigned<T> Ordinal(T x) {
@@ -92,7 +92,7 @@ WideUnsigned<T> Ordinal(T x) {
   return x;
 }
 
-// How many representable values apart `a` and `b` are: the difference, for integers.
+// Returns how many representable values apart `a` and `b` are; for integers, their difference.
 template <typename T>
 WideUnsigned<T> UlpDistance(T a, T b) {
   using Distance = WideUnsigned<T>;

@@ -1,4 +1,4 @@
-// DML_FEATURE_LEVEL: which version of DirectML judges a descriptor.
+// DML_FEATURE_LEVEL: the version of DirectML by which a descriptor is judged.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ inline constexpr FeatureLevel kHighestFeatureLevel = Level(6, 4);
 
 std::string ToString(FeatureLevel level);  // "5_0"
 
-// Reads "5_0", "5.0" or "DML_FEATURE_LEVEL_5_0"; empty for anything that is not a level.
+// Parses "5_0", "5.0" or "DML_FEATURE_LEVEL_5_0"; empty for anything that is not a level.
 std::optional<FeatureLevel> ParseFeatureLevel(std::string_view text);
 
 }  // namespace dmlop

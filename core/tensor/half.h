@@ -36,12 +36,12 @@ inline Half ToHalf(double value) {
   if (magnitude != magnitude) return Half{0x7E00};
   if (magnitude >= 65520.0) return Half{static_cast<uint16_t>(sign | 0x7C00u)};
   if (magnitude < 0x1p-14) {
-    // Subnormal: adding 2^28 leaves the multiple of 2^-24 in the low mantissa bits, rounded by
-    // IEEE.
+    // For a subnormal, adding 2^28 leaves its multiple of 2^-24 in the low mantissa bits, rounded.
     const uint64_t steps = std::bit_cast<uint64_t>(magnitude + 0x1p28) & 0x7FFu;
     return Half{static_cast<uint16_t>(sign | steps)};
   }
-  // Normal: round the 52-bit mantissa to 10 bits in place; a carry moves into the exponent.
+  // For others, the 52-bit mantissa is rounded to 10 bits in place; a carry moves into the
+  // exponent.
   uint64_t rounded = std::bit_cast<uint64_t>(magnitude);
   rounded += 0x1FFFFFFFFFFull + ((rounded >> 42) & 1);
   const uint64_t half_bits = (rounded >> 42) - (uint64_t{1023 - 15} << 10);

@@ -17,9 +17,9 @@ struct StridedDim {
   int64_t stride, size;
 };
 
-// Searches for two coordinates with one offset: a difference of coordinates, not all zero, whose
-// strides add up to nothing. Larger strides come first; what the smaller ones can reach bounds the
-// choices for each.
+// Searches for two coordinates with one offset: a nonzero difference of coordinates whose strides
+// add up to 0. Larger strides come first; the reach of the smaller ones bounds the choices for
+// each.
 class OverlapSearch {
  public:
   explicit OverlapSearch(const std::vector<StridedDim>& largest_first)
@@ -30,7 +30,7 @@ class OverlapSearch {
     }
   }
 
-  // Empty when the search takes too long.
+  // Empty if the search takes too long.
   std::optional<bool> Run() {
     const bool found = Search(0, 0, true);
     if (steps_ > kMaxSteps) return std::nullopt;
@@ -46,8 +46,8 @@ class OverlapSearch {
     if (offset % divisors_[i] != 0) return false;
     const auto [stride, size] = dims_[i];
     const int64_t reach = spans_[i + 1];
-    // Truncating division rounds these bounds outwards at most; the next level finds out. The first
-    // difference that is not zero may be taken as positive.
+    // Truncating division at most widens these bounds, which the next level detects. The first
+    // nonzero difference may be assumed positive.
     const int64_t low = all_zero ? 0 : std::max(1 - size, (-reach - offset) / stride - 1);
     const int64_t high = std::min(size - 1, (reach - offset) / stride + 1);
     for (int64_t difference = low; difference <= high; ++difference) {
@@ -60,12 +60,12 @@ class OverlapSearch {
   }
 
   const std::vector<StridedDim>& dims_;
-  std::vector<int64_t> spans_;     // of dims_[i] and all after it
-  std::vector<int64_t> divisors_;  // the greatest common one of their strides
+  std::vector<int64_t> spans_;     // reach of dims_[i] and all after it
+  std::vector<int64_t> divisors_;  // greatest common divisor of their strides
   int64_t steps_ = 0;
 };
 
-// Marks every offset in a bitmap, of which only a window is in memory at a time; true when one is
+// Marks every offset in a bitmap, only a window of which is in memory at a time; true if one is
 // marked twice.
 bool MarksAnOffsetTwice(const std::vector<StridedDim>& dims) {
   constexpr int64_t kWindow = int64_t{1} << 24;  // 2 MiB of bits
@@ -146,8 +146,8 @@ bool HasOverlap(const Layout& layout) {
   }
   std::sort(dims.begin(), dims.end(),
             [](const StridedDim& a, const StridedDim& b) { return a.stride < b.stride; });
-  // A stride beyond what all smaller ones reach keeps its elements apart; only the dimensions up to
-  // the last that does not may overlap.
+  // A stride beyond the reach of all smaller ones keeps its elements apart; only the dimensions up
+  // to the last one that does not may overlap.
   int64_t span = 0;
   int64_t overlapping_span = 0;
   int64_t overlapping_count = 1;

@@ -1,4 +1,4 @@
-// Where the elements of a tensor are: sizes, and the stride of each dimension in elements.
+// The positions of a tensor's elements: sizes, and the stride of each dimension in elements.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dmlop {
 
 struct Layout {
   Dims sizes;
-  Dims strides;  // in elements; 0 repeats the one element along that dimension
+  Dims strides;  // in elements; 0 repeats a single element along that dimension
 
   size_t rank() const { return sizes.size(); }
   int64_t element_count() const { return Product(sizes); }
@@ -22,7 +22,7 @@ struct Layout {
 // "{1, 3}"
 std::string ToString(const Dims& dims);
 
-// Row-major strides without gaps (BUF-5), and their column-major mirror as Fortran order has it.
+// Return row-major strides without gaps (BUF-5), and column-major ones, as in Fortran order.
 Dims PackedStrides(const Dims& sizes);
 Dims FortranStrides(const Dims& sizes);
 
@@ -30,31 +30,31 @@ inline Layout PackedLayout(const Dims& sizes) {
   return {sizes, PackedStrides(sizes)};
 }
 
-// The strides that repeat a layout's elements to other sizes, as NumPy broadcasts them; none where
+// The strides that repeat a layout's elements to other sizes, as NumPy broadcasts them; nothing if
 // it does not.
 std::optional<Dims> BroadcastStrides(const Layout& layout, const Dims& to);
 
-// True when the elements lie in row-major order without gaps. Dimensions of size 1 do not matter.
+// Whether the elements lie in row-major order without gaps. Dimensions of size 1 do not matter.
 bool IsPacked(const Layout& layout);
 
-// Elements from the first to the last addressed one, both included. Strides must not be negative.
+// Counts elements from the first to the last addressed one. Strides must not be negative.
 int64_t Extent(const Layout& layout);
 
-// Offset in elements of the element at `index`.
+// Returns the offset in elements of the element at `index`.
 int64_t OffsetOf(const Layout& layout, const Dims& index);
 
-// True when two distinct coordinates share an offset (BUF-8). Exact; strides must not be negative.
+// Whether two distinct coordinates share an offset (BUF-8). Exact; strides must not be negative.
 bool HasOverlap(const Layout& layout);
 
-// The packed index of the element whose row-major number is `linear`.
+// Returns the index of the element whose row-major number is `linear`.
 Dims IndexOf(const Dims& sizes, int64_t linear);
 
-// Offset in elements of the element whose row-major number is `linear`.
+// Returns the offset in elements of the element whose row-major number is `linear`.
 inline int64_t OffsetOfElement(const Layout& layout, int64_t linear) {
   return OffsetOf(layout, IndexOf(layout.sizes, linear));
 }
 
-// Moves `index` to the next element in row-major order; to the first one from the last.
+// Moves `index` to the next element in row-major order, and from the last one to the first.
 inline void Advance(const Dims& sizes, Dims& index) {
   for (size_t d = index.size(); d-- > 0;) {
     if (++index[d] < sizes[d]) return;

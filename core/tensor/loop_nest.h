@@ -1,5 +1,5 @@
-// Loops over several operands at once: common sizes, and for each operand the strides that lead
-// through it. Everything that walks tensors first simplifies a nest, then walks what is left.
+// Loops over several operands at once: common sizes, and strides for each operand. Everything that
+// walks tensors first simplifies a nest, and then walks what is left.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct LoopNest {
   }
 };
 
-// Drops loops of one iteration and fuses neighbours that every operand walks as one.
+// Drops loops of one iteration, and fuses adjacent loops that every operand walks as one.
 template <size_t kOperands>
 LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
   LoopNest<kOperands> merged;
@@ -48,14 +48,14 @@ LoopNest<kOperands> Merged(const LoopNest<kOperands>& nest) {
   return merged;
 }
 
-// Gives a nest of rank 0, which has one iteration, a loop for it.
+// Gives a nest of rank 0, which has one iteration, a loop of size 1.
 template <size_t kOperands>
 LoopNest<kOperands> WithARow(LoopNest<kOperands> nest) {
   if (nest.rank() == 0) nest.Push(1, {});
   return nest;
 }
 
-// Reorders the loops so that key(d) falls; equal ones keep their order.
+// Sorts the loops by descending key(d); equal ones keep their order.
 template <size_t kOperands, typename Key>
 LoopNest<kOperands> SortedBy(const LoopNest<kOperands>& nest, Key&& key) {
   std::array<size_t, Dims::kMaxCount> order;
@@ -70,13 +70,13 @@ LoopNest<kOperands> SortedBy(const LoopNest<kOperands>& nest, Key&& key) {
   return sorted;
 }
 
-// Reorders the loops so that operand `k` is walked with falling strides.
+// Sorts the loops so that the strides of operand `k` descend.
 template <size_t kOperands>
 LoopNest<kOperands> SortedByStride(const LoopNest<kOperands>& nest, size_t k) {
   return SortedBy(nest, [&](size_t d) { return nest.strides[k][d]; });
 }
 
-// Takes loop `d` out of the nest.
+// Removes loop `d` from the nest.
 template <size_t kOperands>
 LoopNest<kOperands> Without(const LoopNest<kOperands>& nest, size_t d) {
   LoopNest<kOperands> rest;
@@ -86,8 +86,8 @@ LoopNest<kOperands> Without(const LoopNest<kOperands>& nest, size_t d) {
   return rest;
 }
 
-// A position in a nest, started anywhere and stepped in row-major order. It carries each operand's
-// offset in elements, so that a step costs additions only.
+// A position in a nest, which starts anywhere and steps in row-major order. It keeps each operand's
+// offset in elements, so that a step costs only additions.
 template <size_t kOperands>
 class Walk {
  public:

@@ -5,7 +5,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrain = 1 << 16;  // bytes; fewer are not worth a second thread
+constexpr int64_t kGrain = 1 << 16;  // in bytes; fewer are not worth a second thread
 constexpr std::byte kLow{0x0F};
 
 std::byte Widened(std::byte nibble, bool is_signed) {

@@ -1,6 +1,6 @@
 // Elements of 4 bits, INT4 and UINT4. Buffers and raw files have two in a byte, the first one in
-// its low half. In memory each has a byte of its own, an INT8 or UINT8 with its value; so views,
-// loops and texts know nothing of halves of bytes.
+// its low half. In memory, each has a byte of its own, an INT8 or UINT8 with its value, so that
+// views, loops and formatting need not care.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace dmlop {
 
-// The integers of a type that T stores: fewer than T's where they have 4 bits.
+// The range of a type whose elements are stored as T; smaller than T's for 4 bits.
 template <std::integral T>
 struct IntegerRange {
   T least;
@@ -26,7 +26,7 @@ IntegerRange<T> RangeOf(DataType type) {
   return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
 }
 
-// The integer of `type` that has the lowest bits of a T's.
+// Returns the integer of `type` with the low bits of `value`.
 template <std::integral T>
 T Wrapped(DataType type, T value) {
   if (!HasNibbles(type)) return value;
@@ -34,24 +34,24 @@ T Wrapped(DataType type, T value) {
   return static_cast<T>(IsSigned(type) ? (low ^ 8) - 8 : low);
 }
 
-// Bytes of a buffer with so many elements.
+// Returns the size in bytes of a buffer with that many elements.
 uint64_t BufferBytes(DataType type, uint64_t elements);
 
-// Gives each element of `packed` a byte: `elements` has twice as many.
+// Unpacks each element of `packed` to a byte; `elements` has twice as many bytes.
 void UnpackNibbles(DataType type, std::span<const std::byte> packed, std::span<std::byte> elements);
 
-// The reverse; zero behind the last element if that fills half a byte.
+// Does the reverse; the unused half of a last byte becomes zero.
 void PackNibbles(std::span<const std::byte> elements, std::span<std::byte> packed);
 
-// What a view of a buffer reaches, in memory of its own. `data` is where the buffer has the element
-// with index 0, 0, ..., in the low half; strides are not negative.
+// An unpacked copy of what a view of a buffer reaches. `data` points at the byte with the element
+// of index 0, 0, ... in its low half; strides are not negative.
 class UnpackedNibbles {
  public:
   explicit UnpackedNibbles(const ConstTensorView& in_buffer);
 
   TensorView view() { return {elements_.data(), type_, layout_}; }
 
-  // Puts all back, with what lies between the elements.
+  // Packs all elements back, together with those between them.
   void PackInto(std::byte* data) const;
 
  private:

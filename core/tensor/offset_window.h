@@ -1,4 +1,5 @@
-// The elements whose offsets lie in a window: for what would take too much memory for all at once.
+// Visits the elements whose offsets lie in a window, for algorithms that would need too much memory
+// for all at once.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +23,11 @@ class OffsetWindow {
     }
   }
 
-  // From the first to the last offset of operand 0, both included.
+  // Returns the number of offsets from the first to the last one of operand 0.
   int64_t extent() const { return extent_; }
 
   // Calls visit(offsets) for each index whose offset of operand 0 lies in [begin, end), until it
-  // returns true; so does Visit then.
+  // returns true; Visit then returns true as well.
   template <typename Visitor>
   bool Visit(int64_t begin, int64_t end, Visitor&& visit) const {
     return Go(0, {}, begin, end, visit);
@@ -54,8 +55,8 @@ class OffsetWindow {
     return false;
   }
 
-  LoopNest<kOperands> nest_;  // with falling strides of operand 0
-  Dims spans_;                // what the loops behind each one reach of operand 0
+  LoopNest<kOperands> nest_;  // strides of operand 0 descend
+  Dims spans_;                // reach of the loops inside of each one, in operand 0
   int64_t extent_ = 1;
 };
 

@@ -12,9 +12,9 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kPatternLength = 65521;  // a prime: rows of a tensor differ
+constexpr size_t kPatternLength = 65521;  // a prime, so that rows of a tensor differ
 
-// The engine is defined to the bit by the language; its distributions are not.
+// The standard defines the engine to the bit, but not its distributions.
 template <typename T>
 T NextValue(DataType type, std::mt19937_64& engine) {
   const uint64_t bits = engine();

@@ -1,4 +1,4 @@
-// Values to measure with: seeded, and the same on every machine.
+// Sample values for measurements, seeded and the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace dmlop {
 
-// Fills a buffer with ordinary values: floats uniform in [-1, 1), integers of any bits. A long
-// pattern, repeated; bytes that are no whole element are left alone.
+// Fills a buffer with ordinary values: floats uniform in [-1, 1), integers of any bits. They repeat
+// a long pattern; the bytes of an incomplete element are left alone.
 void FillWithSampleValues(DataType type, std::span<std::byte> bytes);
 
 }  // namespace dmlop

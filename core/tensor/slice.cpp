@@ -18,8 +18,8 @@ struct Subscript {
   enum class Kind { kIndex, kRange, kEllipsis };
 
   Kind kind;
-  size_t offset;                      // in the text
-  std::optional<int64_t> start = {};  // of an index: the index itself
+  size_t offset;                      // position in the text
+  std::optional<int64_t> start = {};  // for an index, the index itself
   std::optional<int64_t> stop = {};
   int64_t step = 1;
 };
@@ -34,7 +34,7 @@ class SliceParser {
     do {
       subscripts.push_back(ParseSubscript());
       if (!Accept(",")) break;
-    } while (!Sees("]"));  // a comma may stand at the end
+    } while (!Sees("]"));  // a trailing comma is allowed
     if (!Accept("]")) Fail("expected ',' or ']'");
     SkipSpaces();
     if (at_ != text_.size()) Fail("text after the slice");
@@ -78,7 +78,7 @@ class SliceParser {
     return subscript;
   }
 
-  // Numbers beyond 64 bits become the largest, which lies beyond every tensor as well.
+  // Numbers beyond 64 bits become the largest, which is beyond every tensor as well.
   std::optional<int64_t> ParseNumber() {
     SkipSpaces();
     size_t end = at_;
@@ -102,7 +102,7 @@ class SliceParser {
   size_t at_ = 0;
 };
 
-// A range as it applies to a dimension: `count` coordinates from `start` on, `step` apart.
+// A range applied to a dimension: `count` coordinates from `start` on, `step` apart.
 struct Range {
   int64_t start;
   int64_t count;
@@ -182,7 +182,7 @@ class Selection {
     const int64_t stride = view_.layout.strides[dimension_];
     if (range.count > 0) Advance(range.start);
     selected_.layout.sizes.push_back(range.count);
-    // The step of a single element may be any number.
+    // With a single element, the step may be any number, and is ignored.
     selected_.layout.strides.push_back(range.count > 1 ? stride * subscript.step : stride);
     ++dimension_;
   }

@@ -1,4 +1,4 @@
-// Parts of tensors, chosen as NumPy's basic indexing chooses them.
+// Selects parts of tensors as NumPy's basic indexing does.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace dmlop {
 
-// A slice that does not parse, or does not fit the tensor. Of kind kUsage.
+// A slice that does not parse, or does not fit the tensor; of kind kUsage.
 class SliceError : public Error {
  public:
   SliceError(size_t offset, const std::string& message)
       : Error(ErrorKind::kUsage, message), offset_(offset) {}
 
-  // The place in the slice's text, in bytes.
+  // Returns the position in the slice's text, in bytes.
   size_t offset() const { return offset_; }
 
  private:
   size_t offset_;
 };
 
-// The part of `view` that a text like "[0, :, -5:, ::-2]" or "[..., 3]" selects. An index drops its
-// dimension, a range "start:stop:step" keeps it and is cut to it, "..." stands for the dimensions
-// that are not written, which are taken whole. Negative numbers count from the end.
+// Returns the part of `view` that a text like "[0, :, -5:, ::-2]" or "[..., 3]" selects. An index
+// drops its dimension; a range "start:stop:step" keeps it, and is clamped to it; "..." stands for
+// all dimensions that are not written, which are taken whole. Negative numbers count from the end.
 ConstTensorView Select(const ConstTensorView& view, std::string_view text);
 
 }  // namespace dmlop

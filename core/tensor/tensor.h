@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// `data` points at the element with index 0, 0, ...; every element lies aligned to its own size.
+// `data` points at the element with index 0, 0, ...; every element is aligned to its own size.
 template <typename Byte>
 struct BasicTensorView {
   Byte* data = nullptr;
@@ -29,12 +29,12 @@ struct BasicTensorView {
     }
   }
 
-  // Bytes of all elements, without what lies between them.
+  // Returns the bytes of all elements, without the gaps between them.
   int64_t element_bytes() const {
     return layout.element_count() * static_cast<int64_t>(ByteWidth(type));
   }
 
-  // The part whose coordinate along `axis` lies in [start, start + size).
+  // Returns the part whose coordinate along `axis` lies in [start, start + size).
   BasicTensorView Slice(size_t axis, int64_t start, int64_t size) const {
     BasicTensorView slice = *this;
     slice.data += start * layout.strides[axis] * static_cast<int64_t>(ByteWidth(type));
@@ -42,7 +42,8 @@ struct BasicTensorView {
     return slice;
   }
 
-  // Every step-th element along `axis` from `start` on, `size` of them. A negative step goes back.
+  // Returns every step-th element along `axis` from `start` on, `size` of them. A negative step
+  // goes back.
   BasicTensorView Stepped(size_t axis, int64_t start, int64_t size, int64_t step) const {
     BasicTensorView stepped = Slice(axis, start, size);
     stepped.layout.strides[axis] *= size == 1 ? 1 : step;
@@ -57,7 +58,7 @@ inline ConstTensorView AsConst(const TensorView& view) {
   return {view.data, view.type, view.layout};
 }
 
-// Owned bytes, 64-byte aligned, all zero at first.
+// Owned bytes, 64-byte aligned and zero-initialized.
 class Buffer {
  public:
   Buffer() = default;

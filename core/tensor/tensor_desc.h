@@ -25,32 +25,32 @@ enum class TensorRole { kInput, kOutput };
 
 inline constexpr size_t kMaxRank = 8;  // DML_TENSOR_DIMENSION_COUNT_MAX1
 
-// An empty optional means left out. A complete desc has a data type and sizes.
+// An empty optional means that a field is left out. A complete desc has a data type and sizes.
 struct TensorDesc {
   std::optional<DataType> data_type;
   bool owned_by_dml = false;  // DML_TENSOR_FLAG_OWNED_BY_DML
   std::optional<uint32_t> dimension_count;
   std::optional<std::vector<uint32_t>> sizes;
   std::optional<std::vector<uint32_t>> strides;
-  uint64_t total_tensor_size_in_bytes = 0;        // 0: as large as needed
-  uint32_t guaranteed_base_offset_alignment = 0;  // bytes
+  uint64_t total_tensor_size_in_bytes = 0;        // 0 for as large as needed
+  uint32_t guaranteed_base_offset_alignment = 0;  // in bytes
 
   bool complete() const { return data_type && sizes; }
   size_t rank() const { return sizes ? sizes->size() : 0; }
 };
 
-// DMLCalcBufferTensorSize: the bytes that the tensor spans, rounded up to a multiple of 4; empty
-// when the number does not fit in 64 bits. The desc is complete.
+// Implements DMLCalcBufferTensorSize: the bytes that the tensor spans, rounded up to a multiple of
+// 4; empty if the number does not fit into 64 bits. The desc is complete.
 CheckedU64 ImpliedSizeInBytes(const TensorDesc& desc);
 
-// TotalTensorSizeInBytes, or what is implied when that is 0. The desc is valid.
+// Returns TotalTensorSizeInBytes, or the implied size if that is 0. The desc is valid.
 uint64_t SizeInBytes(const TensorDesc& desc);
 
-// Whether LayoutOf can tell where the elements lie: BUF-1, BUF-11 and the lengths of BUF-13 hold.
+// Returns whether LayoutOf can locate the elements: BUF-1, BUF-11 and the lengths of BUF-13 hold.
 // The desc has sizes.
 bool HasLayout(const TensorDesc& desc);
 
-// Sizes and actual strides of a desc that has a layout.
+// Returns the sizes and actual strides of a desc that has a layout.
 Layout LayoutOf(const TensorDesc& desc);
 
 // "; "Strides": [0, 1] repeat it", where a desc of larger sizes needs no more than that to have an
@@ -60,7 +60,7 @@ std::string RepetitionHint(const Dims& array, const TensorDesc& desc);
 // "{1, 3}"
 std::string ToString(const std::vector<uint32_t>& values);
 
-// A rule that speaks in place of BUF-3 for a zero along one axis, where an operator has its own.
+// A rule of an operator that replaces BUF-3 for a zero along one axis.
 struct EmptyAxisRule {
   size_t axis;
   std::string_view code;

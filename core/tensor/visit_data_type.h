@@ -1,4 +1,4 @@
-// The one type switch: from a DataType, known at run time, to the C++ type of its elements.
+// The only type switch: from a DataType, known at run time, to the C++ type of its elements.
 #pragma once
 
 #include <cassert>
@@ -60,7 +60,7 @@ struct DataTypeTraits<int8_t> {
 template <typename T>
 inline constexpr DataType kDataTypeOf = DataTypeTraits<T>::kType;
 
-// A list of element types. The same list answers a validator and drives a loop, so that the two
+// A list of element types. The same list serves a validator and drives a loop, so that the two
 // cannot disagree.
 template <typename... Ts>
 struct TypeList {
@@ -97,7 +97,7 @@ void VisitDataType(TypeList<Ts...>, DataType type, Visitor&& visit) {
   assert(found);
 }
 
-// The same by width, for work that only moves bits: T is the unsigned integer of that width.
+// Does the same by width, for code that only moves bits: T is the unsigned integer of that width.
 template <typename Visitor>
 void VisitElementWidth(DataType type, Visitor&& visit) {
   switch (ByteWidth(type)) {
