@@ -1,4 +1,4 @@
-// Letters of ASCII without their case, whatever the locale.
+// Lower-cases ASCII letters and compares them without case, whatever the locale.
 #pragma once
 
 #include <algorithm>

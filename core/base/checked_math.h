@@ -1,4 +1,4 @@
-// Unsigned 64-bit arithmetic that says when it overflows. Every size computation uses it.
+// Unsigned 64-bit arithmetic that detects overflow. Every size computation uses it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline CheckedU64 CheckedMul(CheckedU64 a, CheckedU64 b) {
   return product;
 }
 
-// The product of numbers that are not negative, or what is the most where it is more.
+// Returns the product of numbers that are not negative; saturates at the greatest int64_t.
 template <typename Numbers = std::initializer_list<int64_t>>
 int64_t SaturatedProduct(const Numbers& numbers) {
   CheckedU64 product = 1;

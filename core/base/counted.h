@@ -1,4 +1,4 @@
-// Nouns that are counted, and lists that end somewhere.
+// Counted nouns, and lists of limited length.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string Counted(std::integral auto count, std::string_view noun) {
   return count == 1 ? fmt::format("{} {}", count, noun) : fmt::format("{} {}", count, Plural(noun));
 }
 
-// What is said of one, or of any other number: "is", "are".
+// Returns the word for one, or the one for any other number: "is", "are".
 constexpr std::string_view ForCount(std::integral auto count, std::string_view one,
                                     std::string_view others) {
   return count == 1 ? one : others;
@@ -38,8 +38,8 @@ inline std::string WithSeparators(size_t number) {
   return digits;
 }
 
-// "a, b, c", or the first twenty "and 299,980 more": a message is a screen long at most. `others`
-// is how many there are besides.
+// Returns "a, b, c", or the first twenty "and 299,980 more", so that a message fits on a screen.
+// `others` is the number of names besides these.
 template <typename Names>
 std::string Listed(const Names& names, std::string_view separator = ", ", size_t others = 0) {
   constexpr size_t kMostListed = 20;

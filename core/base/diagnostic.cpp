@@ -10,7 +10,7 @@
 namespace dmlop {
 namespace {
 
-// The beginning and the end of a text that is too long to be read, in whole characters of UTF-8.
+// Cuts the middle out of a text that is too long to be read, between whole characters of UTF-8.
 std::string Shortened(std::string text) {
   if (text.size() <= Diagnostics::kMaxTextBytes) return text;
   size_t head = Diagnostics::kMaxTextBytes / 2;
@@ -58,7 +58,7 @@ void Diagnostics::Append(Diagnostic diagnostic) {
     return;
   }
   ++omitted_;
-  if (is_first_error) list_.back() = std::move(diagnostic);  // not for a hundred warnings
+  if (is_first_error) list_.back() = std::move(diagnostic);  // warnings must not hide it
 }
 
 void Diagnostics::AppendAll(const Diagnostics& others) {

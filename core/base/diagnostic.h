@@ -1,4 +1,4 @@
-// What is wrong with a document. Checks append to a list, so that one run reports every fault.
+// Faults of a document. Checks append to a list, so that one run reports every fault.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Diagnostic {
 // "/desc/Axes/0: axis 4 is out of range [RED-3]"
 std::string LineOf(const Diagnostic& diagnostic);
 
-// Keeps the first kMax and counts the others: past that nobody reads on, and a hostile document
+// Keeps the first kMax diagnostics and counts the others: nobody reads more, and a hostile document
 // could have millions. Texts of more than kMaxTextBytes lose their middle.
 class Diagnostics {
  public:
@@ -36,28 +36,28 @@ class Diagnostics {
              std::optional<size_t> offset = std::nullopt);
   void Warning(std::string_view code, std::string_view pointer, std::string message,
                std::optional<size_t> offset = std::nullopt);
-  // An error of the machine or of a file, at the value that asks for it.
+  // Adds an error of the machine or of a file, located at the value that asks for it.
   void FileError(ErrorKind kind, std::string_view code, std::string_view pointer,
                  std::string message, size_t offset);
   void Append(Diagnostic diagnostic);
   void AppendAll(const Diagnostics& others);
 
-  // Leaves out what `others` do not have in the same words.
+  // Removes the diagnostics that `others` do not contain in the same words.
   void KeepOnlyThoseOf(const Diagnostics& others);
 
   // Counts diagnostics that nobody will read.
   void Omit(size_t count) { omitted_ += count; }
 
-  // True once only the count matters.
+  // Returns true once only the count matters.
   bool full() const { return list_.size() >= kMax; }
   size_t omitted() const { return omitted_; }
 
-  // Reports come in the order of the checks; people read in the order of the text.
+  // Checks report in their own order, but people read in the order of the text.
   void SortByPlace();
 
   bool has_errors() const { return document_is_wrong_ || file_fault_; }
 
-  // The kind of the first error, where all errors are those of files.
+  // Returns the kind of the first error if all errors are those of files.
   std::optional<ErrorKind> only_file_fault() const {
     return document_is_wrong_ ? std::nullopt : file_fault_;
   }

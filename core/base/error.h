@@ -1,4 +1,4 @@
-// The one exception that reports what the world did to us: a file, a tensor in it, the command
+// The only exception for faults outside of the program: in a file, a tensor in it, or the command
 // line. Faults of a document are diagnostics instead (diagnostic.h), because all of them are
 // reported.
 #pragma once
@@ -11,9 +11,9 @@ namespace dmlop {
 
 enum class ErrorKind {
   kUsage,       // the request itself is wrong: an unknown tensor name, an unknown file extension
-  kTensorFile,  // a file does not hold the tensor that is asked for
+  kTensorFile,  // a file does not hold the tensor that was asked for
   kFileSystem,  // a file cannot be read or written
-  kClosedPipe,  // whoever read standard output has gone, and needs no message
+  kClosedPipe,  // the reader of standard output has gone, and needs no message
 };
 
 // Names come from archives, graphs and documents, and may have any bytes. A NUL is spelled out, for

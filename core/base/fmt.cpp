@@ -1,5 +1,5 @@
-// What fmt has that is no template, compiled once: no library to load at each start, and no other
-// source compiles it again.
+// Compiles the parts of fmt that are not templates, once: the program then loads no library for
+// them at start-up, and no other source compiles them again.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

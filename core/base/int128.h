@@ -1,4 +1,4 @@
-// Integers of 128 bits, which the compilers have beside the language.
+// 128-bit integers, which compilers provide as an extension.
 #pragma once
 
 namespace dmlop {

@@ -1,4 +1,4 @@
-// Quotients that are rounded down or up, of any signs, and multiples.
+// Divides integers of any signs, rounding down or up, and rounds up to multiples.
 #pragma once
 
 #include <concepts>
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// The divisor is not zero.
+// The divisor must not be zero.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
@@ -15,7 +15,7 @@ constexpr int64_t CeilDiv(int64_t a, int64_t b) {
   return -FloorDiv(-a, b);
 }
 
-// The next multiple that is not less than a value that is not negative.
+// Rounds a value that is not negative up to a multiple.
 template <std::integral T>
 constexpr T RoundUp(T value, std::type_identity_t<T> multiple) {
   return (value + multiple - 1) / multiple * multiple;

@@ -36,14 +36,14 @@ uint64_t OfAddressSpace() {
   return limit.rlim_cur - std::min<uint64_t>(taken, limit.rlim_cur);
 }
 
-// "max", which is no number, means no limit.
+// The text "max" is not a number, and means no limit.
 uint64_t LimitIn(const std::filesystem::path& folder) {
   std::ifstream file(folder / "memory.max");
   uint64_t limit = 0;
   return file >> limit ? limit : kUnlimited;
 }
 
-// The group's own limit and those of the groups that it lies in.
+// Returns the least of the group's own limit and those of its ancestors.
 uint64_t OfControlGroups() {
   const std::filesystem::path root = "/sys/fs/cgroup";
   std::ifstream file("/proc/self/cgroup");
@@ -69,7 +69,7 @@ void PreferHugePages(std::span<std::byte> bytes) {
   if (bytes.size() < kWorthwhile) return;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t head = (page - reinterpret_cast<uintptr_t>(bytes.data()) % page) % page;
-  // Systems that do not know them go on with small ones.
+  // If the system does not support huge pages, the advice has no effect.
   madvise(bytes.data() + head, bytes.size() - head, MADV_HUGEPAGE);
 }
 

@@ -1,4 +1,4 @@
-// Memory of the process: how much it may still take, and in what pages.
+// The memory that the process may still take, and its pages.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,13 @@
 
 namespace dmlop {
 
-// Bytes: the least of what the machine has to give without swapping, what the limit of the address
-// space leaves (RLIMIT_AS), and the limits of the process's control groups (version 2).
+// Returns the bytes that the process may still take: the least of what the machine can give without
+// swapping, what the limit of the address space leaves (RLIMIT_AS), and the limits of the process's
+// control groups (version 2).
 uint64_t AvailableMemory();
 
-// Asks for large pages where bytes that were not touched yet are long enough for some: fewer faults
-// to fill them, and reads that run on where small pages end.
+// Asks for huge pages if untouched bytes are long enough for some: filling them causes fewer
+// faults, and hardware prefetchers run on past the ends of small pages.
 void PreferHugePages(std::span<std::byte> bytes);
 
 }  // namespace dmlop

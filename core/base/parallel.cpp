@@ -38,10 +38,10 @@ struct CpuSetFree {
 
 struct Limit {
   std::atomic<int> count = AvailableCores();
-  std::once_flag settled;  // the system has so many
+  std::once_flag settled;  // the system is known to give that many
   std::optional<tbb::global_control> control;
-  // For more threads than TBB would use by itself, which are as many as there are cores. Otherwise
-  // each thread that calls has an arena of its own.
+  // Only for more threads than TBB would use by itself, one per core. Otherwise each calling thread
+  // has an arena of its own.
   std::optional<tbb::task_arena> arena;
 };
 
@@ -50,7 +50,7 @@ Limit& ThreadLimit() {
   return limit;
 }
 
-// Loops within the body of a parallel one run in its thread.
+// Loops inside the body of a parallel one run in its thread.
 thread_local bool is_in_body = false;
 
 class InBody {
@@ -64,8 +64,8 @@ class InBody {
   bool before_;
 };
 
-// What is done before Pass() is done before what follows Await() in another thread. oneTBB sees to
-// it; the thread sanitizer, for which Debian's oneTBB is not built, has to be told.
+// Everything before Pass() happens before everything after Await() in another thread. oneTBB
+// ensures that, but the thread sanitizer must be told, as Debian's oneTBB is not built for it.
 class Order {
  public:
 #ifdef DMLOP_THREAD_SANITIZER
@@ -103,21 +103,21 @@ void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
   end.Await();
 }
 
-// The threads of this process; 0 where the system does not say.
+// Returns the number of threads of this process, or 0 if the system does not tell.
 size_t RunningThreads() {
   struct stat tasks;
-  constexpr size_t kOtherLinks = 2;  // of each folder
+  constexpr size_t kOtherLinks = 2;  // that every folder has
   return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink - kOtherLinks : 0;
 }
 
-// A thread that has been joined counts against limits until the kernel has cleared it away.
+// A joined thread counts against limits until the kernel has removed it.
 void AwaitThreads(size_t count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (RunningThreads() > count && std::chrono::steady_clock::now() < end) sched_yield();
 }
 
-// How many threads the system gives, this one included, `wanted` at most. TBB ends the process
-// where it gets fewer than it asks for, so that is found before.
+// Returns how many threads the system gives, including this one and at most `wanted`. TBB ends the
+// process if it gets fewer than it asks for, so they are tried first.
 int ThreadsToBeHad(int wanted) {
   const size_t before = RunningThreads();
   int count = 1;
@@ -127,7 +127,7 @@ int ThreadsToBeHad(int wanted) {
     try {
       for (; count < wanted; ++count) threads.emplace_back([&] { end.wait(); });
     } catch (const std::system_error&) {
-      // There are no more: of threads, or of memory for them.
+      // No more threads, or no memory for them.
     } catch (const std::bad_alloc&) {
     }
     end.count_down();
@@ -146,7 +146,8 @@ void LimitTo(int count) {
 
 }  // namespace
 
-// The C++ library counts those of the machine. TBB knows too, but loads a topology library for it.
+// The C++ library counts the machine's cores. TBB knows the affinity too, but loads a topology
+// library for that.
 int AvailableCores() {
   for (int size = CPU_SETSIZE; size <= kMostCores; size *= 2) {
     const std::unique_ptr<cpu_set_t, CpuSetFree> set(CPU_ALLOC(static_cast<size_t>(size)));
@@ -193,7 +194,7 @@ int ThreadsAtHand() {
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body) {
   if (count <= 0) return;
   if (bytes == 0 || !IsWatched()) return RunRanges(count, grain, body);
-  // Ranges are large, so those of a loop that is watched are gone through in steps.
+  // Ranges are large, so those of a watched loop are run in steps.
   FindWork(bytes);
   const int64_t step = std::max(grain, count / (bytes / kStepBytes + 1));
   const auto done_at = [&](int64_t iteration) {

@@ -1,4 +1,4 @@
-// Parallel loops over index ranges. The only door to the threading library.
+// Parallel loops over index ranges, the only interface to the threading library.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,30 @@
 
 namespace dmlop {
 
-// The number of cores that the process may use, by its affinity.
+// Returns the number of cores that the process may use, by its affinity.
 int AvailableCores();
 
-// The number of threads that loops run on, at least 1, as far as they have ranges for them. It may
-// be larger than that of the cores. Throws an Error of kind kFileSystem, and leaves the number as
-// it was, where the system does not have so many. Not to be called while loops run. Results never
-// depend on it.
+// Sets the number of threads, at least 1, that loops with enough ranges run on. It may exceed the
+// number of cores. Throws an Error of kind kFileSystem, and leaves the number unchanged, if the
+// system does not have so many. Must not be called while loops run. Results never depend on it.
 void SetThreadCount(int count);
 
-// What was set; else the available cores, as far as the system has been found to give so many
-// threads. The second one asks the system if nobody has yet, as the first loop does.
+// Return the number that was set; otherwise that of the available cores, as far as the system is
+// known to give that many threads. The second function asks the system if nobody has yet, as the
+// first loop does.
 int ThreadCount();
 int SettledThreadCount();
 
-// The threads that a loop begun here runs on: 1 within the body of a parallel one.
+// Returns the number of threads that a loop begun here would run on: 1 in the body of a parallel
+// one.
 int ThreadsAtHand();
 
 using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 
-// Calls body(begin, end) on disjoint ranges that cover [0, count), at least `grain` long but for
-// the last. The calling thread runs loops of one grain, and those within a parallel loop's body.
-// `bytes` are what the whole loop goes through, for its progress; 0 where loops within the body
-// say that, or where it is not worth to be told.
+// Calls body(begin, end) on disjoint ranges that cover [0, count), each at least `grain` long
+// except for the last. The calling thread runs loops of a single grain, and those inside a parallel
+// loop's body. `bytes` is the amount of data that the whole loop processes, for progress reports; 0
+// if loops inside the body report it, or if it is not worth reporting.
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body);
 
 }  // namespace dmlop

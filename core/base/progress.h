@@ -1,4 +1,4 @@
-// What long work is under way and how far it is, for a program that shows it.
+// Reports which long work is under way, and its progress, for a program that shows it.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 
 namespace dmlop {
 
-// A piece of work, from its construction to its destruction; one at a time.
+// A piece of work, from construction to destruction; only one exists at a time.
 class Work {
  public:
-  // `bytes` are those to go through; 0 where they are not known.
+  // `bytes` is the amount to process; 0 if unknown.
   explicit Work(std::string what, int64_t bytes = 0);
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   ~Work();
 
   const std::string& what() const { return what_; }
-  double seconds() const;  // since it began
+  double seconds() const;  // time since it began
   int64_t done_bytes() const { return done_; }
 
-  // 0 where they are not known; more than at first where loops turn out to take more.
+  // Returns 0 if unknown; grows if loops turn out to take more than expected.
   int64_t total_bytes() const { return expected_ == 0 ? 0 : std::max<int64_t>(expected_, found_); }
 
  private:
@@ -38,22 +38,22 @@ class Work {
   std::atomic<int64_t> done_ = 0;
 };
 
-// The watcher is called after each step, in the thread that took it, so by several at once. An
-// empty one ends that. Not to be called while there is work.
+// The watcher is called after each step, in the thread that took it, so possibly by several at
+// once. An empty one ends watching. Must not be called while there is work.
 void WatchWork(std::function<void(const Work&)> watcher);
 
-// True where there is work and a watcher.
+// Returns true if there is work and a watcher.
 bool IsWatched();
 
-// A loop says how much it is about to go through, and how much more it has done, from any thread.
-// Both cost nothing where nobody watches.
+// A loop reports how much it is about to process, and how much more it has done, from any thread.
+// Both cost nothing if nobody watches.
 void FindWork(int64_t bytes);
 void AddDone(int64_t bytes);
 
-// How much is done between two looks at the clock, about.
+// Approximate amount of work between two looks at the clock.
 inline constexpr int64_t kStepBytes = int64_t{1} << 20;
 
-// Calls body(begin, size) for one part after another of `size` bytes, and says when it is done.
+// Calls body(begin, size) for consecutive parts of `size` bytes, and reports each when it is done.
 template <typename Body>
 void ForEachStep(size_t size, Body&& body) {
   for (size_t begin = 0; begin < size; begin += kStepBytes) {

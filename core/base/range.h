@@ -1,4 +1,4 @@
-// Whole numbers [begin, end).
+// A range of integers, [begin, end).
 #pragma once
 
 #include <algorithm>

@@ -14,10 +14,10 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kLongestName = 64;  // longer ones are no slip of the finger, and cost time
+constexpr size_t kLongestName = 64;  // longer names are no typing errors, and cost time
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one into the other; `limit`
-// for that many or more. Neither name is longer than kLongestName.
+// Returns the insertions, deletions, replacements and swaps of adjacent letters that turn one name
+// into the other, or `limit` for at least that many. Neither name is longer than kLongestName.
 size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
   const size_t difference = std::max(a.size(), b.size()) - std::min(a.size(), b.size());
   if (difference >= limit) return limit;
@@ -39,7 +39,7 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
   return std::min(row[b.size()], limit);
 }
 
-// What other libraries call a thing, and its name here; none where it only looks like another.
+// What other libraries call something, and its name here; empty for lookalikes.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"mean", "average"},
     {"prod", "multiply"},
@@ -85,7 +85,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"axes", "axis"},
 };
 
-// What is said of a name for which there is none here, where one of the candidates is `beside`.
+// A hint for a name that has no equivalent here, given if one of the candidates is `beside`.
 struct Hint {
   std::string_view name;
   std::string_view beside;
@@ -113,7 +113,7 @@ bool IsNamed(std::string_view candidate, std::string_view lower) {
   return candidate.size() == lower.size() && LowerCase(candidate) == lower;
 }
 
-// The candidate that another name means; "" for one that means none, and nothing for other names.
+// Returns the candidate that another library's name means; "" for none, nothing for other names.
 std::optional<std::string_view> ByOtherName(std::string_view lower,
                                             std::span<const std::string_view> candidates) {
   for (const auto& [other, here] : kOtherNames) {
@@ -126,8 +126,8 @@ std::optional<std::string_view> ByOtherName(std::string_view lower,
   return std::nullopt;
 }
 
-// The candidate that begins with the name, of at least three letters. Where several do, the one
-// that the others begin with; empty where there is none.
+// Returns the candidate that begins with the name, of at least three letters. If several do,
+// returns the one with which the others begin; empty if there is none.
 std::string_view BegunBy(std::string_view lower, std::span<const std::string_view> candidates) {
   constexpr size_t kFewest = 3;
   const auto letters = std::count_if(lower.begin(), lower.end(), [](char c) { return c != '-'; });
@@ -145,8 +145,8 @@ std::string_view BegunBy(std::string_view lower, std::span<const std::string_vie
   return is_shared ? shortest : "";
 }
 
-// The only candidate that has the name as its last words, as x has in "element_wise_x", or that is
-// the first of the name's words; empty where there is none or several.
+// Returns the only candidate that ends with the name as its last words, like x in "element_wise_x",
+// or that is the first of the name's words; empty if there is none or several.
 std::string_view Related(std::string_view lower, std::span<const std::string_view> candidates) {
   std::string_view found;
   for (const std::string_view candidate : candidates) {
@@ -179,7 +179,7 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
   if (const auto meant = ByOtherName(lower, candidates)) return Suggestion(*meant);
   if (const auto hint = HintOf(lower, candidates); !hint.empty()) return std::string(hint);
   std::string_view best;
-  // A letter at least stays as it is.
+  // At least one letter must stay.
   size_t best_distance = std::min(std::max<size_t>(1, name.size() / 4), name.size() - 1) + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;

@@ -1,4 +1,4 @@
-// Suggestions for names that are nearly right.
+// Suggests names for misspelled ones.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,23 @@
 
 namespace dmlop {
 
-// As many candidates are looked at: names that people have chosen are fewer.
+// Number of candidates that are compared: lists of names that people chose are shorter.
 inline constexpr size_t kMaxCandidates = 250;
 
-// The candidate of that name, in any case of letters, or that other libraries call so; empty where
-// there is none.
+// Returns the candidate of that name, in any case, or for which it is another library's name; empty
+// if there is none.
 std::string_view MeantBy(std::string_view name, std::span<const std::string_view> candidates);
 
-// " (did you mean 'Sizes'?)" for the candidate that `name` means or is nearest to, or "" when none
-// is. Case does not count as a difference, names of one letter are near to no other, and names of
-// more than 64 bytes to nothing.
+// Returns " (did you mean 'Sizes'?)" for the candidate that `name` stands for or is nearest to, or
+// "" if there is none. Case is no difference, names of one letter are near to no other, and names
+// of more than 64 bytes to nothing.
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> all);
 
-// True where a name may be meant to be the other one, and is not it.
+// Returns true if a name may be a misspelling of the other one.
 bool IsNear(std::string_view name, std::string_view other);
 
-// The same, or "; expected one of Sizes, Strides" where none is near, with those first that have
-// the name in theirs. `others` is how many there are besides the candidates.
+// Does the same, but returns "; expected one of Sizes, Strides" if none is near, beginning with
+// those that contain the name. `others` is the number of names besides the candidates.
 std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_view> candidates,
                             size_t others = 0);
 

@@ -6,9 +6,9 @@
 namespace dmlop {
 namespace {
 
-// The bytes of a character of several by its first byte, and what its second may be.
+// The size of a multi-byte character by its first byte, and the range of its second.
 struct Sequence {
-  size_t size = 0;  // 0 where no character begins so
+  size_t size = 0;  // 0 if no character begins so
   unsigned char least_second = 0x80;
   unsigned char most_second = 0xBF;
 };
@@ -17,7 +17,7 @@ Sequence SequenceFor(unsigned char first) {
   if (first < 0xC2) return {};  // 0xC0 and 0xC1 would encode ASCII again
   if (first < 0xE0) return {2};
   if (first == 0xE0) return {3, 0xA0};
-  if (first == 0xED) return {3, 0x80, 0x9F};  // beyond are surrogates
+  if (first == 0xED) return {3, 0x80, 0x9F};  // larger ones encode surrogates
   if (first < 0xF0) return {3};
   if (first == 0xF0) return {4, 0x90};
   if (first < 0xF4) return {4};

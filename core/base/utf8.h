@@ -6,12 +6,12 @@
 
 namespace dmlop {
 
-// True for the bytes of a character behind its first.
+// Returns true for the bytes of a character after its first.
 constexpr bool ContinuesCharacter(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// The bytes before the first that is no part of a character, or all: Unicode's table of well-formed
+// Returns the length of the longest prefix of whole characters, by Unicode's table of well-formed
 // sequences.
 size_t ValidCharacters(std::string_view text);
 

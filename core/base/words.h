@@ -1,4 +1,4 @@
-// Lists of words in a text, with a blank between two.
+// Lists of words in a text, separated by single spaces.
 #pragma once
 
 #include <algorithm>
