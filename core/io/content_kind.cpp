@@ -12,7 +12,7 @@ struct Beginning {
   std::string_view kind;
 };
 
-// The first that fits counts.
+// The first match counts.
 constexpr Beginning kBeginnings[] = {
     {"\x93NUMPY"sv, "a .npy file"},
     {"version http"sv, "a Git LFS pointer; git lfs pull fetches the file"},
@@ -31,15 +31,15 @@ constexpr Beginning kBeginnings[] = {
     {"\xFE\xFF"sv, kUtf16},
 };
 
-// A message of protobuf whose first field is a small number, the version of the format, and whose
-// next is one of the others that ONNX's ModelProto has.
+// Recognizes a message of protobuf whose first field is a small number, the version of the format,
+// and whose next field is another of ONNX's ModelProto.
 bool IsOnnxModel(std::string_view text) {
   constexpr std::string_view kNextFields = "\x12\x1A\x22\x28\x32\x3A\x42"sv;
   return text.size() > 3 && text[0] == '\x08' && text[1] > 0 && text[1] < ' ' &&
          kNextFields.find(text[2]) != std::string_view::npos;
 }
 
-// A brace and another character of ASCII, each with a zero on the same side.
+// Recognizes a brace and another ASCII character in UTF-16, each with a zero byte on the same side.
 bool IsWideObject(std::string_view text) {
   if (text.size() < 4) return false;
   const bool low_first = text.starts_with("{\0"sv) && text[3] == '\0';

@@ -1,4 +1,4 @@
-// What a file holds that was taken for another.
+// Names the kind of a file that was taken for another.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// "a zip archive", as far as the first bytes tell; empty where they do not.
+// Returns "a zip archive" or the like, as far as the first bytes tell; otherwise empty.
 std::string_view KindOfContent(std::span<const std::byte> bytes);
 
 }  // namespace dmlop

@@ -36,20 +36,20 @@ size_t ReadOn(int descriptor, std::span<std::byte> bytes, const std::string& nam
 }
 
 std::vector<std::byte> ReadToEnd(int descriptor, const std::string& name, size_t limit) {
-  constexpr size_t kChunk = 1 << 12;  // most documents are short, and fresh pages are not free
+  constexpr size_t kChunk = 1 << 12;  // most documents are short, and fresh pages are costly
   const Work work("reading " + name);
   std::vector<std::byte> bytes;
   while (true) {
     const size_t size = bytes.size();
-    bytes.resize(size + std::max(kChunk, size));  // doubles, so that a long stream stays linear
+    bytes.resize(size + std::max(kChunk, size));  // doubling keeps long streams linear
     const size_t count = ReadOn(descriptor, std::span(bytes).subspan(size), name);
     bytes.resize(size + count);
     if (count < std::max(kChunk, size) || bytes.size() > limit) return bytes;
   }
 }
 
-// Of a file that was open when the program began: what it opens itself is closed on exec. -1 with
-// errno for any other.
+// Duplicates a file that was open when the program began: files that the program itself opens are
+// closed on exec. Returns -1 with errno for any other.
 int Duplicate(int inherited) {
   const int flags = fcntl(inherited, F_GETFD);
   if (flags >= 0 && (flags & FD_CLOEXEC) == 0) return fcntl(inherited, F_DUPFD_CLOEXEC, 0);
@@ -57,8 +57,8 @@ int Duplicate(int inherited) {
   return -1;
 }
 
-// An open file is opened again by its name, and so read from its beginning, as Linux has it; or
-// taken as it is where it cannot be opened, such as a socket, or a file of somebody else.
+// An open file is opened again by its name, so that it is read from its beginning, as on Linux; if
+// that is not possible, as for a socket or another user's file, it is taken as it is.
 int OpenForReading(const std::string& path) {
   if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
   const std::optional<int> number = DescriptorOf(path);
@@ -75,7 +75,7 @@ struct stat StatusOf(int descriptor, const std::string& name) {
   return status;
 }
 
-// Where a path leads, whether or not there is something.
+// Returns where a path leads, whether or not anything exists there.
 fs::path Followed(const std::string& path) {
   std::error_code ignored;
   return fs::weakly_canonical(fs::absolute(FollowLinks(path), ignored), ignored);
@@ -169,7 +169,7 @@ void WriteInSteps(int descriptor, std::span<const std::byte> bytes, const std::s
 }
 
 std::string FollowLinks(const std::string& path) {
-  constexpr int kMaxLinks = 40;  // as Linux itself
+  constexpr int kMaxLinks = 40;  // Linux's own limit
   fs::path target = path;
   std::error_code error;
   for (int i = 0; i < kMaxLinks; ++i) {
@@ -207,7 +207,7 @@ bool IsRegular(const std::string& path) {
 
 bool IsTerminal(const std::string& path) {
   if (path == kStandardStream) return isatty(STDOUT_FILENO) != 0;
-  struct stat status;  // opening a pipe to look at it would end it for its reader
+  struct stat status;  // opening a pipe to test it would end it for its reader
   if (stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
   constexpr unsigned kMemoryDevices = 1;  // such as /dev/null
   if (major(status.st_rdev) == kMemoryDevices) return false;

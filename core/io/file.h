@@ -1,5 +1,5 @@
-// Files as bytes: inputs are mapped or read as streams, what is written as it comes, and paths.
-// Outputs that appear whole are in output_set.h.
+// Files as bytes: inputs that are mapped or read as streams, outputs that are written as they come,
+// and paths. Outputs that appear as a whole are in output_set.h.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,23 @@
 
 namespace dmlop {
 
-// Standard input or output, where a file is expected.
+// Stands for standard input or output in place of a file.
 inline constexpr std::string_view kStandardStream = "-";
 
-// How messages call the document that standard input is.
+// What messages call a document from standard input.
 inline constexpr const char* kStandardInputName = "<standard input>";
 
-// How messages call a file, or "-" where that is standard input.
+// Returns what messages call a file, or standard input for "-".
 std::string NameOfInput(const std::string& path);
 
-// The bytes of a file, for as long as the object lives. All failures are Errors of kind
-// kFileSystem.
+// The bytes of a file, for the lifetime of the object. All failures are Errors of kind kFileSystem.
 class InputFile {
  public:
   // Maps a regular file; reads anything else to its end, which must come within `stream_limit`
   // bytes.
   static InputFile Open(const std::string& path, size_t stream_limit = 0);
 
-  // Bytes that something else keeps alive, such as a part of a file.
+  // Takes bytes that something else keeps alive, such as a part of a file.
   InputFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : bytes_(bytes), owner_(std::move(owner)) {}
 
@@ -40,11 +39,10 @@ class InputFile {
   std::shared_ptr<const void> owner_;
 };
 
-// Everything up to the end of standard input, or of a file, or up to a little more than `limit`
-// bytes.
+// Reads standard input or a file to its end, or to a little more than `limit` bytes.
 std::string ReadText(const std::string& path, size_t limit);
 
-// Standard input, a pipe, a device or a file, read as far as it is asked for.
+// Standard input, a pipe, a device or a file, read on demand.
 class InputStream {
  public:
   // "-" is standard input.
@@ -53,15 +51,15 @@ class InputStream {
   InputStream& operator=(const InputStream&) = delete;
   ~InputStream();
 
-  const std::string& name() const { return name_; }  // for messages
+  const std::string& name() const { return name_; }  // name for messages
 
-  // Reads exactly `bytes.size()` bytes; fewer only at the end. Returns how many.
+  // Reads exactly `bytes.size()` bytes, or fewer only at the end. Returns how many.
   size_t Read(std::span<std::byte> bytes) const;
 
-  // Reads what comes next, without waiting until that are as many bytes; none only at the end.
+  // Reads what comes next, without waiting for that many bytes; returns 0 only at the end.
   size_t ReadSome(std::span<std::byte> bytes) const;
 
-  // The same as Read of a regular file, from a byte on.
+  // Does the same as Read for a regular file, from byte `begin` on.
   size_t ReadAt(size_t begin, std::span<std::byte> bytes) const;
 
  private:
@@ -69,46 +67,48 @@ class InputStream {
   int descriptor_;
 };
 
-// Reads from a byte of an open file on. Fewer bytes only at the end; returns how many.
+// Reads from byte `begin` of an open file on. Returns how many bytes, fewer only at the end.
 size_t ReadAt(int descriptor, size_t begin, std::span<std::byte> bytes, const std::string& name);
 
-// True where standard input is known to have more bytes. None is read; a pipe gets a moment.
+// Returns true if standard input is known to have more bytes. Reads none; waits a moment for a
+// pipe.
 bool StandardInputGoesOn();
 
 // Writes all bytes to an open file; `name` is for the message.
 void WriteAll(int descriptor, std::span<const std::byte> bytes, const std::string& name);
 
-// The same, and says how much is done.
+// Does the same, and reports progress.
 void WriteInSteps(int descriptor, std::span<const std::byte> bytes, const std::string& name);
 
-// The number of the open file that a path stands for, such as /dev/fd/3 or /dev/stdin. It is taken
-// by this name alone: links to such names are those of other files.
+// Returns the number of the open file that a path denotes, such as /dev/fd/3 or /dev/stdin. Only
+// such names count: links to them belong to other files.
 std::optional<int> DescriptorOf(const std::string& path);
 
-// True for what is written as it is: an open file, or what exists and is neither a regular file nor
-// a folder, such as a device or a pipe.
+// Returns true for what is written in place: an open file, or anything existing that is neither a
+// regular file nor a folder, such as a device or a pipe.
 bool IsStream(const std::string& path);
 
-// True where a regular file is opened by this path.
+// Returns true if this path opens a regular file.
 bool IsRegular(const std::string& path);
 
-// True for a terminal, by its path or as standard output.
+// Returns true for a terminal, given by its path or as standard output.
 bool IsTerminal(const std::string& path);
 
-// True for what is, or would be created, in the folder or below it once all links are followed.
+// Returns true if a path is, or would be created, in or below the folder once all links are
+// followed.
 bool LiesIn(const std::string& path, const std::string& folder);
 
-// Whether a path ends in an extension such as ".npy", in letters of either case.
+// Returns whether a path ends in an extension such as ".npy", in any case.
 bool HasExtension(std::string_view path, std::string_view extension);
 
-// The same text for two paths that lead to one file, by any of its names, or that would: where
-// there is none yet, to one name of one folder. Links are followed.
+// Returns the same text for two paths of one file, by any of its names, or of a file to be created
+// by one name in one folder. Follows links.
 std::string IdentityOf(const std::string& path);
 
-// The file that a chain of symbolic links names, whether or not it exists.
+// Returns the file that a chain of symbolic links names, whether or not it exists.
 std::string FollowLinks(const std::string& path);
 
-// A device, a pipe or an open file, written as it comes.
+// A device, a pipe or an open file, written in order.
 class OutputStream {
  public:
   explicit OutputStream(const std::string& path);
@@ -118,10 +118,10 @@ class OutputStream {
 
   void Write(std::span<const std::byte> bytes);
 
-  // Sees that what has been written is on the disk.
+  // Ensures that what was written is on the disk.
   void Flush();
 
-  // What is reported late is reported here.
+  // Reports errors that the file system reports late.
   void Close();
 
  private:
@@ -129,7 +129,7 @@ class OutputStream {
   int descriptor_;
 };
 
-// Writes the parts, one after another, to a stream.
+// Writes the parts to a stream, one after another.
 void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace dmlop

@@ -105,7 +105,7 @@ std::optional<JsonDocument> JsonDocument::Parse(std::string text, Diagnostics& d
   const std::string_view kind = KindOfContent(std::as_bytes(std::span(text)));
   JsonDocument document;
   document.text_ = std::make_shared<const std::string>(std::move(text));
-  // A NUL byte is not looked beyond.
+  // A NUL byte ends the text.
   const size_t nul = document.text().find('\0');
   JsonTreeBuilder builder(std::string_view(document.text()).substr(0, nul), document);
   try {

@@ -1,5 +1,5 @@
-// JSON text as a tree that knows where everything stands. Comments and trailing commas are
-// accepted, as DxDispatch accepts them; duplicate keys are kept, for the reader to report.
+// JSON text as a tree that knows the position of everything. Comments and trailing commas are
+// accepted, as by DxDispatch; duplicate keys are kept, for the reader to report.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace dmlop {
 
 enum class JsonKind : uint8_t { kNull, kBoolean, kInteger, kFraction, kString, kArray, kObject };
 
-// "a string", "an integer", ...: the kind with its article, for messages.
+// Returns the kind with its article, for messages: "a string", "an integer", ...
 std::string_view Describe(JsonKind kind);
 
 class JsonDocument;
 
-// A value of a document, which must outlive it. Cheap to copy.
+// A value of a document, which must outlive the cursor. Cheap to copy.
 class JsonCursor {
  public:
   JsonKind kind() const;
@@ -29,25 +29,25 @@ class JsonCursor {
   bool is_string() const { return kind() == JsonKind::kString; }
   bool is_null() const { return kind() == JsonKind::kNull; }
 
-  // The text as written, such as "1e2" for a number.
+  // Returns the text as written, such as "1e2" for a number.
   std::string_view token() const;
-  const std::string& string() const;  // of a string
-  bool boolean() const;               // of a boolean
+  const std::string& string() const;  // only for a string
+  bool boolean() const;               // only for a boolean
 
-  // Elements of an array, or members of an object in the order of the text.
+  // Return elements of an array, or members of an object in the order of the text.
   std::optional<JsonCursor> first_child() const;
   std::optional<JsonCursor> next() const;  // the following sibling
   size_t child_count() const;
   std::vector<JsonCursor> children() const;
 
-  // The name under which this value is a member.
+  // Returns the name under which this value is a member.
   const std::string& key() const;
   size_t key_offset() const;
 
-  // The member of an object with that name.
+  // Returns the member of an object with that name.
   std::optional<JsonCursor> Find(std::string_view name) const;
 
-  size_t offset() const;        // of the first byte, in the document's text
+  size_t offset() const;        // position of the first byte in the document's text
   std::string pointer() const;  // JSON pointer from the document's root
 
  private:
@@ -58,10 +58,10 @@ class JsonCursor {
   uint32_t node_;
 };
 
-// What a text may begin with. It is not shown, and takes no column.
+// A text may begin with this. It is not shown, and takes no column.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Where a byte stands in a text, for people: both count from 1, columns in characters.
+// The position of a byte in a text, for people: both count from 1, columns in characters.
 struct TextPosition {
   size_t line;
   size_t column;
@@ -69,19 +69,19 @@ struct TextPosition {
 
 class JsonDocument {
  public:
-  // Longer texts are refused: what is that large belongs into a tensor file.
+  // Longer texts are refused: so much data belongs into a tensor file.
   static constexpr size_t kMaxBytes = size_t{64} << 20;
   static constexpr size_t kMaxDepth = 64;
   static constexpr size_t kMaxValues = size_t{1} << 22;
 
-  // Empty when the text is not well-formed, which is reported. What follows the document is not
-  // looked at, be it a NUL byte.
+  // Empty if the text is not well-formed, which is reported. What follows the document is not
+  // checked; it may even be a NUL byte.
   static std::optional<JsonDocument> Parse(std::string text, Diagnostics& diagnostics);
 
   JsonCursor root() const { return JsonCursor(this, 0); }
   const std::string& text() const { return *text_; }
 
-  // The place of the first thing that follows the document, comments aside.
+  // Returns the position of the first thing that follows the document, other than comments.
   std::optional<size_t> trailing_offset() const { return trailing_offset_; }
 
  private:
@@ -90,11 +90,11 @@ class JsonDocument {
 
   static constexpr uint32_t kNone = 0xFFFFFFFF;
   struct Node {
-    uint32_t begin, end;    // bytes of the text
-    uint32_t parent, next;  // nodes
+    uint32_t begin, end;    // byte positions in the text
+    uint32_t parent, next;  // indices of nodes
     uint32_t first_child;
     uint32_t key, string;  // indices of strings_
-    uint32_t key_begin;    // of an element of an array, its index
+    uint32_t key_begin;    // for an element of an array, its index
     JsonKind kind;
   };
 
@@ -104,7 +104,7 @@ class JsonDocument {
   std::optional<size_t> trailing_offset_;
 };
 
-// Finds positions in a text, quickly where they come in the order of the text.
+// Finds positions in a text, fast if they come in the order of the text.
 class PositionFinder {
  public:
   explicit PositionFinder(std::string_view text);
@@ -113,7 +113,7 @@ class PositionFinder {
 
  private:
   std::string_view text_;
-  size_t start_;  // behind a byte order mark
+  size_t start_;  // after a byte order mark
   size_t at_;     // the last offset found, and its position
   TextPosition position_{1, 1};
 };

@@ -24,12 +24,12 @@ bool EndsWord(char c) {
          c == '"' || c == '/';
 }
 
-// Those that stand in a string as they are.
+// Returns whether a character stands for itself in a string.
 bool IsPlain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
-// How other notations write values of JSON, or of descriptors, and how they are written here.
+// How other notations write values of JSON or of descriptors, and how to write them here.
 constexpr std::pair<std::string_view, std::string_view> kWords[] = {
     {"nan", R"("nan")"},       {"-nan", R"("nan")"},       {"inf", R"("inf")"},
     {"+inf", R"("inf")"},      {"-inf", R"("-inf")"},      {"infinity", R"("inf")"},
@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, std::string_view> kWords[] = {
     {"nil", "null"},           {"undefined", "null"},
 };
 
-// "; write "nan"" for such a word, in any case of letters; empty for others.
+// Returns "; write "nan"" for such a word, in any case; empty for others.
 std::string HintFor(std::string_view token) {
   for (const auto& [word, here] : kWords) {
     if (EqualIgnoringCase(word, token)) return fmt::format("; write {}", here);
@@ -87,7 +87,7 @@ void JsonTreeBuilder::Build() {
   SkipBlanks();
 }
 
-// What stands where something else is expected, as far as it is worth showing.
+// Returns the unexpected text, as much of it as is worth showing.
 std::string_view JsonTreeBuilder::NextToken() const {
   constexpr size_t kShown = 20;
   size_t end = at_ + 1;
@@ -125,7 +125,7 @@ void JsonTreeBuilder::SkipBlanks() {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (text_.substr(at_).starts_with("/*")) {
       const size_t close = text_.find("*/", at_ + 2);
-      if (close == std::string_view::npos) return;  // no comment, then
+      if (close == std::string_view::npos) return;  // not a comment then
       at_ = close + 2;
     } else {
       return;
@@ -284,7 +284,7 @@ void JsonTreeBuilder::ReadEscape(std::string& value) {
   AppendUtf8(character, value);
 }
 
-// The four digits behind "\u", from the u on.
+// Reads the four digits after "\u", starting at the u.
 uint32_t JsonTreeBuilder::ReadCodeUnit() {
   constexpr std::string_view kDigits = "0123456789abcdef0123456789ABCDEF";
   ++at_;

@@ -1,5 +1,5 @@
-// Reads JSON text into the tree of a JsonDocument, in one pass. Comments and trailing commas are
-// accepted, and numbers that no double holds.
+// Reads JSON text into the tree of a JsonDocument, in one pass. Accepts comments, trailing commas,
+// and numbers that do not fit into a double.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dmlop {
 
-// Why a text is not well-formed, and the byte at which people would look.
+// The reason why a text is not well-formed, and the byte at which people would look.
 struct JsonFault {
   size_t offset;
   std::string message;
@@ -19,14 +19,13 @@ struct JsonFault {
 
 class JsonTreeBuilder {
  public:
-  // `text` begins the document's.
+  // `text` is the beginning of the document's text.
   JsonTreeBuilder(std::string_view text, JsonDocument& document);
 
-  // Reads a value. Throws a JsonFault where there is none. Bytes of strings may be ill-formed
-  // UTF-8.
+  // Reads a value. Throws a JsonFault if there is none. Strings may contain ill-formed UTF-8.
   void Build();
 
-  // Behind the value and the comments that follow it.
+  // Returns the position after the value and the comments that follow it.
   size_t at() const { return at_; }
 
  private:

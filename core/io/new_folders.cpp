@@ -25,7 +25,7 @@ void NewFolders::MakeFor(const std::string& path) {
 }
 
 NewFolders::~NewFolders() {
-  std::error_code ignored;  // such as that a folder is not empty
+  std::error_code ignored;  // for example, a folder is not empty
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
     std::filesystem::remove(*folder, ignored);
   }

@@ -1,4 +1,4 @@
-// Folders that outputs need and that are not there yet.
+// Folders that outputs need and that do not exist yet.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,7 @@
 
 namespace dmlop {
 
-// Folders that are taken away again at the end where nothing came to be in them. Any thread may
-// make one.
+// Makes folders, and removes those at the end that have stayed empty. Any thread may make one.
 class NewFolders {
  public:
   NewFolders() = default;
@@ -17,13 +16,13 @@ class NewFolders {
   NewFolders& operator=(const NewFolders&) = delete;
   ~NewFolders();
 
-  // Makes the folder that a path leads into, and those above it, where there is none. Throws an
-  // Error of kind kFileSystem.
+  // Makes the folder of a path, and those above it, unless they exist. Throws an Error of kind
+  // kFileSystem.
   void MakeFor(const std::string& path);
 
  private:
   std::mutex mutex_;
-  std::vector<std::filesystem::path> made_;  // those above come first
+  std::vector<std::filesystem::path> made_;  // outer ones come first
 };
 
 }  // namespace dmlop

@@ -51,7 +51,7 @@ constexpr TypeCode kTypeCodes[] = {
     {"b", DataType::kInt8},
     {"B", DataType::kUint8},
     {"?", DataType::kUint8},
-    // NumPy reads its long names too.
+    // NumPy also reads its long names.
     {"float64", DataType::kFloat64},
     {"float32", DataType::kFloat32},
     {"float16", DataType::kFloat16},
@@ -65,7 +65,7 @@ constexpr TypeCode kTypeCodes[] = {
     {"uint8", DataType::kUint8},
 };
 
-// As ml_dtypes saves it, as bytes without a meaning, and by its name.
+// ml_dtypes saves bfloat16 as void bytes, or by its name.
 bool IsBfloat16(std::string_view code) {
   return code == "V2" || code == "bfloat16";
 }
@@ -76,14 +76,14 @@ std::string_view HintOf(std::string_view code) {
   return "";
 }
 
-// The header's text: a Python dictionary of a string, a boolean and a tuple.
+// Parses the header's text: a Python dictionary of a string, a boolean and a tuple.
 class DictionaryParser {
  public:
   DictionaryParser(std::string_view text, const std::string& name, NpyTypes types)
       : text_(text), name_(name), types_(types) {}
 
   NpyHeader Parse() {
-    // Messages, which quote the text, would end with it.
+    // Messages that quote the text would end there.
     if (text_.find('\0') != text_.npos) Malformed("a zero byte in the dictionary");
     Expect('{');
     while (!Accept('}')) {
@@ -194,7 +194,7 @@ class DictionaryParser {
   [[noreturn]] void FailShape(size_t begin) const {
     constexpr size_t kShown = 40;
     const std::string_view shape = text_.substr(begin, kShown);
-    const size_t end = shape.rfind(')');  // the dictionary goes on
+    const size_t end = shape.rfind(')');  // the dictionary goes on after it
     Malformed(fmt::format("'shape' is not a tuple of sizes: {}",
                           shape.substr(0, end == shape.npos ? shape.size() : end + 1)));
   }
@@ -203,7 +203,7 @@ class DictionaryParser {
     SkipSpaces();
     const size_t begins_at = at_;
     Expect('(');
-    CheckedU64 bytes = 8;  // of the widest type, so that no later product can overflow
+    CheckedU64 bytes = 8;  // the widest type's, so that no later product can overflow
     while (!Accept(')')) {
       SkipSpaces();
       uint64_t size = 0;
@@ -211,7 +211,7 @@ class DictionaryParser {
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), size);
       if (error != std::errc()) FailShape(begins_at);
       at_ += static_cast<size_t>(end - begin);
-      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // of Python 2
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 writes it
       if (header_.shape.size() == Dims::kMaxCount) {
         FailTensorFile(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
       }
@@ -221,7 +221,7 @@ class DictionaryParser {
       }
       header_.shape.push_back(static_cast<int64_t>(size));
       if (Accept(',')) continue;
-      // Python takes a number in parentheses for a number.
+      // In Python, a number in parentheses is just a number.
       if (header_.shape.size() == 1) FailShape(begins_at);
       Expect(')');
       break;
@@ -307,7 +307,7 @@ std::string FormatNpyHeader(DataType type, const Dims& shape) {
   constexpr size_t kGrownDigits = 21;
   if (!shape.empty()) dictionary.append(kGrownDigits - fmt::formatted_size("{}", shape[0]), ' ');
   const size_t unpadded = kVersion1Preamble + dictionary.size() + 1;
-  dictionary.append(kAlignment - unpadded % kAlignment, ' ');  // at least one, as NumPy has it
+  dictionary.append(kAlignment - unpadded % kAlignment, ' ');  // at least one, like NumPy
   dictionary.push_back('\n');
 
   std::string header(kNpyMagic);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#define ZLIB_CONST  // what is read stays as it is
+#define ZLIB_CONST  // zlib's input is constant
 #include <zlib.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ constexpr std::string_view kExtension = ".npz";
 constexpr std::string_view kArrayExtension = ".npy";
 constexpr const char* kWrongChecksum = "is damaged: its checksum does not match";
 
-// Records of the ZIP format, as APPNOTE.TXT of PKWARE has them: how each begins, and its size
-// without what is of any length.
+// Records of the ZIP format (APPNOTE.TXT of PKWARE): the signature of each, and its size without
+// variable-length fields.
 constexpr std::string_view kMemberMark = "PK\3\4";
 constexpr std::string_view kEntryMark = "PK\1\2";
 constexpr std::string_view kEndMark = "PK\5\6";
@@ -48,7 +48,7 @@ bool BeginsWith(Bytes bytes, std::string_view mark) {
   return bytes.size() >= mark.size() && std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
 }
 
-// The number at a place of a record, which is little-endian.
+// Returns the number at an offset of a record, which is little-endian.
 template <typename T>
 T NumberAt(Bytes record, size_t at) {
   T number{};
@@ -57,18 +57,18 @@ T NumberAt(Bytes record, size_t at) {
 }
 
 struct Member {
-  static constexpr uint16_t kStored = 0, kDeflated = 8;  // methods
-  static constexpr uint16_t kEncrypted = 1;              // a flag
+  static constexpr uint16_t kStored = 0, kDeflated = 8;  // compression methods
+  static constexpr uint16_t kEncrypted = 1;              // bit of `flags`
 
   uint16_t flags = 0;
   uint16_t method = 0;
   uint32_t checksum = 0;
   uint64_t packed_size = 0;
   uint64_t size = 0;
-  uint64_t begin = 0;  // of its record in the file
+  uint64_t begin = 0;  // offset of its record in the file
 };
 
-// Reads what deflate made of some bytes.
+// Inflates deflated bytes.
 class Inflater {
  public:
   explicit Inflater(Bytes packed) : packed_(packed) {
@@ -78,7 +78,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  // Fills `bytes`, or less where there is no more or it is damaged; returns how much.
+  // Fills `bytes`, or less at the end or if the data is damaged; returns how much.
   size_t Read(std::span<std::byte> bytes) {
     stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
     stream_.avail_out = static_cast<uInt>(bytes.size());
@@ -105,8 +105,7 @@ uint32_t WithChecksum(uint32_t checksum, Bytes part) {
       crc32_z(checksum, reinterpret_cast<const Bytef*>(part.data()), part.size()));
 }
 
-// A zip archive. The list that it ends with says which members it has: what stands elsewhere may be
-// left from before.
+// A zip archive. The list at its end is authoritative: other parts of the file may be stale.
 class Archive {
  public:
   explicit Archive(const std::string& path) : path_(path), file_(InputFile::Open(path)) {
@@ -124,7 +123,7 @@ class Archive {
       list_begin = NumberAt<uint64_t>(record, 48);
     }
     if (list_size > list_end || list_begin > list_end - list_size) FailList();
-    // An archive may have something before it, such as a program that unpacks it.
+    // An archive may follow other data, such as a program that unpacks it.
     begin_ = list_end - list_size - list_begin;
     ReadList(file_.bytes().subspan(list_end - list_size, list_size));
   }
@@ -133,7 +132,7 @@ class Archive {
 
   bool Has(const std::string& name) const { return members_.contains(name); }
 
-  // A member that it has; `shown` is its name for messages.
+  // Reads a member that exists; `shown` is its name for messages.
   NpyBytes Read(const std::string& name, const std::string& shown) const {
     const Member& member = members_.at(name);
     if ((member.flags & Member::kEncrypted) != 0) FailTensorFile(shown, "is encrypted");
@@ -160,7 +159,7 @@ class Archive {
     FailTensorFile(path_, "is damaged: the list that it ends with does not fit it");
   }
 
-  // Where the record begins that an archive ends with, but for a comment behind it.
+  // Returns the offset of the record that ends an archive, apart from a comment after it.
   size_t FindEnd() const {
     constexpr size_t kLongestComment = 65535;
     const Bytes bytes = file_.bytes();
@@ -187,7 +186,7 @@ class Archive {
       if (list.size() < size) FailList();
       std::string name(reinterpret_cast<const char*>(list.data() + kEntrySize), name_size);
       const Member member = MemberOf(list, list.subspan(kEntrySize + name_size, extra_size));
-      // A later one of the same name was put in its place.
+      // A later member of the same name replaces an earlier one.
       if (members_.insert_or_assign(name, member).second) names_.push_back(std::move(name));
       list = list.subspan(size);
     }
@@ -209,7 +208,8 @@ class Archive {
     return member;
   }
 
-  // What ZIP64 has instead of numbers whose 32 bits are all ones; empty where it has nothing.
+  // Returns the ZIP64 field, which replaces numbers whose 32 bits are all ones; empty if there is
+  // none.
   static Bytes WideNumbers(Bytes extra) {
     constexpr size_t kHead = 4;
     constexpr uint16_t kWide = 1;
@@ -249,7 +249,7 @@ class Archive {
   }
 
   static NpyBytes Unpack(const Member& member, Bytes packed, const std::string& shown) {
-    constexpr uint64_t kMostGrowth = 1032;  // of deflate
+    constexpr uint64_t kMostGrowth = 1032;  // largest compression ratio of deflate
     if (member.size / kMostGrowth > member.packed_size) {
       FailTensorFile(shown, "claims to be larger than its compressed bytes can make");
     }
@@ -275,7 +275,7 @@ class Archive {
   std::vector<std::string> names_;
 };
 
-// What changes where a file does.
+// Returns a text that changes if the file does.
 std::string VersionOf(const std::string& path) {
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
@@ -283,8 +283,8 @@ std::string VersionOf(const std::string& path) {
   return fmt::format("{} {} {}", IdentityOf(path), size, time.count());
 }
 
-// The archive as it is now. Its list is not read again for each of its arrays: of thousands, each
-// would take as long as thousands do.
+// Opens the archive in its current state. Its list is cached, since reading it for each array would
+// take quadratic time for thousands of them.
 std::shared_ptr<const Archive> Open(const std::string& path) {
   constexpr size_t kMostArchives = 16;
   static std::mutex mutex;
@@ -315,7 +315,7 @@ std::optional<NpzArray> ParseNpzPath(const std::string& path) {
 
 NpyBytes OpenNpzArray(const NpzArray& array) {
   const auto archive = Open(array.archive);
-  // As NumPy looks for it: a.npy is that of "a" where nothing is called "a" itself.
+  // Like NumPy, takes "a" for a.npy unless there is a member "a" itself.
   for (const std::string& name : {array.name, array.name + std::string(kArrayExtension)}) {
     if (archive->Has(name)) return archive->Read(name, array.archive + ":" + array.name);
   }

@@ -1,4 +1,4 @@
-// Open files and mapped ones, for the parts of core/io that call the system.
+// Open and mapped files, for the parts of core/io that call the system.
 #pragma once
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ class OpenFile {
   int get() const { return descriptor_; }
   int Release() { return std::exchange(descriptor_, -1); }
 
-  // Closes it now. What the file system reports late is reported here.
+  // Closes it now, and reports errors that the file system reports late.
   void Close(const std::string& name) {
     if (close(Release()) != 0) FailFile(name, "cannot be written", errno);
   }
@@ -39,8 +39,8 @@ class OpenFile {
   int descriptor_;
 };
 
-// Calls `read_rest` with how many bytes are read until they are all, or the file ends; returns how
-// many.
+// Calls `read_rest` with the number of bytes read so far until all are read, or the file ends;
+// returns that number.
 template <typename ReadRest>
 size_t ReadFully(size_t size, const std::string& name, ReadRest&& read_rest) {
   size_t done = 0;
@@ -54,7 +54,7 @@ size_t ReadFully(size_t size, const std::string& name, ReadRest&& read_rest) {
   return done;
 }
 
-// Calls `write_rest` with how many bytes are written until they are all.
+// Calls `write_rest` with the number of bytes written so far until all are written.
 template <typename WriteRest>
 void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
   size_t done = 0;
@@ -66,7 +66,7 @@ void WriteFully(size_t size, const std::string& name, WriteRest&& write_rest) {
   }
 }
 
-// Memory that shows a file. The file may be closed meanwhile.
+// A memory-mapped file. The descriptor may be closed meanwhile.
 class MappedFile {
  public:
   MappedFile(int descriptor, size_t size, int protection, int flags, const std::string& name);

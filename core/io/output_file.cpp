@@ -22,15 +22,15 @@ std::string TemporaryFolder() {
   return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
 }
 
-// What people attach to a file, and who else may use it. Other attributes follow from the content,
-// or from where the file is.
+// Returns whether an attribute was attached by people, or tells who else may use the file. Others
+// follow from the content, or from the file's location.
 bool IsKeptAttribute(std::string_view name) {
   return name.starts_with("user.") || name == "system.posix_acl_access";
 }
 
-// Gives a file the extended attributes of another, as far as its file system takes them.
+// Copies extended attributes, as far as the file system supports them.
 void CopyAttributes(const std::string& from, int to) {
-  // What the folder gave to a new file.
+  // A new file inherits this from its folder.
   fremovexattr(to, "system.posix_acl_access");
   const ssize_t size = listxattr(from.c_str(), nullptr, 0);
   if (size <= 0) return;
@@ -106,7 +106,7 @@ OutputFile::Target OutputFile::FindTarget(const std::string& path) {
 OutputFile::OutputFile(const std::string& path, size_t size)
     : OutputFile(path, FindTarget(path), size) {}
 
-// Until it has the permissions of what it replaces, nobody else may read it.
+// Until the file has the permissions of what it replaces, nobody else may read it.
 OutputFile::OutputFile(const std::string& path, Target target, size_t size)
     : WritableFile(path, TemporaryFile(target.folder, target.replaced ? 0600 : 0666, path), size),
       target_(std::move(target)) {}
@@ -133,7 +133,8 @@ void OutputFile::FlushDevice() const {
   if (result != 0) FailFile(name_, "cannot be written", errno);
 }
 
-// Looks at the target again, which may have come or changed meanwhile. True if it is there.
+// Looks at the target again, which may have appeared or changed meanwhile. Returns true if it
+// exists.
 bool OutputFile::FindReplaced() {
   struct stat status;
   const bool is_there = stat(target_.path.c_str(), &status) == 0;
@@ -153,7 +154,7 @@ void OutputFile::TakeAfter(const struct stat& replaced) const {
                            fchown(descriptor, replaced.st_uid, static_cast<gid_t>(-1)) == 0;
     mode_t mode = replaced.st_mode & 07777;
     if (!same_user) mode &= ~static_cast<mode_t>(S_ISUID);
-    // Another group may do no more than everybody.
+    // The new file's group is another one, and gets no more rights than everybody.
     if (!same_group) mode = (mode & ~static_cast<mode_t>(S_ISGID | S_IRWXG)) | (mode & 07) << 3;
     if (same_group) CopyAttributes(target_.path, descriptor);
     if (fchmod(descriptor, mode) != 0 && (own.st_mode & 07777) != mode) {
@@ -165,12 +166,12 @@ void OutputFile::TakeAfter(const struct stat& replaced) const {
 void OutputFile::Publish(bool is_last) {
   if (!FindReplaced()) {
     if (Create()) return;
-    FindReplaced();  // somebody was faster
+    FindReplaced();  // somebody else was faster
   }
   Replace(is_last);
 }
 
-// False where there is a file of that name.
+// Returns false if there is a file of that name.
 bool OutputFile::Create() {
   state_ = State::kCreated;
   if (file_.LinkTo(target_.path)) return true;
@@ -204,14 +205,14 @@ void OutputFile::Replace(bool is_last) {
   file_.GiveUpName();
 }
 
-// Of the temporary file with the target.
+// Exchanges the temporary file and the target.
 bool OutputFile::Exchange() const {
   return renameat2(AT_FDCWD, file_.hidden_path().c_str(), AT_FDCWD, target_.path.c_str(),
                    RENAME_EXCHANGE) == 0;
 }
 
-// Gives what will be replaced another name: a second one or, where there are no hard links, for a
-// moment the only one.
+// Gives what will be replaced another name: an additional one or, without hard links, for a moment
+// the only one.
 void OutputFile::SetAside() {
   old_path_ = MakeHiddenFile(target_.folder, [&](const std::string& hidden) {
     if (link(target_.path.c_str(), hidden.c_str()) == 0) return true;
@@ -224,9 +225,9 @@ void OutputFile::SetAside() {
 void OutputFile::Undo() {
   if (state_ == State::kCreated) unlink(target_.path.c_str());
   if (state_ == State::kSetAside && rename(old_path_.c_str(), target_.path.c_str()) == 0) {
-    unlink(old_path_.c_str());  // two names of one file are both left
+    unlink(old_path_.c_str());  // rename keeps two names of one file
   }
-  if (state_ == State::kExchanged && !Exchange()) file_.GiveUpName();  // better twice than lost
+  if (state_ == State::kExchanged && !Exchange()) file_.GiveUpName();  // better two than none
   state_ = State::kTemporary;
 }
 

@@ -1,4 +1,4 @@
-// Files that are written: outputs, which appear whole or not at all, and scratch files.
+// Files for writing: outputs, which appear as a whole or not at all, and scratch files.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,22 +13,22 @@
 
 namespace dmlop {
 
-// A file that is written in parts, or through memory that shows it.
+// A file that is written in parts, or through a mapping.
 class WritableFile {
  public:
-  // Takes the space on the disk, so that a full disk is an error before the work is done, and not a
-  // signal where the file is mapped. Measured on ext4: a small file that is written without this
-  // replaces another in 0.1 ms, after it in 4 ms.
+  // Reserves the space on the disk, so that a full disk is an error before the work is done, and
+  // not a signal while the file is mapped. Measured on ext4: without this, a small file replaces
+  // another in 0.1 ms, with it in 4 ms.
   void Reserve();
 
   // Writes a part of the file.
   void Write(size_t begin, std::span<const std::byte> bytes);
 
-  // Reads what was written from there on. Fewer bytes only at the end; returns how many.
+  // Reads what was written from `begin` on. Returns how many bytes, fewer only at the end.
   size_t Read(size_t begin, std::span<std::byte> bytes) const;
 
-  // The first `size` bytes mapped into memory, all of them reserved or written; zero where nothing
-  // is written. Later calls give the same bytes.
+  // Maps the first `size` bytes into memory, all of which are reserved or written; what was not
+  // written is zero. Later calls return the same bytes.
   std::span<std::byte> Map(size_t size);
   std::span<std::byte> bytes() { return Map(size_); }
 
@@ -38,7 +38,7 @@ class WritableFile {
   WritableFile(WritableFile&&) noexcept = default;
   ~WritableFile() = default;
 
-  std::string name_;  // for messages
+  std::string name_;  // name for messages
   TemporaryFile file_;
   std::unique_ptr<MappedFile> mapping_;
 
@@ -46,8 +46,8 @@ class WritableFile {
   size_t size_;
 };
 
-// A file in the folder for temporary files (TMPDIR, else /var/tmp), for what may not fit into
-// memory. It is gone with the object, or the process.
+// A file in the folder for temporary files (TMPDIR, else /var/tmp), for data that may not fit into
+// memory. It vanishes with the object, or with the process.
 class ScratchFile : public WritableFile {
  public:
   explicit ScratchFile(size_t size);
@@ -56,12 +56,12 @@ class ScratchFile : public WritableFile {
   ScratchFile(const std::string& folder, size_t size);
 };
 
-// A file that appears complete or not at all: the bytes go to a temporary file in the target's
-// folder, which takes the target's place when an OutputSet publishes it. What it replaces gives it
-// permissions, owner, group and attributes.
+// A file that appears as a whole or not at all: the bytes go to a temporary file in the target's
+// folder, which replaces the target when an OutputSet publishes it. It takes over permissions,
+// owner, group and attributes of the file that it replaces.
 class OutputFile : public WritableFile {
  public:
-  // A symbolic link is followed: the file that it names is the target.
+  // Follows a symbolic link: the file that it names is the target.
   OutputFile(const std::string& path, size_t size);
 
  private:
@@ -70,23 +70,23 @@ class OutputFile : public WritableFile {
   struct Target {
     std::string path;
     std::string folder;
-    std::optional<struct stat> replaced;  // as it was found
+    std::optional<struct stat> replaced;  // status when it was found
   };
   OutputFile(const std::string& path, Target target, size_t size);
   static Target FindTarget(const std::string& path);
 
-  // Ends writing. What the file system reports late is reported here.
+  // Ends writing, and reports errors that the file system reports late.
   void Close();
 
-  // Sees that the bytes are on the disk.
+  // Ensures that the bytes are on the disk.
   void Flush() const;
   dev_t DeviceOf() const;
   void FlushDevice() const;
 
-  // Puts the closed file in its place. `is_last`: nothing will be undone.
+  // Moves the closed file to its target. With `is_last`, nothing will be undone.
   void Publish(bool is_last);
 
-  // After Publish: puts all back as it was, or ends what it began; neither fails.
+  // After Publish: Undo restores everything, Keep makes it final; neither fails.
   void Undo();
   void Keep();
 
@@ -101,7 +101,7 @@ class OutputFile : public WritableFile {
 
   Target target_;
   State state_ = State::kTemporary;
-  std::string old_path_;  // of what was replaced, once it is set aside
+  std::string old_path_;  // name of what was replaced, once it is set aside
 };
 
 }  // namespace dmlop

@@ -8,7 +8,7 @@
 namespace dmlop {
 namespace {
 
-// More files of one file system are flushed by flushing all of it.
+// With more files on one file system, all of it is flushed at once.
 constexpr size_t kFewFiles = 8;
 
 void FlushFolder(const std::string& folder) {

@@ -11,14 +11,14 @@ namespace dmlop {
 // Files that appear together, all of them or none.
 class OutputSet {
  public:
-  // Ends writing.
+  // Ends writing the file, and adds it.
   void Add(OutputFile file);
 
-  // Once. A fault leaves every target as it was. `synced`: after this, not even a crash of the
-  // machine takes the files away, and after a crash before this every target is whole.
+  // Call once. A failure leaves every target as it was. With `synced`, not even a crash of the
+  // machine undoes this afterwards, and after an earlier crash every target is intact.
   void Publish(bool synced = false);
 
-  // The two halves of `synced`, before and after Publish, for many sets in one go.
+  // The two halves of `synced`, before and after Publish, for many sets at once.
   static void FlushFiles(std::span<OutputSet* const> sets);
   static void FlushFolders(std::span<OutputSet* const> sets);
 

@@ -18,15 +18,15 @@
 namespace dmlop {
 
 struct OutputTensor::Storage {
-  std::string path;                    // empty: to no file
-  size_t data_begin = 0;               // the header's size
+  std::string path;                    // empty for no file
+  size_t data_begin = 0;               // size of the header
   std::optional<OutputFile> file;      // none for streams
-  std::optional<Buffer> buffer;        // what is staged in memory
-  std::optional<ScratchFile> scratch;  // what is staged on the disk apart from the file
-  bool packs_nibbles = false;          // into the file, once all elements are written
-  bool is_packed = false;              // they are there
+  std::optional<Buffer> buffer;        // staging in memory
+  std::optional<ScratchFile> scratch;  // staging on the disk, apart from the file
+  bool packs_nibbles = false;  // nibbles are packed into the file once all elements are written
+  bool is_packed = false;      // that is done
 
-  // Where what is not in memory is staged.
+  // Returns the staging file.
   WritableFile& on_disk() {
     if (scratch) return *scratch;
     return *file;
@@ -36,13 +36,13 @@ struct OutputTensor::Storage {
     return {buffer->data(), buffer->size()};
   }
 
-  // Makes room for all bytes of the tensor, as many as the file has unless nibbles are packed.
+  // Makes room for all bytes of the tensor, which the file has as well unless nibbles are packed.
   void Make(Staging staging, size_t size) {
     if (staging == Staging::kInMemory) {
       buffer.emplace(size);
       return;
     }
-    // Of the file first: twice an impossible size may look possible.
+    // The file's space is reserved first: twice an impossible size may look possible.
     if (file) file->Reserve();
     if (file && !packs_nibbles) return;
     scratch.emplace(size);

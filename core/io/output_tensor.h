@@ -1,4 +1,4 @@
-// Tensors that are written to files, or printed; tensor_file.h says what files hold.
+// Tensors to be written to files, or printed; tensor_file.h defines the content of files.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace dmlop {
 
-// FormatOf a file to be written. Throws an Error of kind kUsage for archives, too.
+// Returns FormatOf a file to be written. Throws an Error of kind kUsage for archives, too.
 FileFormat OutputFormatOf(const std::string& path);
 
-// Where outputs are staged. On the disk that is the file itself or, for a stream or no file, a
-// scratch file; so outputs may be larger than memory.
+// Where outputs are staged. On the disk, that is the file itself or, for a stream or no file, a
+// scratch file; outputs may thus be larger than memory.
 enum class Staging { kInMemory, kOnDisk };
 
-// On the disk if the outputs together are large.
+// Returns kOnDisk if the outputs together are large.
 Staging StagingFor(std::span<const TensorDesc* const> outputs);
 
-// A tensor to be written to a file, or to be printed. Nothing of a file is visible before its set
-// is published.
+// A tensor to be written to a file, or printed. Nothing of a file is visible before its set is
+// published.
 class OutputTensor {
  public:
-  // Into a file or, for "-", standard output.
+  // The tensor goes to a file or, for "-", to standard output.
   static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Staging staging);
-  // To be printed or compared only.
+  // The tensor is only printed or compared.
   static OutputTensor ToNoFile(const TensorDesc& desc, Staging staging);
 
   OutputTensor(OutputTensor&&) noexcept;
@@ -40,19 +40,20 @@ class OutputTensor {
   DataType type() const { return type_; }
   const Layout& layout() const { return layout_; }
 
-  // False for what is staged on the disk, which is better written in parts than through its view.
+  // If false, the tensor is staged on the disk, where parts are better written by Write than
+  // through the view.
   bool is_in_memory() const;
 
   // Writes a part, `begin` bytes after the first element.
   void Write(int64_t begin, std::span<const std::byte> bytes);
 
-  // All elements, to be written and read; all zero at first.
+  // Returns all elements, for writing and reading; initially zero.
   TensorView view() const;
 
-  // The file's bytes, complete once all elements are written.
+  // Returns the file's bytes, complete once all elements are written.
   std::span<const std::byte> bytes() const;
 
-  // Ends writing: what goes to a stream is written there, a file is one of the set's from now on.
+  // Ends writing: what goes to a stream is written there, and a file joins the set.
   void Flush(OutputSet& files);
 
  private:

@@ -18,14 +18,14 @@ struct SignalLists {
 
 namespace {
 
-// Signals that end a process which does not ask for them, but for faults of its own, which dump
-// core, and those that the program ignores.
+// Signals whose default action ends a process, except for faults of its own, which dump core, and
+// signals that the program ignores.
 constexpr int kEndings[] = {SIGHUP,  SIGINT,    SIGTERM, SIGQUIT, SIGUSR1,   SIGUSR2, SIGALRM,
                             SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGSTKFLT, SIGPWR};
 
-// Those by which people and the managers of jobs ask a process to end.
+// Signals by which people and job managers ask a process to end.
 constexpr int kRequests[] = {SIGHUP, SIGINT, SIGTERM};
-constexpr int kWake = SIGURG;  // which nobody sends otherwise
+constexpr int kWake = SIGURG;  // which nobody else sends
 constexpr unsigned kMostSeconds = 10;
 
 template <typename Visit>
@@ -34,14 +34,14 @@ void ForEachEnding(Visit&& visit) {
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) visit(signal);
 }
 
-// Never destroyed: a signal may come at any time.
+// Never destroyed, as a signal may come at any time.
 SignalLists& Lists() {
   static SignalLists& lists = *new SignalLists;
   return lists;
 }
 
-// Guards the lists. A handler may wait for it, because who holds it has the signals blocked in its
-// own thread and touches no mapped file meanwhile.
+// Guards the lists. A handler may wait for it, because the holder has the signals blocked in its
+// own thread, and meanwhile touches no mapped file.
 std::atomic_flag is_locked = ATOMIC_FLAG_INIT;
 
 void Lock() {
@@ -75,10 +75,10 @@ void Say(std::string_view text) {
   }
 }
 
-// What asked the process to end, where that has last words to say; 0 where nothing did.
+// The signal that asked the process to end while LastWords exist; 0 if there was none.
 std::atomic<int> request = 0;
 
-// The lock stays taken in both handlers: the process ends.
+// Both handlers keep the lock, as the process ends.
 void End(int signal) {
   Lock();
   RemoveTemporaries();
@@ -88,7 +88,7 @@ void End(int signal) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, signal);
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // and it comes
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // delivers it now
 }
 
 int bus_exit_status = 0;
@@ -104,7 +104,7 @@ void EndByBus(int signal, siginfo_t* info, void*) {
     RemoveTemporaries();
     _exit(bus_exit_status);
   }
-  ::signal(signal, SIG_DFL);  // and the same access ends the process
+  ::signal(signal, SIG_DFL);  // repeating the access ends the process
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void HandleSignals(int bus_status) {
   ForEachEnding([&](int signal) {
     struct sigaction before;
     sigaction(signal, nullptr, &before);
-    // nohup ignores SIGHUP, and a profiler that is preloaded takes SIGPROF.
+    // nohup ignores SIGHUP, and a preloaded profiler uses SIGPROF.
     if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
   });
   struct sigaction bus = {};
@@ -150,7 +150,7 @@ LastWords::LastWords(std::function<void()> say) : say_(std::move(say)) {
   pthread_sigmask(SIG_BLOCK, &requests, &mask_before_);
   try {
     waiting_ = std::thread([this, requests] { Await(requests); });
-  } catch (const std::system_error&) {  // no thread is to be had
+  } catch (const std::system_error&) {  // no thread is available
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 }
@@ -158,7 +158,7 @@ LastWords::LastWords(std::function<void()> say) : say_(std::move(say)) {
 LastWords::~LastWords() {
   if (!waiting_.joinable()) return;
   pthread_kill(waiting_.native_handle(), kWake);
-  waiting_.join();  // which does not return once a signal has come
+  waiting_.join();  // does not return once a signal has come
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
@@ -167,7 +167,7 @@ void LastWords::Await(const sigset_t& requests) const {
   sigwait(&requests, &signal);
   if (signal == kWake) return;
   request = signal;
-  alarm(kMostSeconds);  // what nobody reads is not waited for
+  alarm(kMostSeconds);  // does not wait for a reader forever
   say_();
   End(signal);
 }

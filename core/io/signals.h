@@ -1,5 +1,5 @@
-// What must be undone or said when a signal ends the process. Without HandleSignals, signals do
-// what they always do and the classes below only keep a list.
+// What is undone or said when a signal ends the process. Without HandleSignals, signals have their
+// default effect, and the classes below only keep a list.
 #pragma once
 
 #include <signal.h>
@@ -12,13 +12,12 @@
 
 namespace dmlop {
 
-// The signals that end a process and can be caught, such as SIGINT, SIGTERM and SIGUSR1, remove the
-// temporary files that have names before they end it. SIGBUS in a mapped file, which another
-// process has made shorter or whose disk has failed, is told as such and ends the process with
-// `bus_status`.
+// Makes the signals that end a process and can be caught, such as SIGINT, SIGTERM and SIGUSR1,
+// remove named temporary files first. SIGBUS in a mapped file that another process has truncated,
+// or whose disk has failed, is reported as such, and ends the process with `bus_status`.
 void HandleSignals(int bus_status);
 
-// Holds back those signals for as long as it lives, in every thread.
+// Defers those signals in every thread while it exists.
 class SignalsHeld {
  public:
   SignalsHeld();
@@ -27,10 +26,10 @@ class SignalsHeld {
   ~SignalsHeld();
 };
 
-// While it exists, SIGHUP, SIGINT and SIGTERM end the process once say() has been called in a
-// thread of its own, which has ten seconds for it; those that were ignored still are. It is made
-// before any thread that is to outlive a signal. Where there is no thread to be had, these signals
-// end the process as ever.
+// While it exists, SIGHUP, SIGINT and SIGTERM end the process only after say() was called in a
+// thread of its own, which has ten seconds; ignored ones stay ignored. It must be created before
+// any thread that is to outlive a signal. If no thread is available, these signals end the process
+// as usual.
 class LastWords {
  public:
   explicit LastWords(std::function<void()> say);
@@ -60,7 +59,7 @@ class TemporaryPath {
   std::list<std::string>::iterator entry_;
 };
 
-// Memory that shows a file; `name` is what the file is called in messages.
+// A memory-mapped file; `name` is the file's name in messages.
 class MappedRange {
  public:
   MappedRange(const void* address, size_t size, std::string name);

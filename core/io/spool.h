@@ -1,4 +1,4 @@
-// Bytes that come one part after another: in memory or, where they may be many, on the disk.
+// Bytes that arrive in parts: in memory or, if there may be many, on the disk.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace dmlop {
 
-// What is smaller is kept in memory, what is larger in a file.
+// Less than this is kept in memory, more in a file.
 inline constexpr size_t kLargeFile = size_t{16} << 20;
 
 class Spool {
  public:
-  // For at most `limit` bytes. Of the disk only what is appended is taken.
+  // Takes at most `limit` bytes. Only what is appended takes space on the disk.
   explicit Spool(size_t limit);
 
   void Append(std::span<const std::byte> part);
 
-  // All that was appended, 64-byte aligned; nothing may follow.
+  // Returns all that was appended, 64-byte aligned; nothing may be appended afterwards.
   std::span<const std::byte> bytes();
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 std::atomic<size_t> kept_open = 0;
 
-// True where one more file may stay open. Half of those that the process may have are left to all
-// else. The limit is raised as far as it may be when there is need.
+// Returns true if one more file may stay open. Half of those that the process may have are left to
+// everything else. Raises the limit as far as possible when needed.
 bool KeepOneMoreOpen() {
   const size_t count = ++kept_open;
   rlimit limit;
@@ -32,7 +32,7 @@ std::string LinkOf(int descriptor) {
   return fmt::format("/proc/self/fd/{}", descriptor);
 }
 
-// What has no name is given one through /proc, which may be missing in a container.
+// Files without a name get one through /proc, which may be missing in a container.
 bool CanNameLater() {
   static const bool can = access("/proc/self/fd", X_OK) == 0;
   return can;
@@ -42,7 +42,7 @@ bool CanNameLater() {
 
 std::string MakeHiddenFile(const std::string& folder,
                            const std::function<bool(const std::string&)>& try_path) {
-  // Unpredictable enough for two runs side by side; what is there already is not taken.
+  // This is unpredictable enough for two simultaneous runs; an existing file is not taken.
   static std::atomic<unsigned> next = 0;
   while (true) {
     std::string path = fmt::format("{}/.dmlop-{}-{}.tmp", folder, getpid(), next++);
@@ -112,7 +112,7 @@ void TemporaryFile::ReleaseDescriptor() {
 
 void TemporaryFile::Close() {
   if (descriptor_ < 0) return;
-  // What has no name would be gone with its descriptor; closing a copy of it reports the same.
+  // A file without a name would vanish with its descriptor; closing a copy reports the same errors.
   OpenFile last(has_name() ? std::exchange(descriptor_, -1) : dup(descriptor_));
   last.Close(name_);
   if (has_name()) ReleaseDescriptor();

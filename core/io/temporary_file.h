@@ -1,4 +1,4 @@
-// Files that are gone with the object, or the process, unless they are put somewhere.
+// Files that vanish with the object, or with the process, unless they are given a place.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +12,18 @@
 
 namespace dmlop {
 
-// A path of the folder that nothing has. `try_path` is called with one after another; it makes the
-// file and returns true, or false with errno. Any errno but EEXIST ends the search, with "".
+// Returns an unused path in the folder. `try_path` is called with one after another; it makes the
+// file and returns true, or false with errno. Any errno but EEXIST ends the search, and "" is
+// returned.
 std::string MakeHiddenFile(const std::string& folder,
                            const std::function<bool(const std::string&)>& try_path);
 
-// A new file in a folder, open for reading and writing. Where the file system can do so (O_TMPFILE)
-// it has no name, so that nothing of it can be left behind. Else it has a hidden one, which signals
-// remove; and so it has where many files are open already: then it is opened whenever it is used.
+// A new file in a folder, open for reading and writing. If the file system supports it (O_TMPFILE),
+// it has no name, so that nothing can be left behind. Otherwise it has a hidden one, which signals
+// remove; so it has if many files are open already, and is then opened for each use.
 class TemporaryFile {
  public:
-  // `name` is for messages. The file's permissions are `mode` without the umask.
+  // `name` is for messages. The file's permissions are `mode` less the umask.
   TemporaryFile(std::string folder, mode_t mode, std::string name);
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
@@ -43,19 +44,19 @@ class TemporaryFile {
     }
   }
 
-  // Ends writing. What the file system reports late is reported here.
+  // Ends writing, and reports errors that the file system reports late.
   void Close();
 
-  // False with errno. A file that is there already is not replaced.
+  // Returns false with errno on failure. An existing file is not replaced.
   bool LinkTo(const std::string& path) const;
 
   bool has_name() const { return hidden_ != nullptr; }
   const std::string& hidden_path() const { return hidden_->get(); }
 
-  // Gives it a hidden name, if it has none. False with errno.
+  // Gives it a hidden name unless it has one. Returns false with errno on failure.
   bool GiveName();
 
-  // Leaves alone what has the hidden name, if anything has.
+  // Disowns the hidden name, if there is one; a file of that name stays.
   void GiveUpName() { hidden_.reset(); }
 
  private:
@@ -68,7 +69,7 @@ class TemporaryFile {
   std::string folder_;
   std::string name_;
   int descriptor_ = -1;
-  bool is_counted_;  // among the files that stay open
+  bool is_counted_;  // whether it counts as a file that stays open
   std::unique_ptr<TemporaryPath> hidden_;
 };
 

@@ -35,13 +35,13 @@ void ReadOn(const InputStream& stream, std::vector<std::byte>& bytes, size_t siz
   bytes.resize(begin + stream.Read(std::span(bytes).subspan(begin)));
 }
 
-// What an array has to fit, as far as that is known before it is read.
+// The conditions that an array must meet, as far as they are known before it is read.
 struct ExpectedArray {
   const TensorDesc* desc = nullptr;
   FileShapes shapes = FileShapes::kAsTheyAre;
 };
 
-// The next array of a stream, whose header must fit. Only as much is read as it needs.
+// Loads the next array of a stream, whose header must fit. Reads no more than it needs.
 LoadedTensor LoadNpyFromStream(const InputStream& stream, const ExpectedArray& expected,
                                NpyTypes types) {
   const std::string& name = stream.name();
@@ -68,7 +68,7 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const ExpectedArray& e
   return FromNpyBytes(spool->bytes(), spool, name, types);
 }
 
-// The array of a file or a stream; see LoadNpyFromStream.
+// Loads the array of a file or a stream; see LoadNpyFromStream.
 LoadedTensor LoadNpy(const std::string& path, const ExpectedArray& expected, NpyTypes types,
                      Placement placement) {
   if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
@@ -81,7 +81,7 @@ LoadedTensor LoadNpy(const std::string& path, const ExpectedArray& expected, Npy
   return FromNpyBytes(file->bytes(), file, path, types, placement);
 }
 
-// A raw file is as long as its tensor. What the size is rounded up by, to a multiple of 4 bytes,
+// A raw file is as long as its tensor. The bytes by which the size is rounded up to a multiple of 4
 // may be missing.
 void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer,
                   const std::string& name) {
@@ -102,7 +102,7 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer
   }
 }
 
-// The bytes of a tensor that begins at an offset, wherever the file ends.
+// Returns the bytes of a tensor that begins at an offset, even if the file goes on after it.
 std::span<const std::byte> RawPart(std::span<const std::byte> file, uint64_t offset,
                                    const TensorDesc& desc, const std::string& name) {
   const uint64_t needed =
@@ -154,7 +154,7 @@ LoadedTensor LoadRaw(const std::string& path, const TensorDesc& desc, std::strin
 
 namespace {
 
-// Half as many bytes, with zeros in front of each two.
+// Doubles the number of bytes, with two zero bytes before each bfloat16.
 void WidenBfloat16(std::span<const std::byte> halves, std::vector<std::byte>& elements) {
   elements.assign(2 * halves.size(), std::byte{0});
   for (size_t i = 0; i < halves.size(); i += 2) {
@@ -167,7 +167,7 @@ bool IsAligned(const ConstTensorView& view) {
   return reinterpret_cast<uintptr_t>(view.data) % ByteWidth(view.type) == 0;
 }
 
-// The elements of a file's data as this machine has them.
+// Copies the elements of a file's data in the machine's representation.
 std::shared_ptr<Spool> CopyOf(const NpyHeader& header, std::span<const std::byte> data,
                               const std::string& name) {
   const size_t growth = ByteWidth(header.type) / header.element_size();

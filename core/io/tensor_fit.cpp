@@ -1,4 +1,4 @@
-// Which arrays are the logical tensor of a desc, and where it puts their elements.
+// Determines whether arrays fit the logical tensor of a desc, and where it puts their elements.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,8 +17,8 @@
 namespace dmlop {
 namespace {
 
-// The shape of an array, behind 1 for each leading dimension that it lacks where the desc only
-// repeats it along that one, as NumPy broadcasts.
+// Returns the shape of an array, preceded by 1 for each leading dimension that it lacks and that
+// the desc only repeats, as NumPy broadcasts.
 Dims BehindRepeated(const Dims& shape, const Layout& expected) {
   const size_t missing = expected.rank() - std::min(expected.rank(), shape.size());
   for (size_t d = 0; d < missing; ++d) {
@@ -38,8 +38,8 @@ bool FitsShape(const Dims& sizes, const Layout& expected) {
   return fits;
 }
 
-// The shapes in which an array of other sizes has as many elements as the tensor: all of it, and
-// what is left where dimensions that repeat their elements have these once.
+// Returns the shapes in which an array of other sizes has as many elements as the tensor: the whole
+// one, and the one in which repeated dimensions have size 1.
 std::array<Dims, 2> ShapesOf(const Layout& expected) {
   Dims once = expected.sizes;
   for (size_t d = 0; d < once.size(); ++d) {
@@ -48,8 +48,8 @@ std::array<Dims, 2> ShapesOf(const Layout& expected) {
   return {expected.sizes, once};
 }
 
-// Fails where the desc gives two elements one place and the tensor gives them different bits. The
-// places are gone through in windows, which bounds the memory.
+// Fails if the desc gives two elements one position and the tensor gives them different bits.
+// Positions are checked in windows, which bounds the memory.
 void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
                        const std::string& name) {
   constexpr int64_t kWindow = 1 << 18;
@@ -57,11 +57,11 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
   const size_t width = ByteWidth(tensor.type);
   const OffsetWindow<2> places(
       Merged(LoopNest<2>{tensor.layout.sizes, {desc_strides, tensor.layout.strides}}));
-  std::vector<int64_t> firsts;  // the offset of the first element of each place
+  std::vector<int64_t> firsts;  // offset of the first element at each position
   for (int64_t begin = 0; begin < places.extent(); begin += kWindow) {
     const int64_t end = std::min(begin + kWindow, places.extent());
     firsts.assign(static_cast<size_t>(end - begin), kNone);
-    int64_t clash = end;  // the lowest place
+    int64_t clash = end;  // lowest position
     places.Visit(begin, end, [&](const auto& offsets) {
       const auto [place, offset] = offsets;
       int64_t& first = firsts[static_cast<size_t>(place - begin)];
@@ -81,7 +81,7 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
   }
 }
 
-// Fails where a byte of an array, which has no gaps, is none of the values that 4 bits have.
+// Fails if a byte of an array, which has no gaps, is outside of the range of 4 bits.
 void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::string& name) {
   VisitDataType(Integers8(), tensor.type, [&]<typename T>() {
     const auto range = RangeOf<T>(type);
@@ -103,7 +103,7 @@ void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::str
   });
 }
 
-// The elements in row-major order, without gaps.
+// Copies the elements in row-major order, without gaps.
 std::shared_ptr<Spool> PackedCopy(const ConstTensorView& tensor, const std::string& name) {
   const size_t size = static_cast<size_t>(tensor.element_bytes());
   const size_t width = ByteWidth(tensor.type);
@@ -123,7 +123,7 @@ std::shared_ptr<Spool> PackedCopy(const ConstTensorView& tensor, const std::stri
   return copy;
 }
 
-// The same elements in another shape, in row-major order.
+// Returns the same elements in another shape, in row-major order.
 LoadedTensor Reshaped(LoadedTensor tensor, const Dims& sizes, const std::string& name) {
   if (!IsPacked(tensor.view.layout)) {
     const auto copy = PackedCopy(tensor.view, name);
@@ -178,7 +178,7 @@ LoadedTensor FitToDesc(const LoadedTensor& tensor, const TensorDesc& desc, const
   fitted.view.type = *desc.data_type;
   Layout& layout = fitted.view.layout;
   const Layout expected = LayoutOf(desc);
-  // Where the desc puts the elements that the file has.
+  // Checks the positions at which the desc puts the file's elements.
   const Dims& strides = expected.strides;
   if (HasOverlap({layout.sizes, strides})) CheckSharedPlaces(fitted.view, strides, name);
   for (size_t d = 0; d < layout.rank(); ++d) {

@@ -63,7 +63,7 @@ bool IsRaw(std::string_view path) {
 
 namespace {
 
-// Files that are no tensors, by their names.
+// Files that are not tensors, by their extensions.
 struct OtherKind {
   std::string_view extension;
   std::string_view kind;
