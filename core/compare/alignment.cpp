@@ -20,7 +20,7 @@ Dims WithoutUnits(const Dims& sizes) {
   return rest;
 }
 
-// The same elements as a tensor of other sizes, which differ by 1s alone.
+// Views the same elements with other sizes, which may differ only by 1s.
 ConstTensorView Reshaped(const ConstTensorView& tensor, const Dims& sizes) {
   ConstTensorView reshaped = tensor;
   reshaped.layout = PackedLayout(sizes);
@@ -33,7 +33,7 @@ ConstTensorView Reshaped(const ConstTensorView& tensor, const Dims& sizes) {
   return reshaped;
 }
 
-// The elements as Wide, in row-major order; empty where one does not fit.
+// Converts the elements to Wide, in row-major order; returns null if one does not fit.
 template <typename Wide, typename T>
 std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   const auto buffer =
@@ -59,7 +59,7 @@ std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
   return buffer;
 }
 
-// False where an element does not fit.
+// Returns false if an element does not fit.
 template <typename Wide>
 bool Widen(DataType type, AlignedTensors& aligned) {
   const auto actual = Widened<Wide>(aligned.actual.view);

@@ -1,4 +1,4 @@
-// Two tensors brought into one form, in which they are compared element by element.
+// Brings two tensors into one form, in which they are compared element by element.
 #pragma once
 
 #include <memory>
@@ -10,35 +10,35 @@
 
 namespace dmlop {
 
-// What may differ beside the values.
+// The differences that are ignored.
 struct Leniency {
   bool unit_sizes = false;     // dimensions of size 1
   bool integer_types = false;  // integers of any type, by their values
-  bool float_types = false;    // the same of floats
+  bool float_types = false;    // floats of any type, by their values
 };
 
 enum class Side { kActual, kExpected };
 
 struct ComparedTensor {
   ConstTensorView view;
-  std::string_view type_name;  // in words: "BOOL" for UINT8 of a file of NumPy's bool
+  std::string_view type_name;  // the name in words: "BOOL" for UINT8 from NumPy's bool
 };
 
 struct AlignedTensors {
-  // Of equal sizes and types, or of two types of floats, unless there are mismatches.
+  // Both have equal sizes and types, or two types of floats, unless there are mismatches.
   ComparedTensor actual;
   ComparedTensor expected;
   std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
-  std::vector<std::shared_ptr<const void>> storage;  // of what had to be converted
+  std::vector<std::shared_ptr<const void>> storage;  // storage of converted elements
 
-  // What the outcome is told in the type and the sizes of.
+  // Returns the tensor whose type and sizes describe the outcome.
   const ComparedTensor& shown() const {
     return actual.view.type == expected.view.type ? expected : actual;
   }
 };
 
-// Views of types that are at least a byte wide. `shape` says whose sizes both get where they differ
-// by dimensions of size 1.
+// Takes views of types at least a byte wide. If sizes differ by dimensions of size 1, both get
+// those of `shape`.
 AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape = Side::kExpected);
 

@@ -30,8 +30,8 @@ LoopNest<Loops::kOperands> PlanLoops(const Layout& actual, const Layout& expecte
   return WithARow(Merged(SortedByStride(Merged(nest), Loops::kExpected)));
 }
 
-// Visits the loop along which `actual` lies closest last but one, where that is not the last loop
-// itself, but one of an `expected` without gaps. Empty where the tensors lie in one order.
+// If `expected` is contiguous along the last loop, but `actual` is closest to it along another one,
+// moves that loop to the last but one. Empty if both tensors lie in the same order.
 std::optional<LoopNest<Loops::kOperands>> WithRowsOfActual(const LoopNest<Loops::kOperands>& nest) {
   const size_t last = nest.rank() - 1;
   const Dims& strides = nest.strides[Loops::kActual];
@@ -46,7 +46,7 @@ std::optional<LoopNest<Loops::kOperands>> WithRowsOfActual(const LoopNest<Loops:
   return reordered;
 }
 
-// Of elements of T beside those of E, which are the same or both floats.
+// Compares elements of T with those of E; both are the same type, or floats.
 template <typename T, typename E = T>
 class TensorComparison {
  public:
@@ -70,7 +70,7 @@ class TensorComparison {
   }
 
  private:
-  // Calls compare(comparer, begin, end) on the parts of [0, count).
+  // Calls compare(comparer, begin, end) for the parts of [0, count).
   template <typename Compare>
   void ForEachPart(int64_t count, int64_t grain, Compare&& compare) {
     std::mutex mutex;

@@ -1,8 +1,7 @@
-// Two tensors to one verdict: how many elements differ, where, and by how much.
+// Compares two tensors: how many elements differ, where, and by how much.
 //
-// Errors are measured on elements that are finite on both sides. An element is a mismatch where
-// exactly one side is NaN, or where an infinity stands against anything but itself; no tolerance
-// lets it pass.
+// Errors are measured on elements that are finite on both sides. An element is a mismatch if
+// exactly one side is NaN, or if an infinity faces anything but itself; no tolerance lets it pass.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +13,16 @@
 
 namespace dmlop {
 
-// What a comparison tells beside its figures.
+// The optional results of a comparison.
 struct ComparisonDetails {
-  std::span<DifferenceMap> maps = {};  // of the tensors' sizes; filled with what does not pass
-  size_t most_listed = 0;              // of the worst differences
+  std::span<DifferenceMap> maps = {};  // of the tensors' sizes; records what fails
+  size_t most_listed = 0;              // number of worst differences to list
 };
 
-// Views of equal types and sizes, laid out in any way. The type is at least a byte wide. Where both
-// are packed, elements need not be aligned. The types may differ where both are of floats: then
-// errors are those of the values, and ULP those of the actual type, counted from its number that is
-// nearest to what is expected; where that is the actual one, the element passes.
+// Takes views of equal types and sizes, in any layout. The type is at least a byte wide. If both
+// are packed, elements need not be aligned. The types may differ if both are floats: errors are
+// then those of the values, and ULP are those of the actual type, counted from its number nearest
+// to the expected value; an actual element that is this number passes.
 Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
                    const Tolerance& tolerance, const ComparisonDetails& details = {});
 

@@ -1,5 +1,5 @@
-// Elements compared one after another: by the block where a block has nothing worth a note of its
-// own, else one by one.
+// Compares elements: a block at a time if none of its differences has to be recorded, otherwise one
+// by one.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace dmlop {
 
-// What a comparison walks along; the third is the row-major number of an element.
+// The operands of the loops; the third one is the row-major number of an element.
 struct CompareLoops {
   enum Operand : size_t { kActual, kExpected, kIndex, kOperands };
   using Offsets = std::array<int64_t, kOperands>;
@@ -74,8 +74,8 @@ class Comparer {
     }
   }
 
-  // The same with floats of another type, one by one: errors are those of the values, and ULP are
-  // counted from the number of T that is nearest to what is expected.
+  // Does the same one by one for floats of another type: errors are those of the values, and ULP
+  // are counted from the number of T nearest to the expected value.
   template <typename E>
   void CompareRun(const T* actual, const E* expected, int64_t index, const Offsets& stride,
                   int64_t count) {
@@ -92,8 +92,8 @@ class Comparer {
     }
   }
 
-  // A tile of at most kTileRows x kTileColumns elements, of which those of `actual` lie in another
-  // order: they are brought into that of `expected`, of which a row has no gaps.
+  // Compares a tile of at most kTileRows x kTileColumns elements that `actual` has in another
+  // order: it is copied into that of `expected`, whose rows are contiguous.
   void CompareTile(const T* actual, const T* expected, int64_t index, const Offsets& row_stride,
                    const Offsets& column_stride, int64_t rows, int64_t columns) {
     constexpr int64_t kLine = kLineBytes / sizeof(T);
@@ -133,7 +133,7 @@ class Comparer {
     alignas(64) std::array<T, kBlock> elements;
   };
 
-  // Of elements that may lie anywhere, as those of archives do.
+  // Loads an element that need not be aligned, such as those of archives.
   template <typename E>
   static E At(const E* from) {
     return ElementOf<E>(reinterpret_cast<const std::byte*>(from));
@@ -156,12 +156,12 @@ class Comparer {
 
   struct BlockDifferences {
     int64_t count;
-    const Ulp* not_close;  // the ULP errors that absolute and relative errors do not excuse, else 0
+    const Ulp* not_close;  // ULP errors that absolute and relative limits do not excuse, or 0
     Ulp most_not_close;
   };
 
-  // Counts the elements of a block in which no difference has to be written down: what differs and
-  // does not pass is finite and none of it is notable. Else does nothing and returns false.
+  // Counts the elements of a block if no difference has to be recorded: all elements that fail are
+  // finite, and none of them is notable. Otherwise does nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
     if (!writers_.empty()) return false;
     Ulps ulps;
@@ -189,7 +189,8 @@ class Comparer {
     return true;
   }
 
-  // Adds the errors of a block, of which so many elements are of another kind and have the error 0.
+  // Adds the errors of a block; `other_count` of its elements belong elsewhere and have the error
+  // 0.
   void Count(const Ulp* ulps, Ulp most, const T* actual, const T* expected, int64_t count,
              int64_t other_count, ErrorTally& tally) {
     CountUlps(ulps, count, most, tally.ulp_histogram);
@@ -201,7 +202,7 @@ class Comparer {
     tally.max_relative_error = largest.relative;
   }
 
-  // Where some elements are excused, and others are not.
+  // Counts a block in which some elements pass and others do not.
   void CountApart(const Ulps& ulps, const BlockDifferences& differences, const T* actual,
                   const T* expected, int64_t count) {
     const auto count_part = [&](bool above, int64_t other_count, ErrorTally& tally) {
@@ -215,7 +216,7 @@ class Comparer {
     count_part(/*above=*/true, count - differences.count, result_.failing);
   }
 
-  // UlpBin without a jump, which is a matter of luck where errors of 0 and 1 mix.
+  // Computes UlpBin without branches, which are unpredictable if errors of 0 and 1 mix.
   static size_t BinOf(Ulp ulp) {
     if constexpr (sizeof(Ulp) == 8) {
       return UlpBin(ulp);
@@ -229,7 +230,7 @@ class Comparer {
     constexpr size_t kFewBins = 16;
     const size_t bins = UlpBin(most) + 1;
     if (bins > kFewBins) return CountUlpsOneByOne(ulps, count, bins, histogram);
-    int64_t above = count;  // what the bin before has at most
+    int64_t above = count;  // upper bound of the bin before
     for (size_t bin = 0; bin < bins; ++bin) {
       const int64_t rest = CountAbove(MostUlp(bin), ulps, count);
       histogram[bin] += above - rest;
@@ -244,7 +245,7 @@ class Comparer {
 
   static void CountUlpsOneByOne(const Ulp* ulps, int64_t count, size_t bins,
                                 UlpHistogram& histogram) {
-    // Several tables, because the next error often has the bin of the last.
+    // Several tables, because the next error often falls into the same bin, and would wait.
     constexpr int64_t kTables = 4;
     std::array<UlpHistogram, kTables> tables{};
     for (int64_t i = 0; i < count; ++i) ++tables[static_cast<size_t>(i % kTables)][BinOf(ulps[i])];
@@ -253,7 +254,7 @@ class Comparer {
     }
   }
 
-  // `not_close` is room for what is not close. Takes note of what is used of the tolerance.
+  // `not_close` receives the errors that are not close. Also records the tolerance's use.
   BlockDifferences DifferencesOf(const Ulps& ulps, Ulp most, const T* actual, const T* expected,
                                  int64_t count, Ulps& not_close) {
     BlockDifferences differences{0, ulps.data(), most};
@@ -297,7 +298,7 @@ class Comparer {
     result_.expected_subnormals += IsSubnormal(expected);
   }
 
-  // What an element of T can be at best is `nearest`, which is e, rounded to T.
+  // `nearest`, which is e rounded to T, is the best that an element of T can be.
   template <typename E>
   void CompareUnequal(T a, T nearest, E e, int64_t index) {
     const double actual = AsDouble(a);
@@ -349,7 +350,7 @@ class Comparer {
     result_.most_used = std::max(result_.most_used, PartUsed(ulp, absolute, magnitude, limits_));
   }
 
-  // Also takes note of what is used of the tolerance.
+  // Also records how much of the tolerance is used.
   bool Tolerates(const Errors& errors, double magnitude) {
     TakeUsed(static_cast<double>(errors.ulp), errors.absolute, magnitude);
     if (IsClose<T>(static_cast<Ulp>(errors.ulp), errors.absolute, magnitude, limits_)) return true;

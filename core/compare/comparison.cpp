@@ -11,7 +11,7 @@ bool IsFirst(int64_t index, const Comparison& comparison) {
   return !comparison.first || index < comparison.first->index;
 }
 
-// True where a difference at `index` is worse than `other`.
+// Returns true if a difference at `index` is worse than `other`.
 bool IsWorse(uint64_t ulp_error, int64_t index, const Difference& other) {
   return ulp_error != other.ulp_error ? ulp_error > other.ulp_error : index < other.index;
 }
@@ -24,7 +24,7 @@ bool IsWorseDifference(const Difference& a, const Difference& b) {
   return IsWorse(a.ulp_error, a.index, b);
 }
 
-// The list is a heap until it is sorted: in front is the least bad, which the next may replace.
+// The list is a heap until it is sorted: its front is the least bad, which the next may replace.
 bool IsListed(uint64_t ulp_error, int64_t index, const Comparison& comparison) {
   if (comparison.listed.size() < comparison.most_listed) return true;
   return comparison.most_listed > 0 && IsWorse(ulp_error, index, comparison.listed.front());
@@ -50,7 +50,7 @@ void Merge(const ErrorTally& part, ErrorTally& total) {
   }
 }
 
-// All but the list.
+// Records a difference everywhere but in the list.
 void Note(const Difference& difference, Comparison& comparison) {
   const auto [ulp_error, index] = std::pair(difference.ulp_error, difference.index);
   if (IsFirst(index, comparison)) comparison.first = difference;

@@ -1,4 +1,4 @@
-// What a comparison of two tensors tells.
+// The result of comparing two tensors.
 #pragma once
 
 #include <array>
@@ -15,31 +15,31 @@
 namespace dmlop {
 
 struct Difference {
-  // The ULP error of a mismatch. The distance of two floating-point numbers never is as large.
+  // The ULP error of a mismatch. No distance of two floating-point numbers is this large.
   static constexpr uint64_t kMismatchUlp = std::numeric_limits<uint64_t>::max();
 
   int64_t index = 0;  // row-major number of the element
   double actual = 0.0;
-  double expected = 0.0;  // 64-bit integers are rounded here; the bits have all of them
+  double expected = 0.0;  // 64-bit integers are rounded here, unlike in the bits
   uint64_t actual_bits = 0;
   uint64_t expected_bits = 0;
   bool is_mismatch = false;
   double absolute_error = 0.0;  // infinite in a mismatch; 0 between two NaN of different bits
-  double relative_error = 0.0;  // by |expected|; infinite where only that is 0
-  uint64_t ulp_error = 0;  // values of actual's type from one to the other; integers: difference
+  double relative_error = 0.0;  // relative to |expected|; infinite if only that is 0
+  uint64_t ulp_error = 0;  // steps between values of actual's type; for integers, the difference
 
   bool is_finite() const {
     return !is_mismatch && std::isfinite(actual) && std::isfinite(expected);
   }
 };
 
-// Counts of ULP errors by powers of two: bin 0 holds equal values (two NaN and two equal infinities
-// among them), bin 1 an error of 1, bin 2 of 2, bin 3 of 3 and 4, bin k of (2^(k-2), 2^(k-1)].
+// Counts of ULP errors by powers of two: bin 0 holds equal values (including two NaN and two equal
+// infinities), bin 1 an error of 1, bin 2 of 2, bin 3 of 3 and 4, bin k of (2^(k-2), 2^(k-1)].
 // Mismatches are in no bin.
 using UlpHistogram = std::array<int64_t, 66>;
 size_t UlpBin(uint64_t ulp_error);
 
-// The least and the largest error of a bin.
+// Return the least and the largest error of a bin.
 uint64_t LeastUlp(size_t bin);
 uint64_t MostUlp(size_t bin);
 
@@ -52,47 +52,46 @@ struct ErrorTally {
 };
 
 struct Comparison {
-  DataType expected_type = DataType::kUnknown;  // that expected bits are of
+  DataType expected_type = DataType::kUnknown;  // type of the expected bits
   int64_t element_count = 0;
-  int64_t difference_count = 0;  // elements that do not pass
+  int64_t difference_count = 0;  // number of elements that do not pass
   int64_t nan_mismatches = 0;
-  int64_t infinity_mismatches = 0;  // without NaN on the other side
+  int64_t infinity_mismatches = 0;  // number of infinities that face a number or another infinity
   std::optional<Difference> first;  // by index
-  std::optional<Difference> worst;  // by ULP error, mismatches above all; of equals, the first
-  std::optional<Difference> worst_finite;  // the same of those that are finite on both sides
-  size_t most_listed = 0;                  // differences that are listed at most
-  std::vector<Difference> listed;          // the worst of all; once sorted, the worst comes first
-  ErrorTally passing;                      // of the elements that pass
-  ErrorTally failing;                      // and of those that do not
+  std::optional<Difference> worst;  // by ULP error, mismatches being the worst; the first of equals
+  std::optional<Difference> worst_finite;  // the same, among those that are finite on both sides
+  size_t most_listed = 0;                  // largest size of `listed`
+  std::vector<Difference> listed;          // the worst of all, in order once they are sorted
+  ErrorTally passing;                      // errors of the elements that pass
+  ErrorTally failing;                      // errors of those that do not
   int64_t actual_subnormals = 0;
   int64_t expected_subnormals = 0;
-  // The largest part that an element uses of what it may be off by: 1 at the limit, more beyond it,
-  // infinite where nothing is tolerated. Of several rules the one counts that is used least, since
+  // The largest part that an element uses of its tolerance: 1 at the limit, more beyond it,
+  // infinite if nothing is tolerated. Of several limits, the one that is used least counts, since
   // each of them lets the element pass.
   double most_used = 0.0;
-  // The least Tolerance::ulp with which all elements pass, `absolute` and `relative` as they are
-  // and `bits` off; empty where there is a mismatch.
+  // The least Tolerance::ulp with which all elements pass, given `absolute` and `relative` and with
+  // `bits` off; empty if there is a mismatch.
   std::optional<uint64_t> smallest_passing_ulp = 0;
 
   bool passes() const { return difference_count == 0; }
 
-  // What the verdict rests on: the errors of the elements that do not pass or, where all do, of
+  // Returns the errors that decide the verdict: those of the failing elements or, if all pass, of
   // all.
   const ErrorTally& decisive() const { return passes() ? passing : failing; }
 };
 
-// True where Keep would keep a difference: few are the first or among the worst so far, and the
-// others need not be written down.
+// Returns true if Keep would keep a difference: few are the first or among the worst so far, so
+// most need not be recorded.
 bool IsNotable(uint64_t ulp_error, int64_t index, bool is_finite, const Comparison& comparison);
 
-// Keeps a difference where it is the first or among the worst so far. Differences come in any
-// order.
+// Keeps a difference if it is the first or among the worst so far. Differences come in any order.
 void Keep(const Difference& difference, Comparison& comparison);
 
-// Brings the listed differences in order. Nothing is kept after that.
+// Sorts the listed differences. Nothing may be kept after that.
 void SortListed(Comparison& comparison);
 
-// Joins the results of two sets of elements. The outcome does not depend on the order of merges.
+// Merges the results of two sets of elements. The outcome does not depend on the order of merges.
 void Merge(const Comparison& part, Comparison& total);
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
-// Where two tensors differ: a grid over one plane of them, with the other dimensions laid over one
-// another.
+// A map of where two tensors differ: a grid over one plane of them, onto which the other dimensions
+// are projected.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +14,28 @@ namespace dmlop {
 
 class DifferenceMap {
  public:
-  // How bad a cell's worst element is: 0 where all pass, 1 + its UlpBin, or a mismatch.
+  // The badness of a cell is that of its worst element: 0 if all pass, 1 + its UlpBin, or a
+  // mismatch.
   static constexpr uint8_t kPasses = 0;
   static constexpr uint8_t kMismatch = 67;
 
-  // `sizes`, which have no 0, are the tensors'.
+  // `sizes` are the tensors', without any 0.
   DifferenceMap(const Dims& sizes, const MapLimits& limits);
 
   const MapGrid& grid() const { return grid_; }
   const MapPlane& plane() const { return plane_; }
 
-  // Elements that do not pass.
+  // Returns the number of elements that do not pass.
   int64_t count(int64_t row, int64_t column) const { return At(row, column).count; }
   uint8_t worst(int64_t row, int64_t column) const { return At(row, column).worst; }
 
-  // Of all cells.
+  // Returns the worst of all cells.
   uint8_t worst() const;
 
-  // The share of a cell's elements that do not pass.
+  // Returns the share of a cell's elements that do not pass.
   double share(int64_t row, int64_t column) const;
 
-  // Adds elements from one thread. Neighbours are collected before the map is touched.
+  // Adds elements from one thread. Adjacent ones are accumulated before the map is touched.
   class Writer {
    public:
     explicit Writer(DifferenceMap& map) : map_(&map) {}
@@ -55,7 +56,7 @@ class DifferenceMap {
     void Flush();
 
     DifferenceMap* map_;
-    int64_t begin_ = 0;  // the elements of the cell's row that is collected
+    int64_t begin_ = 0;  // elements of the part of a cell's row being accumulated
     int64_t end_ = 0;
     size_t cell_ = 0;
     int64_t count_ = 0;
@@ -75,7 +76,7 @@ class DifferenceMap {
   MapPlane plane_;
   MapGrid grid_;
   int64_t row_stride_;  // in the row-major order of all elements; that of columns is 1
-  int64_t layers_;      // coordinates of all other dimensions
+  int64_t layers_;      // number of coordinates of all other dimensions
   std::unique_ptr<Cell[]> cells_;
 };
 

@@ -1,4 +1,4 @@
-// The elements of a tensor as values of few types, to count and to sum.
+// Widens the elements of a tensor to a few types, for counting and summing.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
-// The search goes by runs, a few elements of one row each. First, all memory is gone through once
-// for runs from several parts of the tensor, so that wrong elements in some do not matter, and for
-// their neighbours along each dimension. Where one is found, the places of its neighbours tell the
-// stride of each dimension by itself. What that makes is checked on samples, then on all elements.
+// The search looks for runs, a few elements of one row each. First, all memory is scanned once for
+// runs from several parts of the tensor, so that wrong elements in some do not matter, and for
+// their neighbors along each dimension. If one is found, the positions of its neighbors give the
+// stride of each dimension independently. The resulting candidate is checked on samples, then on
+// all elements.
 #include "core/compare/find_tensor.h"
 
 #include <algorithm>
@@ -20,14 +21,14 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGaps[] = {1, 2, 3, 4, 8, 16, 32, 64};  // strides along a run, the likely first
+constexpr int64_t kGaps[] = {1, 2, 3, 4, 8, 16, 32, 64};  // strides along a run, by likelihood
 constexpr size_t kSamples = 256;
 constexpr size_t kLineSamples = 16;
 constexpr size_t kMostPlaces = 8;
 
-// A way in which the tensor may lie in memory.
+// A possible position of the tensor in memory.
 struct Candidate {
-  int64_t offset = 0;  // bytes
+  int64_t offset = 0;  // in bytes
   Dims strides;
 
   auto Key() const { return std::pair(offset, std::vector(strides.begin(), strides.end())); }
@@ -154,7 +155,8 @@ class Search {
     return best;
   }
 
-  // The strides of the dimensions one by one, the last first; then each again, beside the others.
+  // Finds the strides of the dimensions one by one, the last first; then each again, given the
+  // others.
   Candidate Solve(const RunGroup& group, int64_t place, int64_t gap) const {
     const TensorRun& base = runs_.run(group.base);
     if (is_constant_) return CandidateAt(base, place, PackedStrides(sizes_));
@@ -178,7 +180,7 @@ class Search {
     return CandidateAt(base, place, strides);
   }
 
-  // The stride with the highest score, of equal ones the first.
+  // Returns the stride with the highest score, the first of equals.
   template <typename ScoreOf>
   static int64_t Best(const std::vector<int64_t>& strides, ScoreOf&& score_of) {
     int64_t best = 0;
@@ -192,8 +194,8 @@ class Search {
     return best;
   }
 
-  // What a dimension's stride may be: that of a tensor without gaps, what the places of the runs
-  // beside say, or 0.
+  // Returns possible strides of a dimension: those without gaps, those that the neighbor runs'
+  // positions suggest, and 0.
   std::vector<int64_t> StridesOf(const RunGroup& group, size_t dimension, int64_t place,
                                  const Dims& known) const {
     std::vector<int64_t> strides;
@@ -223,7 +225,7 @@ class Search {
     return runs_.code().IsNear(runs_.code().At(memory_.data() + place), code);
   }
 
-  // How many elements of a line through the run are where the stride says.
+  // Returns how many elements of a line through the run are where the stride predicts.
   size_t LineScore(const TensorRun& base, int64_t place, size_t dimension, int64_t stride) const {
     const int64_t step =
         std::max<int64_t>(1, sizes_[dimension] / static_cast<int64_t>(kLineSamples));
@@ -237,7 +239,7 @@ class Search {
     return score;
   }
 
-  // How many of some elements are where the candidate says; none where it leads out of memory.
+  // Returns how many samples are where the candidate predicts; 0 if it leads out of memory.
   size_t Score(const Candidate& candidate) const {
     const int64_t bytes = Extent({sizes_, candidate.strides}) * width();
     if (candidate.offset < 0 || candidate.offset + bytes > static_cast<int64_t>(memory_.size())) {
@@ -268,7 +270,7 @@ class Search {
     return places;
   }
 
-  // Where most elements are 0, any zeros would seem to be nearly it.
+  // If most elements are 0, any zeros would seem to be a near match.
   void DropFurtherOff(std::vector<FoundTensor>& places) const {
     if (places.empty()) return;
     const int64_t count = tensor_.layout.element_count();
@@ -298,7 +300,7 @@ class Search {
     return {static_cast<uint64_t>(candidate.offset), WithUnits(candidate.strides), equal, near};
   }
 
-  // Dimensions of size 1 get the strides that they have without gaps.
+  // Gives dimensions of size 1 the strides that they would have without gaps.
   Dims WithUnits(Dims strides) const {
     for (size_t d = sizes_.size(); d-- > 0;) {
       if (sizes_[d] > 1) continue;

@@ -1,4 +1,4 @@
-// The plane of a tensor that a map shows, and how it is cut into cells.
+// The plane of a tensor that a map shows, and its division into cells.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline MapPlane PlaneOf(const Dims& sizes) {
   return plane;
 }
 
-// `size` coordinates cut into `cells`, at most as many: cell i has [Begin(i), Begin(i + 1)).
+// `size` coordinates divided into at most as many `cells`: cell i has [Begin(i), Begin(i + 1)).
 struct MapAxis {
   int64_t size;
   int64_t cells;
@@ -50,28 +50,28 @@ struct MapGrid {
   size_t cell_count() const { return static_cast<size_t>(rows.cells * columns.cells); }
 };
 
-// Cells in each direction.
+// The largest number of cells in each direction.
 struct MapLimits {
   int64_t rows;
   int64_t columns;
 };
 
-// Limits that keep the proportions of the plane, for cells that are `cell_height` times as high as
-// wide. No plane is so thin that it gets fewer cells than `least`, where it has so many elements.
+// Returns limits that keep the proportions of the plane, for cells that are `cell_height` times as
+// high as wide. Even a thin plane gets `least` cells, if it has that many elements.
 inline MapLimits Proportioned(const MapPlane& plane, const MapLimits& most, const MapLimits& least,
                               double cell_height) {
   const double rows = static_cast<double>(plane.rows) / cell_height;
   const double columns = static_cast<double>(plane.columns);
   const double elements =
       std::max(rows / static_cast<double>(most.rows),
-               columns / static_cast<double>(most.columns));  // of a cell's width
+               columns / static_cast<double>(most.columns));  // per cell's width
   const auto cells = [&](double size, int64_t fewest, int64_t limit) {
     return std::clamp(static_cast<int64_t>(std::lround(size / elements)), fewest, limit);
   };
   return {cells(rows, least.rows, most.rows), cells(columns, least.columns, most.columns)};
 }
 
-// The plane in as many cells as it has elements, or as the limits allow.
+// Divides the plane into as many cells as it has elements, or as the limits allow.
 inline MapGrid GridOf(const MapPlane& plane, const MapLimits& limits) {
   return {{plane.rows, std::min(plane.rows, limits.rows)},
           {plane.columns, std::min(plane.columns, limits.columns)}};

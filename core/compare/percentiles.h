@@ -1,4 +1,4 @@
-// The values of a tensor by their rank, without a sorted copy of it.
+// Finds the values of a tensor by rank, without a sorted copy.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace dmlop {
 
-// Numbers the values of T within a range in their order, from 0 on. -0 is numbered as 0.
+// Numbers the values of T within a range in ascending order from 0. -0 counts as 0.
 template <typename T>
 class ValueOrder {
  public:
@@ -34,19 +34,19 @@ class ValueOrder {
   }
 
  private:
-  // Bits at the end that are 0 in each double that is a T, and are left out.
+  // Number of trailing bits that are 0 in every double that is a T, and are dropped.
   static constexpr unsigned kSpareBits = std::is_integral_v<T> || sizeof(T) == 8 ? 0
                                          : sizeof(T) == 4                        ? 52 - 23
                                                                                  : 52 - 10;
   static constexpr uint64_t kSign = (uint64_t{1} << 63) >> kSpareBits;
-  static constexpr uint64_t kNegatives = 2 * kSign - 1;  // the larger its bits, the lower it is
+  static constexpr uint64_t kNegatives = 2 * kSign - 1;  // larger bits mean lower values
 
-  // Differences are those of the order, modulo 2^64.
+  // Only differences matter; they follow the order of values, modulo 2^64.
   static uint64_t Ordered(Wide<T> value) {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<uint64_t>(value);
     } else {
-      const uint64_t bits = std::bit_cast<uint64_t>(value + 0.0) >> kSpareBits;  // makes 0 of -0
+      const uint64_t bits = std::bit_cast<uint64_t>(value + 0.0) >> kSpareBits;  // turns -0 into 0
       return bits & kSign ? kNegatives - bits : bits | kSign;
     }
   }
@@ -55,8 +55,8 @@ class ValueOrder {
   uint64_t most_;
 };
 
-// Finds values by their rank: counts how many there are in each part of the range, then in each
-// part of the parts that have one of the ranks, and so on.
+// Finds values by rank: counts the values in each part of the range, then in each part of the parts
+// that contain one of the ranks, and so on.
 template <typename T>
 class RankSearch {
  public:
@@ -64,7 +64,7 @@ class RankSearch {
   RankSearch(const Elements<T>& elements, Wide<T> min, Wide<T> max)
       : elements_(elements), order_(min, max) {}
 
-  // The finite values of these ranks, which count from 0 and ascend.
+  // Returns the finite values of these ranks, which are ascending and count from 0.
   std::vector<Wide<T>> Find(const std::vector<int64_t>& ranks) const {
     std::vector<Target> targets;
     for (const int64_t rank : ranks) targets.push_back({0, rank});
@@ -79,21 +79,21 @@ class RankSearch {
  private:
   static constexpr int kPartBits = 12;
   static constexpr size_t kParts = size_t{1} << kPartBits;
-  static constexpr int64_t kGrain = int64_t{1} << 18;  // elements that are worth a table
+  static constexpr int64_t kGrain = int64_t{1} << 18;  // number of elements that are worth a table
 
-  // A value's number, as far as it is known, and its rank among those of that part.
+  // The known bits of a value's number, and its rank among the values that share them.
   struct Target {
     uint64_t part;
     int64_t rank;
   };
 
-  // How many values are in each part of a part.
+  // The number of values in each part of a part.
   struct Table {
     uint64_t part;
     std::vector<int64_t> counts;
   };
 
-  // Takes kPartBits further bits of each number, down to bit `shift`.
+  // Determines the next kPartBits bits of each number, down to bit `shift`.
   void Narrow(int shift, std::vector<Target>& targets) const {
     const std::vector<Table> tables = Count(shift, targets);
     for (Target& target : targets) {

@@ -1,4 +1,5 @@
-// A nest of loops cut into runs of its innermost loop, so that the work on a run is a plain loop.
+// Splits a nest of loops into runs of its innermost loop, so that the work on a run is a plain
+// loop.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace dmlop {
 
 // Calls body(offsets, count) for the runs that make up the iterations [begin, end) of `nest`, whose
-// rank is at least 1; `offsets` are those of a run's first element, one for each operand.
+// rank is at least 1; `offsets` has the offset of a run's first element for each operand.
 template <size_t kOperands, typename Body>
 void ForEachRun(const LoopNest<kOperands>& nest, int64_t begin, int64_t end, Body&& body) {
   const int64_t row_size = nest.sizes.back();

@@ -20,8 +20,8 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kChunk = 1 << 16;  // elements that are summed alone; also a thread's least work
-constexpr int64_t kLooks = 6;        // at each element, or about as many
+constexpr int64_t kChunk = 1 << 16;  // elements summed apart; also the least work of a thread
+constexpr int64_t kLooks = 6;        // approximate number of passes over the elements
 
 // A sum that carries its rounding errors along, about as good as twice the precision of double.
 class CompensatedSum {
@@ -43,7 +43,7 @@ class CompensatedSum {
   }
 
  private:
-  // Both halves are exact as doubles where the whole may not be.
+  // Both halves are exact as doubles, even if the whole integer is not.
   template <typename T>
   void AddHalves(T high, T low) {
     Add(static_cast<double>(high) * 0x1p32);
@@ -53,8 +53,8 @@ class CompensatedSum {
   HeadTail sum_{0.0, 0.0};
 };
 
-// What one look at each element tells: the counts, and the range of the finite values. Merges give
-// the same in any order.
+// The result of a first pass: the counts, and the range of the finite values. Merging gives the
+// same in any order.
 template <typename T>
 struct Survey {
   static constexpr double kLeastNormal = sizeof(T) == 2   ? 0x1p-14
@@ -109,7 +109,7 @@ class Histogram {
   static constexpr size_t kBinCount = FiniteStatistics::kBinCount;
   static_assert(std::has_single_bit(kBinCount));
 
-  // Equal parts of [min, max].
+  // The bins are equal parts of [min, max].
   Histogram(double min, double max) : bin_count_(min == max ? 1 : kBinCount) {
     edges_.fill(std::numeric_limits<double>::infinity());
     for (size_t i = 0; i < bin_count_; ++i) {
@@ -117,7 +117,7 @@ class Histogram {
     }
   }
 
-  // One bin for each of the integers from 0 to `most`.
+  // There is one bin for each integer from 0 to `most`.
   explicit Histogram(size_t most) : bin_count_(most + 1) {
     edges_.fill(std::numeric_limits<double>::infinity());
     std::iota(edges_.begin(), edges_.begin() + static_cast<ptrdiff_t>(bin_count_), 0.0);
@@ -140,16 +140,16 @@ class Histogram {
 
  private:
   size_t bin_count_;
-  std::array<double, kBinCount> edges_;  // lower edges; infinite behind the last bin
+  std::array<double, kBinCount> edges_;  // lower edges; infinite after the last bin
   std::array<int64_t, kBinCount> counts_{};
 };
 
-// A power of two by which the values can be multiplied so that no sum of them overflows.
+// Returns a power of two by which the values can be multiplied so that no sum of them overflows.
 double SumScale(double min, double max) {
   return std::max(std::abs(min), std::abs(max)) > 0x1p960 ? 0x1p-64 : 1.0;
 }
 
-// What a second look at each element tells, now that the range is known.
+// The result of a second pass, now that the range is known.
 template <typename T>
 class Distribution {
  public:
@@ -181,7 +181,8 @@ class Distribution {
     return bins;
   }
 
-  // Chunks are summed apart and their sums added in order, so that the threads do not matter.
+  // Chunks are summed separately and their sums added in order, so the result does not depend on
+  // threads.
   double Mean(int64_t finite_count) const {
     CompensatedSum total;
     for (const CompensatedSum& sum : sums_) total.Add(sum);
@@ -215,14 +216,14 @@ class Distribution {
   const Elements<T>& elements_;
   const double scale_;
   const bool has_bin_for_each_;
-  const Wide<T> base_;  // that bins count from
+  const Wide<T> base_;  // lower edge of the first bin
   const Histogram empty_;
   Histogram histogram_;
-  std::vector<CompensatedSum> sums_;  // of each chunk
+  std::vector<CompensatedSum> sums_;  // sum of each chunk
   std::mutex mutex_;
 };
 
-// The standard deviation, in sums that do not depend on the threads.
+// Computes the standard deviation by sums that do not depend on the threads.
 template <typename T>
 class Deviation {
  public:
@@ -243,13 +244,13 @@ class Deviation {
       total.squares.Add(chunk.squares);
     }
     const double count = static_cast<double>(finite_count);
-    const double rest = total.differences.DividedBy(count);  // that the mean was rounded by
+    const double rest = total.differences.DividedBy(count);  // the mean's rounding error
     return std::sqrt(std::max(total.squares.DividedBy(count) - rest * rest, 0.0)) / scale_;
   }
 
  private:
   struct Sums {
-    CompensatedSum differences;  // from the mean
+    CompensatedSum differences;  // differences from the mean
     CompensatedSum squares;
   };
 
@@ -265,7 +266,7 @@ class Deviation {
     return sums;
   }
 
-  // Integers from the least on, so that long ones keep their last digits.
+  // Counts integers from the least one, so that long ones keep their last digits.
   double Scaled(Wide<T> value) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<double>(static_cast<uint64_t>(value) - static_cast<uint64_t>(base_));
@@ -274,7 +275,7 @@ class Deviation {
     }
   }
 
-  // A power of two by which squares of floats neither overflow nor vanish.
+  // Returns a power of two by which squares of floats neither overflow nor vanish.
   static double ScaleFor(Wide<T> min, Wide<T> max) {
     if constexpr (std::is_integral_v<T>) {
       return 1.0;
@@ -291,7 +292,7 @@ class Deviation {
   double center_;
 };
 
-// Of each percentage the value of its rank.
+// Returns the value at the rank of each percentage.
 template <typename T>
 std::vector<Number> PercentilesOf(const Elements<T>& elements, Wide<T> min, Wide<T> max,
                                   int64_t finite_count) {
@@ -308,7 +309,7 @@ Statistics StatisticsOf(const Elements<T>& elements) {
   const Survey<T> survey = SurveyOf(elements);
   Statistics statistics = survey.counts;
   if (statistics.finite_count() == 0) return statistics;
-  const Wide<T> min = survey.min + Wide<T>{0};  // makes 0 of -0
+  const Wide<T> min = survey.min + Wide<T>{0};  // turns -0 into 0
   const Wide<T> max = survey.max + Wide<T>{0};
   const Distribution<T> distribution(elements, min, max);
   const int64_t count = statistics.finite_count();

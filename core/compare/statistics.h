@@ -1,4 +1,4 @@
-// What a tensor's values look like as a whole.
+// Summary statistics of a tensor's values.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace dmlop {
 
-// A value of any type without rounding: floats are double, integers the widest of their sign.
+// A value of any type without rounding: a float as double, an integer as the widest of its sign.
 using Number = std::variant<double, int64_t, uint64_t>;
 
-// The values from `least` on, up to the next bin.
+// The values from `least` up to the next bin.
 struct HistogramBin {
   Number least;
   int64_t count;
@@ -22,7 +22,7 @@ struct HistogramBin {
   bool operator==(const HistogramBin&) const = default;
 };
 
-// Of the finite values. -0 counts as 0.
+// Statistics of the finite values. -0 counts as 0.
 struct FiniteStatistics {
   static constexpr size_t kBinCount = 16;
 
@@ -30,12 +30,12 @@ struct FiniteStatistics {
   Number max;
   double mean = 0.0;
   double deviation = 0.0;  // the square root of the mean of (value - mean)^2
-  // Of each of kPercents the least value that so many percent of the values do not exceed.
+  // For each of kPercents, the least value that so many percent of the values do not exceed.
   static constexpr std::array<int, 7> kPercents = {1, 5, 25, 50, 75, 95, 99};
   std::vector<Number> percentiles;
-  // kBinCount equal parts of [min, max], which begin at doubles; 64-bit integers are rounded to
-  // double for them, and the last one has the maximum too. Of at most as many integers each has a
-  // bin, and a single value is the only bin.
+  // kBinCount equal parts of [min, max], which begin at doubles (64-bit integers are rounded to
+  // double for them); the last one includes the maximum. If there are at most as many integers,
+  // each has a bin, and a single value is the only bin.
   std::vector<HistogramBin> histogram;
 };
 
@@ -44,16 +44,16 @@ struct Statistics {
   int64_t nan_count = 0;
   int64_t positive_infinity_count = 0;
   int64_t negative_infinity_count = 0;
-  int64_t zero_count = 0;                  // -0 too
+  int64_t zero_count = 0;                  // including -0
   int64_t subnormal_count = 0;             // floats between 0 and the least normal number
-  std::optional<FiniteStatistics> finite;  // empty where no value is finite
+  std::optional<FiniteStatistics> finite;  // empty if no value is finite
 
   int64_t finite_count() const {
     return count - nan_count - positive_infinity_count - negative_infinity_count;
   }
 };
 
-// A view laid out in any way, of a type that is at least a byte wide.
+// Takes a view in any layout, of a type at least a byte wide.
 Statistics ComputeStatistics(const ConstTensorView& view);
 
 }  // namespace dmlop

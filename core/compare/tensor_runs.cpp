@@ -13,10 +13,10 @@ namespace dmlop {
 namespace {
 
 constexpr size_t kRunBytes = 16;
-constexpr size_t kLeastRun = 4;      // elements of a run, where the row has as many
-constexpr size_t kGroups = 8;        // of each dimension
-constexpr size_t kChoices = 24;      // runs of which the rarest is taken
-constexpr uint32_t kMostHits = 512;  // of a run that is worth looking for
+constexpr size_t kLeastRun = 4;      // elements of a run, if the row has as many
+constexpr size_t kGroups = 8;        // for each dimension
+constexpr size_t kChoices = 24;      // candidates of which the rarest run is taken
+constexpr uint32_t kMostHits = 512;  // of a run that is worth searching for
 constexpr size_t kKeys = 1 << 16;
 
 }  // namespace
@@ -43,7 +43,7 @@ Dims TensorRuns::AnyIndex() {
   return index;
 }
 
-// How often each key is in memory, as far as samples tell.
+// Estimates by samples how often each key occurs in memory.
 void TensorRuns::CountKeys() {
   constexpr size_t kKeySamples = size_t{1} << 18;
   frequencies_.assign(kKeys, 0);
@@ -53,7 +53,8 @@ void TensorRuns::CountKeys() {
   }
 }
 
-// The key of an element at a place, and of that behind it if they have a byte.
+// Returns the key of the element at `place`, combined with that of the next one if they have a
+// byte.
 uint16_t TensorRuns::KeyAt(size_t place, int64_t gap) const {
   uint16_t key = 0;
   if (code_.width() > 1) {
@@ -78,8 +79,8 @@ TensorRun TensorRuns::RunAt(const Dims& index, size_t axis) const {
   return run;
 }
 
-// Calls visit(key) for each that memory may have where it has the run. A single element of a byte
-// has any other behind it.
+// Calls visit(key) for each key that memory may have at the run. After a single one-byte element,
+// any other may follow.
 template <typename Visit>
 void TensorRuns::ForEachKey(const TensorRun& run, size_t element, Visit&& visit) const {
   if (code_.width() > 1 || element + 1 < run.codes.size()) {
@@ -89,8 +90,7 @@ void TensorRuns::ForEachKey(const TensorRun& run, size_t element, Visit&& visit)
   for (uint64_t next = 0; next < 256; ++next) code_.ForEachKey(run.codes[element], next, visit);
 }
 
-// The lower, the rarer a run seems to be: the logarithm of how often memory would have it by
-// chance.
+// Returns the logarithm of how often memory would contain the run by chance; the lower, the rarer.
 double TensorRuns::Commonness(const TensorRun& run) const {
   double sum = 0;
   for (size_t i = 0; i < run.codes.size(); ++i) {
@@ -103,8 +103,8 @@ double TensorRuns::Commonness(const TensorRun& run) const {
   return sum;
 }
 
-// Whether a group begins with that run: if only the rarest were taken, wrong elements of one row
-// could hide the tensor.
+// Returns whether a group already begins with that run: with the same rarest one each time, wrong
+// elements in one row could hide the tensor.
 bool TensorRuns::IsBase(const TensorRun& run, size_t axis) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const RunGroup& group) {
     return group.axis == axis && runs_[group.base].index == run.index;
@@ -119,7 +119,7 @@ void TensorRuns::AddGroups(size_t axis) {
       if (IsBase(run, axis)) continue;
       if (!rarest || Commonness(run) < Commonness(*rarest)) rarest = std::move(run);
     }
-    if (!rarest) return;  // of a small tensor, there are no more
+    if (!rarest) return;  // a small tensor has no more
     RunGroup group{axis, runs_.size()};
     runs_.push_back(*rarest);
     for (size_t d = 0; d < sizes_.size(); ++d) {
@@ -133,7 +133,7 @@ void TensorRuns::AddGroups(size_t axis) {
   }
 }
 
-// Of those along a dimension that differ from a run, the nearest ones and some others.
+// Among the runs along a dimension that differ from a run, considers the nearest and some others.
 std::optional<TensorRun> TensorRuns::RarestBeside(const TensorRun& run, size_t axis,
                                                   size_t dimension) {
   std::optional<TensorRun> rarest;

@@ -1,5 +1,5 @@
-// Parts of a tensor that are looked for in memory: runs of a few elements along one dimension, from
-// several places, and their neighbours along each other dimension.
+// Parts of a tensor to be searched for in memory: runs of a few elements along one dimension, from
+// several places, and their neighbors along each other dimension.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace dmlop {
 
-// The elements of a type as numbers, of which those of floats are in the order of their values.
+// Encodes the elements of a type as numbers; those of floats ascend with the values.
 class ElementCode {
  public:
   explicit ElementCode(DataType type)
@@ -31,11 +31,12 @@ class ElementCode {
 
   bool IsNear(uint64_t a, uint64_t b) const { return (a > b ? a - b : b - a) <= tolerance_; }
 
-  // What 16 bits of the element's and the next one's bytes say of it: the sign, the exponent and
-  // what follows of a float, and the low bits of an integer, which differ most.
+  // A key has 16 bits of an element or, at one byte each, of it and the next one: sign, exponent
+  // and leading fraction of a float, and the low bits of an integer, which vary most.
   size_t key_begin() const { return is_float_ ? width_ - 2 : 0; }
 
-  // Calls visit(key) for the keys of all that is near; `next` is the element behind one of a byte.
+  // Calls visit(key) for the keys of all elements near to the code; `next` is the code after one of
+  // a byte.
   template <typename Visit>
   void ForEachKey(uint64_t code, uint64_t next, Visit&& visit) const {
     if (width_ == 1) return visit(static_cast<uint16_t>(code | next << 8));
@@ -51,8 +52,7 @@ class ElementCode {
   }
 
  private:
-  // Floats that are summed in another order, or in a type of fewer bits, still agree in so many
-  // bits of the fraction.
+  // Floats that are summed in another order, or in a narrower type, still agree within this.
   static uint64_t ToleranceOf(DataType type) {
     if (type == DataType::kFloat16) return uint64_t{1} << 3;
     if (type == DataType::kFloat32) return uint64_t{1} << 13;
@@ -62,7 +62,7 @@ class ElementCode {
 
   uint64_t sign() const { return uint64_t{1} << (8 * width_ - 1); }
 
-  // All bits of a negative float, and the sign of any other.
+  // Flips all bits of a negative float, and only the sign of any other.
   uint64_t Flipped(uint64_t bits, bool all) const {
     const uint64_t every = (sign() - 1) | sign();
     return bits ^ (all ? every : sign());
@@ -73,18 +73,18 @@ class ElementCode {
   uint64_t tolerance_;
 };
 
-// Some elements that follow one another along a dimension.
+// Some consecutive elements along a dimension.
 struct TensorRun {
-  Dims index;  // of the first one
+  Dims index;  // index of the first one
   std::vector<uint64_t> codes;
-  std::vector<uint64_t> places;  // where memory has them, in bytes
-  bool is_common = false;        // at too many to be told
+  std::vector<uint64_t> places;  // positions in memory, in bytes
+  bool is_common = false;        // occurs too often to be useful
 };
 
-// A run along an axis, and one beside it along each other dimension that has one which differs.
+// A run along an axis, and for each other dimension a differing one next to it, if any.
 struct RunGroup {
   size_t axis;
-  size_t base;  // among all runs
+  size_t base;  // index into all runs
   std::array<std::optional<size_t>, Dims::kMaxCount> beside{};
 };
 
@@ -92,14 +92,14 @@ class TensorRuns {
  public:
   TensorRuns(std::span<const std::byte> memory, const ConstTensorView& tensor);
 
-  // Looks for all runs, whose elements are `gap` elements apart.
+  // Searches for all runs, with elements `gap` elements apart.
   void Find(int64_t gap);
 
   const std::vector<RunGroup>& groups() const { return groups_; }
   const TensorRun& run(size_t i) const { return runs_[i]; }
   const ElementCode& code() const { return code_; }
 
-  // True where memory has what begins each group at too many places.
+  // Returns true if the first run of each group occurs too often.
   bool AreCommon() const;
 
   uint64_t CodeAt(const Dims& index) const {
@@ -107,7 +107,7 @@ class TensorRuns {
                     OffsetOf(tensor_.layout, index) * static_cast<int64_t>(code_.width()));
   }
 
-  // The index of an element that is drawn at random.
+  // Draws the index of an element at random.
   Dims AnyIndex();
 
  private:
@@ -126,8 +126,8 @@ class TensorRuns {
   const ConstTensorView& tensor_;
   const ElementCode code_;
   const Dims sizes_;
-  std::mt19937_64 random_;             // the same at each search
-  std::vector<uint32_t> frequencies_;  // of keys
+  std::mt19937_64 random_;             // seeded alike for each search
+  std::vector<uint32_t> frequencies_;  // of each key, as samples tell
   std::vector<TensorRun> runs_;
   std::vector<RunGroup> groups_;
 };

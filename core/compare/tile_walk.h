@@ -1,5 +1,5 @@
-// A nest of loops cut into tiles of its two innermost ones, for operands that lie in different
-// orders: a tile of each fits into the caches.
+// Splits a nest of loops into tiles of its two innermost ones, for operands in different orders: a
+// tile of each fits into the caches.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class TileWalk {
  public:
   using Offsets = std::array<int64_t, kOperands>;
 
-  // The nest has a rank of 2 at least.
+  // The nest must have a rank of at least 2.
   TileWalk(const LoopNest<kOperands>& nest, int64_t tile_rows, int64_t tile_columns)
       : tile_rows_(tile_rows),
         tile_columns_(tile_columns),
@@ -36,8 +36,8 @@ class TileWalk {
 
   int64_t tile_count() const { return Product(tiles_.sizes); }
 
-  // Calls body(offsets, rows, columns) for the tiles [begin, end); `offsets` are those of a tile's
-  // first element, one for each operand.
+  // Calls body(offsets, rows, columns) for the tiles [begin, end); `offsets` has the offset of a
+  // tile's first element for each operand.
   template <typename Body>
   void ForEach(int64_t begin, int64_t end, Body&& body) const {
     Walk<kOperands + 2> place(tiles_, begin);
@@ -52,7 +52,7 @@ class TileWalk {
  private:
   int64_t tile_rows_, tile_columns_;
   int64_t rows_, columns_;
-  LoopNest<kOperands + 2> tiles_;  // with the first row and column as operands
+  LoopNest<kOperands + 2> tiles_;  // first row and column are operands, too
 };
 
 }  // namespace dmlop

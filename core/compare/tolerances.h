@@ -1,4 +1,4 @@
-// What a comparison lets pass, by data type, and how much of it was used.
+// The tolerances of a comparison by data type, and how much of them was used.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dmlop {
 
-// What holds for the elements of one data type in place of what holds for all.
+// Replaces the general limits for elements of one data type.
 struct TypedTolerance {
   DataType type = DataType::kUnknown;
   std::optional<double> absolute;
@@ -20,14 +20,14 @@ struct TypedTolerance {
 
 struct Tolerances {
   Tolerance all;
-  std::vector<TypedTolerance> typed;  // of two for one type, the later one counts
+  std::vector<TypedTolerance> typed;  // the last one for a type counts
 
   Tolerance For(DataType type) const;
 };
 
-// The share of the tolerance that no element has used: 1 where all are equal, negative where they
-// do not pass. All still pass where every limit is made smaller by that share. Empty where nothing
-// is tolerated, or where there is a mismatch, which nothing lets pass.
+// Returns the share of the tolerance that no element has used: 1 if all are equal, negative if they
+// do not pass. All would still pass with every limit reduced by that share. Empty if nothing is
+// tolerated, or if there is a mismatch, which no tolerance lets pass.
 std::optional<double> HeadroomOf(const Comparison& comparison, const Tolerance& tolerance);
 
 }  // namespace dmlop

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A row of cells, while its rows of elements come by.
+// A row of cells, which its rows of elements are added to.
 template <typename T>
 class CellRow {
  public:
@@ -41,8 +41,8 @@ class CellRow {
 
  private:
   struct Cell {
-    double part;    // that one element is of the cell
-    int64_t count;  // of elements
+    double part;    // one element's share of the cell
+    int64_t count;  // number of elements
     // Shares of the elements are added, so that the sum cannot overflow.
     double sum = 0.0;
     double min = kInfinity;
@@ -107,7 +107,7 @@ std::optional<ValueRange> RangeOf(const std::vector<ValueCell>& cells) {
 
 double ValueRange::Position(double value) const {
   if (min == max) return 0.5;
-  // The difference of two doubles can overflow, and halves of the least ones are 0.
+  // The difference of two doubles can overflow, but halves of the least ones would be 0.
   const double scale = std::isfinite(max - min) ? 1 : 0.5;
   return std::clamp((value * scale - min * scale) / (max * scale - min * scale), 0.0, 1.0);
 }
