@@ -52,12 +52,12 @@ TensorInfo InfoOf(const TensorSlot& slot) {
   return info;
 }
 
-// Bytes from the first to the last element.
+// Returns the bytes from the first to the last element.
 size_t ElementExtent(const Layout& layout, DataType type) {
   return BufferBytes(type, static_cast<size_t>(Extent(layout)));
 }
 
-// `role` is what each of the tensors is.
+// `role` names what each of the tensors is.
 template <typename View, typename Byte>
 std::vector<View> ViewsOf(std::string_view role, std::span<const TensorInfo> tensors,
                           const std::vector<DataType>& types,
@@ -87,13 +87,13 @@ std::vector<View> ViewsOf(std::string_view role, std::span<const TensorInfo> ten
 
 // --- buffers that overlap ------------------------------------------------------------------------
 
-// Where the elements of a tensor lie.
+// The memory of a tensor's elements.
 struct Place {
   const TensorInfo* tensor;
   uintptr_t begin, end;
 
   bool Overlaps(const Place& other) const { return begin < other.end && other.begin < end; }
-  // One in which the other's elements may be replaced one by one.
+  // Returns whether elements may be replaced one by one in the other's place.
   bool IsSameAs(const Place& other) const {
     return begin == other.begin && tensor->data_type == other.tensor->data_type &&
            tensor->sizes == other.tensor->sizes && tensor->strides == other.tensor->strides;

@@ -8,8 +8,8 @@
 //   // sums is {5, 7, 9}
 //
 // The descriptor is what dmlop-descriptor(5) describes: every input has its DataType and Sizes.
-// Members beside the operator, such as "bindings", are checked and otherwise left alone; no file is
-// opened. The result's bits depend on the descriptor and the inputs' values alone.
+// Members next to the operator, such as "bindings", are checked and otherwise ignored; no file is
+// opened. The result's bits depend only on the descriptor and the inputs' values.
 #pragma once
 
 #if __cplusplus <= 201703L
@@ -32,11 +32,11 @@ namespace dmlop {
 // A tensor of an operator.
 struct TensorInfo {
   std::string name;               // its field: "InputTensor", "OutputTensors[1]"
-  std::string data_type;          // as DirectML names it: "FLOAT32"
+  std::string data_type;          // DirectML's name: "FLOAT32"
   std::vector<uint32_t> sizes;    // 1 to 8 dimensions, in elements
-  std::vector<uint32_t> strides;  // between neighbours along each dimension, in elements
-  std::size_t element_bytes;      // of one element; 1 where two of 4 bits share a byte
-  std::size_t bytes;              // of its buffer: TotalTensorSizeInBytes, a multiple of 4
+  std::vector<uint32_t> strides;  // between neighbors along each dimension, in elements
+  std::size_t element_bytes;      // size of one element; 1 if two of 4 bits share a byte
+  std::size_t bytes;              // size of its buffer: TotalTensorSizeInBytes, a multiple of 4
 };
 
 // A descriptor that cannot run. what() has a line for each fault:
@@ -49,34 +49,35 @@ class DMLOP_API InvalidDescriptor : public std::invalid_argument {
   ~InvalidDescriptor() override;
 };
 
-// An operator that is ready to run, as often as is wanted, from several threads at once. One that
-// was moved from can only be destroyed or assigned to.
+// An operator that is ready to run, any number of times, from several threads at once. A moved-from
+// operator can only be destroyed or assigned to.
 class DMLOP_API Operator {
  public:
-  // Reads and checks the JSON text, of which nothing is kept. Throws InvalidDescriptor.
+  // Reads and checks the JSON text, and keeps none of it. Throws InvalidDescriptor.
   explicit Operator(std::string_view descriptor);
   Operator(Operator&& other) noexcept;
   Operator& operator=(Operator&& other) noexcept;
   ~Operator();
 
-  // In the order in which Run takes them; valid as long as the operator is.
+  // The tensors in the order in which Run takes them; valid as long as the operator.
   std::span<const TensorInfo> inputs() const;
   std::span<const TensorInfo> outputs() const;
 
   // Computes the outputs on all cores. The buffers belong to the caller; each begins at a multiple
-  // of its tensor's element_bytes and reaches to the last element at least. Elements lie as the
-  // strides say, and what lies between those of an output is left alone. Two elements of INT4 or
-  // UINT4 share a byte, the first one in its low half; behind a last one alone there is zero.
-  // Outputs overlap neither one another nor inputs, but that of an operator which runs in place, as
-  // most element-wise ones do, may be the buffer of an input of its DataType, Sizes and Strides.
-  // Throws std::invalid_argument for buffers that are too few, too many, too small, not aligned or
-  // overlap, and std::bad_alloc. Only what reaches from a first to a last element counts.
+  // of its tensor's element_bytes and reaches at least to the last element. The strides give the
+  // positions of the elements, and what lies between those of an output is left alone. Two elements
+  // of INT4 or UINT4 share a byte, the first one in its low half; the unused half of a last byte is
+  // set to zero. Outputs must not overlap each other or the inputs, except that an operator that
+  // runs in place, as most element-wise ones do, may write into an input of the same DataType,
+  // Sizes and Strides. Only the bytes from a first to a last element count. Throws
+  // std::invalid_argument for buffers that are too few, too many, too small, misaligned or
+  // overlapping, and std::bad_alloc.
   void Run(const std::vector<std::span<const std::byte>>& inputs,
            const std::vector<std::span<std::byte>>& outputs) const;
 
-  // What is most likely wrong with the values of the inputs, a line each, although Run takes them:
-  // an index that is out of range, of a tensor of indices. Mostly nothing, and then this costs no
-  // more than to read such tensors. Throws as Run does.
+  // Returns what is most likely wrong with the values of the inputs, although Run takes them, one
+  // line each: indices of a tensor that are out of range. Mostly there is nothing, and the call
+  // costs no more than reading such tensors. Throws as Run does.
   //
   //   IndicesTensor: 2 of 8 indices are out of range and clamped; the first is 9 at [0, 3]; such
   //   elements judge no device [IDX-5]
@@ -87,9 +88,9 @@ class DMLOP_API Operator {
   std::unique_ptr<const State> state_;
 };
 
-// Sets how many threads the process computes with, at least 1; at first, as many as the cores that
-// it may use. Throws std::invalid_argument for fewer, and std::runtime_error where the system has
-// not so many. Not to be called while an operator runs.
+// Sets the number of threads that the process computes with, at least 1; the default is the number
+// of cores that it may use. Throws std::invalid_argument for less, and std::runtime_error if the
+// system does not have so many. Must not be called while an operator runs.
 DMLOP_API void SetMaximumThreads(int count);
 
 // "0.1.0"
