@@ -1,4 +1,4 @@
-// The schema of what a descriptor binds to its tensors.
+// The schema of values that a descriptor binds to its tensors.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,17 @@
 
 namespace dmlop {
 
-// "input-binding" and "output-binding", and what the rules need. DefineValues comes first.
+// Defines "input-binding" and "output-binding", and what the rules need. DefineValues must come
+// first.
 void DefineBindings(Json& definitions);
 
-// The value of "bindings".
+// Returns the schema of "bindings".
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
-// The value of "expect".
+// Returns the schema of "expect".
 Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
-// What must hold between the tensors of a descriptor and the values that it binds or expects.
+// Returns the rules between the tensors of a descriptor and the values that it binds or expects.
 Json BindingRules(const std::vector<const Field*>& fields);
 
 }  // namespace dmlop

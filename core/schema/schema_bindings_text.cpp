@@ -10,10 +10,10 @@
 namespace dmlop {
 namespace {
 
-// The values of numbers of any type, among them floats.
+// The definition for numbers of any type, floats included.
 constexpr const char* kAnyValue = "number";
 
-// Seeded values, with two parameters or none. Only floats are normal.
+// Returns the schema of seeded values, with two parameters or none. Only floats can be normal.
 Json RandomValuesSchema(const std::string& value, bool are_floats) {
   const SchemaDialect strict(Dialect::kDescriptor);
   const auto of_kind = [&](const Json& kind, const std::vector<std::string>& parameters) {
@@ -34,7 +34,7 @@ Json RandomValuesSchema(const std::string& value, bool are_floats) {
   return {{"if", Has("random", special)}, {"then", of_kind(special, {})}, {"else", others}};
 }
 
-// Arrays of values or again of arrays, and initializers.
+// Defines arrays of values or of arrays, and initializers.
 void DefineInlineValues(const std::string& value, bool are_floats, Json& definitions) {
   const std::string array = value + "-array";
   const SchemaDialect strict(Dialect::kDescriptor);
@@ -60,13 +60,13 @@ void DefineInlineValues(const std::string& value, bool are_floats, Json& definit
                                        IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};
 }
 
-// A condition on a field of a descriptor's operator, wherever its fields stand.
+// Returns a condition on a field of a descriptor's operator, in any place where fields may be.
 Json HasField(std::string_view name, const Json& schema) {
   const Json has = Has(name, schema);
   return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
 }
 
-// Says of an array that it has an entry, and what that is.
+// Returns a condition on the entry of an array: that it exists, and what it is.
 Json EntryOf(size_t entry, const Json& schema) {
   Json items = Json::array();
   while (items.size() < entry) items.push_back(Json::object());
@@ -74,9 +74,8 @@ Json EntryOf(size_t entry, const Json& schema) {
   return {{"type", "array"}, {"minItems", entry + 1}, {"prefixItems", items}};
 }
 
-// Values in the document are of the tensor's type, and only .npy files tell it; those of an input
-// without one are FLOAT32. The tensors of an array are all of one type, or few, each with a type of
-// its own.
+// Values in the document must be of the tensor's type, which only .npy files imply. The tensors of
+// an array either all have one type, or are few and each has a type of its own.
 Json RulesOf(const Field& tensor) {
   const bool is_input = tensor.role == TensorRole::kInput;
   const bool is_array = tensor.kind == FieldKind::kTensors;
@@ -113,7 +112,7 @@ Json RulesOf(const Field& tensor) {
   return rules;
 }
 
-// An object that has tensors' fields, and in those that are arrays as many.
+// Returns an object with a member for each tensor's field, an array if the field is one.
 Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
               const std::function<Json(const Field&)>& schema_of) {
   Json properties = Json::object();

@@ -5,7 +5,7 @@
 
 namespace dmlop {
 
-// "model", and what it is made of. DefineValues and the operators of models come first.
+// Defines "model" and its parts. DefineValues and the operators of models must come first.
 void DefineModel(Json& definitions);
 
 }  // namespace dmlop

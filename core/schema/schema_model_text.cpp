@@ -15,7 +15,7 @@ Json ModelObject(const Json& properties, const Json& required) {
   return SchemaDialect(Dialect::kModel).Object(properties, required);
 }
 
-// Members that are read and then ignored are not null.
+// Members that are read and then ignored must not be null.
 void AddIgnored(std::span<const IgnoredKey> keys, Json& properties) {
   for (const IgnoredKey& key : keys) properties[std::string(key.name)] = NotNull();
 }
@@ -26,8 +26,8 @@ Json SourceFile(const Json& path) {
   return ModelObject({{"sourcePath", path}}, {"sourcePath"});
 }
 
-// Values of a known type: a list, or an object that is what the first of 'value', 'valueStart' and
-// 'sourcePath' makes it.
+// Returns the schema of values of a known type: a list, or an object whose kind depends on the
+// first of 'value', 'valueStart' and 'sourcePath' that it has.
 Json InitialValues(const Json& value) {
   const Json count = Integer(1, std::numeric_limits<uint32_t>::max());
   Json list = ArrayOf(value);
@@ -50,7 +50,7 @@ Json InitialValues(const Json& value) {
         {"else", {{"if", {{"required", {"valueStart"}}}}, {"then", sequence}, {"else", file}}}}}};
 }
 
-// One value with its type.
+// Returns the schema of one value with its type.
 Json MixedValue() {
   std::vector<DataType> types = ElementTypes();
   std::erase_if(types, [](DataType type) { return !CanBeMixed(type); });
@@ -64,7 +64,7 @@ Json MixedValue() {
   return value;
 }
 
-// Values without a type: a list of mixed types, or an array in a file.
+// Returns the schema of values without a type: a list of mixed types, or an array in a file.
 Json UntypedInitialValues() {
   constexpr std::string_view kNpy[] = {".npy"};
   constexpr std::string_view kNpz[] = {".npz"};
@@ -123,8 +123,8 @@ void DefineBindPoint(Json& definitions) {
   definitions["bind-point"] = ItemOrArray(binding);
 }
 
-// What a command binds to a bind point that the operator does not have is ignored. Which operator
-// it dispatches cannot be told here, but where all dispatchables have the bind point, so has that.
+// A command's bindings to bind points that the operator lacks are ignored. A schema cannot tell
+// which operator it dispatches; but if all dispatchables have the bind point, so has that one.
 Json BindPointRules() {
   std::map<std::string, std::vector<std::string_view>> operators;
   for (const OperatorInfo* info : Operators()) {
@@ -178,7 +178,7 @@ void DefineCommand(Json& definitions) {
   definitions["command"] = command;
 }
 
-// An operator, or a graph in a file.
+// Defines an operator, or a graph in a file.
 void DefineDispatchable(Json& definitions) {
   const Json type = NameInAnyCase(kGraphType);
   const Json graph =

@@ -1,11 +1,11 @@
-// The schema of operators, with their fields and whatever else stands in their objects.
+// The schema of operators, with their fields and all other members of their objects.
 #pragma once
 
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {
 
-// "operator" or "model-operator", and what it is made of. DefineBindings comes first.
+// Defines "operator" or "model-operator", and its parts. DefineBindings must come first.
 void DefineOperators(const SchemaDialect& dialect, Json& definitions);
 
 }  // namespace dmlop

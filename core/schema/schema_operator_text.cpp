@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// By ActivationHost.
+// Indexed by ActivationHost.
 constexpr std::string_view kFusedActivationNames[kActivationHosts] = {
     "fused-activation", "fused-activation-of-matrices", "fused-activation-of-convolution",
     "activation-of-networks"};
@@ -29,8 +29,7 @@ Json ArrayWithin(const Limits& limits, const Json& items) {
   return array;
 }
 
-// The fields of an operator as properties, which of them must be there, and what must hold between
-// them.
+// The fields of an operator as properties, which of them are required, and the rules between them.
 class FieldSchemas {
  public:
   FieldSchemas(const SchemaDialect& dialect, const OperatorInfo& info,
@@ -43,7 +42,7 @@ class FieldSchemas {
     }
   }
 
-  // An object with the fields and other members.
+  // Returns an object with the fields and other members.
   Json Object(const Json& others) const {
     Json properties = properties_;
     properties.update(others);
@@ -61,7 +60,7 @@ class FieldSchemas {
         return Imply(field, Ref(TensorDefinition(dialect_, field.role)));
       case FieldKind::kTensors:
         return AddTensors(field);
-      case FieldKind::kCount:  // its array, which comes next, has the limits
+      case FieldKind::kCount:  // its array, which follows, has the limits
         count_ = field.name;
         properties_[count_] = {};
         counted_.clear();
@@ -128,7 +127,7 @@ class FieldSchemas {
         {{"anyOf", {dialect_.Present(field.name), {{"properties", {{count_, few}}}}}}});
   }
 
-  // All arrays of numbers after a count have that many.
+  // All arrays of numbers after a count must have that length.
   void AddNumbers(const Field& field) {
     const Json array = ArrayWithin(field.limits, ValueSchema(field));
     const bool may_be_empty = field.limits.min_count == 0;
@@ -141,7 +140,7 @@ class FieldSchemas {
     properties_[std::string(field.name)] = field.optional ? dialect_.Optional(schema) : schema;
     if (!field.optional) required_.push_back(field.name);
   }
-  // What a bound file or the other fields may tell a descriptor.
+  // Makes a field optional if a bound file or the other fields may imply it.
   void Imply(const Field& field, const Json& schema) {
     if (field.optional || !dialect_.is_model()) return Imply(std::string(field.name), schema);
     Require(field, schema);
@@ -154,7 +153,7 @@ class FieldSchemas {
       properties_[name] = dialect_.Optional(schema);
     }
   }
-  // An array that a count of 0 may stand for.
+  // A count of 0 may replace such an array.
   void ImplyByCount(const Field& field, const Json& schema) {
     Imply(field, schema);
     if (dialect_.is_model()) return;
@@ -179,12 +178,12 @@ class FieldSchemas {
   Json required_ = Json::array();
   Json rules_ = Json::array();
   std::string count_;
-  std::vector<const Field*> counted_;  // arrays of numbers after it
+  std::vector<const Field*> counted_;  // arrays of numbers after the count
 };
 
-// --- what stands around the fields ---------------------------------------------------------------
+// --- members around the fields -------------------------------------------------------------------
 
-// What the outputs of a case may differ by.
+// Returns the schema of the tolerance of a case's outputs.
 Json ToleranceSchema(const SchemaDialect& dialect) {
   const Json number = dialect.Optional({{"anyOf",
                                          {{{"type", "number"}, {"minimum", 0}},
@@ -216,7 +215,7 @@ void AddDispatchableMembers(const std::vector<const Field*>& fields, Json& aroun
 
 // --- operators -----------------------------------------------------------------------------------
 
-// The fields stand in "Desc", in "desc", or, with others, beside the members around them.
+// The fields may be in "Desc", in "desc", or, with others, next to the members around them.
 Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const Json& others,
                 const Json& inner, const Json& around) {
   const auto with_fields_in = [&](const Json& upper, const Json& lower) {
@@ -272,7 +271,7 @@ Json FusedActivation(const SchemaDialect& dialect, const OperatorInfo& info) {
                     {{"type", true}, {"Type", true}});
 }
 
-// An object whose type is one of the names, under either key, with what each of them means.
+// Returns an object whose type, under either key, is one of the names, with the schema of each.
 Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> names,
             const std::function<Json(std::string_view name)>& meaning) {
   const auto under = [&](const char* key, const char* other_key) -> Json {
@@ -301,8 +300,8 @@ void DefineFusedActivations(const SchemaDialect& dialect, ActivationHost host, J
              [&](std::string_view name) { return FusedActivation(dialect, *FindOperator(name)); });
 }
 
-// Where "Type" stands beside the "type" of an operator with a field of that name, it is the field;
-// `other` is for all others.
+// If "Type" is next to the "type" of an operator with a field of that name, it is the field;
+// `other` is the schema of everything else.
 Json WithTypeFields(const SchemaDialect& dialect, Json other) {
   for (const OperatorInfo* info : Operators()) {
     for (const Field* field : info->fields) {

@@ -8,11 +8,12 @@
 
 namespace dmlop {
 
-// "input-tensor" and "output-tensor", or those of models.
+// Defines "input-tensor" and "output-tensor", or those of models.
 void DefineTensors(const SchemaDialect& dialect, Json& definitions);
 std::string TensorDefinition(const SchemaDialect& dialect, TensorRole role);
 
-// Conditions on a tensor: its type and its sizes are stated, or one of them; its type is that one.
+// Conditions on a tensor: it states type and sizes; it states sizes; it states its type; it has the
+// given type.
 Json CompleteTensor();
 Json SizedTensor();
 Json TypedTensor();

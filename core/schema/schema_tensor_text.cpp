@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxUint32 = std::numeric_limits<uint32_t>::max();
 
-// OWNED_BY_DML is for inputs.
+// Only inputs can be OWNED_BY_DML.
 Json Flags(TensorRole role) {
   const auto names = std::span(kTensorFlags);
   return ItemOrArray(Names(kTensorFlagPrefix, role == TensorRole::kInput ? names : names.first(1)));
@@ -20,7 +20,7 @@ Json Alignments() {
   return {{"enum", powers}};
 }
 
-// Up to so many numbers.
+// Returns an array of at most kMaxRank numbers.
 Json Dimensions(Json numbers, size_t min_count) {
   Json array = ArrayOf(numbers);
   if (min_count > 0) array["minItems"] = min_count;
@@ -28,12 +28,12 @@ Json Dimensions(Json numbers, size_t min_count) {
   return array;
 }
 
-// DimensionCount and Strides go with Sizes.
+// DimensionCount and Strides must agree with Sizes.
 Json RanksAgree(const SchemaDialect& dialect) {
   Json ranks = Json::array();
   for (size_t rank = 1; rank <= kMaxRank; ++rank) {
     const Json of_rank = {{"type", "array"}, {"minItems", rank}, {"maxItems", rank}};
-    const Json strides = {{"anyOf", {of_rank, {{"maxItems", 0}}}}};  // none: packed
+    const Json strides = {{"anyOf", {of_rank, {{"maxItems", 0}}}}};  // none means packed
     ranks.push_back(IfThen(
         Has("Sizes", of_rank),
         {{"properties",
@@ -74,7 +74,7 @@ void DefineTensor(const SchemaDialect& dialect, TensorRole role, Json& definitio
   definitions[name] = {{"if", dialect.Present("Desc")}, {"then", nested}, {"else", flat}};
 }
 
-// True of a tensor with its fields at either place.
+// Matches a tensor with its fields in either place.
 Json OfTensor(const Json& fields) {
   return {{"anyOf", {fields, Has("Desc", fields)}}};
 }

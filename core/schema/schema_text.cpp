@@ -14,7 +14,7 @@ Json HasKey(const char* key) {
   return {{"required", {key}}};
 }
 
-// A document with "dispatchables", or one with another part of a model and no operator's type.
+// Matches a document with "dispatchables", or with another part of a model and no operator's type.
 Json IsModel() {
   const Json has_part = {{"anyOf", {HasKey("resources"), HasKey("commands")}}};
   const Json has_type = {{"anyOf", {HasKey("type"), HasKey("Type")}}};

@@ -1,5 +1,5 @@
-// The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, from the lists of
-// fields and names that their readers use.
+// The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, generated from the
+// lists of fields and names that their readers use.
 #pragma once
 
 #include <string>
