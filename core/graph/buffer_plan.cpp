@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLine = kLineBytes;  // no two tensors share one
 constexpr size_t kMost = std::numeric_limits<size_t>::max() / kLine * kLine;
 
-// No memory has so much that the difference would matter.
+// Saturates: no memory is so large that the difference would matter.
 size_t SaturatedSum(size_t a, size_t b) {
   return std::min(CheckedAdd(a, b).value_or(kMost), kMost);
 }
@@ -29,7 +29,8 @@ size_t BufferPlan::Take(size_t bytes) {
   return begin;
 }
 
-// The first one that is long enough; the last one need not be if it ends where all places do.
+// Takes the first hole that is long enough; the last one may be shorter if it ends at the end of
+// the buffer.
 size_t BufferPlan::TakeHole(size_t length) {
   const auto hole = std::find_if(holes_.begin(), holes_.end(), [&](const auto& one) {
     return one.second - one.first >= length || one.second == size_;
@@ -43,7 +44,7 @@ size_t BufferPlan::TakeHole(size_t length) {
 
 void BufferPlan::Release(size_t offset) {
   const auto place = taken_.find(offset);
-  if (place == taken_.end()) return;  // where the size saturates, several begin there
+  if (place == taken_.end()) return;  // when the size saturates, several begin there
   size_t end = place->second;
   taken_.erase(place);
   const auto next = holes_.find(end);

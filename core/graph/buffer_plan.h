@@ -1,4 +1,4 @@
-// Places in one buffer for tensors that are not needed all at once.
+// Assigns places in one buffer to tensors that are not all needed at once.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@ namespace dmlop {
 
 class BufferPlan {
  public:
-  // The lowest place that is free.
+  // Returns the offset of the lowest place that is free.
   size_t Take(size_t bytes);
 
-  // Gives a place back.
+  // Frees a place.
   void Release(size_t offset);
 
-  // Bytes of the buffer that all places need. Saturates: then the places are of no use.
+  // Returns the bytes that all places need. Saturates; the places are then useless.
   size_t size() const { return size_; }
 
  private:
   size_t TakeHole(size_t length);
 
-  std::map<size_t, size_t> taken_;  // from their begin to their end
-  std::map<size_t, size_t> holes_;  // between and behind them, as far as size_; none touch
+  std::map<size_t, size_t> taken_;  // from begin to end
+  std::map<size_t, size_t> holes_;  // the same of free places below size_; no two touch
   size_t size_ = 0;
 };
 

@@ -14,14 +14,15 @@
 namespace dmlop {
 namespace {
 
-// Of each tensor, at most. The first caches are smaller: with fewer rows, it is calls that cost.
+// Most bytes of a part of each tensor. First-level caches are smaller, but with fewer rows the
+// calls would dominate.
 constexpr int64_t kPartBytes = 1 << 17;
 
-// The tensor that a slot of a node is bound to.
+// The tensor to which a slot of a node is bound.
 struct Operand {
   TensorRole role;
-  TensorView whole;       // no data where the edge is within the range
-  size_t offset_in_part;  // in the buffer for the tensors within
+  TensorView whole;       // no data if the edge is within the range
+  size_t offset_in_part;  // offset in the buffer for the tensors within
 };
 
 struct Link {
@@ -46,7 +47,7 @@ class ChainRun {
   }
 
  private:
-  // Bytes of the widest elements.
+  // Returns the bytes of the widest elements.
   static int64_t WidestOf(const Graph& graph, const NodeRange& range) {
     size_t width = 1;
     for (size_t n = range.begin; n < range.end; ++n) {
@@ -62,11 +63,11 @@ class ChainRun {
     return Dims(sizes.begin(), sizes.end());
   }
 
-  // Tensors within the range share the buffer as those of a graph do.
+  // Tensors within the range share a buffer, as those of a graph do.
   void AddLinks(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
                 const std::vector<std::byte*>& places, size_t part_bytes) {
     BufferPlan plan;
-    std::map<size_t, size_t> offsets;  // by edge
+    std::map<size_t, size_t> offsets;  // indexed by edge
     for (size_t n = range.begin; n < range.end; ++n) {
       const GraphNode& node = graph.nodes[n];
       Link& link = links_.emplace_back(Link{&node.op, {}});

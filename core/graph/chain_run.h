@@ -1,5 +1,5 @@
-// An element-wise chain at work: all of its nodes on a part of the tensors that the caches hold,
-// then on the next one. Every tensor in between is rounded as if it were there as a whole.
+// Runs an element-wise chain: all of its nodes on a part of the tensors that fits into the caches,
+// then on the next one. Every tensor in between is rounded as if it existed as a whole.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace dmlop {
 
-// Of a range that ChainsOf gives. `uses` are those of the graph, `places` where the bytes of edges
-// begin, but for those within the range.
+// Runs a range that ChainsOf returned. `uses` are those of the graph; `places` is where the bytes
+// of edges begin, except those within the range.
 void RunChain(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
               const std::vector<std::byte*>& places);
 

@@ -1,5 +1,5 @@
-// A DirectML graph: operators, and the edges that lead from one to the other. An edge is a tensor
-// in memory that one node fills and others read, each by a desc of its own.
+// A DirectML graph: operators, and the edges between them. An edge is a tensor in memory that one
+// node fills and others read, each by a desc of its own.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace dmlop {
 
 struct GraphEdge {
   std::string name;
-  // Of the node that computes it; of an input or constant, of the node that reads most of it. None
-  // for what nobody reads or computes.
+  // The desc of the node that computes the edge or, for an input or constant, of the node that
+  // reads most of it. Empty if nobody reads or computes it.
   std::optional<TensorDesc> desc;
   std::optional<Buffer> constant;  // as long as its desc needs
 };
@@ -22,17 +22,17 @@ struct GraphEdge {
 struct GraphNode {
   std::string name;
   OperatorDesc op;            // complete and valid
-  std::vector<size_t> edges;  // by slot of the operator
+  std::vector<size_t> edges;  // indexed by slot of the operator
 };
 
 struct Graph {
   std::vector<GraphEdge> edges;
-  std::vector<GraphNode> nodes;         // each behind those that compute what it reads
-  std::vector<size_t> inputs, outputs;  // edges
+  std::vector<GraphNode> nodes;         // each after those that compute what it reads
+  std::vector<size_t> inputs, outputs;  // indices of edges
 };
 
-// What a graph is bound by: its inputs that a node reads, then its outputs. The graph must outlive
-// them.
+// Returns the slots to which a graph is bound: its inputs that a node reads, then its outputs. The
+// graph must outlive them.
 std::vector<TensorSlot> SlotsOf(const Graph& graph);
 
 }  // namespace dmlop

@@ -48,8 +48,8 @@ std::optional<TensorDesc> TensorOf(const file::Tensor& tensor, const Field& fiel
   return desc;
 }
 
-// The tensors of one role, taken one after the other. Optional ones that are left out are named by
-// nothing, and have no desc.
+// Hands out the tensors of one role in order. Optional ones that are left out have an empty name,
+// and no desc.
 class TensorQueue {
  public:
   using Tensors = flatbuffers::Vector<flatbuffers::Offset<file::Tensor>>;
@@ -180,7 +180,7 @@ std::optional<FieldValue> ScalarOf(const file::ScalarUnion* scalar) {
   return value;
 }
 
-// Nothing where the attribute is of another kind than the field, or what is reported.
+// Returns nothing if the attribute is of another kind than the field, or if a fault is reported.
 std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field& field,
                                   const Report& report) {
   switch (field.kind) {
@@ -223,7 +223,7 @@ std::optional<FieldValue> ValueOf(const file::Attribute& attribute, const Field&
   }
 }
 
-// An optional attribute that is left out has no value, whatever the type of its union says.
+// An optional attribute that is left out has no value, whatever the type of its union.
 bool IsLeftOut(const file::Attribute* attribute) {
   return attribute == nullptr || attribute->value() == nullptr;
 }
@@ -260,7 +260,7 @@ bool FillAttributes(const Attributes* attributes, const Report& report, Operator
   return false;
 }
 
-// Scalars are told by their bytes alone; other fields say of what type they are.
+// The file has only the bytes of scalars; other fields imply their type.
 void TypeScalars(OperatorDesc& op) {
   FillInTypes(op);
   for (size_t i = 0; i < op.fields().size(); ++i) {

@@ -1,4 +1,4 @@
-// The fields of an operator as a serialized graph has them: tensors and attributes in the order of
+// Reads the fields of an operator from a serialized graph: tensors and attributes in the order of
 // the operator's fields, without their names.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace dmlop {
 
-// The operator of a node, not checked yet; nothing where a tensor or an attribute does not fit its
-// field, which is reported.
+// Returns the operator of a node, not yet checked; nothing if a tensor or an attribute does not fit
+// its field, which is reported.
 std::optional<OperatorDesc> OperatorOf(const graph_file::OperatorNode& node,
                                        const std::vector<bool>& input_is_there,
                                        const std::vector<bool>& output_is_there,

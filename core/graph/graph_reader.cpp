@@ -19,7 +19,7 @@ namespace file = graph_file;
 
 using Names = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
-// Tables within tables are no deeper than an activation in an attribute of a node.
+// No table is nested deeper than an activation in an attribute of a node.
 constexpr flatbuffers::uoffset_t kMaxDepth = 16;
 constexpr flatbuffers::uoffset_t kMaxTables = 1 << 24;
 
@@ -89,7 +89,7 @@ class GraphReader {
     for (GraphEdge& edge : graph_->edges) FillConstant(edge);
   }
 
-  // An edge that is filled here.
+  // Adds an edge that `filler` fills.
   std::optional<size_t> AddEdge(const std::string& name, std::string_view filler) {
     if (name.empty()) {
       Fail("SGR-1", "{}: a tensor without a name", filler);
@@ -172,7 +172,7 @@ class GraphReader {
     return edges;
   }
 
-  // Slots of one role stand in the order of the names.
+  // Slots of one role are in the order of the names.
   void Connect(const std::string& name, OperatorDesc op, const std::vector<size_t>& read,
                const std::vector<size_t>& filled, const std::string& place) {
     GraphNode node{name, std::move(op), {}};
@@ -217,7 +217,7 @@ class GraphReader {
     if (edge) constants_.emplace(*edge, &constant);
   }
 
-  // Once it is known what nodes read of it.
+  // Fills a constant once it is known what nodes read of it.
   void FillConstant(GraphEdge& edge) {
     const auto found = constants_.find(static_cast<size_t>(&edge - graph_->edges.data()));
     if (found == constants_.end() || !edge.desc || !is_right_) return;
@@ -229,7 +229,7 @@ class GraphReader {
     try {
       const std::span<const std::byte> bytes = BytesOf(*found->second);
       const uint64_t size = SizeInBytes(*edge.desc);
-      // What rounds the size up to 4 bytes may be left out.
+      // The bytes that round the size up to a multiple of 4 may be missing.
       if (bytes.size() + 3 < size) return FailSize(*found->second, edge, bytes.size(), size);
       edge.constant.emplace(size);
       std::copy_n(bytes.begin(), std::min<size_t>(size, bytes.size()), edge.constant->data());

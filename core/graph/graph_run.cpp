@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// Where the bytes of edges begin. Those of inputs and constants are not written.
+// Returns where the bytes of edges begin. Those of inputs and constants are not written.
 std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buffer& between,
                                  InputViews inputs, OutputViews outputs) {
   std::vector<std::byte*> places(graph.edges.size());
@@ -29,14 +29,14 @@ std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buff
   return places;
 }
 
-// Whether there are bytes of a tensor that belong to no element.
+// Returns whether a tensor has bytes that belong to no element.
 bool HasGaps(const TensorDesc& desc) {
   const auto bits =
       BitWidth(*desc.data_type) * static_cast<uint64_t>(LayoutOf(desc).element_count());
   return bits / 8 < SizeInBytes(desc);
 }
 
-// What lies there of the tensors that the node fills, and is to be cleared.
+// Returns the memory of the tensors that the node fills and that must be cleared first.
 std::vector<std::span<std::byte>> ClearedBy(const GraphNode& node, const GraphPlan& plan,
                                             const std::vector<std::byte*>& places) {
   std::vector<std::span<std::byte>> cleared;

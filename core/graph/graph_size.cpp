@@ -13,7 +13,7 @@ class NameCounter {
   explicit NameCounter(std::span<const std::byte> bytes)
       : begin_(reinterpret_cast<const uint8_t*>(bytes.data())), verifier_(begin_, bytes.size()) {}
 
-  // False where something does not lie within the file.
+  // Returns false if anything does not lie within the file.
   bool Count() {
     const size_t root = verifier_.VerifyOffset(0);
     if (root == 0) return false;
@@ -33,7 +33,7 @@ class NameCounter {
  private:
   bool CountIn(const flatbuffers::Table& table, flatbuffers::voffset_t inputs,
                flatbuffers::voffset_t outputs) {
-    flatbuffers::Verifier verifier = verifier_;  // which counts tables
+    flatbuffers::Verifier verifier = verifier_;  // a copy, as it counts tables
     return table.VerifyTableStart(verifier) && CountList(table, inputs) &&
            CountList(table, outputs);
   }

@@ -1,5 +1,5 @@
-// How much a serialized graph is once it is read. Its parts may refer to the same text or list any
-// number of times, so a small file can be more than memory or patience hold.
+// Measures how large a serialized graph becomes once it is read. Its parts may refer to the same
+// text or list any number of times, so a small file can exceed memory or patience.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace dmlop {
 
-// The most bytes that a file may refer to, each time that it does: more than what tools write,
-// which share the names of edges, types and operators.
+// Returns the limit of the bytes that a file refers to, counted at every reference. Tools write
+// less, since names of edges, types and operators are shared.
 uint64_t MostBytesReferredTo(size_t file_size);
 
-// The names in the file's lists; empty where these are not within it. The file is not verified yet:
-// that goes through all of them.
+// Returns the number of names in the file's lists; empty if these are not within it. It runs before
+// the file is verified, as verifying goes through all of them.
 std::optional<uint64_t> CountNames(std::span<const std::byte> file);
 
-// Bytes that a verified graph refers to, each time that it does.
+// Returns the bytes that a verified graph refers to, counted at every reference.
 uint64_t BytesReferredTo(const graph_file::File& graph);
 
 }  // namespace dmlop

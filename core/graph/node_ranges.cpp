@@ -8,8 +8,8 @@
 namespace dmlop {
 namespace {
 
-// Whether rows come one behind the other, as far as they are not repeated: then a part of some rows
-// is one place in memory.
+// Returns whether rows that are not repeated follow one another: then some rows are a contiguous
+// part of memory.
 bool HasRowsInOrder(const Layout& layout) {
   int64_t inner = 1;
   for (size_t d = layout.rank(); d-- > 0;) {
@@ -20,7 +20,7 @@ bool HasRowsInOrder(const Layout& layout) {
   return true;
 }
 
-// A chain as it grows by one node after the other.
+// A chain that grows node by node.
 class Chain {
  public:
   static bool MayHave(const GraphNode& node) {
@@ -31,7 +31,7 @@ class Chain {
     });
   }
 
-  // Whether the node goes on with what the chain computes.
+  // Returns whether the node continues with what the chain computes.
   bool Continues(const GraphNode& node) const {
     if (!MayHave(node)) return false;
     bool reads_it = false;

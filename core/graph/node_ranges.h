@@ -1,5 +1,5 @@
-// Nodes of a graph that run together: element-wise chains, whose tensors in between need not pass
-// memory.
+// Finds nodes of a graph that run together: element-wise chains, whose tensors in between need not
+// go through memory.
 #pragma once
 
 #include <vector>
@@ -8,35 +8,36 @@
 
 namespace dmlop {
 
-// Nodes [begin, end).
+// The nodes [begin, end).
 struct NodeRange {
   size_t begin, end;
 
   size_t size() const { return end - begin; }
 };
 
-// Every node in one range, in order. Those of a range with several compute each element from those
-// at its place, and take what others of the range compute as it was left.
+// Returns ranges that contain every node once, in order. In a range with several, each node
+// computes an element from the corresponding ones, and reads what others of the range compute
+// exactly as it was written.
 std::vector<NodeRange> ChainsOf(const Graph& graph);
 
-// Each node by itself.
+// Returns ranges of one node each.
 std::vector<NodeRange> SingleNodes(const Graph& graph);
 
-// Whether a tensor that one of them fills is what the other one reads, and all of it.
+// Returns whether a tensor filled with one desc is read as a whole with the other.
 bool AreAlike(const TensorDesc& a, const TensorDesc& b);
 
-// What becomes of the edges, by their numbers.
+// The nodes that use each edge, by number.
 class EdgeUses {
  public:
   explicit EdgeUses(const Graph& graph);
 
-  // Whether the edge is none of the graph's inputs, outputs and constants.
+  // Returns whether the edge is neither an input, an output nor a constant of the graph.
   bool IsBetween(size_t edge) const { return is_between_[edge]; }
 
-  // The last node that reads or fills it.
+  // Returns the last node that reads or fills the edge.
   size_t Last(size_t edge) const { return last_[edge]; }
 
-  // Whether only nodes of the range, which has the one that fills it, know the edge.
+  // Returns whether only nodes of the range, including the one that fills it, use the edge.
   bool IsWithin(size_t edge, const NodeRange& range) const {
     return IsBetween(edge) && first_[edge] >= range.begin && last_[edge] < range.end;
   }
