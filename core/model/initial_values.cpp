@@ -60,7 +60,7 @@ class InitialValuesReader {
     return InitialValues{DataType::kUnknown, InitialValues::List{std::move(bytes)}};
   }
 
-  // One element with its own type, right behind the one before.
+  // Appends one element that has its own type, right after the one before.
   bool AppendMixed(JsonCursor item, std::vector<std::byte>& bytes) {
     constexpr std::array<std::string_view, 3> kKeys = {"type", "value", "name"};
     if (!item.is_object()) {
@@ -88,7 +88,7 @@ class InitialValuesReader {
     return true;
   }
 
-  // "value" comes first, then "valueStart", then "sourcePath".
+  // "value" takes precedence over "valueStart", and that over "sourcePath".
   std::optional<InitialValues> ReadObject(JsonCursor source) {
     if (source.Find("value")) {
       for (const std::string_view other : {"valueStart", "sourcePath"}) {

@@ -1,7 +1,7 @@
-// What a resource of a DxDispatch model starts with: "initialValues" and "initialValuesDataType".
+// The initial content of a DxDispatch resource: "initialValues" and "initialValuesDataType".
 //
-//   RES-1   no initializer, or none that is known, or an empty one
-//   RES-2   the data type is missing, or cannot be used so
+//   RES-1   the initializer is missing, unknown or empty
+//   RES-2   the data type is missing, or cannot be used here
 //   RES-4   images and deferred values, which only other kinds of models have
 #pragma once
 
@@ -20,7 +20,7 @@ namespace dmlop {
 inline constexpr std::string_view kImageExtensions[] = {".jpg", ".jpeg", ".png"};
 
 struct InitialValues {
-  // [1, 2.5], or a mixed list such as [{"type": "UINT32", "value": 6}].
+  // A list like [1, 2.5], or a mixed one like [{"type": "UINT32", "value": 6}].
   struct List {
     std::vector<std::byte> bytes;
   };
@@ -28,30 +28,30 @@ struct InitialValues {
     ValueSequence values;
     uint32_t count;
   };
-  // .npy, or raw bytes.
+  // A .npy file, or raw bytes.
   struct File {
     std::string source_path;
     JsonCursor place;
   };
 
-  DataType type = DataType::kUnknown;  // of a mixed list, or for the .npy file to say
+  DataType type = DataType::kUnknown;  // unknown for a mixed list, or if the .npy file defines it
   std::variant<List, Sequence, File> source;
 };
 
-// Whether there are values of the type: not of 4 bits, which are given as bytes.
+// Whether values of the type can be given: not those of 4 bits, which are given as bytes.
 bool HasValues(DataType type);
 
-// False for what cannot stand in a list of mixed types.
+// Returns false for types that a list of mixed types cannot contain.
 bool CanBeMixed(DataType type);
 
-// Reads both fields of a resource. Faults are reported.
+// Reads both fields of a resource, and reports faults.
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values);
 
-// What DxDispatch takes a file for, by its extension in any case: an array with its type, or an
-// image. Others are raw bytes.
+// Return what DxDispatch takes a file for, by its extension in any case: an array with its type, or
+// an image. Others are raw bytes.
 bool IsNpy(const std::string& path);
 
-// The same of a file that is read, which may be an array of an archive.
+// Returns IsNpy for a file that is read, which may be an array in an archive.
 bool IsNpyInput(const std::string& path);
 bool IsImage(const std::string& path);
 

@@ -15,13 +15,13 @@ namespace {
 
 constexpr uint64_t kMinimumAlignment = 16;  // DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
 
-// The name of a graph's input may have a slash.
+// The name of a graph's input may contain a slash.
 std::string FieldOf(const TensorSlot& slot) {
   const bool is_entry = slot.field->kind == FieldKind::kTensors;
   return is_entry ? std::string(slot.field->name) : slot.path;
 }
 
-// A tensor with the place of its binding in the document.
+// A tensor with the position of its binding in the document.
 struct PlacedTensor {
   TensorSlot slot;
   BoundTensor bound;
@@ -35,7 +35,7 @@ bool Intersect(const PlacedTensor& a, const PlacedTensor& b) {
          b.bound.offset < a.end();
 }
 
-// The names of the fields in which two tensors differ.
+// Returns the names of the fields in which two tensors differ.
 std::vector<std::string_view> Differences(const TensorDesc& a, const TensorDesc& b) {
   std::vector<std::string_view> fields;
   if (a.data_type != b.data_type) fields.push_back("DataType");
@@ -45,7 +45,7 @@ std::vector<std::string_view> Differences(const TensorDesc& a, const TensorDesc&
   return fields;
 }
 
-// Resources that are taken for elements of another type, each of which is told once.
+// Resources that are used with elements of another type, which is reported once for each type.
 using Retyped = std::set<std::pair<size_t, DataType>>;
 
 // Binds the tensors of one dispatch, or of one initialization.
@@ -60,7 +60,7 @@ class Binder {
         retyped_(retyped),
         slots_(dispatchable.slots()) {}
 
-  // The inputs that are OWNED_BY_DML, or all other tensors.
+  // Binds the inputs that are OWNED_BY_DML, or all other tensors.
   BoundTensors Bind(bool owned) {
     BoundTensors bound(slots_.size());
     for (size_t begin = 0, end = 0; begin < slots_.size(); begin = end) {
@@ -73,7 +73,7 @@ class Binder {
   }
 
  private:
-  // The slots [begin, end) are those of one field.
+  // The slots [begin, end) belong to one field.
   void BindField(size_t begin, size_t end, bool owned, BoundTensors& bound) {
     std::vector<size_t> wanted;
     for (size_t i = begin; i < end; ++i) {
@@ -115,7 +115,7 @@ class Binder {
     return bound;
   }
 
-  // A resource of mixed types has none; elements of 4 bits are given as bytes.
+  // A resource of mixed types has no type; elements of 4 bits are given as bytes.
   void WarnOfType(const TensorSlot& slot, const ModelBinding& binding) const {
     const DataType held = resources_.shape(binding.resource).type;
     const DataType type = *slot.desc->data_type;
@@ -158,8 +158,9 @@ class Binder {
     return false;
   }
 
-  // Goes through memory in its order. What begins before a tensor and ends inside of it is wrong,
-  // and that which reaches furthest tells; what begins where it does may be the same area.
+  // Goes through memory in order. A tensor that begins before another and ends inside of it is a
+  // fault, so it suffices to look at the one that reaches furthest; one with the same beginning may
+  // be the same area.
   void CheckHazards() {
     std::stable_sort(placed_.begin(), placed_.end(), [](const auto& a, const auto& b) {
       return std::pair(a.bound.resource, a.bound.offset) <
@@ -249,7 +250,7 @@ class Binder {
   std::vector<PlacedTensor> placed_;
 };
 
-// What prints and writes ask of their resource.
+// Checks the resources of print and write commands.
 class CommandChecker {
  public:
   CommandChecker(const ModelDocument& model, const ModelResources& resources,

@@ -1,10 +1,10 @@
-// Which bytes each tensor of a dispatch is bound to, and whether that is allowed.
+// Binds each tensor of a dispatch to bytes, and checks whether that is allowed.
 //
 //   MB-1    as many resources as tensors     BIND-3  the offset is aligned
 //   MB-2    every tensor is bound            BIND-5  outputs do not overlap
 //   MB-4    OWNED_BY_DML inputs are bound    BIND-7  an output overlaps an input only in place
 //           at initialization, others not    BIND-8  in place, both tensors are alike
-//   MB-6    a resource of another type is worth a warning
+//   MB-6    a resource of another type causes a warning
 //   BIND-2  the tensor fits into the resource
 //   CMD-1   a command that cannot be carried out
 #pragma once
@@ -18,19 +18,18 @@ namespace dmlop {
 
 struct BoundTensor {
   size_t resource;
-  uint64_t offset;  // bytes
+  uint64_t offset;  // in bytes
 };
 
-// One for each slot of the operator; empty for tensors that are bound elsewhere.
+// One entry for each slot of the operator; empty for tensors that are bound elsewhere.
 using BoundTensors = std::vector<std::optional<BoundTensor>>;
 
 struct BoundModel {
-  std::vector<BoundTensors> initialization;  // by dispatchable: inputs OWNED_BY_DML
-  std::vector<BoundTensors> dispatches;      // by command; empty for other commands
+  std::vector<BoundTensors> initialization;  // indexed by dispatchable: inputs OWNED_BY_DML
+  std::vector<BoundTensors> dispatches;      // indexed by command; empty for other commands
 };
 
-// Binds and checks everything but what belongs to an operator that is not valid. Faults are
-// reported.
+// Binds and checks everything that does not belong to an invalid operator, and reports faults.
 BoundModel BindModel(const ModelDocument& model, const ModelResources& resources,
                      Diagnostics& diagnostics);
 

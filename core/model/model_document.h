@@ -1,10 +1,9 @@
 // A DxDispatch model: resources are buffers, dispatchables operators, and commands run them.
-// What models may say that dmlop does not run is refused by name; what DxDispatch passes over is
-// worth a warning.
+// What dmlop does not run is refused by name; what DxDispatch ignores causes a warning.
 //
-//   JSON-2  'resources', 'dispatchables' and 'commands' must be there
+//   JSON-2  'resources', 'dispatchables' and 'commands' are required
 //   JSON-6  a name that no resource or dispatchable has
-//   DISP-1  a dispatchable that is none of dmlop's operators
+//   DISP-1  a dispatchable that is not one of dmlop's operators
 //   CMD-1   a command that cannot be carried out
 #pragma once
 
@@ -25,13 +24,13 @@
 
 namespace dmlop {
 
-// Both ways of compiling give the same numbers, and the flags permit what dmlop never does.
+// Both ways of compiling give the same numbers, and the flags only permit what dmlop never does.
 inline constexpr std::string_view kDmlCompileTypes[] = {"DmlCompileOp", "DmlCompileGraph"};
 inline constexpr std::string_view kExecutionFlagPrefix = "DML_EXECUTION_FLAG_";
 inline constexpr std::string_view kExecutionFlags[] = {
     "NONE", "ALLOW_HALF_PRECISION_COMPUTATION", "DISABLE_META_COMMANDS", "DESCRIPTORS_VOLATILE"};
 
-// A member that DxDispatch reads, but that changes nothing for tensors in buffers, and why.
+// A member that DxDispatch reads, but that has no effect for tensors in buffers, and why.
 struct IgnoredKey {
   std::string_view name;
   std::string_view reason;
@@ -50,32 +49,33 @@ inline constexpr IgnoredKey kIgnoredGraphKeys[] = {
     {"executionFlags", "it changes no values"},
     {"dmlCompileType", "it changes no values"}};
 
-// Commands that print the memory in which a driver works.
+// Commands that print a driver's working memory.
 inline constexpr std::string_view kIgnoredCommands[] = {"printInitTemporary", "printExecTemporary"};
 
 struct ModelResource {
   std::string name;
   JsonCursor place;
   InitialValues initial_values;
-  std::optional<uint64_t> size_in_bytes;    // as stated
-  uint64_t initial_values_offset_in_bytes;  // counts for the size only
+  std::optional<uint64_t> size_in_bytes;    // as stated in the document
+  uint64_t initial_values_offset_in_bytes;  // only counts for the size
 };
 
-// One resource for one tensor.
+// The resource of one tensor.
 struct ModelBinding {
   size_t resource;
   JsonCursor place;
   uint64_t element_offset = 0;
-  uint64_t element_size = 0;  // bytes; 0: that of the resource's type
+  uint64_t element_size = 0;  // in bytes; 0 for that of the resource's type
 };
 
-// What stands in "bindings": for each bind point, as the operator's field is named, its resources.
+// The content of "bindings": the resources of each bind point, which is named like the operator's
+// field.
 struct ModelBindings {
   JsonCursor place;
   std::map<std::string, std::vector<ModelBinding>> by_field;
 };
 
-// A file that a dispatchable is read from.
+// A file from which a dispatchable is read.
 struct ModelFile {
   std::string path;
   InputFile file;
@@ -87,23 +87,23 @@ struct ModelDispatchable {
   JsonCursor place;
   std::variant<std::shared_ptr<const Graph>, OperatorObject> what;
   bool is_valid;
-  std::vector<ModelFile> files = {};  // of the graph, then of its constants
+  std::vector<ModelFile> files = {};  // the graph's, then those of its constants
   std::optional<ModelBindings> initialization = std::nullopt;
 
-  // Null for a graph.
+  // Returns null for a graph.
   const OperatorDesc* op() const;
-  // Null for an operator.
+  // Returns null for an operator.
   const Graph* graph() const;
 
-  std::string_view type() const;  // of the operator, or "dmlSerializedGraph"
+  std::string_view type() const;  // type of the operator, or "dmlSerializedGraph"
 
-  // What it is bound by, in this order. This must outlive them.
+  // Returns the slots to which it is bound, in this order. The dispatchable must outlive them.
   std::vector<TensorSlot> slots() const;
 
-  // The fields of the operator that are tensors, or the inputs and outputs of the graph.
+  // Returns the operator's tensor fields, or the graph's inputs and outputs.
   std::vector<std::string_view> bind_points() const;
 
-  // Its operator under its own name, or those of the graph under the names of their nodes.
+  // Returns its operator under its own name, or those of the graph under the names of their nodes.
   struct NamedOperator {
     std::string name;
     const OperatorDesc* op;
@@ -111,7 +111,7 @@ struct ModelDispatchable {
   std::vector<NamedOperator> operators() const;
 };
 
-// The type of dispatchables that are serialized graphs, in any case of letters.
+// The type of dispatchables that are serialized graphs, in any case.
 inline constexpr std::string_view kGraphType = "dmlSerializedGraph";
 
 struct DispatchCommand {
@@ -127,7 +127,7 @@ struct PrintCommand {
 struct WriteFileCommand {
   size_t resource;
   std::string target_path;
-  std::vector<uint32_t> dimensions;  // empty: one, of all initial values
+  std::vector<uint32_t> dimensions;  // empty for one dimension of all initial values
 };
 
 struct ModelCommand {
@@ -137,20 +137,20 @@ struct ModelCommand {
 
 class ModelDocument {
  public:
-  // In place of the number of a resource that could not be read.
+  // Replaces the index of a resource that could not be read.
   static constexpr size_t kUnreadable = static_cast<size_t>(-1);
 
-  // True for a document that is to be read as a model: it has dispatchables, or something else of
-  // a model and no operator.
+  // Returns true for a document that is to be read as a model: it has dispatchables, or another
+  // part of a model and no operator.
   static bool IsModel(const JsonDocument& json);
 
-  // Opens a file that the model names there; nothing where it may not, which it has reported.
-  // Throws an Error where it cannot.
+  // Opens a file that the model names at `place`; returns nothing if it may not, which it has
+  // reported. Throws an Error if it cannot.
   using OpenFile =
       std::function<std::optional<ModelFile>(const std::string& source_path, JsonCursor place)>;
 
-  // Reads a document that is well-formed, as far as it can be read, and validates its operators at
-  // `level`. Faults are reported. `open` is asked for the files of graphs.
+  // Reads a well-formed document as far as possible, and validates its operators at `level`. Faults
+  // are reported. `open` opens the files of graphs.
   ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
                 Diagnostics& diagnostics);
   ModelDocument(const ModelDocument&) = delete;

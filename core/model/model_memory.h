@@ -1,14 +1,14 @@
-// Whether a model fits into memory: its resources, and the copies of what is OWNED_BY_DML.
+// Checks whether a model fits into memory: its resources, and the copies of OWNED_BY_DML inputs.
 //
-//   RES-7   there is not the memory for a resource, or for a copy of one
+//   RES-7   there is not enough memory for a resource, or for a copy of one
 #pragma once
 
 #include "core/model/model_bindings.h"
 
 namespace dmlop {
 
-// Reports what exceeds the memory that is available, as the machine's fault, for a bound model
-// without faults.
+// Reports what exceeds the available memory, as a fault of the machine, for a bound model without
+// faults.
 void CheckMemory(const ModelDocument& model, const ModelResources& resources,
                  const BoundModel& bound, Diagnostics& diagnostics);
 

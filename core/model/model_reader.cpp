@@ -18,7 +18,7 @@ namespace {
 
 using NumberOfName = std::map<std::string, size_t, std::less<>>;
 
-// What a dispatchable is instead of an operator of ours; empty where it is one.
+// Names what a dispatchable is instead of an operator of DirectML; empty if it is one.
 std::string WhatElse(std::string_view type) {
   const std::string lower = LowerCase(type);
   if (lower == "hlsl") return "an HLSL shader";
@@ -61,7 +61,7 @@ class ModelReader {
     return section && values_.Expect(*section, kind) ? section : std::nullopt;
   }
 
-  // A later member shadows an earlier one of its name.
+  // A later member replaces an earlier one of the same name.
   template <typename Body>
   void ForEachMember(JsonCursor object, Body&& body) const {
     std::map<std::string_view, JsonCursor> seen;
@@ -99,7 +99,7 @@ class ModelReader {
     return member ? values_.Uint64(*member) : std::nullopt;
   }
 
-  // Warns of members that are ignored, and of those that are not known.
+  // Warns of members that are ignored, and of unknown ones.
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
                  std::span<const IgnoredKey> ignored) const {
     std::vector<std::string_view> all(known.begin(), known.end());
@@ -179,7 +179,7 @@ class ModelReader {
     return ParseOffset(offset) ? name.substr(0, at) + ".bin@" + offset : file;
   }
 
-  // A constant that the graph only names lies beside it.
+  // A constant that the graph only names is in a file next to it.
   std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
                                        std::vector<ModelFile>& files) {
     try {
@@ -208,7 +208,7 @@ class ModelReader {
   bool IsOurs(JsonCursor value) const {
     const auto upper = value.Find("Type");
     const auto type = upper ? upper : value.Find("type");
-    if (!type || !type->is_string()) return true;  // OperatorObject says what is wrong
+    if (!type || !type->is_string()) return true;  // OperatorObject reports it
     const std::string what = WhatElse(type->string());
     if (what.empty()) return true;
     values_.Error(*type, "DISP-1",
@@ -286,8 +286,8 @@ class ModelReader {
     return Called(name, "resource", has_resources_, resource_names_);
   }
 
-  // The number behind a name; kUnreadable for what has been reported, as the lack of all of its
-  // kind has been.
+  // Returns the index of a name; kUnreadable for faults that were reported before, like the lack of
+  // any of its kind.
   size_t Called(JsonCursor name, std::string_view kind, bool has_any,
                 const NumberOfName& names) const {
     if (!values_.Expect(name, JsonKind::kString) || !has_any) return kUnreadable;

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How much of a pipe or a device is read: what the buffer can hold, or 1 GiB where its size is not
-// stated, and no more than there is memory for while it grows.
+// Returns how much of a pipe or a device is read: what the buffer can hold, or 1 GiB if its size is
+// not stated, but no more than memory allows while it grows.
 size_t StreamLimit(const ModelResource& resource, bool npy) {
   const uint64_t most = AvailableMemory() / 4;
   const uint64_t size = resource.size_in_bytes.value_or(uint64_t{1} << 30);
@@ -30,7 +30,7 @@ uint64_t RoundedUpTo4(uint64_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
 
-// Behind an offset, a file may go on behind what the buffer takes.
+// If the path has an offset, the file may go on after what the buffer takes.
 void TakePart(const ModelResource& resource, const std::string& path,
               ModelResources::SourceFile& source) {
   if (!resource.size_in_bytes || !ParseRawPath(path).offset) return;

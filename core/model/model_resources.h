@@ -1,4 +1,4 @@
-// The buffers of a model. First their sizes, for the checks; then, for a run, their bytes.
+// The buffers of a model: first only their sizes, for the checks; then, for a run, their bytes.
 //
 //   RES-3   the initial values do not fit into sizeInBytes
 //   RES-5   a .npy file has less data than its shape needs; the rest is zero
@@ -15,21 +15,21 @@
 
 namespace dmlop {
 
-// A path of a model, in a folder. A backslash separates names, as on Windows, unless there is a
-// file whose name has it.
+// Returns a path of a model, in a folder. A backslash separates names, as on Windows, unless a file
+// has it in its name.
 std::string PathIn(const std::string& folder, const std::string& path);
 
-// Where a file that a model names is looked for: beside the model, or in the folder that stands in
-// for that, and then in the current one.
+// Returns where a file that a model names is found: next to the model, or in the folder that
+// replaces that, and then in the current directory.
 std::string SourcePath(const std::string& source_path, const std::string& folder);
 
 class ModelResources {
  public:
   struct Shape {
-    DataType type = DataType::kUnknown;  // of a list of mixed types
+    DataType type = DataType::kUnknown;  // unknown for a list of mixed types
     uint64_t initial_bytes = 0;
-    std::optional<uint64_t> size;  // bytes of the buffer
-    bool is_known = true;          // false where its file cannot be used; the size may be stated
+    std::optional<uint64_t> size;  // size of the buffer in bytes
+    bool is_known = true;          // false if its file cannot be used; the size may be stated
     size_t element_count() const {
       return type == DataType::kUnknown ? 0 : initial_bytes / ByteWidth(type);
     }
@@ -43,18 +43,18 @@ class ModelResources {
     bool big_endian;
   };
 
-  // Opens the files that resources begin with, relative to `folder` or else to the current
-  // directory. Files that cannot be used are reported as such, and sizes that do not fit.
+  // Opens the files with resources' initial values, relative to `folder` or else to the current
+  // directory. Reports files that cannot be used, and sizes that do not fit.
   ModelResources(const ModelDocument& model, const std::string& folder, Diagnostics& diagnostics);
 
   const std::string& name(size_t resource) const { return model_.resources()[resource].name; }
   const Shape& shape(size_t resource) const { return shapes_[resource]; }
   const std::vector<SourceFile>& files() const { return files_; }
 
-  // Makes the buffers with their initial values, of a model without faults.
+  // Creates the buffers with their initial values, for a model without faults.
   void Fill();
 
-  // Of a buffer that has been filled; 64-byte aligned.
+  // Returns a filled buffer; 64-byte aligned.
   std::span<std::byte> bytes(size_t resource) {
     return {buffers_[resource].data(), buffers_[resource].size()};
   }

@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// As C++ streams print: six significant digits.
+// Formats a number as C++ streams do: with six significant digits.
 template <typename T>
 void AppendStreamed(T value, fmt::memory_buffer& text) {
   if constexpr (std::is_same_v<T, Half>) {

@@ -1,4 +1,4 @@
-// The commands of a model at work on its buffers.
+// Runs the commands of a model on its buffers.
 #pragma once
 
 #include <functional>
@@ -14,46 +14,46 @@
 
 namespace dmlop {
 
-// A tensor that an operator fills, as it is called outside of it: "dispatchable.OutputTensor", or
-// as the edge of a graph.
+// A tensor that an operator fills, under its public name: "dispatchable.OutputTensor", or that of
+// the graph's edge.
 struct FilledTensor {
   std::string name;
   const TensorDesc* desc;
 };
 
-// By the order in which they are filled. The dispatchable must outlive them.
+// Returns the tensors in the order in which they are filled. The dispatchable must outlive them.
 std::vector<FilledTensor> TensorsFilledBy(const ModelDispatchable& dispatchable);
 
 class ModelRun {
  public:
-  // The buffers are filled, and the model is free of faults. Inputs OWNED_BY_DML are captured here.
+  // The buffers must be filled, and the model free of faults. Captures inputs OWNED_BY_DML.
   ModelRun(const ModelDocument& model, ModelResources& resources, BoundModel bound);
 
-  // The tensors of the dispatch that is the command with that number, in the buffers where they are
-  // now. Elements of 4 bits are packed.
+  // Returns the tensors of the dispatch that is command number `command`, in the buffers at their
+  // current addresses. Elements of 4 bits are packed.
   RoleViews TensorsOf(size_t command);
 
-  // What the operator of the dispatch has to say of the values that it is to run on. Nodes of a
-  // graph are asked when they run.
+  // Reports warnings of the dispatch's operator about the values that it is to run on. Nodes of a
+  // graph do so when they run.
   void WarnOfValues(size_t command, Diagnostics& diagnostics);
 
   void Dispatch(size_t command, const StepWatch& watch = {});
 
-  // The steps of a dispatch, without running them.
+  // Visits the steps of a dispatch without running them.
   void ForEachStep(size_t command, const VisitStep& visit);
 
-  // What lies at a place in memory that no operator has filled.
+  // The origin of memory that no operator has filled.
   struct Origin {
-    std::string name;  // of a resource, or of a constant of a graph
+    std::string name;  // name of a resource, or of a graph's constant
     bool is_constant;
-    int64_t byte_offset;  // in it
+    int64_t byte_offset;  // position in it
   };
   std::optional<Origin> OriginOf(const std::byte* place) const;
 
-  // "Resource 'Out': 1, 2, 3", or with `verbose` a line an element, piece by piece.
+  // Writes "Resource 'Out': 1, 2, 3", or with `verbose` a line for each element, piece by piece.
   void Print(const PrintCommand& command, const std::function<void(std::string_view)>& write) const;
 
-  // The bytes of the file that the command writes, as one piece after another.
+  // The bytes of the file that the command writes, in two pieces.
   struct FileContent {
     std::string header;
     std::span<const std::byte> data;
@@ -67,7 +67,7 @@ class ModelRun {
   const ModelDocument& model_;
   ModelResources& resources_;
   BoundModel bound_;
-  std::vector<std::vector<Buffer>> owned_;  // by dispatchable and slot; most are empty
+  std::vector<std::vector<Buffer>> owned_;  // indexed by dispatchable and slot; most are empty
 };
 
 }  // namespace dmlop

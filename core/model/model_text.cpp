@@ -23,7 +23,7 @@ namespace {
 
 // --- elements as JSON ----------------------------------------------------------------------------
 
-// The shortest digits that a reader of binary64 numbers rounds back to x.
+// Returns the double with the shortest digits that round back to x.
 double ShortestAsDouble(float x) {
   const double shortest = std::stod(fmt::format("{}", x));
   return static_cast<float>(shortest) == x ? shortest : static_cast<double>(x);
@@ -40,7 +40,7 @@ Json ShortestJson(T x) {
   }
 }
 
-// NaN is written without sign and payload, which a list of numbers cannot tell.
+// NaN is written without sign and payload, which a list of numbers cannot express.
 template <typename T>
 bool SurvivesAsNumber(T x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -60,7 +60,7 @@ DataType UnsignedOfWidth(DataType type) {
   return same;
 }
 
-// The type of a resource for the elements: bytes where two share one.
+// Returns the type of a resource with the elements: bytes if two share one.
 DataType ResourceType(DataType type) {
   return HasNibbles(type) ? DataType::kUint8 : type;
 }
@@ -97,7 +97,7 @@ class ModelWriter {
  private:
   static constexpr const char* kOperator = "operator";
 
-  // A member with a name that the object does not have. There may be so many that looking for it
+  // Appends a member whose name the object does not have yet. With many members, looking for it
   // would take long.
   static void Add(const std::string& name, Json member, Json& object) {
     object.get_ref<Json::object_t&>().emplace_back(name, std::move(member));
@@ -118,7 +118,7 @@ class ModelWriter {
         {{"type", "dispatch"}, {"dispatchable", dispatchable}, {"bindings", bindings}});
   }
 
-  // A file that DxDispatch reads as the tensor's buffer is named, anything else written out.
+  // Names a file that DxDispatch reads as the tensor's buffer, and writes anything else as values.
   void AddInput(const TensorSlot& slot, const LoadedTensor& tensor) {
     const std::string path = files_.PathOf(slot);
     Json resource;
@@ -141,13 +141,13 @@ class ModelWriter {
            !tensor.is_bool && !HasNibbles(tensor.view.type);
   }
 
-  // The elements lie in the file as they are used: they are in the machine's byte order.
+  // The view points into the file, so its elements are in the machine's byte order.
   static bool IsMapped(const LoadedTensor& tensor) {
     const std::byte* file = tensor.file_bytes.data();
     return tensor.view.data >= file && tensor.view.data < file + tensor.file_bytes.size();
   }
 
-  // The buffer of the desc with the tensor's elements at their places, up to the last one.
+  // Returns the desc's buffer with the tensor's elements at their positions, up to the last one.
   static Buffer PhysicalBytes(const ConstTensorView& view, const TensorDesc& desc) {
     const Layout layout = LayoutOf(desc);
     Buffer buffer(static_cast<size_t>(Extent(layout)) * ByteWidth(view.type));
@@ -194,8 +194,8 @@ class ModelWriter {
         resources_);
   }
 
-  // What DxDispatch prints and writes is the buffer. Where that is not the tensor, a copy without
-  // gaps is; but for elements of 4 bits, which no operator moves.
+  // DxDispatch prints and writes the buffer. If that is not just the tensor, it is first copied
+  // without gaps, except for elements of 4 bits, which no operator moves.
   void AddResult(const TensorSlot& slot) {
     const std::string path = files_.PathOf(slot);
     std::string name = DisplayName(slot.path);
@@ -260,7 +260,7 @@ class DescriptorsWriter {
   }
 
  private:
-  // Further values of a descriptor belong into tensor files.
+  // A descriptor with more values should use tensor files.
   static constexpr int64_t kMostValues = 1 << 20;
 
   void Write(const Step& step, JsonCursor place) const {
@@ -274,8 +274,8 @@ class DescriptorsWriter {
     write_({op, name, Pretty(descriptor) + "\n"});
   }
 
-  // The inputs with the values that they have now. A field is left out where one of its tensors
-  // cannot be written.
+  // Returns the inputs with their current values. A field is left out if one of its tensors cannot
+  // be written.
   Json BindingsOf(const Step& step, JsonCursor place) const {
     Json bindings = Json::object();
     std::set<std::string> left_out;

@@ -1,5 +1,5 @@
-// Between the two kinds of document: an operator descriptor as a DxDispatch model, and a model's
-// dispatchables as operator descriptors.
+// Converts between the two kinds of document: an operator descriptor to a DxDispatch model, and a
+// model's dispatchables to operator descriptors.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace dmlop {
 
-// The model that runs the operator of a valid case, whose inputs are loaded, on the same bytes.
-// Outputs are printed, or written to the files that they are bound to.
+// Returns a model that runs the operator of a valid case, whose inputs are loaded, on the same
+// bytes. Outputs are printed, or written to the files to which they are bound.
 std::string ModelText(const OperatorCase& files);
 
-// Writes a complete operator descriptor for each operator of a valid model, in the order of
-// their first dispatches, which are run. Inputs are bound to the values that they have at that
-// dispatch; a field stays unbound where these are too many, or where a NaN has a payload, which no
-// number tells, with a warning. Outputs stay unbound.
+// Writes a complete operator descriptor for each operator of a valid model, in the order of their
+// first dispatches, which are run. Inputs are bound to their values at that dispatch; a field stays
+// unbound, with a warning, if these are too many, or if a NaN has a payload, which no number
+// expresses. Outputs stay unbound.
 struct WrittenDescriptor {
-  const OperatorDesc& op;  // of the model
-  std::string_view name;   // of the dispatchable, or of the node of a graph
+  const OperatorDesc& op;  // an operator of the model
+  std::string_view name;   // the dispatchable's, or that of a node of a graph
   std::string_view text;
 };
 using WriteDescriptor = std::function<void(const WrittenDescriptor&)>;
