@@ -42,7 +42,7 @@ Json ActivationJson(const OperatorDesc& activation) {
           {"desc", FieldsJson(activation)}};
 }
 
-// A value that is there.
+// Writes a value that is present.
 class ValueWriter {
  public:
   explicit ValueWriter(const Field& field) : field_(field) {}
@@ -102,7 +102,7 @@ bool IsFlat(const Json& json) {
                       [](const Json& child) { return child.is_structured(); });
 }
 
-// Without an indent, in one line and without blanks.
+// Without an indent, the text is one line without blanks.
 std::string WrittenText(const Json& json, std::optional<size_t> indent) {
   if (json.is_binary()) return {json.get_binary().begin(), json.get_binary().end()};
   if (!json.is_structured() || json.empty()) return Utf8Text(json);
@@ -199,7 +199,7 @@ std::string Pretty(const Json& json) {
 std::string CompleteText(const OperatorDocument& document) {
   Json json = OperatorJson(document.op());
   for (const std::string_view member : kDocumentKeys) {
-    if (member == "$schema") continue;  // leads from the file to another, and means nothing
+    if (member == "$schema") continue;  // which is a link for editors, and has no meaning here
     const auto value = document.json().root().Find(member);
     if (value) json[std::string(member)] = AsWritten(*value);
   }

@@ -1,4 +1,4 @@
-// Documents to be written.
+// Writes JSON documents.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,32 @@ namespace dmlop {
 
 using Json = nlohmann::ordered_json;
 
-// A number as JSON, which has no infinities or NaN: those as strings that a descriptor would take.
+// Returns a number as JSON, which has no infinities or NaN: those become strings that a descriptor
+// accepts.
 Json NumberJson(double value);
-// The exact value of an element.
+// Returns the exact value of an element.
 Json ElementJson(DataType type, const std::byte* element);
 
-// "type" and "desc" of a valid operator, with everything filled in.
+// Returns "type" and "desc" of a valid operator, with all fields filled in.
 Json OperatorJson(const OperatorDesc& op);
 
-// A value of a document as it was written, without comments. A number is its token, which Json has
-// no kind for, as a binary value; OneLine and Pretty know it.
+// Returns a value of a document as it was written, without comments. A number keeps its token as a
+// binary value, as Json has no other kind for that; OneLine and Pretty support it.
 Json AsWritten(JsonCursor value);
 
-// The text of what people and files are called may have bytes that are not UTF-8. They become
-// U+FFFD; `indent` is that of Json::dump.
+// Names of files and the like may contain bytes that are not UTF-8, which become U+FFFD; `indent`
+// is that of Json::dump.
 std::string Utf8Text(const Json& json, int indent = -1);
 
-// Sets a member to a path. Where the path is not UTF-8, a member NAMEBytes beside has its bytes in
+// Sets a member to a path. If the path is not UTF-8, another member NAMEBytes has its bytes in
 // hexadecimal.
 void SetPath(std::string_view name, const std::string& path, Json& json);
 
-// Like Utf8Text(json), also of what is as it was written.
+// Returns Utf8Text(json), and also supports results of AsWritten.
 std::string OneLine(const Json& json);
 
-// Like Utf8Text(json, 2), but with arrays of plain values on one line; also of what is as it was
-// written.
+// Returns Utf8Text(json, 2) with arrays of plain values on one line, and also supports results of
+// AsWritten.
 std::string Pretty(const Json& json);
 
 }  // namespace dmlop

@@ -22,7 +22,7 @@ std::string OneOf(std::span<const OperatorInfo* const> operators) {
   return "; expected one of " + Listed(names);
 }
 
-// What is meant by an operator that cannot be fused: an activation of that name, or any.
+// Suggests an alternative to an operator that cannot be fused: an activation of that name, or any.
 std::string CounterpartOf(const OperatorInfo& info, std::span<const OperatorInfo* const> fusable) {
   const OperatorInfo* nearest = NearestOperator(info.name, fusable);
   return nearest == nullptr ? OneOf(fusable) : fmt::format(" (did you mean '{}'?)", nearest->name);
@@ -106,7 +106,7 @@ class FieldReader {
     return tensors;
   }
 
-  // An object with two numbers; as with arrays of them where one cannot be read.
+  // Reads an object with two numbers; as in arrays, one that cannot be read may be replaced.
   template <typename T, typename Struct>
   FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys) const {
     const std::string example = fmt::format(R"({{"{}": 1, "{}": 1}})", keys[0], keys[1]);
@@ -136,7 +136,7 @@ class FieldReader {
     return std::vector<OperatorDesc>{*std::move(activation)};
   }
 
-  // As with arrays of numbers: what stands for an entry that cannot be read, or no array.
+  // As in arrays, entries that cannot be read are replaced, or there is no array.
   FieldValue ActivationList(JsonCursor value) const {
     if (!values_.Expect(value, JsonKind::kArray)) return {};
     std::vector<OperatorDesc> activations;
@@ -176,7 +176,8 @@ class FieldReader {
     return activation;
   }
 
-  // An activation in place of what is no object: the one that it names, or any.
+  // Returns an example of an activation for a value that is not an object: the one that it names,
+  // or any.
   static std::string ExampleOf(JsonCursor value, std::span<const OperatorInfo* const> fusable) {
     const OperatorInfo* named =
         value.is_string() ? NearestOperator(value.string(), fusable) : nullptr;
@@ -249,7 +250,7 @@ class UnreadableFiller {
   const Placeholders& placeholders_;
 };
 
-// An operator with a field of that name, "Type", which stands beside "type" (RNG-6).
+// Returns whether the operator has a field "Type", which is next to "type" (RNG-6).
 bool HasTypeField(JsonCursor object) {
   const auto type = object.Find("type");
   if (!type || !type->is_string() || !object.Find("Type")) return false;
@@ -258,7 +259,7 @@ bool HasTypeField(JsonCursor object) {
                                         [](const Field* field) { return field->name == "Type"; });
 }
 
-// "Type" may name the operator where fields stand beside it.
+// "Type" may name the operator if fields are next to it.
 bool NamesOperator(JsonCursor value, const Field& field, const OperatorDesc& op) {
   return field.name == "Type" && value.is_string() && FindOperator(value.string()) == &op.info();
 }
@@ -270,7 +271,7 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
   const auto type = HasTypeField(object) ? values.Find(object, "type")
                                          : values.FindEither(object, "Type", "type");
   if (!type) {
-    const bool is_null = object.Find("Type") || object.Find("type");  // reported where it is one
+    const bool is_null = object.Find("Type") || object.Find("type");  // then reported
     if (!is_null || values.dialect() == Dialect::kDescriptor) values.MissingType(object);
     return nullptr;
   }

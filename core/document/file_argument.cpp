@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 
-// The path of the tensor that "Field", "Field/1" or "Field[1]" may name; empty for what is no name
-// of a field.
+// Returns the path of the tensor that "Field", "Field/1" or "Field[1]" may name; empty for anything
+// that is not a field's name.
 std::string TensorPath(std::string_view name) {
   const size_t end = std::min(name.find_first_of("/["), name.size());
   const std::string_view field = name.substr(0, end);
@@ -40,7 +40,7 @@ FileArgument TakeApart(const std::string& text) {
   if (equals == std::string::npos || equals == 0) return {"", text};
   const std::string name = text.substr(0, equals);
   const std::string path = TensorPath(name);
-  // A path with a folder is none of a name that is misspelt.
+  // A path with a folder is not taken for a misspelled name.
   if (path.empty() && name.find('/') != std::string::npos) return {"", text};
   return {path.empty() ? name : path, text.substr(equals + 1)};
 }

@@ -1,11 +1,11 @@
-// Files on the command line that are bound to tensors.
+// Parses files on the command line that are bound to tensors.
 #pragma once
 
 #include <string>
 
 namespace dmlop {
 
-// "[NAME=]FILE" taken apart; NAME is a path such as "InputTensors/0", or empty.
+// The parts of "[NAME=]FILE"; NAME is a path such as "InputTensors/0", or empty.
 struct FileArgument {
   std::string name;
   std::string path;

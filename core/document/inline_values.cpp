@@ -1,8 +1,8 @@
-// Tensors whose elements stand in the document: nested arrays of the tensor's shape or one flat
+// Tensors whose elements are in the document: nested arrays of the tensor's shape or one flat
 // array, or DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or
 // seeded values.
 //
-// Initializers fill the places of the buffer where the strides give several elements one place.
+// If strides give several elements one place, initializers fill the places of the buffer instead.
 //
 //   DOC-4   the values do not have the tensor's shape
 #include <fmt/format.h>
@@ -21,11 +21,11 @@
 namespace dmlop {
 namespace {
 
-// Reads packed elements from left to right, and writes them unless `to` is null. Checking comes
-// first, so that nothing is allocated for values that do not exist.
+// Reads elements in order, and writes them packed unless `to` is null. A first pass only checks, so
+// that nothing is allocated for values that do not exist.
 class InlineReader {
  public:
-  // `seed` is that of random values which state none.
+  // `seed` is the default seed of random values.
   InlineReader(const TensorDesc& desc, uint64_t seed, std::byte* to, Diagnostics& diagnostics)
       : seed_(seed),
         type_(*desc.data_type),
@@ -42,13 +42,13 @@ class InlineReader {
     ReadArray(source, 0);
   }
 
-  // As many values as an initializer stands for.
+  // Returns the number of values that an initializer stands for.
   static int64_t PlaceCountOf(const TensorDesc& desc) {
     const Layout layout = LayoutOf(desc);
     return HasOverlap(layout) ? Extent(layout) : layout.element_count();
   }
 
-  // Only the "value" of an initializer.
+  // Reads only the "value" of an initializer.
   void ReadConstant(JsonCursor source) { ReadElement(*source.Find("value")); }
 
  private:
@@ -124,7 +124,7 @@ class InlineReader {
   DataType type_;
   size_t width_;
   Dims sizes_;
-  int64_t place_count_;  // of the buffer where elements share places, else of the elements
+  int64_t place_count_;  // of the buffer if elements share places, otherwise of elements
   std::byte* to_;
   ValueReader values_;
 };
@@ -136,7 +136,7 @@ std::string RepetitionHint(JsonCursor values, const TensorDesc& desc) {
   return sizes.size() > kMaxRank ? "" : RepetitionHint(Dims(sizes.begin(), sizes.end()), desc);
 }
 
-// Whether an array has so many values, one after another or within arrays.
+// Returns whether an array has so many values, one after another or in nested arrays.
 bool HasShape(JsonCursor values, const Dims& sizes) {
   const auto first = values.first_child();
   if (!first || !first->is_array())
@@ -150,8 +150,8 @@ bool HasShape(JsonCursor values, const Dims& sizes) {
   return true;
 }
 
-// The desc of the elements that stand in an array: where a dimension repeats them, it may have them
-// once, as that of a file may.
+// Returns the desc of the elements in an array: a dimension that repeats them may have them once,
+// like that of a file.
 TensorDesc DescOfValues(const TensorDesc& desc, JsonCursor values) {
   const Layout layout = LayoutOf(desc);
   TensorDesc once = desc;
@@ -204,7 +204,8 @@ std::vector<uint32_t> ShapeOfValues(JsonCursor values) {
   return sizes;
 }
 
-// Above the seeds that people write, so that no input without one has the values of another.
+// These are above the seeds that people write, so that no input without one repeats the values of
+// another.
 uint64_t OperatorDocument::ImpliedSeed(const TensorSlot& slot) const {
   constexpr uint64_t kFirst = uint64_t{1} << 32;
   const std::vector<TensorSlot> slots = TensorSlots(op());

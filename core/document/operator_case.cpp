@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-// Takes the sizes of the array of a file.
+// Takes the sizes from the array of a file.
 void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
   std::vector<uint32_t> sizes;
   if (view.layout.rank() > kMaxRank) {
@@ -34,13 +34,13 @@ void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc&
   desc.sizes = std::move(sizes);
 }
 
-// Takes the type and, of an array, the sizes from values of the document where the desc lacks them.
+// Takes the type and, for an array, the sizes from values of the document if the desc lacks them.
 void CompleteDesc(JsonCursor values, TensorDesc& desc) {
   if (!desc.data_type) desc.data_type = DataType::kFloat32;
   if (!desc.sizes && values.is_array()) desc.sizes = ShapeOfValues(values);
 }
 
-// True where something in a tensor's desc, or in what is bound to it, could not be read.
+// Returns true if part of a tensor's desc, or of what is bound to it, could not be read.
 bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) {
   return std::any_of(
       diagnostics.list().begin(), diagnostics.list().end(), [&](const Diagnostic& fault) {
@@ -49,7 +49,8 @@ bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) 
       });
 }
 
-// Whether a pointer leads to the type or the sizes of a tensor's desc, of those that a file told.
+// Returns whether a pointer leads to the type or the sizes of a tensor's desc, among those that a
+// file provided.
 bool Tells(const std::string& slot_path, const std::string& pointer, bool type, bool sizes) {
   const std::string slot = "/" + slot_path + "/";
   const size_t at = (pointer + "/").rfind(slot);
@@ -60,7 +61,7 @@ bool Tells(const std::string& slot_path, const std::string& pointer, bool type, 
   return (type && member == "/DataType") || (sizes && member.starts_with("/Sizes"));
 }
 
-// Whether a fault is about the type or the sizes that the document itself has for a tensor.
+// Returns whether a fault is about the type or the sizes that the document itself gives a tensor.
 bool IsWritten(const std::string& slot_path, bool type, const Diagnostics& diagnostics) {
   return std::any_of(diagnostics.list().begin(), diagnostics.list().end(),
                      [&](const Diagnostic& fault) {
@@ -69,8 +70,8 @@ bool IsWritten(const std::string& slot_path, bool type, const Diagnostics& diagn
                      });
 }
 
-// A desc with a type that the tensor can have: that of another tensor of its kind, or one that the
-// operator takes.
+// Returns a desc with a possible type of the tensor: that of another tensor of its kind, or one
+// that the operator accepts.
 std::string TypeExample(const OperatorDesc& op, std::string_view slot_path) {
   const std::vector<TensorSlot> slots = TensorSlots(op);
   const auto own = std::find_if(slots.begin(), slots.end(),
@@ -90,7 +91,7 @@ std::string TypeExample(const OperatorDesc& op, std::string_view slot_path) {
   return fmt::format(R"({{"DataType": "{}"}})", Name(type));
 }
 
-// Whether a message has the name of a tensor, as a word.
+// Returns whether a message contains the name of a tensor as a word.
 bool Mentions(std::string_view message, std::string_view name) {
   const auto is_of_word = [&](size_t at) {
     return at < message.size() && (std::isalnum(static_cast<unsigned char>(message[at])) != 0 ||
@@ -118,7 +119,7 @@ bool OperatorCase::Check(FeatureLevel level, Diagnostics& diagnostics) {
       if (usage_fault_) throw Error(*usage_fault_);
       RequireBoundInputs(/*only_incomplete=*/true);
     } catch (const Error&) {
-      if (KnowsTensors(level)) throw;  // else the document is to blame
+      if (KnowsTensors(level)) throw;  // otherwise the document is to blame
     }
   }
   try {
@@ -148,7 +149,7 @@ void OperatorCase::NameSources(Diagnostics& diagnostics) const {
     fault.message += NoteOfSources(fault);
     for (const Told& told : told_) {
       if (!Tells(told.slot_path, fault.pointer, told.type, told.sizes)) continue;
-      // There it is named or given, or nowhere in the text.
+      // The tensor is named or given there, or nowhere in the text.
       const Binding& binding = document_.bindings().at(told.slot_path);
       const auto& place = binding.values ? binding.values : binding.place;
       fault.offset = place ? std::optional(place->offset()) : std::nullopt;
@@ -157,8 +158,8 @@ void OperatorCase::NameSources(Diagnostics& diagnostics) const {
   diagnostics.SortByPlace();
 }
 
-// " (InputTensors[1] is b.npy, of bool; ...)" of the tensors that a fault is about or mentions;
-// empty where nothing that is bound told anything of them.
+// Returns " (InputTensors[1] is b.npy, of bool; ...)" for the tensors that a fault is about or
+// mentions; empty if nothing that is bound provided any of their fields.
 std::string OperatorCase::NoteOfSources(const Diagnostic& fault) const {
   std::string notes;
   for (const Told& told : told_) {
@@ -175,7 +176,7 @@ std::string OperatorCase::NoteOfSources(const Diagnostic& fault) const {
   return notes.empty() ? "" : fmt::format(" ({})", notes);
 }
 
-// What the values of a document told, and what is written for another type.
+// Explains what the values of a document implied, and how to write another type.
 std::string OperatorCase::NoteOfValues(const Told& told, const Diagnostic& fault) const {
   const std::string name = DisplayName(told.slot_path);
   if (!fault.pointer.ends_with("/DataType")) {
@@ -194,7 +195,7 @@ void OperatorCase::WithFile(const std::string& slot_path, Diagnostics& diagnosti
     body();
   } catch (const Error& error) {
     const Binding& binding = document_.bindings().at(slot_path);
-    // What comes next in a stream is unknown then.
+    // The position in a stream is then unknown.
     if (!binding.place || binding.path == kStandardStream) throw;
     diagnostics.FileError(error.kind(), "DOC-6", binding.place->pointer(), error.what(),
                           binding.place->offset());

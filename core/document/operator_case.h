@@ -1,4 +1,4 @@
-// An operator with its files: the unit of work of every command that runs something.
+// An operator with its files, which is the unit of work of every command that runs something.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@
 
 namespace dmlop {
 
-// How the files of a case are taken.
+// How the files of a case are used.
 struct CaseFiles {
   FileShapes shapes = FileShapes::kAsTheyAre;
-  bool reads_outputs = false;  // those that the document binds are compared, not written
+  bool reads_outputs = false;  // files for outputs are compared, not written
 };
 
 class OperatorCase {
@@ -26,47 +26,47 @@ class OperatorCase {
   explicit OperatorCase(OperatorDocument& document, const CaseFiles& files = {})
       : document_(document), files_(files) {}
 
-  // Binds files to the tensors of a role, in place of what the document binds: those without a name
-  // take the tensors in order. What Assign throws is left to Check, for it may be the document that
-  // is wrong.
+  // Binds files to the tensors of a role, replacing the document's bindings: files without a name
+  // take the tensors in order. Check throws what Assign would, as the document may be at fault.
   void Bind(TensorRole role, const std::vector<std::string>& arguments);
 
-  // Files for tensors that may be left out, by their names, say that they are there.
+  // Makes optional tensors present if files name them.
   void AddOptionalTensors(TensorRole role, const std::vector<std::string>& arguments);
 
-  // The same assignment without binding: each argument with the path of its tensor as its name.
-  // Throws an Error of kind kUsage for names and numbers of files that the operator does not have.
+  // Assigns without binding: returns each argument with the path of its tensor as its name. Throws
+  // an Error of kind kUsage for names and numbers of files that the operator does not have.
   std::vector<FileArgument> Assign(TensorRole role,
                                    const std::vector<std::string>& arguments) const;
 
-  // Completes the document by what the files and values bound to the inputs say, and checks it.
-  // Faults of files that the document itself names are reported at their names; those of others are
+  // Completes the document from the files and values that are bound to the inputs, and checks it.
+  // Faults of files that the document names are reported at their names; those of others are
   // thrown.
   void Judge(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The same, where inputs whose type or sizes are left out must be bound, and the files of the
-  // command line must have tensors. False when the document has faults.
+  // Does the same, but inputs whose type or sizes are left out must be bound, and the files of the
+  // command line must have tensors. Returns false if the document has faults.
   bool Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // The names of inputs without values.
+  // Returns the names of inputs without values.
   std::vector<std::string> UnboundInputs() const {
     return UnboundInputs(/*only_incomplete=*/false);
   }
 
-  // Throws an Error of kind kUsage when there is one.
+  // Throws an Error of kind kUsage if there are any.
   void RequireBoundInputs() const { RequireBoundInputs(/*only_incomplete=*/false); }
 
-  // Loads every input of a valid operator that is bound; the view of another has no data. Values in
-  // the document and files that it names are reported where they do not fit.
+  // Loads every bound input of a valid operator; the view of any other has no data. Values in the
+  // document, and files that it names, are reported if they do not fit.
   void LoadInputs(Diagnostics& diagnostics);
 
-  // The slots of a role, in the order of the views that Run takes.
+  // Returns the slots of a role, in the order of the views that Run takes.
   std::vector<TensorSlot> Slots(TensorRole role) const;
 
-  // The file bound to a tensor; empty for none, "-" also for a standard stream by its device.
+  // Returns the file bound to a tensor; empty for none, and "-" also for the device of a standard
+  // stream.
   std::string PathOf(const TensorSlot& slot) const;
 
-  // PathOf every input.
+  // Returns PathOf every input.
   std::vector<std::string> InputPaths() const;
 
   const std::vector<LoadedTensor>& inputs() const { return inputs_; }
@@ -81,7 +81,7 @@ class OperatorCase {
     LoadedTensor tensor;
   };
 
-  // What a tensor's desc took from the file or the values that are bound to it.
+  // The fields of a tensor's desc that came from the file or the values bound to it.
   struct Told {
     std::string slot_path;
     bool type = false;
@@ -89,18 +89,18 @@ class OperatorCase {
     bool is_bool = false;
   };
 
-  // False where the document does not say how many tensors there are.
+  // Returns false if the document does not say how many tensors there are.
   bool KnowsTensors(FeatureLevel level) const;
 
-  // `only_incomplete`: of those whose type or sizes are needed to judge the document.
+  // With `only_incomplete`, only those whose type or sizes are needed to judge the document.
   std::vector<std::string> UnboundInputs(bool only_incomplete) const;
   void RequireBoundInputs(bool only_incomplete) const;
   void TakeFromFiles(Diagnostics& diagnostics);
-  // Faults of what files and values told name them.
+  // Names files and values in the faults of what they provided.
   void NameSources(Diagnostics& diagnostics) const;
   std::string NoteOfSources(const Diagnostic& fault) const;
   std::string NoteOfValues(const Told& told, const Diagnostic& fault) const;
-  // Calls body() and reports what it throws where the document names the file of that tensor.
+  // Calls body(), and reports what it throws if the document names the file of that tensor.
   template <typename Body>
   void WithFile(const std::string& slot_path, Diagnostics& diagnostics, Body&& body) const;
   const LoadedTensor* FindLoaded(const std::string& slot_path) const;
@@ -109,9 +109,9 @@ class OperatorCase {
 
   OperatorDocument& document_;
   CaseFiles files_;
-  std::optional<Error> usage_fault_;  // of the files that were to be bound
+  std::optional<Error> usage_fault_;  // about the files to be bound
   std::vector<LoadedArray> loaded_;
-  std::map<std::string, size_t> loaded_at_;  // in that list, by the paths of slots
+  std::map<std::string, size_t> loaded_at_;  // index into that list, by paths of slots
   std::vector<Told> told_;
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };

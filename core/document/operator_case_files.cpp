@@ -1,4 +1,4 @@
-// Which files are for which tensors, and how many tensors that makes.
+// Determines which files are for which tensors, and how many tensors that makes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,12 +15,12 @@ namespace {
 
 struct NamedArray {
   std::string_view field;
-  std::string_view count;  // the field that counts it
+  std::string_view count;  // the field with its count
   bool left_out = false;
   std::optional<uint32_t> stated_count;
 };
 
-// The one field of a role that is an array of tensors, where the operator has one.
+// Returns the only field of a role that is an array of tensors, if the operator has one.
 std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
@@ -32,7 +32,8 @@ std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
   return std::nullopt;
 }
 
-// Whether an argument names an entry of a tensor's field that cannot be: "InputTensors/a=x.npy".
+// Returns whether an argument names an impossible entry of a tensor's field:
+// "InputTensors/a=x.npy".
 bool NamesNoEntry(const std::string& argument, const std::vector<TensorSlot>& slots) {
   if (argument.find('=') == std::string::npos) return false;
   const std::string field = argument.substr(0, argument.find_first_of("/[="));
@@ -44,8 +45,8 @@ bool IsEntryOf(std::string_view field, const std::string& path) {
   return path.starts_with(fmt::format("{}/", field));
 }
 
-// How many files are for the entries of an array that is left out: those that name one, and those
-// without a name that the other tensors do not take.
+// Returns how many files are for the entries of an array that is left out: those that name one, and
+// unnamed ones that the other tensors do not take.
 size_t EntriesOf(std::string_view array, const std::vector<TensorSlot>& others,
                  const std::vector<std::string>& arguments) {
   size_t named = 0;
@@ -132,7 +133,7 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
       file.name = argument.substr(0, argument.find('='));
     }
     const bool is_unknown = !file.name.empty() && !known.contains(file.name);
-    if (is_unknown && FileExists(argument)) file = {"", argument};  // whose name has an =
+    if (is_unknown && FileExists(argument)) file = {"", argument};  // the file's name has an =
     if (file.name.empty()) continue;
     if (is_unknown) {
       throw Error(ErrorKind::kUsage,

@@ -33,7 +33,7 @@ OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagno
 }
 
 // Calls take(value, role, path) for each member of an object that has fields of tensors, and for
-// each entry of those that are arrays. What is null is left out.
+// each entry of those that are arrays. Skips null.
 template <typename Take>
 void OperatorDocument::ReadTensorValues(JsonCursor object, std::span<const Field* const> fields,
                                         const ValueReader& values, Take&& take) {

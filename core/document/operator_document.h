@@ -1,5 +1,5 @@
-// One operator as a JSON document: "type", "desc", "bindings" and, of a test case, "name", "expect"
-// and "tolerance".
+// One operator as a JSON document: "type", "desc", "bindings" and, for a test case, "name",
+// "expect" and "tolerance".
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@
 
 namespace dmlop {
 
-// What a tensor is bound to: a file, or values in the document.
+// The binding of a tensor: a file, or values in the document.
 struct Binding {
   std::string path;
   std::optional<JsonCursor> values;
   std::optional<JsonCursor> place;  // of a path in the document; none for the command line's
 };
 
-// What the outputs of a case may differ by, in place of what the command line says.
+// The tolerance of a case's outputs, which replaces that of the command line.
 struct CaseTolerance {
   Tolerance tolerance;
-  bool webnn = false;  // what WebNN's conformance suite grants the operator
+  bool webnn = false;  // the tolerance of WebNN's conformance suite for the operator
 };
 
-// The members of a document beside those of the operator.
+// The members of a document other than those of the operator.
 inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"bindings", "name", "expect",
                                                                   "tolerance", "$schema"};
 
@@ -42,8 +42,8 @@ std::vector<uint32_t> ShapeOfValues(JsonCursor values);
 
 class OperatorDocument {
  public:
-  // Reads a document that is well-formed. `folder` is what its bindings are relative to. Faults are
-  // reported, and the document has what could be read; it has no operator if its type is unknown.
+  // Reads a well-formed document. Its bindings are relative to `folder`. Faults are reported, and
+  // everything readable is read; there is no operator if its type is unknown.
   OperatorDocument(JsonDocument json, std::string folder, Diagnostics& diagnostics);
   OperatorDocument(const OperatorDocument&) = delete;
   OperatorDocument& operator=(const OperatorDocument&) = delete;
@@ -53,36 +53,37 @@ class OperatorDocument {
   OperatorDesc& op() { return object_.op(); }
   const OperatorDesc& op() const { return object_.op(); }
 
-  // By the path of the tensor: "InputTensor", "OutputTensors/1".
+  // Indexed by the path of the tensor: "InputTensor", "OutputTensors/1".
   std::map<std::string, Binding>& bindings() { return bindings_; }
   const std::map<std::string, Binding>& bindings() const { return bindings_; }
 
-  // How many entries the document's binding of an array of tensors has, those that are null, too.
+  // Returns the number of entries, including null, in the document's binding of an array of
+  // tensors.
   size_t BoundEntries(std::string_view field) const;
 
-  // The values that outputs should have, by the path of the tensor.
+  // Returns the values that outputs should have, by the path of the tensor.
   const std::map<std::string, JsonCursor>& expected() const { return expected_; }
 
   const std::optional<CaseTolerance>& tolerance() const { return tolerance_; }
 
-  // What the case is called; empty where it has no name.
+  // Returns the name of the case, or an empty one.
   const std::string& name() const { return name_; }
 
   // Gives an array of tensors that was left out `count` entries.
   void SizeLeftOutTensors(TensorRole role, size_t count);
 
-  // Completes and validates the operator, and the values bound to it. Faults of values that could
-  // not be read are not repeated.
+  // Completes and validates the operator, and the values bound to it. Does not repeat faults of
+  // values that could not be read.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // What a valid operator has to say of the values that it is to run on.
+  // Reports warnings of a valid operator about the values that it is to run on.
   void WarnOfValues(std::span<const ConstTensorView> inputs, Diagnostics& diagnostics) const {
     object_.WarnOfValues(inputs, diagnostics);
   }
 
-  // The elements of a tensor with a valid desc that stand in the document itself, after Check found
-  // them fit. Random values that state no seed differ from tensor to tensor. Different values in
-  // one place are reported.
+  // Returns the elements of a tensor with a valid desc that are in the document itself, after Check
+  // found that they fit. Random values without a seed differ from tensor to tensor. Different
+  // values in one place are reported.
   LoadedTensor InlineTensor(const TensorSlot& slot, JsonCursor values,
                             Diagnostics& diagnostics) const;
 
@@ -108,7 +109,7 @@ class OperatorDocument {
   std::string name_;
 };
 
-// The document as text with everything filled in, for an operator that is valid.
+// Returns the document as text with everything filled in, for a valid operator.
 std::string CompleteText(const OperatorDocument& document);
 
 }  // namespace dmlop

@@ -14,26 +14,28 @@
 namespace dmlop {
 namespace {
 
-// The fields of a tensor or an activation may stand one level down.
+// The fields of a tensor or an activation may be one level down.
 JsonCursor InnerFields(JsonCursor object) {
   const auto desc = object.Find("desc");
   return desc && desc->is_object() ? *desc : TensorFields(object);
 }
 
-// True when `pointer` is that value or lies within it.
+// Returns true if `pointer` leads to that value or into it.
 bool LeadsTo(std::string_view value, std::string_view pointer) {
   return pointer.starts_with(value) &&
          (pointer.size() == value.size() || pointer[value.size()] == '/');
 }
 
-// True for the fault of a file that is bound to a tensor, which might have told one of its fields.
+// Returns true for the fault of a file bound to a tensor, which might have provided one of its
+// fields.
 bool IsFileOf(const Diagnostic& fault, std::string_view field) {
   constexpr std::string_view kBindings = "/bindings/";
   return fault.file_fault && fault.pointer.starts_with(kBindings) &&
          LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
 }
 
-// True for a member that stands for a missing one, or for the object that holds all of them.
+// Returns true for a misspelled member in place of a missing one, or of the object that holds all
+// of them.
 bool Hides(const Diagnostic& fault, std::string_view missing) {
   if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
   if (IsMisspelt(fault, missing)) return true;
@@ -43,7 +45,7 @@ bool Hides(const Diagnostic& fault, std::string_view missing) {
          (IsNear(name, "Desc") || IsNear(name, "desc"));
 }
 
-// True for bindings by another name, for what a bound file might tell.
+// Returns true for misspelled bindings, if a bound file might provide what is missing.
 bool HidesBindings(const Diagnostic& fault, std::string_view of_operator) {
   const bool is_of_tensor = of_operator.ends_with("/DataType") || of_operator.ends_with("/Sizes") ||
                             of_operator.find("Tensors") != std::string_view::npos;
@@ -51,7 +53,7 @@ bool HidesBindings(const Diagnostic& fault, std::string_view of_operator) {
          IsNear(std::string_view(fault.pointer).substr(1), "bindings");
 }
 
-// True for a binding of no tensor, whose name is nearly that of the tensor or a part of it.
+// Returns true for a binding of no tensor whose name is similar to the tensor's or a part of it.
 bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
   constexpr std::string_view kBindings = "/bindings/";
   if (fault.code != "JSON-3" || !fault.pointer.starts_with(kBindings)) return false;
@@ -60,14 +62,14 @@ bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
   return tensor.find(name) != std::string_view::npos || IsNear(name, tensor);
 }
 
-// True for a fault beside the operator, which leaves its fields as they are.
+// Returns true for a fault outside of the operator, which does not affect its fields.
 bool IsBeside(const Diagnostic& fault) {
   constexpr std::string_view kBeside[] = {"/name", "/expect", "/tolerance"};
   return std::any_of(std::begin(kBeside), std::end(kBeside),
                      [&](std::string_view key) { return LeadsTo(key, fault.pointer); });
 }
 
-// True for a sweep, whose values stand in place of fields of the operator.
+// Returns true for a sweep, whose values replace fields of the operator.
 bool IsSweep(const Diagnostic& fault) {
   return fault.code == "JSON-3" && fault.pointer == "/sweep";
 }
@@ -84,7 +86,7 @@ OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_vi
   const auto desc = values.FindEither(object, "Desc", "desc");
   if (desc) fields_ = *desc;
   const bool is_null = !desc && (object.Find("Desc") || object.Find("desc"));
-  if (is_null && values.dialect() == Dialect::kModel) {  // which is reported
+  if (is_null && values.dialect() == Dialect::kModel) {  // already reported
     op_.reset();
     return;
   }
@@ -106,7 +108,7 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
       diagnostics.list().begin(), diagnostics.list().end(),
       [](const Diagnostic& d) { return d.severity == Severity::kError && !IsBeside(d); });
   const Diagnostics found = Judge(level, may_be_unreadable);
-  // What is wrong with what was made up from the other fields is their fault.
+  // Faults of what was inferred from the other fields are theirs.
   const auto is_implied = [&](const Diagnostic& diagnostic) {
     return diagnostic.code != "JSON-2" &&
            std::any_of(left_out.begin(), left_out.end(),
@@ -114,7 +116,7 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   };
   const bool fields_are_wrong =
       may_be_unreadable || !std::all_of(found.list().begin(), found.list().end(), is_implied);
-  // What cannot be read has been reported, and is not missing.
+  // A member that cannot be read has been reported, and is not missing.
   std::vector<Diagnostic> unreadable = diagnostics.list();
   std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
   for (Diagnostic diagnostic : found.list()) {
@@ -135,7 +137,7 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   diagnostics.Omit(found.omitted());
 }
 
-// True for a member whose name is nearly that of a field that would tell the type of tensors.
+// Returns true for a misspelled field that would provide the type of tensors.
 bool OperatorObject::HidesType(const Diagnostic& fault, std::string_view of_operator) const {
   if (!of_operator.ends_with("/DataType")) return false;
   return std::any_of(op_->fields().begin(), op_->fields().end(), [&](const Field* field) {
@@ -144,7 +146,7 @@ bool OperatorObject::HidesType(const Diagnostic& fault, std::string_view of_oper
   });
 }
 
-// Negative axes have been refused before the tensor was known that they are of.
+// Negative axes were refused before their tensor was known; this adds what they mean.
 void OperatorObject::ExplainNegativeAxes(Diagnostics& diagnostics) const {
   for (const std::string_view name : {"Axis", "Axes"}) {
     const std::optional<JsonCursor> field = fields_.Find(name);
@@ -189,8 +191,8 @@ void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,
   }
 }
 
-// Where values cannot be read, what is wrong with one value in their place and with quite another
-// is the fault of the rest.
+// If some values cannot be read, only faults that occur with two very different replacements are
+// those of the rest.
 Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
   Diagnostics found;
   if (!may_be_unreadable) {
@@ -209,7 +211,7 @@ Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
   return found;
 }
 
-// Where an array of tensors is left out, the number of them.
+// Returns the count of an array of tensors that is left out.
 std::optional<JsonCursor> OperatorObject::CountInPlaceOf(std::string_view field) const {
   std::string_view count;
   for (const Field* known : op_->fields()) {
@@ -220,9 +222,9 @@ std::optional<JsonCursor> OperatorObject::CountInPlaceOf(std::string_view field)
   return std::nullopt;
 }
 
-// Follows a validator's path down the document as far as it goes, through the "Desc" level that a
-// tensor or an activation may have. A field that was left out is reported at the object that should
-// have it.
+// Follows a validator's path through the document as far as possible, through the "Desc" level that
+// a tensor or an activation may have. A field that was left out is reported at the object that
+// should have it.
 void OperatorObject::Locate(Diagnostic& diagnostic) const {
   const std::string_view field =
       std::string_view(diagnostic.pointer).substr(0, diagnostic.pointer.find('/'));

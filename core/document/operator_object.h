@@ -1,4 +1,4 @@
-// One operator as a JSON object: its "type", and its fields in "desc" or beside the type.
+// One operator as a JSON object: its "type", and its fields in "desc" or next to the type.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace dmlop {
 
 class OperatorObject {
  public:
-  // Reads the object as far as it can be read; faults are reported. `other_keys` are members that
-  // are not the operator's. The document of `object` must outlive this.
+  // Reads the object as far as possible, and reports faults. `other_keys` are members that are not
+  // the operator's. The document of `object` must outlive this.
   OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
                  const ValueReader& values);
 
-  // False where the type is not known.
+  // Returns false if the type is unknown.
   bool has_operator() const { return op_.has_value(); }
   OperatorDesc& op() { return *op_; }
   const OperatorDesc& op() const { return *op_; }
@@ -29,7 +29,7 @@ class OperatorObject {
   // Completes and validates the operator.
   void Check(FeatureLevel level, Diagnostics& diagnostics);
 
-  // What a valid operator has to say of the values that it is to run on.
+  // Reports warnings of a valid operator about the values that it is to run on.
   void WarnOfValues(std::span<const ConstTensorView> inputs, Diagnostics& diagnostics) const;
 
  private:

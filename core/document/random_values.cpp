@@ -28,13 +28,13 @@ constexpr uint64_t Mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// floor(bits * n / 2^64); n = 0 stands for 2^64.
+// Returns floor(bits * n / 2^64); n = 0 stands for 2^64.
 uint64_t Below(uint64_t n, uint64_t bits) {
   __extension__ using Wide = unsigned __int128;
   return n == 0 ? bits : static_cast<uint64_t>((static_cast<Wide>(bits) * n) >> 64);
 }
 
-// The bits of a positive float T: exponent field and fraction.
+// Returns the positive float T with these bits: exponent field and fraction.
 template <typename T>
 T FloatOf(uint64_t bits) {
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t,
@@ -42,8 +42,8 @@ T FloatOf(uint64_t bits) {
   return std::bit_cast<T>(static_cast<Bits>(bits));
 }
 
-// 0, 1, the largest subnormal, the least normal and subnormal, the largest, the number next to 1,
-// infinity, each with both signs, and NaN.
+// Returns 0, 1, the largest subnormal, the least normal and subnormal, the largest, the number next
+// to 1, infinity, each with both signs, and NaN.
 template <typename T>
 std::vector<T> SpecialFloats() {
   constexpr unsigned kFraction = sizeof(T) == 8 ? 52 : sizeof(T) == 4 ? 23 : 10;
@@ -78,7 +78,7 @@ std::vector<T> SpecialValues(DataType type) {
   }
 }
 
-// Gives element i of a tensor.
+// Generates element i of a tensor.
 template <typename T>
 class Generator {
  public:
@@ -130,7 +130,7 @@ class Generator {
   RandomKind kind_;
   uint64_t key_;
   T low_;
-  double width_ = 0;  // of the range, or the deviation
+  double width_ = 0;  // width of the range, or the deviation
   uint64_t count_ = 0;
   std::vector<T> special_;
 };
@@ -173,7 +173,7 @@ bool IsFinite(DataType type, const ElementBytes& element) {
   return finite;
 }
 
-// What is wrong with the range; empty where nothing is.
+// Returns what is wrong with the range; empty if nothing is.
 template <typename T>
 std::string_view RangeFault(const RandomValues& random) {
   const T low = ElementOf<T>(random.low);
@@ -214,7 +214,7 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type, ui
     random.seed = *number;
   }
   VisitDataType(AllTypes(), type, [&]<typename T>() { SetDefaultRange<T>(type, random); });
-  std::string left_out;  // of the parameters, and what then holds
+  std::string left_out;  // the omitted parameters and their defaults
   for (const auto& [name, bound] :
        {std::pair(parameters[0], &random.low), {parameters[1], &random.high}}) {
     const auto member = values.Find(initializer, name);

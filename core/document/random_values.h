@@ -1,28 +1,28 @@
 // Seeded initializers of bindings, with the same values on every machine:
 //
-//   {"random": "uniform", "seed": 7, "low": -1, "high": 1}       floats in [low, high], any of them
-//   {"random": "integers", "seed": 7, "low": -9, "high": 9}      whole numbers in [low, high]
-//   {"random": "normal", "seed": 7, "mean": 0, "deviation": 1}   floats, most of them near the mean
+//   {"random": "uniform", "seed": 7, "low": -1, "high": 1}       arbitrary floats in [low, high]
+//   {"random": "integers", "seed": 7, "low": -9, "high": 9}      integers in [low, high]
+//   {"random": "normal", "seed": 7, "mean": 0, "deviation": 1}   floats, mostly near the mean
 //   {"random": "special", "seed": 7}                             zeros, ones, extremes, inf, NaN
 //
 // Element i (in row-major order, from 0) depends on the seed and i alone, by
 //
 //   bits(i) = Mix(Mix(seed) + i * 0x9E3779B97F4A7C15)          modulo 2^64
 //
-// where Mix is the finalizer of SplitMix64 (Steele, Lea, Flood, 2014). Mix(0) is 0, so that for a
-// seed of 0 the first of these numbers would always be 0: there i counts from 1. Of the bits become
+// where Mix is the finalizer of SplitMix64 (Steele, Lea, Flood, 2014). Mix(0) is 0, so the first of
+// these numbers would always be 0 for a seed of 0, for which i counts from 1. The bits become
 //
 //   uniform   low + (high - low) * (floor(bits / 2^11) / 2^53) in binary64, each step rounded to
 //             nearest even, then rounded to the type; of integer types, as integers
 //   integers  low + floor(bits * (high - low + 1) / 2^64)
 //   normal    mean + deviation * z, where z is (u0 + ... + u11 - 6 * (2^53 - 1)) / 2^53 with
-//             uj = floor(bits(12 * i + j) / 2^11), a whole number rounded to binary64 and divided;
+//             uj = floor(bits(12 * i + j) / 2^11), an integer rounded to binary64 and divided;
 //             each step rounded as above. No z is outside of [-6, 6].
 //   special   entry floor(bits * n / 2^64) of the n special values
 //
-// What is left out: the seed is the caller's, who gives each tensor another; low and high are -1
-// and 1 of floats (of whole numbers, -8 and 8), and the least and the largest value of an integer
-// type; mean and deviation are 0 and 1.
+// Defaults: the caller gives each tensor another seed; low and high are -1 and 1 for floats (for
+// "integers", -8 and 8), and the least and the largest value of an integer type; mean and deviation
+// are 0 and 1.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +43,11 @@ struct RandomValues {
   ElementBytes high{};  // or the deviation
 };
 
-// Takes `seed` where the initializer states none. Empty where a member is wrong, which is reported.
+// Uses `seed` if the initializer has none. Empty if a member is wrong, which is reported.
 std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type, uint64_t seed,
                                        const ValueReader& values);
 
-// Writes `count` elements side by side.
+// Writes `count` adjacent elements.
 void FillWith(const RandomValues& random, DataType type, int64_t count, std::byte* to);
 
 }  // namespace dmlop

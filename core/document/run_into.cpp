@@ -12,13 +12,13 @@
 namespace dmlop {
 namespace {
 
-// A piece stays in the second-level cache between its computation and its writing.
+// A piece stays in the second-level cache from its computation until it is written.
 constexpr int64_t kPieceBytes = 1 << 20;
 
 void RunInPieces(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                  std::span<OutputTensor* const> outputs) {
   const Pieces pieces(desc, inputs, kPieceBytes);
-  std::atomic<int64_t> next = 0;  // in order, because file systems like it
+  std::atomic<int64_t> next = 0;  // pieces in order suit file systems
   const auto work = [&](int64_t, int64_t) {
     Buffer buffer(pieces.buffer_size());
     for (int64_t i; (i = next.fetch_add(1)) < pieces.count();) {

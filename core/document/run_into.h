@@ -1,4 +1,4 @@
-// Running an operator into files.
+// Runs operators into files.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace dmlop {
 
 // Runs a valid desc. Large files are written piece by piece while more is computed: writing is
-// quicker than filling pages that are mapped from a new file, and takes no memory.
+// faster than filling pages that are mapped from a new file, and takes no memory.
 void RunInto(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
              std::span<OutputTensor* const> outputs);
 

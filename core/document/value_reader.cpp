@@ -21,7 +21,7 @@
 namespace dmlop {
 namespace {
 
-// DML_SCALAR_UNION
+// The members of DML_SCALAR_UNION.
 struct UnionMember {
   std::string_view name;
   DataType type;
@@ -33,28 +33,29 @@ constexpr UnionMember kUnionMembers[] = {
     {"Int64", DataType::kInt64},
 };
 
-// The member that has elements of the type: of FLOAT16, their bits.
+// Returns the member for elements of the type; for FLOAT16, that of its bits.
 const UnionMember& MemberFor(DataType type) {
   if (type == DataType::kFloat16) type = DataType::kUint16;
   return *std::find_if(std::begin(kUnionMembers), std::end(kUnionMembers),
                        [&](const UnionMember& member) { return member.type == type; });
 }
 
-// A number as messages quote it.
+// Shortens a number for messages.
 std::string Abridged(std::string_view token) {
   constexpr size_t kMost = 40;
   if (token.size() <= kMost) return std::string(token);
   return fmt::format("{}... ({} characters)", token.substr(0, kMost / 2), token.size());
 }
 
-// How a value might be of another kind; empty where it cannot.
+// Returns an example of how a value could be of another kind; empty if it cannot.
 std::string ExampleOf(JsonKind kind, JsonCursor value) {
   if (kind == JsonKind::kBoolean) return "true or false";
   if (kind != JsonKind::kArray) return "";
   return value.is_object() ? "[{...}]" : fmt::format("[{}]", Abridged(value.token()));
 }
 
-// An integer that every double near it tells from its neighbours; most that documents have.
+// Returns an integer up to 2^53 in magnitude, which is exact as a double; most integers in
+// documents are.
 std::optional<double> SmallInteger(std::string_view token) {
   constexpr int64_t kMost = int64_t{1} << 53;
   int64_t number = 0;
@@ -63,7 +64,8 @@ std::optional<double> SmallInteger(std::string_view token) {
   return static_cast<double>(number);
 }
 
-// Of a number that no double holds: true where it is too large for one, false where too small.
+// For a number that no double holds, returns true if it is too large for one, and false if it is
+// too small.
 bool IsTooLarge(std::string_view token) {
   static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return std::isinf(strtod_l(std::string(token).c_str(), nullptr, c_locale));
@@ -108,7 +110,7 @@ std::optional<uint64_t> ValueReader::Uint64(JsonCursor value) const {
   return Integer<uint64_t>(value, DataType::kUint64);
 }
 
-// An integer token must be a double exactly, as DxDispatch demands; its "-0" is the integer zero.
+// An integer token must be exact as a double, as DxDispatch demands; its "-0" is the integer zero.
 std::optional<double> ValueReader::Number(JsonCursor value) const {
   if (value.is_string()) {
     for (const auto& [name, number] :
@@ -128,7 +130,7 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
   if (value.kind() == JsonKind::kInteger) {
     if (const auto number = SmallInteger(token)) return number;
   }
-  double number = token.starts_with('-') ? -0.0 : 0.0;  // stays if there is nothing that small
+  double number = token.starts_with('-') ? -0.0 : 0.0;  // stays if the number underflows
   const char* end = token.data() + token.size();
   const bool in_range = std::from_chars(token.data(), end, number).ec == std::errc();
   if (!in_range && IsTooLarge(token)) {
@@ -231,7 +233,7 @@ bool ValueReader::StoreElement(JsonCursor value, DataType type, std::byte* to) c
   return true;
 }
 
-// A number that its type rounds to infinity: models have that, descriptors have to name it.
+// Handles a number that its type rounds to infinity: models accept that, descriptors must name it.
 bool ValueReader::TakesAsInfinity(JsonCursor value, DataType type) const {
   const std::string fault =
       fmt::format("{} is out of range for {}", Abridged(value.token()), Name(type));

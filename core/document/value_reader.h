@@ -1,10 +1,10 @@
-// Typed reading of JSON values. Each function reports what is wrong with a value, at its place, and
-// then returns nothing.
+// Reads JSON values by type. If a value is wrong, each function reports that at its position, and
+// returns nothing.
 //
 //   DOC-1   the value is of another JSON type than the field
 //   DOC-2   the number does not fit the field
 //   JSON-3  the name is not known
-//   JSON-5  the key stands twice
+//   JSON-5  the key occurs twice
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,33 @@ inline constexpr std::string_view kTensorTypes[] = {"BUFFER"};
 inline constexpr std::string_view kTensorFlagPrefix = "DML_TENSOR_FLAG_";
 inline constexpr std::string_view kTensorFlags[] = {"NONE", "OWNED_BY_DML"};
 
-// How strictly a document is read. DxDispatch passes over members that it does not know and takes
-// the first of two with one name; in its models that is worth a warning, elsewhere it is an error.
-// Models have no null: in a descriptor it means left out.
+// How strictly a document is read. DxDispatch ignores unknown members and takes the first of two
+// with one name; in its models both cause warnings, elsewhere errors. Models have no null: in a
+// descriptor it means left out.
 enum class Dialect { kDescriptor, kModel };
 
 class ValueReader {
  public:
-  // In an array, `placeholder` stands for what cannot be read; without one, the whole array cannot.
+  // In an array, `placeholder` replaces what cannot be read; without one, the whole array cannot be
+  // read.
   explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor,
                        std::optional<uint32_t> placeholder = std::nullopt)
       : diagnostics_(diagnostics), dialect_(dialect), placeholder_(placeholder) {}
 
-  // The member of an object with that name; empty where it is left out.
+  // Returns the member of an object with that name; empty if it is left out.
   std::optional<JsonCursor> Find(JsonCursor object, std::string_view name) const;
 
-  // The same for a field that DirectML demands: a descriptor may leave it out, a model may not.
+  // Does the same for a field that DirectML demands: a descriptor may leave it out, but a model may
+  // not.
   std::optional<JsonCursor> FindField(JsonCursor object, std::string_view name) const {
     return dialect_ == Dialect::kModel ? Require(object, name) : Find(object, name);
   }
 
-  // The same for a member that must be there.
+  // Does the same for a member that is required.
   std::optional<JsonCursor> Require(JsonCursor object, std::string_view name) const;
 
-  // The member under its upper-case or its lower-case name, in that order, as DxDispatch looks;
-  // both are one too many.
+  // Returns the member under its upper-case or its lower-case name, in that order, like DxDispatch;
+  // to have both is a fault.
   std::optional<JsonCursor> FindEither(JsonCursor object, std::string_view upper,
                                        std::string_view lower) const;
 
@@ -60,7 +62,7 @@ class ValueReader {
   std::optional<uint64_t> Uint64(JsonCursor value) const;
   std::optional<float> Float32(JsonCursor value) const;
 
-  // Rounded once; "nan", "inf" and "-inf" are numbers too.
+  // Rounds once; "nan", "inf" and "-inf" are numbers, too.
   std::optional<double> Number(JsonCursor value) const;
   std::optional<std::vector<uint32_t>> Uint32Array(JsonCursor value) const;
   std::optional<std::vector<int32_t>> Int32Array(JsonCursor value) const;
@@ -68,32 +70,33 @@ class ValueReader {
   std::optional<std::string> String(JsonCursor value) const;
   std::optional<bool> Boolean(JsonCursor value) const;
 
-  // Text that can name a file. Backslashes in the paths of a model are worth a warning.
+  // Returns text that can name a file. Backslashes in the paths of a model cause a warning.
   std::optional<std::string> FileName(JsonCursor value) const;
 
-  // The index of a name in `names`, written with or without `prefix`. A message lists the names.
+  // Returns the index of a name in `names`, written with or without `prefix`. A message lists the
+  // names.
   std::optional<size_t> Enum(JsonCursor value, std::string_view prefix,
                              std::span<const std::string_view> names,
                              std::string_view code = "JSON-3") const;
 
-  // One element of a tensor, stored at `to`. Numbers are rounded once; "nan", "inf" and "-inf" are
+  // Stores one element of a tensor at `to`. Numbers are rounded once; "nan", "inf" and "-inf" are
   // numbers of the float types.
   bool Element(JsonCursor value, DataType type, std::byte* to) const;
 
-  // A DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that goes with the
-  // type (UNI-1, UNI-2; FLOAT16 is told by its bits, {"UInt16": 15360}).
-  // Where it `wraps`, a negative number stands for an unsigned one (UNI-4).
+  // Reads a DML_SCALAR_UNION of the type: a number, or {"Int64": -3} with a member that matches the
+  // type (UNI-1, UNI-2; FLOAT16 is given by its bits, {"UInt16": 15360}). If `wraps`, a negative
+  // number stands for an unsigned one (UNI-4).
   std::optional<Scalar> ScalarOf(JsonCursor value, DataType type, bool wraps) const;
 
-  // Fields that cannot be read are left out of the desc.
+  // Leaves out fields that cannot be read.
   TensorDesc Tensor(JsonCursor value) const;
 
-  // True when the value is of that kind; reports it otherwise, with an example of what is taken.
-  // That of an array is the value in brackets.
+  // Returns true if the value is of that kind; otherwise reports it, with an example of what is
+  // accepted. The default example of an array is the value in brackets.
   bool Expect(JsonCursor value, JsonKind kind, std::string_view example = {}) const;
 
-  // Reports members of an object that are not in `known`, and members that stand twice. Those in
-  // `others` are known, too, but proposed in place of no other.
+  // Reports members of an object that are not in `known`, and members that occur twice. Those in
+  // `others` are also known, but never suggested.
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
                  std::span<const std::string_view> others = {}) const;
 
@@ -104,8 +107,8 @@ class ValueReader {
     diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
   }
 
-  // Reports that an object lacks its "type", for which any member may stand that has nearly that
-  // name: what the others are is not known without it.
+  // Reports that an object lacks its "type", or has it misspelled: without it, the meaning of the
+  // other members is unknown.
   void MissingType(JsonCursor object) const;
 
   // Reports the fault of a file that the value names.
@@ -118,7 +121,7 @@ class ValueReader {
   std::optional<uint32_t> placeholder() const { return placeholder_; }
 
  private:
-  // A pointer takes time in proportion to the array that it leads through.
+  // A pointer takes time in proportion to the arrays through which it leads.
   std::string PointerTo(JsonCursor value) const {
     return diagnostics_.full() ? "" : value.pointer();
   }
@@ -136,14 +139,13 @@ class ValueReader {
   std::optional<uint32_t> placeholder_;
 };
 
-// The object that has a tensor's fields: the value itself, or its "Desc".
+// Returns the object that has a tensor's fields: the value itself, or its "Desc".
 JsonCursor TensorFields(JsonCursor tensor);
 
-// True for a member that is not known and whose name is nearly that of a missing one.
+// Returns true for an unknown member whose name is similar to that of a missing one.
 bool IsMisspelt(const Diagnostic& fault, std::string_view missing);
 
-// Says of members that are missing and of such that are nearly called so that they are one fault,
-// at the place of what is there.
+// Joins the faults of missing members and of similar unknown ones, at the position of the latter.
 void JoinMisspelt(Diagnostics& diagnostics);
 
 }  // namespace dmlop

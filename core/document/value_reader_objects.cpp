@@ -1,4 +1,4 @@
-// The members of objects, and tensors, which are objects.
+// Reads the members of objects, and tensors, which are objects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string InsteadOf(std::string_view written, std::string_view missing) {
   return fmt::format(" (did you write '{}' for '{}'?)", written, missing);
 }
 
-// The pointer of an object, and the name of a member.
+// Splits a pointer into that of an object, and the name of a member.
 std::pair<std::string_view, std::string_view> Split(std::string_view pointer) {
   const size_t slash = pointer.rfind('/');
   return {pointer.substr(0, slash), pointer.substr(slash + 1)};
@@ -79,7 +79,7 @@ std::optional<JsonCursor> ValueReader::Find(JsonCursor object, std::string_view 
 
 std::optional<JsonCursor> ValueReader::Require(JsonCursor object, std::string_view name) const {
   const std::optional<JsonCursor> member = Find(object, name);
-  const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // a null
+  const bool is_reported = dialect_ == Dialect::kModel && object.Find(name);  // as null
   if (!member && !is_reported) {
     diagnostics_.Error("JSON-2", fmt::format("{}/{}", PointerTo(object), name),
                        fmt::format("'{}' is missing", name), object.offset());
@@ -134,7 +134,7 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
   }
   if (const auto strides = Find(fields, "Strides")) {
     desc.strides = Uint32Array(*strides);
-    if (desc.strides && desc.strides->empty()) desc.strides.reset();  // as DxDispatch reads it
+    if (desc.strides && desc.strides->empty()) desc.strides.reset();  // DxDispatch takes it so
   }
   if (const auto flags = Find(fields, "Flags")) {
     const auto flag_names = flags->is_array() ? flags->children() : std::vector{*flags};
@@ -169,7 +169,7 @@ void JoinMisspelt(Diagnostics& diagnostics) {
     const std::string_view name = Split(written->pointer).second;
     missing.message += InsteadOf(name, Split(missing.pointer).second);
     missing.offset = written->offset;
-    written->code.clear();  // it is said
+    written->code.clear();  // joined
   }
   std::erase_if(list, [](const Diagnostic& one) { return one.code.empty(); });
 }

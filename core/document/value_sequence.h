@@ -1,5 +1,5 @@
-// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}: many elements by
-// one or two numbers.
+// DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, which give many
+// elements by one or two numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace dmlop {
 
-// Each value is the one before plus delta in the elements' own type: integers wrap, floats round.
+// Each value is the previous one plus delta in the elements' own type: integers wrap, floats round.
 struct ValueSequence {
   ElementBytes start;
-  std::optional<ElementBytes> delta;  // none: the same value again and again
+  std::optional<ElementBytes> delta;  // none to repeat the same value
 };
 
-// The initializer's numbers; empty where one is missing or wrong, which is reported.
+// Reads the initializer's numbers; empty if one is missing or wrong, which is reported.
 std::optional<ValueSequence> ReadSequence(JsonCursor initializer, DataType type,
                                           const ValueReader& values);
 
-// Writes `count` elements side by side, to a place that is aligned for them.
+// Writes `count` adjacent elements to a place that is aligned for them.
 void FillWith(const ValueSequence& sequence, DataType type, int64_t count, std::byte* to);
 
 }  // namespace dmlop
