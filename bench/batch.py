@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What a case of a batch costs: tiny cases a second, whole process, start to end.
+"""Measures what a case of a batch costs: tiny cases per second, for the whole process.
 
     bench/batch.py [CASES]     (default 20000)
 
 The rows are cases without files (values in the line, results to /dev/null), with a new output file each, with an
-input file as well, and checked against the files; with one thread and with all. "A core" is by the seconds that cores
-were busy, which others on the machine disturb less.
+input file as well, and checked against the files; with one thread and with all. "A core" counts the seconds that
+cores were busy, which other processes on the machine disturb less.
 """
 
 import json
@@ -45,7 +45,7 @@ def rows(folder, count):
 
 
 def times(command, folder):
-    """Seconds from start to end, and those of all cores together."""
+    """Returns the seconds from start to end, and those of all cores together."""
     begin = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,4 +1,4 @@
-// The operators that move data, from cache sizes to memory sizes.
+// Times the operators that move data, from cache sizes to memory sizes.
 #include "bench/fixture.h"
 
 namespace dmlop {
@@ -31,7 +31,7 @@ BENCHMARK(Transpose)
     ->Args({static_cast<int64_t>(DataType::kUint8), 1 << 14})
     ->UseRealTime();
 
-// {images, channels, side, side} between NCHW and NHWC.
+// Converts {images, channels, side, side} between NCHW and NHWC.
 void Channels(benchmark::State& state, bool from_last) {
   const uint32_t images = static_cast<uint32_t>(state.range(0));
   const uint32_t channels = static_cast<uint32_t>(state.range(1));
@@ -52,7 +52,7 @@ BENCHMARK_CAPTURE(Channels, NchwToNhwc, false)
     ->Args({32, 64, 128})
     ->UseRealTime();
 
-// Elements at regular distances, in the input or in the output.
+// Copies elements with constant strides in the input or in the output.
 void Strided(benchmark::State& state, uint32_t from_stride, uint32_t to_stride) {
   OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
   Set(desc, "InputTensor", Desc(DataType::kFloat32, {1 << 24}));
@@ -65,7 +65,7 @@ BENCHMARK_CAPTURE(Strided, EveryOther, 2, 1)->UseRealTime();
 BENCHMARK_CAPTURE(Strided, EveryThird, 3, 1)->UseRealTime();
 BENCHMARK_CAPTURE(Strided, IntoEveryOther, 1, 2)->UseRealTime();
 
-// Repeated rows and columns; compare with LimitWrite.
+// Repeats rows or columns; compare with LimitWrite.
 void Broadcast(benchmark::State& state, const std::vector<uint32_t>& strides) {
   OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
   Set(desc, "InputTensor", Desc(DataType::kFloat32, {1 << 12, 1 << 14}));
@@ -75,7 +75,7 @@ void Broadcast(benchmark::State& state, const std::vector<uint32_t>& strides) {
 BENCHMARK_CAPTURE(Broadcast, Rows, {0, 1})->UseRealTime();
 BENCHMARK_CAPTURE(Broadcast, Columns, {1, 0})->UseRealTime();
 
-// Every dimension reversed: the worst pattern of strides.
+// Reverses all dimensions, which is the worst pattern of strides.
 void Reversed(benchmark::State& state, const std::vector<uint32_t>& sizes) {
   OperatorDesc desc = OperatorNamed("ELEMENT_WISE_IDENTITY");
   Set(desc, "InputTensor", Desc(DataType::kFloat32, sizes));
@@ -139,7 +139,7 @@ BENCHMARK_CAPTURE(SplitRows, 2_2, DataType::kFloat32, 1 << 24, {2, 2})->UseRealT
 
 struct Windows {
   DataType type;
-  std::vector<uint32_t> input;  // sizes
+  std::vector<uint32_t> input;  // sizes of the input
   std::vector<uint32_t> sizes, strides, dilations, padding;
 };
 
@@ -153,7 +153,7 @@ void Unfold(benchmark::State& state, const Windows& windows) {
   RunRepeatedly(state, desc);
 }
 
-// Images of {channels, side, side} under square windows.
+// Returns images of {channels, side, side} under square windows.
 Windows Square(DataType type, uint32_t images, uint32_t channels, uint32_t side, uint32_t window,
                uint32_t stride, uint32_t dilation, uint32_t padding) {
   return {type,

@@ -1,4 +1,4 @@
-// Element-wise functions beside a copy of as many bytes.
+// Times element-wise functions, next to a copy of as many bytes.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// How inputs but the first lie.
+// The layout of all inputs but the first.
 enum class Form { kPacked, kScalar, kRow, kColumn, kTransposed };
 
 Layout LayoutFor(Form form, const Dims& sizes) {
@@ -30,7 +30,7 @@ Layout LayoutFor(Form form, const Dims& sizes) {
   }
 }
 
-// Bytes that are read and written, each once.
+// Returns the bytes that are read or written, each counted once.
 int64_t BytesOf(const Layout& layout, DataType type) {
   int64_t count = 1;
   for (size_t d = 0; d < layout.rank(); ++d) count *= layout.strides[d] != 0 ? layout.sizes[d] : 1;
@@ -69,7 +69,7 @@ void Element(benchmark::State& state, const Row& row, int64_t columns) {
   state.SetBytesProcessed(state.iterations() * moved);
 }
 
-constexpr int64_t kSmall = 1 << 18;  // a cache holds it
+constexpr int64_t kSmall = 1 << 18;  // fits into a cache
 constexpr int64_t kLarge = 1 << 28;
 
 #define DMLOP_ELEMENT(name, columns, ...)                     \

@@ -1,4 +1,4 @@
-"""Element-wise functions beside NumPy and PyTorch, for the table of peers.py.
+"""Compares element-wise functions with NumPy and PyTorch, for the table of peers.py.
 
 The inputs are uniform in [-1, 1), so that LOG and POW have no value for half of them.
 """
@@ -14,9 +14,9 @@ FORMS = {"row": [0, 1], "column": [1, 0], "scalar": [0, 0]}  # strides of all in
 
 def row(name, target, type, peers, inputs=("InputTensor",), types=(), out="FLOAT32", form=None,
         sizes=(1 << 13, 1 << 13), **fields):
-    """256 MiB of FLOAT32 unless `sizes` says otherwise; the limit goes with what is moved. `peers`
-    are a function of NumPy and one of PyTorch, called with the inputs and `out`; None where the
-    library has none."""
+    """Makes a row of 256 MiB of FLOAT32, unless `sizes` says otherwise; its limit matches what is
+    moved. `peers` are a function of NumPy and one of PyTorch, called with the inputs and `out`;
+    None if the library lacks it."""
     types = types or [out] * len(inputs)
     forms = [None, *[form] * (len(inputs) - 1)]
     descs = {field: tensor(of_type, sizes, FORMS.get(of_form))
@@ -43,7 +43,7 @@ def simple(name, target, peers, out="FLOAT32", **more):
 
 
 def returning(function):
-    """Of a function that cannot be told where its result belongs."""
+    """Wraps a function that takes no `out`."""
     return lambda *operands, out: function(*operands)
 
 
@@ -52,7 +52,7 @@ def copied(x, out):
 
 
 def functions(out):
-    """Those of one value whose limit is arithmetic."""
+    """Returns the rows of functions of one value that are limited by arithmetic."""
     half_as_long = {"out": out, "sizes": [1 << 12, 1 << 13]}
     torch_functions = torch.nn.functional
     return [
@@ -81,7 +81,7 @@ QUANTIZE = (lambda x, scale, zero, out: np.copyto(
 
 
 def quantized(name, target, peers, integer, float, form):
-    """Between integers and floats."""
+    """Returns the rows of conversions between integers and floats."""
     type, out = (float, integer) if name == "QUANTIZE" else (integer, float)
     return row(f"{name}_LINEAR {type} to {out}", target, f"ELEMENT_WISE_{name}_LINEAR", peers,
                inputs=("InputTensor", "ScaleTensor", "ZeroPointTensor"),

@@ -1,4 +1,4 @@
-// What the benchmark programs share: operators on packed tensors that they own.
+// What the benchmark programs share: operators on packed tensors of their own.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -22,11 +22,11 @@ inline TensorDesc Desc(DataType type, std::vector<uint32_t> sizes) {
   return desc;
 }
 
-// The allocator gives what is freed back to the system, and each call would take fresh pages, until
-// it has seen a large buffer come and go. A process that works with tensors has shown it some.
+// The allocator returns freed memory to the system, so that each call would take fresh pages, until
+// a large buffer was allocated and freed. A process that works with tensors has done that.
 inline const bool kFreedMemoryStays = (Buffer(size_t{1} << 24), true);
 
-// An operator on buffers of its own.
+// An operator with its own buffers.
 class Workload {
  public:
   explicit Workload(OperatorDesc desc) : desc_(std::move(desc)) {
@@ -49,10 +49,10 @@ class Workload {
     benchmark::ClobberMemory();
   }
 
-  // The elements of an input, samples at first.
+  // Returns the elements of an input, initially samples.
   std::byte* input(size_t number) { return input_elements_[number]; }
 
-  // What the operator must move.
+  // Returns what the operator must move.
   Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
   int64_t bytes() const { return traffic().total_bytes(); }
 
@@ -71,7 +71,7 @@ double SecondsOf(W& workload) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs the operator again and again; reports the bytes that it moves.
+// Runs the operator repeatedly, and reports the bytes that it moves.
 inline void RunRepeatedly(benchmark::State& state, const OperatorDesc& desc) {
   Workload workload(desc);
   for (auto _ : state) workload.Run();

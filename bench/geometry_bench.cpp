@@ -1,4 +1,5 @@
-// Reductions over geometries that are hard to read in order: narrow, short, strided, of many loops.
+// Times reductions over geometries that are hard to read in order: narrow, short, strided, or with
+// many loops.
 #include <span>
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@ struct Geometry {
   const char* name;
   std::vector<uint32_t> sizes;
   std::vector<uint32_t> axes;
-  std::vector<uint32_t> strides;  // empty: packed
+  std::vector<uint32_t> strides;  // empty for packed
 };
 
 constexpr uint32_t k1M = 1 << 20;

@@ -1,5 +1,5 @@
-// What memory allows, measured beside every benchmark: a row's share of its limit is the ratio of
-// their bytes per second.
+// Measures the limits of memory along with every benchmark: a row's share of its limit is the ratio
+// of their bytes per second.
 #include "bench/limits.h"
 
 #include <benchmark/benchmark.h>

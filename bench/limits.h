@@ -1,4 +1,4 @@
-// What memory allows, measured beside operators.
+// The limits of memory, measured next to operators.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace dmlop {
 
-// A way to reach a limit; where there are two, the quicker one is the limit.
+// A way to reach a limit; if there are two, the faster one is the limit.
 struct LimitWay {
   const char* name;
   Limit limit;
-  ReadPath read_path = ReadPath::kOneStream;  // of kRead
+  ReadPath read_path = ReadPath::kOneStream;  // only for kRead
 };
 
 inline constexpr LimitWay kLimitWays[] = {
@@ -24,14 +24,14 @@ inline constexpr LimitWay kLimitWays[] = {
     {"LimitRead/few_streams", Limit::kRead, ReadPath::kFewStreams},
 };
 
-// One of them, past the caches, on buffers of its own.
+// Runs one of them, past the caches, on its own buffers.
 class LimitWorkload {
  public:
   explicit LimitWorkload(const LimitWay& way)
       : way_(way),
         from_(way.limit == Limit::kWrite ? 0 : kBytes),
         to_(way.limit == Limit::kRead ? 0 : kBytes) {
-    // Zeros would do better than memory does with anything else.
+    // Zeros would be faster than any other data.
     FillWithSampleValues(DataType::kUint8, {from_.data(), from_.size()});
   }
 

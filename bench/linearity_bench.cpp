@@ -1,4 +1,4 @@
-// Whether ten times the data takes ten times as long, at every rank and stride form. Of each row:
+// Measures whether ten times the data takes ten times as long, at every rank and stride form:
 //
 //   linearity  the best time of 160 Mi elements over ten times that of 16 Mi, both beyond the
 //              caches
@@ -16,7 +16,7 @@ namespace {
 using Sizes = std::vector<uint32_t>;
 using Strides = std::vector<uint32_t>;
 
-// The strides of dimensions that lie in memory in this order, the innermost first.
+// Returns the strides of dimensions that are in memory in this order, the innermost first.
 Strides StridesOf(const Sizes& sizes, const std::vector<size_t>& order) {
   Strides strides(sizes.size());
   uint32_t stride = 1;
@@ -27,7 +27,7 @@ Strides StridesOf(const Sizes& sizes, const std::vector<size_t>& order) {
   return strides;
 }
 
-// The dimensions from the last to the first.
+// Returns the dimensions from the last to the first.
 std::vector<size_t> PackedOrder(size_t rank) {
   std::vector<size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), size_t{0});
@@ -38,21 +38,21 @@ Strides Packed(const Sizes& sizes) {
   return StridesOf(sizes, PackedOrder(sizes.size()));
 }
 
-// The last two dimensions the other way round.
+// Swaps the last two dimensions.
 Strides Transposed(const Sizes& sizes) {
   std::vector<size_t> order = PackedOrder(sizes.size());
   if (order.size() > 1) std::swap(order[0], order[1]);
   return StridesOf(sizes, order);
 }
 
-// All dimensions the other way round.
+// Reverses all dimensions.
 Strides Reversed(const Sizes& sizes) {
   std::vector<size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   return StridesOf(sizes, order);
 }
 
-// One element between the rows; of rank 1, between the elements.
+// Leaves one element between rows, or at rank 1 between elements.
 Strides Padded(const Sizes& sizes) {
   if (sizes.size() == 1) return {2};
   Sizes with_padding = sizes;
@@ -60,9 +60,9 @@ Strides Padded(const Sizes& sizes) {
   return Packed(with_padding);
 }
 
-// Every other dimension, the last among them, repeats one element. A fifth of the sums of 10 * 2^k
-// equal elements lie halfway between two floats and are added again exactly; of 2^k, none do. The
-// SUM rows of odd ranks show what that costs.
+// Repeats one element along every other dimension, including the last. A fifth of the sums of 10 *
+// 2^k equal elements lie halfway between two floats and are computed again exactly; of 2^k, none
+// do. The SUM rows of odd ranks show what that costs.
 Strides Broadcast(const Sizes& sizes) {
   Sizes stored = sizes;
   for (size_t i = sizes.size(); i > 0; i -= std::min<size_t>(i, 2)) stored[i - 1] = 1;
@@ -82,7 +82,8 @@ constexpr struct {
 
 using Form = decltype(kForms[0].strides);
 
-// 16 Mi elements as evenly as powers of two allow, times `scale` along the first axis.
+// Returns sizes of 16 Mi elements, as even as powers of two allow, times `scale` along the first
+// axis.
 Sizes SizesOf(size_t rank, uint32_t scale) {
   constexpr size_t kBits = 24;
   Sizes sizes(rank, uint32_t{1} << (kBits / rank));
@@ -102,7 +103,7 @@ OperatorDesc Identity(const Sizes& sizes, Form form) {
   return desc;
 }
 
-// Two halves along the last axis.
+// Joins two halves along the last axis.
 OperatorDesc Join(const Sizes& sizes, Form form) {
   Sizes half = sizes;
   half.back() /= 2;
@@ -122,7 +123,7 @@ OperatorDesc Split(const Sizes& sizes, Form form) {
   return desc;
 }
 
-// Over the last axis and every other one before it.
+// Reduces over the last axis and every other one before it.
 template <ReduceFunction function>
 OperatorDesc Reduce(const Sizes& sizes, Form form) {
   OperatorDesc desc = OperatorNamed("REDUCE");
@@ -136,7 +137,7 @@ OperatorDesc Reduce(const Sizes& sizes, Form form) {
   return desc;
 }
 
-// Windows of two along the last axis.
+// Takes windows of two along the last axis.
 OperatorDesc Unfold(const Sizes& sizes, Form form) {
   const size_t spatial = sizes.size() - 2;
   OperatorDesc desc = OperatorNamed("UNFOLD");

@@ -9,7 +9,7 @@ from peer_row import Row, array, copy_into, empty, operator, tensor
 
 
 def slice_of(name, target, sizes, begins, steps, type="FLOAT32"):
-    """As many elements of a larger input, each so many steps from the one before."""
+    """Takes elements of a larger input at constant steps."""
     whole = [begin + size * step for begin, size, step in zip(begins, sizes, steps)]
 
     def peers(library):
@@ -47,12 +47,12 @@ def tile(name, target, sizes, repeats):
                operator("TILE", InputTensor=tensor("FLOAT32", sizes), Repeats=repeats), peers)
 
 
-# Which dimensions of the split deep tensor {N, A, B, C, H, W} the wide one {N, C, H, b, W, b} has.
+# Order of the dimensions of the split deep tensor {N, A, B, C, H, W} in {N, C, H, b, W, b}.
 DEPTH_ORDERS = {"DEPTH_COLUMN_ROW": [0, 3, 4, 1, 5, 2], "COLUMN_ROW_DEPTH": [0, 1, 4, 2, 5, 3]}
 
 
 def depth_space(type, order, target, n, c, h, w, block):
-    """Of a deep tensor {n, c * block^2, h, w}, or to it."""
+    """Converts from a deep tensor {n, c * block^2, h, w}, or to it."""
     split = [n, block, block, c, h, w] if order == "DEPTH_COLUMN_ROW" else [n, c, block, block, h, w]
     wide = [n, c, h, block, w, block]
     order_of = DEPTH_ORDERS[order]
@@ -82,7 +82,7 @@ def with_indices(row, sizes, end):
 
 
 def indices(library, sizes, end):
-    """PyTorch wants 64 bits."""
+    """Draws random indices; PyTorch wants 64 bits."""
     values = np.random.default_rng(1).integers(0, end, sizes)
     return values.astype(np.int32) if library is np else torch.from_numpy(values)
 
@@ -168,7 +168,7 @@ def top_k(name, sizes, k):
 
 
 def nonzero(name, sizes, high):
-    """Whole numbers up to `high`, of which 0 is one."""
+    """Draws integers from 0 to `high`."""
 
     def peers(library):
         values = np.random.default_rng(1).integers(0, high + 1, sizes).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Softmax and normalizations beside PyTorch, for the table of peers.py; NumPy has none of them."""
+"""Compares softmax and normalizations with PyTorch, for the table of peers.py; NumPy lacks them."""
 
 import numpy as np
 import torch
@@ -7,7 +7,7 @@ from peer_row import Row, array, operator, tensor
 
 
 def row(name, target, type, sizes, peer, parameters=(), parameter_sizes=None, **fields):
-    """FLOAT32. `peer` makes PyTorch's function of the input and the parameters."""
+    """Makes a row of FLOAT32. `peer` makes PyTorch's function of the input and the parameters."""
     descs = {"InputTensor": tensor("FLOAT32", sizes)}
     descs |= {field: tensor("FLOAT32", parameter_sizes) for field in parameters}
 

@@ -1,13 +1,12 @@
-// An operator, and what memory allows, by turns with other programs:
+// Times an operator, and the limits of memory, in turns with other programs:
 //
 //   operator_turns DESCRIPTOR [LIMIT]
 //
-// DESCRIPTOR is the JSON text of an operator, perhaps with values bound to inputs; others have
-// samples. LIMIT is one of copy, read and write; left out, the one that goes with what the operator
-// moves. First prints one line for each workload, its name and the bytes that a call moves: the
-// operator, and each way to reach the limit. Then each line of standard input is the number of a
-// workload, whose turn it is; the answer is the median of the seconds that its calls took. peers.py
-// gives the turns.
+// DESCRIPTOR is the JSON text of an operator, optionally with values bound to inputs; others have
+// samples. LIMIT is copy, read or write; by default, the one that matches what the operator moves.
+// First prints one line for each workload, its name and the bytes that a call moves: the operator,
+// and each way to reach the limit. Then each line of standard input is the number of the workload
+// whose turn it is; the answer is the median of its calls' seconds. peers.py assigns the turns.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +53,7 @@ std::shared_ptr<Workload> ReadOperator(const std::string& text) {
   std::exit(2);
 }
 
-// The first call is not timed: it wakes the threads up.
+// The first call is not timed, as it wakes the threads up.
 template <class W>
 double TakeTurn(W& workload) {
   workload.Run();
@@ -68,7 +67,7 @@ double TakeTurn(W& workload) {
   return seconds[seconds.size() / 2];
 }
 
-// Its name is told; returns how it takes a turn.
+// Prints its name and bytes; returns a function that takes a turn.
 template <class W>
 std::function<double()> Introduce(const char* name, std::shared_ptr<W> workload) {
   std::cout << name << ' ' << workload->bytes() << '\n';

@@ -1,4 +1,4 @@
-"""What a row of the table of peers.py is made of."""
+"""The parts of a row of the table of peers.py."""
 
 import numpy as np
 import torch
@@ -11,9 +11,9 @@ TORCH_TYPES = {"FLOAT32": torch.float32, "FLOAT16": torch.float16, "FLOAT64": to
 class Row:
     """A row of the table: a descriptor and what the peers do for it.
 
-    Where `limit` is None, it is the one that goes with what the operator moves.
+    If `limit` is None, it is the one that matches what the operator moves.
     `peers` is called with the array library, `numpy` or `torch`, and returns the function to time,
-    or None where the peer has no such operator.
+    or None if the peer has no such operator.
     """
 
     def __init__(self, name, limit, target, descriptor, peers):
@@ -33,7 +33,7 @@ def tensor(type, sizes, strides=None):
 
 
 def array(library, type, sizes):
-    """Ordinary values: floats uniform in [-1, 1), integers of any bits."""
+    """Returns ordinary values: floats uniform in [-1, 1), integers of any bits."""
     count = int(np.prod(sizes))
     generator = np.random.default_rng(1)
     numpy_type = np.dtype(type.lower())

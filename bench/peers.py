@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The operators beside NumPy, PyTorch and what memory allows, in one run on one machine.
+"""Compares operators with NumPy, PyTorch and the limits of memory, in one run on one machine.
 
     bench/peers.py [--program PROGRAM] [--rounds N] [ROW...]
 
@@ -7,7 +7,7 @@ Prints a Markdown table: for each row the bytes per second, and the share of the
 contestant reaches: copies, moves and element-wise functions against the best copy past the caches,
 reductions and poolings against the best read, in one stream or a few, UNFOLD against the best
 write. Limit and contestants take short turns, round after round; the medians of the rounds' ratios
-count, because memory itself is quicker at some times than at others. ROW is a regular expression of
+count, because memory itself is faster at some times than at others. ROW is a regular expression of
 names to run.
 """
 
@@ -49,7 +49,7 @@ def packed_copy(name, type, sizes):
 
 
 def permuted_copy(name, target, type, sizes, order):
-    """The output's dimension i is the dimension order[i] of a packed input of `sizes`."""
+    """Makes the output's dimension i the dimension order[i] of a packed input of `sizes`."""
     packed = [int(np.prod(sizes[d + 1:])) for d in range(len(sizes))]
     out = [sizes[d] for d in order]
 
@@ -218,7 +218,7 @@ TORCH_REDUCTIONS = {
 
 
 def one_axis(x, axes, make):
-    """For functions that take one axis, or none for all."""
+    """Calls make(axis), or make(None) for all axes, for functions that take only these."""
     if len(axes) == 1:
         return make(axes[0])
     return make(None) if len(axes) == x.ndim else None
@@ -239,7 +239,7 @@ AXES = {"all": ([1 << 13, 1 << 13], [0, 1]), "last": ([1 << 13, 1 << 13], [1]),
 
 
 def reductions(functions, types, target):
-    """256 MiB of each type over all, the last, the first and a middle axis."""
+    """Reduces 256 MiB of each type over all, the last, the first and a middle axis."""
     rows = []
     for type in types:
         scale = 4 // np.dtype(type.lower()).itemsize or 1
@@ -310,7 +310,7 @@ ROWS = [
 
 
 def seconds_of_turn(function):
-    """The median time of some calls, after one that wakes the threads up."""
+    """Returns the median time of some calls, after one that wakes the threads up."""
     function()
     samples = []
     while sum(samples) < SECONDS_PER_TURN:
@@ -344,7 +344,7 @@ class Program:
 
 
 def peers_of(row):
-    """The peers' turns, by name."""
+    """Returns the peers' turns, by name."""
     turns = {}
     for name, library in (("NumPy", np), ("PyTorch", torch)):
         try:
@@ -358,7 +358,7 @@ def peers_of(row):
 
 
 def take_turns(turns, rounds):
-    """The seconds of each in each round; of one that is slow, in the first rounds only."""
+    """Returns the seconds of each in each round; slow ones only run in the first rounds."""
     seconds = {name: [] for name in turns}
     for _ in range(rounds):
         for name, turn in turns.items():
@@ -368,13 +368,13 @@ def take_turns(turns, rounds):
 
 
 def median_ratio(above, below):
-    """Of what was measured in the same rounds: memory is quicker at some times than at others."""
+    """Compares rounds of the same number, as memory is faster at some times than at others."""
     return statistics.median(a / b for a, b in zip(above, below))
 
 
 class Result:
-    """Of a contestant: its seconds, its bytes per second, its share of the limit, and how many
-    times as long dmlop takes."""
+    """A contestant's seconds, its bytes per second, its share of the limit, and how many times as
+    long dmlop takes."""
 
     def __init__(self, seconds, own, moved, limits):
         self.seconds = statistics.median(seconds)
@@ -402,7 +402,7 @@ def cell(result):
 
 
 def verdict(row, results):
-    """Where dmlop falls short. Peers within a twentieth of it are level: noise is larger."""
+    """Tells where dmlop falls short. Peers within a twentieth of it are level: noise is larger."""
     share = results["dmlop"].share
     faults = [f"below {row.target}"] if row.target and share < row.target else []
     faults += [f"behind {name} ({result.behind:.2f})" for name, result in results.items()

@@ -1,6 +1,6 @@
 """Rows of peers.py for matrix products and convolutions.
 
-Peers compute with a copy of the inputs in FLOAT64, which is what the exact rounding costs at least.
+Peers compute with a copy of the inputs in FLOAT64, the least that exact rounding costs.
 """
 
 import numpy as np

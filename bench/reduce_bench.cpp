@@ -1,5 +1,5 @@
-// The reduce functions over the last, the middle, the first and all axes of 256 MiB, and a tiny
-// tensor.
+// Times the reduce functions over the last, the middle, the first and all axes of 256 MiB, and of a
+// tiny tensor.
 #include "bench/fixture.h"
 #include "core/ops/support_check.h"
 #include "tests/support/desc.h"

@@ -1,5 +1,5 @@
-// What data cost whose results are hard to round: the reduce functions on each family of groups
-// that the tests draw, beside uniform numbers. Of each row:
+// Measures the cost of data whose results are hard to round: the reduce functions on each family of
+// groups that the tests draw, compared with uniform numbers. Each row has:
 //
 //   slow_over_fast  the best time of the family's data over that of the uniform ones
 #include <limits>
@@ -14,7 +14,7 @@ namespace dmlop {
 namespace {
 
 constexpr uint32_t kElements = 1 << 22;
-constexpr uint32_t kGroups = 1009;  // that are drawn; they are repeated
+constexpr uint32_t kGroups = 1009;  // number of groups that are drawn; they are repeated
 
 // Groups of `length` elements along one of two axes.
 struct Form {

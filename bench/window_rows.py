@@ -11,7 +11,7 @@ DILATIONS = {"Dilations": [1, 1]}
 
 
 def row(name, descriptor, peer, type="FLOAT32"):
-    """`peer` makes PyTorch's function of the input; NumPy has none."""
+    """Makes a row. `peer` makes PyTorch's function of the input; NumPy has none."""
     def peers(library):
         return None if library is np else peer(array(library, type, IMAGES))
 
