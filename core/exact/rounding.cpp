@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "core/tensor/half.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {
@@ -169,6 +169,20 @@ T RoundOnce(double head, double tail) {
   return Narrow<T>(std::isfinite(head) ? RoundToOdd(head, tail) : head);
 }
 
+template <typename T>
+std::optional<T> RoundWithinCarefully(HeadTail value, double bound) {
+  const auto rounded = [&](double more) {
+    const double tail = value.tail + more;
+    const HeadTail sum = tail == 0 ? HeadTail{value.head, 0} : TwoSum(value.head, tail);
+    return RoundOnce<T>(sum.head, sum.tail);
+  };
+  if (bound == 0) return rounded(0);
+  // Leaves room for the rounding of tails here.
+  const double reach = bound * (1 + 0x1p-40) + std::fabs(value.tail) * 0x1p-50;
+  const T least = rounded(-reach);
+  return ElementBits(least) == ElementBits(rounded(reach)) ? std::optional(least) : std::nullopt;
+}
+
 template Half RoundSum<Half>(const ExactSum&);
 template float RoundSum<float>(const ExactSum&);
 template double RoundSum<double>(const ExactSum&);
@@ -178,5 +192,7 @@ template Half RoundSquareRoot<Half>(const ExactSum&);
 template float RoundSquareRoot<float>(const ExactSum&);
 template Half RoundOnce<Half>(double, double);
 template float RoundOnce<float>(double, double);
+template std::optional<Half> RoundWithinCarefully<Half>(HeadTail, double);
+template std::optional<float> RoundWithinCarefully<float>(HeadTail, double);
 
 }  // namespace dmlop

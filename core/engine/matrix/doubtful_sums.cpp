@@ -126,12 +126,7 @@ class Formula {
     const double bound = std::fabs(factor_) * sum.bound + total.bound;
     if (bound == 0) return ExactlyRounded(sum, total.sum);
     if (total.sum.head == 0) return std::nullopt;
-    const double reach = bound * (1 + 0x1p-40) + std::fabs(total.sum.tail) * 0x1p-50;
-    const HeadTail least = FastTwoSum(total.sum.head, total.sum.tail - reach);
-    const HeadTail most = FastTwoSum(total.sum.head, total.sum.tail + reach);
-    const T result = RoundOnce<T>(least.head, least.tail);
-    const bool is_clear = ElementBits(result) == ElementBits(RoundOnce<T>(most.head, most.tail));
-    return is_clear ? std::optional<T>(result) : std::nullopt;
+    return RoundWithin<T>(total.sum, bound);
   }
 
   // Whether another 53 bits would leave too few of the result, too.

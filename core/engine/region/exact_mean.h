@@ -5,7 +5,7 @@
 
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
-#include "core/tensor/element.h"
+#include "core/exact/special_terms.h"
 
 namespace dmlop {
 
@@ -21,21 +21,19 @@ T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
   double sum = 0;
   double magnitude = 0;
   double terms = 0;
-  bool is_negative_zero = true;
+  SpecialTerms specials;
   for_each_term([&](const Times& times, double value) {
+    if (specials.Take(value)) return;
     const double term = times.rows * times.columns * value;
     sum += term;
     magnitude += std::fabs(term);
     terms += 1;
-    is_negative_zero &= value == 0 && std::signbit(value);
   });
-  if (!std::isfinite(magnitude)) return RoundOnce<T>(sum);
-  if (magnitude == 0) return RoundOnce<T>(is_negative_zero ? -0.0 : 0.0);
+  if (magnitude == 0 || !specials.are_finite()) return RoundOnce<T>(specials.sum());
   const double count = all.rows * all.columns;
   const double mean = sum / count;
   const double bound = (terms + 8) * 0x1p-52 * magnitude / count;
-  const T least = RoundOnce<T>(mean - bound);
-  if (ElementBits(least) == ElementBits(RoundOnce<T>(mean + bound))) return least;
+  if (const auto rounded = RoundWithin<T>({mean, 0}, bound)) return *rounded;
   Dyadic numerator;
   for_each_term([&](const Times& times, double value) {
     numerator = numerator + Dyadic(times.rows) * Dyadic(times.columns) * Dyadic(value);

@@ -17,6 +17,7 @@
 #include "core/exact/dyadic.h"
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
+#include "core/exact/special_terms.h"
 #include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/tensor_desc.h"
@@ -29,18 +30,11 @@ inline constexpr int64_t kTapsAtHand = 1 << 13;
 // The relative error of a weight, or of its product with others, that is not exact.
 inline constexpr double kWeightError = 0x1p-98;
 
-// A sum of weighted numbers in about 106 bits, and how far off it may be: nothing at all, where no
-// bit was lost.
+// A sum of weighted numbers in about 106 bits, and how far off it may be: by 0 if no bit was lost.
 class BoundedTotal {
  public:
   void Add(const Tap& tap, double value) {
-    is_empty_ = false;
-    if (!std::isfinite(value)) {
-      special_ += value;
-      return;
-    }
-    all_are_negative_zeros_ &= value == 0 && std::signbit(value);
-    if (value == 0) return;
+    if (specials_.Take(value)) return;
     DoubleDouble term = tap.weight * value;
     if (tap.weight.tail == 0 && tap.is_exact) {
       term = TwoProduct(tap.weight.head, value);
@@ -55,22 +49,16 @@ class BoundedTotal {
     sum_ = TwoSum(heads.head, tail.head);
   }
 
-  // NaN or an infinity where some number was; else 0.
-  double special() const { return special_; }
-  bool all_are_negative_zeros() const { return !is_empty_ && all_are_negative_zeros_; }
+  const SpecialTerms& specials() const { return specials_; }
   const DoubleDouble& sum() const { return sum_; }
-  bool is_exact() const { return bound_ == 0; }
-  DoubleDouble Least() const { return sum_ + -Bound(); }
-  DoubleDouble Greatest() const { return sum_ + Bound(); }
+  double bound() const { return bound_ * (1 + 0x1p-20); }
+  DoubleDouble Least() const { return sum_ + -bound(); }
+  DoubleDouble Greatest() const { return sum_ + bound(); }
 
  private:
-  double Bound() const { return bound_ * (1 + 0x1p-20); }
-
   DoubleDouble sum_{0, 0};
   double bound_ = 0;
-  double special_ = 0;
-  bool is_empty_ = true;
-  bool all_are_negative_zeros_ = true;
+  SpecialTerms specials_;
 };
 
 inline double WholePart(const DoubleDouble& x) {
@@ -153,17 +141,12 @@ class ElementSum {
     // Twice what the weights, the products and each addition may be off.
     const double roundings = static_cast<double>(outer.size() * inner.size() + kMaxRank + 2);
     const double bound = roundings * 0x1p-52 * magnitude;
-    const T least = ResultOf(sum - bound);
-    if (!(magnitude > kTinyTerm) || least == T{} || least != ResultOf(sum + bound))
-      return std::nullopt;
-    return least;
-  }
-
-  static T ResultOf(double value) {
+    if (!(magnitude > kTinyTerm) || !std::isfinite(magnitude)) return std::nullopt;
     if constexpr (std::is_integral_v<T>) {
-      return Truncated<T>(value);
+      const T least = Truncated<T>(sum - bound);
+      return least == Truncated<T>(sum + bound) ? std::optional(least) : std::nullopt;
     } else {
-      return RoundOnce<T>(value);
+      return RoundWithin<T>({sum, 0}, bound);
     }
   }
 
@@ -210,15 +193,9 @@ class ElementSum {
 
   template <typename Index>
   T RoundedSum(const BoundedTotal& total, Index&& index) const {
-    if (total.special() != 0) return RoundOnce<T>(total.special());
-    const DoubleDouble& sum = total.sum();
-    if (total.is_exact()) {
-      if (sum.head != 0) return RoundOnce<T>(sum.head, sum.tail);
-      return RoundOnce<T>(total.all_are_negative_zeros() ? -0.0 : 0.0);
-    }
-    const T least = RoundOnce<T>(total.Least().head, total.Least().tail);
-    const T greatest = RoundOnce<T>(total.Greatest().head, total.Greatest().tail);
-    if (ElementBits(least) == ElementBits(greatest)) return least;
+    const bool is_zero = total.bound() == 0 && total.sum().head == 0;
+    if (is_zero || !total.specials().are_finite()) return RoundOnce<T>(total.specials().sum());
+    if (const auto rounded = RoundWithin<T>(total.sum(), total.bound())) return *rounded;
     const auto [numerator, denominator] = Exact(index());
     return RoundRatio<T>(numerator, denominator);
   }

@@ -16,6 +16,7 @@
 #include "core/exact/exact_sum.h"
 #include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
+#include "core/exact/special_terms.h"
 #include "core/kernels/reduce/sum_finalizers.h"
 #include "core/kernels/window/pool_sum.h"
 #include "core/tensor/convert_element.h"
@@ -62,23 +63,14 @@ struct Averaged : reduce::LikeSums {
 template <SumMap kMap, typename Finalizer, typename T, typename Count>
 T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
   ExactSum sum;
-  double special = 0;
-  double zero = -0.0;
-  bool has_others = false;
+  SpecialTerms specials;
   Walk<1> walk(taps, 0);
   for (int64_t i = 0; i < Product(taps.sizes); ++i, walk.Next()) {
     const double term = MapOf<kMap>(AsDouble(x[walk.offset(0)]));
-    if (term == 0) {
-      zero += term;
-    } else if (!std::isfinite(term)) {
-      special += term;
-    } else {
-      sum.Add(term);
-      has_others = true;
-    }
+    if (!specials.Take(term)) sum.Add(term);
   }
-  if (special != 0) return Finalizer::template OfSpecial<T>(special);
-  if (!has_others) return Finalizer::template OfZero<T>(zero);
+  if (!specials.are_finite()) return Finalizer::template OfSpecial<T>(specials.sum());
+  if (!specials.has_others()) return Finalizer::template OfZero<T>(specials.sum());
   return Finalizer::template Of<T>(sum, divisor);
 }
 

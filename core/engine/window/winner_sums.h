@@ -9,6 +9,7 @@
 
 #include "core/exact/error_free.h"
 #include "core/exact/rounding.h"
+#include "core/exact/special_terms.h"
 
 namespace dmlop {
 
@@ -16,33 +17,23 @@ namespace dmlop {
 class QuickSum {
  public:
   void Add(double x) {
-    is_empty_ = false;
-    if (!std::isfinite(x)) {
-      special_ += x;
-      return;
-    }
-    all_are_negative_zeros_ &= x == 0 && std::signbit(x);
+    if (specials_.Take(x)) return;
     const HeadTail next = TwoSum(sum_, x);
     is_exact_ &= next.tail == 0;
     sum_ = next.head;
   }
 
-  bool is_known() const { return is_exact_ || special_ != 0; }
+  bool is_known() const { return is_exact_ || !specials_.are_finite(); }
 
   template <typename T>
   T Result() const {
-    if (is_empty_) return T{};
-    if (special_ != 0) return RoundOnce<T>(special_);
-    const double zero = all_are_negative_zeros_ ? -0.0 : 0.0;
-    return sum_ == 0 ? RoundOnce<T>(zero, zero) : RoundOnce<T>(sum_);
+    return RoundOnce<T>(sum_ != 0 && specials_.are_finite() ? sum_ : specials_.sum());
   }
 
  private:
   double sum_ = 0;
-  double special_ = 0;
   bool is_exact_ = true;
-  bool is_empty_ = true;
-  bool all_are_negative_zeros_ = true;
+  SpecialTerms specials_;
 };
 
 // Of each element of a channel.

@@ -11,7 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "core/exact/elementary.h"
@@ -38,13 +38,6 @@ inline double CanonicalNan<double>() {
   return std::bit_cast<double>(0x7FF8000000000000u);
 }
 
-inline double Widen(float x) {
-  return static_cast<double>(x);
-}
-inline double Widen(Half x) {
-  return static_cast<double>(ToFloat(x));
-}
-
 template <typename T>
 T Infinity(bool negative) {
   return RoundOnce<T>(negative ? -INFINITY : INFINITY);
@@ -56,53 +49,19 @@ T Zero(bool negative) {
 
 // --- sums of floats ------------------------------------------------------------------------------
 
-// Rounds to nearest, ties in any direction. Returns 0 on overflow and, for FLOAT16, below the
-// normal numbers.
-inline float RoundQuickly(double x, float) {
-  const float nearest = static_cast<float>(x);
-  return std::isfinite(nearest) ? nearest : 0;
-}
-inline Half RoundQuickly(double x, Half) {
-  constexpr int kDropped = 52 - 10;  // bits of the significand
-  constexpr uint64_t kBias = uint64_t{1023 - 15} << 10;
-  const uint64_t bits = std::bit_cast<uint64_t>(x);
-  const uint64_t magnitude = bits & ~(uint64_t{1} << 63);
-  const uint64_t nearest = ((magnitude + (uint64_t{1} << (kDropped - 1))) >> kDropped) - kBias;
-  if (nearest - 0x400 >= 0x7C00 - 0x400) return Half{0};
-  return Half{static_cast<uint16_t>((bits >> 48 & 0x8000) | nearest)};
-}
-
 // Rounds a value within `bound` of head + tail if that leaves only one result.
 template <typename T>
 bool DecideRounding(double head, double tail, double bound, T& result) {
-  // Mostly there is room for the few roundings here as well. No tie lies between the two then.
-  const double sum = head + tail;
-  const double room = bound + std::fabs(sum) * 0x1p-50;
-  result = RoundQuickly(sum - room, T{});
-  if (result != T{} && result == RoundQuickly(sum + room, T{})) return true;
-  if (bound == 0) {
-    const HeadTail exact = TwoSum(head, tail);
-    result = RoundOnce<T>(exact.head, exact.tail);
-    return true;
-  }
-  const HeadTail low = TwoSum(head, tail - bound);
-  const HeadTail high = TwoSum(head, tail + bound);
-  result = RoundOnce<T>(low.head, low.tail);
-  const T other = RoundOnce<T>(high.head, high.tail);
-  return std::memcmp(&result, &other, sizeof(T)) == 0;
-}
-
-// RoundOnce of a zero keeps its sign only if the tail has it too.
-template <typename T>
-T RoundZero(double zero) {
-  return RoundOnce<T>(zero, zero);
+  const std::optional<T> rounded = RoundWithin<T>({head, tail}, bound);
+  if (rounded) result = *rounded;
+  return rounded.has_value();
 }
 
 // For zeros and special values, averages and roots are equal to their sums.
 struct LikeSums {
   template <typename T>
   static T OfZero(double zero) {
-    return RoundZero<T>(zero);
+    return RoundOnce<T>(zero);
   }
   template <typename T>
   static T OfSpecial(double sum) {
