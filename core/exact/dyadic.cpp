@@ -8,6 +8,9 @@
 #include <cmath>
 #include <compare>
 
+#include "core/exact/rounding.h"
+#include "core/tensor/half.h"
+
 namespace dmlop {
 namespace {
 
@@ -257,5 +260,33 @@ Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b) {
   if (!negative) return quotient;
   return -(rest.Sign() > 0 ? quotient + Dyadic(1) : quotient);
 }
+
+// RoundOnce only needs the sign of a tail.
+
+template <typename T>
+T RoundExact(const Dyadic& value) {
+  const double head = value.Truncated();
+  return RoundOnce<T>(head, (value - Dyadic(head)).Sign() * std::fabs(head) * 0x1p-60);
+}
+
+template <typename T>
+T RoundRatio(const Dyadic& numerator, const Dyadic& denominator) {
+  if (numerator.Sign() == 0) return T{};
+  const auto power = [](const Dyadic& x) { return x.bit_length() + x.exponent(); };
+  const Dyadic a = numerator.TimesPowerOfTwo(-power(numerator));
+  const Dyadic b = denominator.TimesPowerOfTwo(-power(denominator));
+  double head = a.Truncated() / b.Truncated();  // off by a few units in the last place
+  head += (a - Dyadic(head) * b).Truncated() / b.Truncated();
+  const int more = (a - Dyadic(head) * b).Sign();
+  constexpr int64_t kFar = 200;  // beyond the powers of two of T
+  const int64_t exponent = std::clamp(power(numerator) - power(denominator), -kFar, kFar);
+  const double unit = std::ldexp(1.0, static_cast<int>(exponent));
+  return RoundOnce<T>(head * unit, more * unit * 0x1p-60);
+}
+
+template Half RoundExact<Half>(const Dyadic&);
+template float RoundExact<float>(const Dyadic&);
+template Half RoundRatio<Half>(const Dyadic&, const Dyadic&);
+template float RoundRatio<float>(const Dyadic&, const Dyadic&);
 
 }  // namespace dmlop

@@ -61,4 +61,11 @@ class Dyadic {
 // binary64.
 Dyadic FloorQuotient(const Dyadic& a, const Dyadic& b);
 
+// Round like RoundSum in rounding.h: to nearest, ties to even. T is float or Half; the value must
+// be in the range of binary64, and the denominator is positive.
+template <typename T>
+T RoundExact(const Dyadic& value);
+template <typename T>
+T RoundRatio(const Dyadic& numerator, const Dyadic& denominator);
+
 }  // namespace dmlop

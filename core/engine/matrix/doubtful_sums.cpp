@@ -9,7 +9,6 @@
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
-#include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/matrix/product.h"
 #include "core/tensor/element.h"
@@ -145,7 +144,7 @@ class Formula {
     if (product.Sign() == 0 && AddendsAreZeros()) return WithNumbers(exact.Sign());
     Dyadic total = product;
     for (const double addend : addends_) total = total + Dyadic(addend);
-    return RoundRatio<T>(total, Dyadic(1));
+    return RoundExact<T>(total);
   }
 
   PreciseDotFunction* precise_dot_ = PreciseDotFunctionNow();

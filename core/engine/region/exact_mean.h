@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/exact/round_ratio.h"
+#include "core/exact/dyadic.h"
 #include "core/exact/rounding.h"
 #include "core/exact/special_terms.h"
 

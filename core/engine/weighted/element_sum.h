@@ -15,7 +15,6 @@
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
-#include "core/exact/round_ratio.h"
 #include "core/exact/rounding.h"
 #include "core/exact/special_terms.h"
 #include "core/tensor/convert_element.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/engine/window/sliding_windows.h"
-#include "core/exact/round_scaled.h"
+#include "core/exact/scaled_sum.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -23,13 +23,14 @@ Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
 template <typename Output>
 Output Quantized(const QuantizedAverage& call, int64_t channel, int64_t sum, int64_t taps,
                  Int128 divisor) {
+  const double scale = OfChannel(call.input.scales, channel);
+  const double output_scale = OfChannel(call.output.scales, channel);
   const int64_t zero_point = OfChannel(call.input.zero_points, channel);
-  const int64_t rounded =
-      RoundScaled(sum - taps * zero_point, OfChannel(call.input.scales, channel), divisor,
-                  OfChannel(call.output.scales, channel));
-  const int64_t result = rounded + OfChannel(call.output.zero_points, channel);
-  using Range = std::numeric_limits<Output>;
-  return static_cast<Output>(std::clamp<int64_t>(result, Range::min(), Range::max()));
+  using Limits = std::numeric_limits<Output>;
+  const QuantizedRange range{OfChannel(call.output.zero_points, channel), Limits::min(),
+                             Limits::max()};
+  return static_cast<Output>(
+      Requantize(sum - taps * zero_point, {scale, 1, output_scale, divisor}, range));
 }
 
 // One box of outputs.

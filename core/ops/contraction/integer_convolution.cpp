@@ -16,7 +16,7 @@
 #include "core/base/counted.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/matrix/integer_windows.h"
-#include "core/exact/requantize.h"
+#include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/integer_convolution.h"
 #include "core/ops/contraction/parameters.h"
 #include "core/tensor/visit_data_type.h"

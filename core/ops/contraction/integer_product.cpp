@@ -13,7 +13,6 @@
 #include "core/base/checked_math.h"
 #include "core/engine/matrix/integer_product.h"
 #include "core/engine/matrix/wide_product.h"
-#include "core/exact/requantize.h"
 #include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/parameters.h"
 #include "core/tensor/element.h"
@@ -231,9 +230,7 @@ class Scaler {
     }
     return [this, a, bias, stride](int64_t column, Int128 sum) {
       const double b = ValueAt(b_scales_, column);
-      if (bias == nullptr) return RoundScaledSum<T>(sum, a, b, nullptr);
-      const double summand = AsDouble(bias[column * stride]);
-      return RoundScaledSum<T>(sum, a, b, &summand);
+      return RoundScaledSum<T>(sum, a, b, bias == nullptr ? -0.0 : AsDouble(bias[column * stride]));
     };
   }
 
