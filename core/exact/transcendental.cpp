@@ -5,7 +5,6 @@
 
 #include "core/exact/double_double_functions.h"
 #include "core/exact/half_pi.h"
-#include "core/exact/transcendental_special.h"
 
 namespace dmlop {
 namespace {

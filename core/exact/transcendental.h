@@ -21,4 +21,14 @@ struct TranscendentalArguments {
 HeadTail ExactTranscendental(ElementWiseFunction function,
                              const TranscendentalArguments& arguments);
 
+// --- special values ------------------------------------------------------------------------------
+
+// Returns true for signed zeros, infinities, NaN, poles, arguments outside of the domain, and
+// parameters that leave no transcendental function.
+bool IsSpecial(ElementWiseFunction function, const TranscendentalArguments& arguments);
+
+// Evaluates the formula as written, in IEEE arithmetic, which is exact here. A number wins against
+// NaN in max and min.
+double SpecialValue(ElementWiseFunction function, const TranscendentalArguments& arguments);
+
 }  // namespace dmlop

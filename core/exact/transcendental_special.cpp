@@ -1,4 +1,4 @@
-#include "core/exact/transcendental_special.h"
+#include "core/exact/transcendental.h"
 
 #include <cmath>
 

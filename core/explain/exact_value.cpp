@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/exact/transcendental_special.h"
+#include "core/exact/transcendental.h"
+#include "core/explain/calculate_reduce.h"
 
 namespace dmlop {
 namespace {
