@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/io/tensor_file.h"
-#include "core/schema/schema_bindings.h"
-#include "core/schema/schema_tensor.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 namespace {

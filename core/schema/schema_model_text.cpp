@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/model_document.h"
-#include "core/schema/schema_bindings.h"
-#include "core/schema/schema_model.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 namespace {

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/model_document.h"
-#include "core/schema/schema_bindings.h"
-#include "core/schema/schema_operator.h"
-#include "core/schema/schema_tensor.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 namespace {

@@ -8,7 +8,9 @@
 
 #include "core/document/document_json.h"
 #include "core/document/value_reader.h"
+#include "core/ops/operator.h"
 #include "core/tensor/data_type.h"
+#include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
 
@@ -68,5 +70,44 @@ class SchemaDialect {
  private:
   Dialect dialect_;
 };
+
+// --- tensor descs --------------------------------------------------------------------------------
+
+// Defines "input-tensor" and "output-tensor", or those of models.
+void DefineTensors(const SchemaDialect& dialect, Json& definitions);
+std::string TensorDefinition(const SchemaDialect& dialect, TensorRole role);
+
+// Conditions on a tensor: it states type and sizes; it states sizes; it states its type; it has the
+// given type.
+Json CompleteTensor();
+
+Json SizedTensor();
+Json TypedTensor();
+Json TensorOfType(DataType type);
+
+// --- values that a descriptor binds to its tensors -----------------------------------------------
+
+// Defines "input-binding" and "output-binding", and what the rules need. DefineValues must come
+// first.
+void DefineBindings(Json& definitions);
+
+// Returns the schema of "bindings".
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
+
+// Returns the schema of "expect".
+Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
+
+// Returns the rules between the tensors of a descriptor and the values that it binds or expects.
+Json BindingRules(const std::vector<const Field*>& fields);
+
+// --- operators, with their fields and all other members of their objects -------------------------
+
+// Defines "operator" or "model-operator", and its parts. DefineBindings must come first.
+void DefineOperators(const SchemaDialect& dialect, Json& definitions);
+
+// --- DxDispatch models ---------------------------------------------------------------------------
+
+// Defines "model" and its parts. DefineValues and the operators of models must come first.
+void DefineModel(Json& definitions);
 
 }  // namespace dmlop

@@ -1,7 +1,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/schema/schema_tensor.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 namespace {

@@ -2,9 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/schema/schema_bindings.h"
-#include "core/schema/schema_model.h"
-#include "core/schema/schema_operator.h"
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {
