@@ -18,7 +18,7 @@
 #include "app/timing.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/document/document_json.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/progress.h"
 #include "core/tensor/sample_values.h"

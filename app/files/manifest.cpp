@@ -10,7 +10,7 @@
 #include "app/files/descriptor.h"
 #include "app/json_end.h"
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text.h"
 #include "core/document/field_reader.h"
 #include "core/io/json.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "app/text/text_width.h"
-#include "core/base/ascii.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

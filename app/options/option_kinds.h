@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "app/options/options.h"
-#include "core/base/ascii.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 

@@ -9,7 +9,7 @@
 #include "app/run/filled_tensors.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/base/utf8.h"
+#include "core/base/text.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/io/spool.h"
 #include "core/tensor/nibbles.h"

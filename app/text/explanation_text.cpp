@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/text/tensor_text.h"
-#include "core/base/ascii.h"
 #include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {

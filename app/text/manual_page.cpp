@@ -7,7 +7,7 @@
 
 #include "app/text/operator_template.h"
 #include "app/text/operator_words.h"
-#include "core/base/words.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

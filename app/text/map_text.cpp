@@ -12,7 +12,7 @@
 #include "app/text/tensor_text.h"
 #include "app/text/text_width.h"
 #include "core/base/error.h"
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 
 namespace dmlop {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "app/text/operator_words.h"
 #include "app/text/text_width.h"
-#include "core/base/words.h"
+#include "core/base/text.h"
 #include "core/ops/examples.h"
 
 namespace dmlop {

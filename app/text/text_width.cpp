@@ -6,7 +6,7 @@
 #include <clocale>
 #include <cwchar>
 
-#include "core/base/words.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

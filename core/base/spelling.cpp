@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/ascii.h"
 #include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

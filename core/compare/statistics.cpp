@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/compare/elements.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {

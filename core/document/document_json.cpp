@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/base/utf8.h"
+#include "core/base/text.h"
 #include "core/document/operator_document.h"
 #include "core/tensor/element.h"
 #include "core/tensor/half.h"

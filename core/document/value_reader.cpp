@@ -10,9 +10,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/base/ascii.h"
 #include "core/base/counted.h"
 #include "core/base/spelling.h"
+#include "core/base/text.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/kernels/copy/stream.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 #include "core/exact/exact_sum.h"
 
 namespace dmlop {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 
 namespace dmlop {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 
 namespace dmlop {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 
 namespace dmlop {
 namespace {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <limits>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 
 namespace dmlop {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/base/integers.h"
 #include "core/graph/graph_fields.h"
 #include "core/graph/graph_size.h"
 

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/ascii.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/io/open_file.h"
 
 namespace dmlop {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/utf8.h"
+#include "core/base/text.h"
 #include "core/io/content_kind.h"
 #include "core/io/json_tree_builder.h"
 

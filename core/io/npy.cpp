@@ -7,8 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/base/integers.h"
 #include "core/io/content_kind.h"
 
 namespace dmlop {

@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "core/base/ascii.h"
+#include "core/base/text.h"
 #include "core/io/npz.h"
 
 namespace dmlop {

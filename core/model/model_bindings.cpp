@@ -6,8 +6,8 @@
 #include <set>
 #include <span>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/base/integers.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/base/memory.h"
 #include "core/graph/graph_run.h"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <filesystem>
 
-#include "core/base/ascii.h"
 #include "core/base/spelling.h"
+#include "core/base/text.h"
 #include "core/graph/graph_reader.h"
 #include "core/io/tensor_path.h"
 #include "core/model/model_document.h"

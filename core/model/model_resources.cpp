@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/integers.h"
 #include "core/base/memory.h"
 #include "core/base/progress.h"
 #include "core/io/npy.h"

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <limits>
 
-#include "core/base/integer_division.h"
-#include "core/ops/families.h"
+#include "core/base/integers.h"
+#include "core/ops/operator.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

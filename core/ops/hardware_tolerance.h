@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

@@ -7,9 +7,8 @@
 #include <span>
 #include <string>
 
-#include "core/base/ascii.h"
 #include "core/base/spelling.h"
-#include "core/base/words.h"
+#include "core/base/text.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

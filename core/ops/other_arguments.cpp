@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/base/words.h"
+#include "core/base/text.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

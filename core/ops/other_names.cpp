@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/words.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

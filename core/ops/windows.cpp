@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 
 namespace dmlop::windows {
 namespace {

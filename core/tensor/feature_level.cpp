@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/base/ascii.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/checked_math.h"
 #include "core/base/diagnostic.h"
+#include "core/base/integers.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/layout.h"
 

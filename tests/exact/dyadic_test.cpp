@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/base/utf8.h"
+#include "core/base/text.h"
 #include "core/io/json.h"
 #include "tests/support/random.h"
 

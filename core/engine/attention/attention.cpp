@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/exact/rounding.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/row_group.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/copy/shuffle_plan.h"
 
 namespace dmlop {

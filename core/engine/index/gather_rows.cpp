@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/tiled_loop.h"

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/index/indexed_rows.h"

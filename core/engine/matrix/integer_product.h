@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

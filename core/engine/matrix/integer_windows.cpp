@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/kernels/matrix/integer_tile.h"
 
 namespace dmlop {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/matrix_lines.h"
 

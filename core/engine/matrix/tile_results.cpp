@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/exact/error_free.h"
 #include "core/kernels/matrix/pack.h"
 #include "core/tensor/element.h"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
 
 namespace dmlop {

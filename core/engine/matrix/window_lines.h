@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/engine/matrix/matrix_lines.h"
 #include "core/kernels/matrix/pack_windows.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/normalization/slice_function.h"
 #include "core/tensor/loop_nest.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/normalization/slice_layout.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/tensor/loop_nest.h"
 

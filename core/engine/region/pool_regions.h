@@ -1,7 +1,7 @@
 // The greatest elements in the bins of regions.
 #pragma once
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/engine/index/stray_indices.h"
 #include "core/tensor/tensor.h"
 

@@ -5,8 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/int128.h"
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/exact/dyadic.h"
 #include "core/tensor/tensor.h"
 

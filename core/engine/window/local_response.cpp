@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/fill.h"
 #include "core/engine/window/pool_norm.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/reduce/reduce_run.h"
 
 namespace dmlop {

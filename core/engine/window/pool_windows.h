@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/int128.h"
+#include "core/base/integers.h"
 #include "core/engine/window/unfold_geometry.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/tensor.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/engine/window/unfold_loop.h"
 
 namespace dmlop {

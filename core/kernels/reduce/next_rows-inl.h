@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/kernels/simd/isa.h"
 #include "core/kernels/simd/prefetch.h"
 

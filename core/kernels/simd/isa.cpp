@@ -11,7 +11,7 @@
 #undef _Bool
 #endif
 
-#include "core/base/ascii.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -1,5 +1,5 @@
 // DML_MULTIHEAD_ATTENTION_OPERATOR_DESC and DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/ops/attention/run.h"
 #include "core/ops/attention/shapes.h"
 #include "core/ops/attention/sources.h"

@@ -1,7 +1,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/ops/contraction/convolution_windows.h"
 #include "core/ops/contraction/parameters.h"
 

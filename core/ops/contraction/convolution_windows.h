@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/checked_math.h"
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/matrix/window_lines.h"
 #include "core/ops/families.h"
 #include "core/ops/inference.h"

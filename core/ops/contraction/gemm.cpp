@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"

@@ -12,8 +12,8 @@
 #include <limits>
 #include <span>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/base/integers.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/scaled_sum.h"

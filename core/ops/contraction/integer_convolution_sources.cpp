@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/ops/contraction/integer_convolution.h"
 #include "core/ops/contraction/parameters.h"
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <type_traits>
 
-#include "core/base/checked_math.h"
+#include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
 #include "core/engine/matrix/wide_product.h"
 #include "core/exact/scaled_sum.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 
 namespace dmlop {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/ops/inference.h"
 #include "core/tensor/convert_element.h"
 

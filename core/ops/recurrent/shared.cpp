@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/base/integers.h"
 #include "core/ops/fused.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/base/counted.h"
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/ops/windows.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/base/range.h"
+#include "core/base/integers.h"
 #include "core/engine/weighted/weighted_sum.h"
 
 namespace dmlop {

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checked_math.h"
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/engine/copy/fill.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/engine/window/pool_sum.h"

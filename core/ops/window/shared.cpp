@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/checked_math.h"
 #include "core/base/counted.h"
+#include "core/base/integers.h"
 #include "core/engine/window/pool_max.h"
 
 namespace dmlop::pooling {
