@@ -27,7 +27,7 @@ BELOW = {
 # Where a library may be included.
 LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|simd/dispatch\.h|.*-inl\.h)",
-    "flatbuffers/": r"core/graph/graph_fields\.h",
+    "flatbuffers/": r"core/graph/graph_file\.h",
     "tbb/": r"core/base/parallel\.cpp",
     "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text)\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options/.*\.(h|cpp)",

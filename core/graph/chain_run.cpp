@@ -1,5 +1,3 @@
-#include "core/graph/chain_run.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,6 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
+#include "core/graph/node_ranges.h"
 #include "core/ops/part_grid.h"
 #include "core/ops/traffic.h"
 

@@ -1,11 +1,10 @@
-#include "core/graph/graph_fields.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "core/graph/graph_file.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

@@ -9,8 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/integers.h"
-#include "core/graph/graph_fields.h"
-#include "core/graph/graph_size.h"
+#include "core/graph/graph_file.h"
 
 namespace dmlop {
 namespace {

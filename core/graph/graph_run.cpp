@@ -5,7 +5,6 @@
 
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
-#include "core/graph/chain_run.h"
 #include "core/ops/buffer_run.h"
 #include "core/ops/traffic.h"
 

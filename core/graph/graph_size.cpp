@@ -1,4 +1,4 @@
-#include "core/graph/graph_size.h"
+#include "core/graph/graph_file.h"
 
 namespace dmlop {
 namespace {

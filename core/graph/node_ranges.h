@@ -1,7 +1,8 @@
-// Finds nodes of a graph that run together: element-wise chains, whose tensors in between need not
-// go through memory.
+// Finds nodes of a graph that run together, and runs them: element-wise chains, whose tensors in
+// between need not go through memory.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -46,5 +47,12 @@ class EdgeUses {
   std::vector<bool> is_between_;
   std::vector<size_t> first_, last_;
 };
+
+// Runs an element-wise chain, a range that ChainsOf returned: all of its nodes on a part of the
+// tensors that fits into the caches, then on the next one. Every tensor in between is rounded as if
+// it existed as a whole. `uses` are those of the graph; `places` is where the bytes of edges begin,
+// except those within the range.
+void RunChain(const Graph& graph, const EdgeUses& uses, const NodeRange& range,
+              const std::vector<std::byte*>& places);
 
 }  // namespace dmlop
