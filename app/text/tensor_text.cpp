@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/progress.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
@@ -21,15 +22,10 @@ constexpr int64_t kMaxUnabridged = 1000;  // elements
 constexpr int64_t kEdge = 3;              // entries shown at each end of an abridged dimension
 constexpr size_t kPieceBytes = 1 << 16;   // of text that is passed on at once
 
-template <typename T>
-std::string FloatText(T value) {
-  return std::isnan(value) ? "nan" : fmt::format("{}", value);
-}
-
 // The shortest digits that round to the same half, written as a plain number where it is not long.
 std::string HalfText(Half half) {
   const double exact = static_cast<double>(ToFloat(half));
-  if (!std::isfinite(exact)) return FloatText(exact);
+  if (!std::isfinite(exact)) return NumberText(exact);
   constexpr int kEnoughDigits = 5;
   double shortest = exact;
   for (int digits = 1; digits <= kEnoughDigits; ++digits) {
@@ -37,10 +33,10 @@ std::string HalfText(Half half) {
     for (const double near : {exact, std::nextafter(exact, 2 * exact)}) {
       const std::string text = fmt::format("{:.{}e}", near, digits - 1);
       std::from_chars(text.data(), text.data() + text.size(), shortest);
-      if (ToHalf(shortest) == half) return FloatText(shortest);
+      if (ToHalf(shortest) == half) return NumberText(shortest);
     }
   }
-  return FloatText(exact);
+  return NumberText(exact);
 }
 
 template <typename T>
@@ -48,7 +44,7 @@ std::string TextOf(T value) {
   if constexpr (std::is_same_v<T, Half>) {
     return HalfText(value);
   } else if constexpr (std::is_floating_point_v<T>) {
-    return FloatText(value);
+    return NumberText(value);
   } else {
     return fmt::format("{}", value);
   }
@@ -211,14 +207,10 @@ std::string ElementText(DataType type, const std::byte* element) {
   return text;
 }
 
-std::string NumberText(double value) {
-  return FloatText(value);
-}
-
 std::string NumberText(DataType type, double value) {
-  if (type == DataType::kFloat32) return FloatText(static_cast<float>(value));
+  if (type == DataType::kFloat32) return NumberText(static_cast<float>(value));
   if (type == DataType::kFloat16) return HalfText(ToHalf(value));
-  return FloatText(value);
+  return NumberText(value);
 }
 
 std::string BitsText(DataType type, uint64_t bits) {

@@ -18,9 +18,6 @@ namespace dmlop {
 // The shortest digits that read back to the same value; "nan", "inf", "-inf".
 std::string ElementText(DataType type, const std::byte* element);
 
-// A number in the same form.
-std::string NumberText(double value);
-
 // A number that is, or is near, one of a type, in the digits that an element takes.
 std::string NumberText(DataType type, double value);
 

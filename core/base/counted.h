@@ -1,4 +1,4 @@
-// Counted nouns, and lists of limited length.
+// Counted nouns, numbers, and lists of limited length.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,6 +36,12 @@ inline std::string WithSeparators(size_t number) {
   std::string digits = fmt::format("{}", number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
+}
+
+// Returns the shortest digits that read back to the same value, or "inf", "-inf", "nan".
+template <std::floating_point T>
+std::string NumberText(T value) {
+  return value != value ? "nan" : fmt::format("{}", value);
 }
 
 // Returns "a, b, c", or the first twenty "and 299,980 more", so that a message fits on a screen.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/document/operator_document.h"
 #include "core/tensor/element.h"
@@ -124,10 +125,7 @@ std::string WrittenText(const Json& json, std::optional<size_t> indent) {
 }  // namespace
 
 Json NumberJson(double value) {
-  if (value != value) return "nan";
-  if (value == INFINITY) return "inf";
-  if (value == -INFINITY) return "-inf";
-  return value;
+  return std::isfinite(value) ? Json(value) : Json(NumberText(value));
 }
 
 Json ElementJson(DataType type, const std::byte* element) {
