@@ -5,8 +5,13 @@
 #include <cfloat>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "core/base/integers.h"
+#include "core/exact/dyadic.h"
+#include "core/exact/scaled_sum.h"
+#include "core/exact/special_terms.h"
 #include "tests/support/case_name.h"
 #include "tests/support/float_families.h"
 
@@ -28,6 +33,9 @@ template <typename T>
 void ExpectRoundedSum(const SumPair& sum) {
   const T expected = RoundReal<T>(sum.expected);
   EXPECT_EQ(BitsOf(RoundSum<T>(sum.actual)), BitsOf(expected)) << ToDouble(expected);
+  if constexpr (!std::is_same_v<T, double>) {
+    EXPECT_EQ(BitsOf(RoundExact<T>(Dyadic(sum.actual))), BitsOf(expected)) << ToDouble(expected);
+  }
 }
 
 template <typename T>
@@ -37,6 +45,8 @@ void ExpectRoundedQuotient(const SumPair& sum, uint64_t divisor) {
   mpfr_div_d(quotient.get(), quotient.get(), static_cast<double>(divisor), MPFR_RNDN);
   const T expected = RoundReal<T>(quotient);
   EXPECT_EQ(BitsOf(RoundQuotient<T>(sum.actual, divisor)), BitsOf(expected))
+      << ToDouble(expected) << " / " << divisor;
+  EXPECT_EQ(BitsOf(RoundRatio<T>(Dyadic(sum.actual), Dyadic(divisor))), BitsOf(expected))
       << ToDouble(expected) << " / " << divisor;
 }
 
@@ -154,6 +164,78 @@ TYPED_TEST(RoundingTest, HeadAndTailRoundAsOne) {
       EXPECT_EQ(BitsOf(RoundOnce<TypeParam>(head, tail)), BitsOf(RoundReal<TypeParam>(sum)))
           << head << " + " << tail;
     }
+  }
+}
+
+// Both ends of a bound that ends at a tie, or goes on beyond it.
+TYPED_TEST(RoundingTest, BoundsDecideUnlessATieIsWithin) {
+  for (int round = 0; round < 20000; ++round) {
+    const double tie = RandomSign(this->engine_) * RandomMidpoint<TypeParam>(this->engine_);
+    const double unit = std::ldexp(1.0, std::ilogb(tie) - UniformInt(this->engine_, 53, 80));
+    const TypeParam expected = RoundOnce<TypeParam>(tie, unit);
+    const auto clear = RoundWithin<TypeParam>({tie, unit}, 0.9 * unit);
+    ASSERT_TRUE(clear) << tie << " + " << unit;
+    EXPECT_EQ(BitsOf(*clear), BitsOf(expected));
+    EXPECT_FALSE(RoundWithin<TypeParam>({tie, unit}, 1.1 * unit)) << tie << " + " << unit;
+    const auto exact = RoundWithin<TypeParam>({tie, 0}, 0);
+    ASSERT_TRUE(exact);
+    EXPECT_EQ(BitsOf(*exact), BitsOf(RoundOnce<TypeParam>(tie)));
+  }
+  EXPECT_EQ(BitsOf(*RoundWithin<TypeParam>({-0.0, 0}, 0)), BitsOf(RoundOnce<TypeParam>(-0.0)));
+  EXPECT_FALSE(RoundWithin<TypeParam>({0, 0}, 1e-300));
+}
+
+// Integers of 128 bits as the oracle: scales that are small integers.
+TEST(Requantize, RoundsOnceForDivisorsOfAnySize) {
+  Engine engine = TestEngine();
+  const QuantizedRange range{3, -100, 100};
+  for (int round = 0; round < 200000; ++round) {
+    const int64_t a = UniformInt(engine, 1, 9), b = UniformInt(engine, 1, 9);
+    const int64_t c = UniformInt(engine, -9, 9) | 1;
+    const Int128 divisor = Int128{1 + UniformInt(engine, 0, 40)} << UniformInt(engine, 0, 30);
+    // Near a number of halves.
+    const Int128 halves = divisor * c * UniformInt(engine, -250, 250) / (2 * a * b);
+    const Int128 numerator = (halves + UniformInt(engine, -1, 1)) * a * b;
+    const int64_t sum = static_cast<int64_t>(numerator / (a * b));
+    const Int128 twice = 2 * numerator * (c < 0 ? -1 : 1), whole = divisor * (c < 0 ? -c : c);
+    Int128 rounded = twice / (2 * whole) - (twice % (2 * whole) < 0 ? 1 : 0);
+    const Int128 rest = twice - 2 * whole * rounded;
+    if (rest > whole || (rest == whole && rounded % 2 != 0)) ++rounded;
+    const int64_t expected = std::clamp<int64_t>(static_cast<int64_t>(rounded) + 3, -100, 100);
+    const UnitChange units{static_cast<double>(a), static_cast<double>(b), static_cast<double>(c),
+                           divisor};
+    ASSERT_EQ(Requantize(sum, units, range), expected) << sum << " * " << a * b << " / " << c;
+  }
+}
+
+struct TermsCase {
+  std::vector<double> terms;
+  double sum;
+};
+
+TEST(SpecialTerms, AddAsIeeeArithmeticDoes) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const TermsCase cases[] = {
+      {{}, 0.0},
+      {{-0.0}, -0.0},
+      {{-0.0, -0.0}, -0.0},
+      {{-0.0, 0.0}, 0.0},
+      {{0.0, -0.0}, 0.0},
+      {{1, -0.0}, 0.0},
+      {{-0.0, 2}, 0.0},
+      {{infinity, 1}, infinity},
+      {{-0.0, -infinity}, -infinity},
+      {{nan, infinity}, nan},
+      {{infinity, -infinity}, nan},
+  };
+  for (const TermsCase& c : cases) {
+    SpecialTerms specials;
+    int others = 0;
+    for (const double term : c.terms) others += specials.Take(term) ? 0 : 1;
+    EXPECT_EQ(BitsOf(RoundOnce<float>(specials.sum())), BitsOf(RoundOnce<float>(c.sum)));
+    EXPECT_EQ(specials.are_finite(), std::isfinite(c.sum));
+    EXPECT_EQ(specials.has_others(), others > 0);
   }
 }
 
