@@ -16,4 +16,11 @@ void GatherRows(const IndexLinks& links, const PlaceRule& rule, const ConstTenso
 void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& updates,
                  const Layout& index, const TensorView& data);
 
+// Copies the input to the output, and writes the walked updates to where the indices choose in it,
+// clamped to it (IDX-2). Of several for one place, the last in row-major order wins, whatever the
+// threads.
+void CopyAndScatter(const IndexLinks& links, const ConstTensorView& input,
+                    const ConstTensorView& index, const ConstTensorView& updates,
+                    const TensorView& output);
+
 }  // namespace dmlop

@@ -1,4 +1,3 @@
-#include "core/engine/index/scatter_parts.h"
 
 #include <algorithm>
 #include <vector>

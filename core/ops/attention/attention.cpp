@@ -1,9 +1,7 @@
 // DML_MULTIHEAD_ATTENTION_OPERATOR_DESC and DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.
-#include "core/base/integers.h"
-#include "core/ops/attention/run.h"
-#include "core/ops/attention/shapes.h"
-#include "core/ops/attention/sources.h"
+#include "core/ops/attention/attention.h"
 
+#include "core/base/integers.h"
 namespace dmlop::attention {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/ops/attention/run.h"
+#include "core/ops/attention/attention.h"
 #include "core/ops/attention/shapes.h"
 
 namespace dmlop::attention {

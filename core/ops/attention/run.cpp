@@ -1,5 +1,3 @@
-#include "core/ops/attention/run.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +10,7 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/loop.h"
-#include "core/ops/attention/shapes.h"
+#include "core/ops/attention/attention.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -1,10 +1,10 @@
-#include "core/ops/attention/shapes.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "core/ops/attention/attention.h"
 
 namespace dmlop::attention {
 namespace {

@@ -1,10 +1,8 @@
-#include "core/ops/attention/sources.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
-#include "core/ops/attention/shapes.h"
+#include "core/ops/attention/attention.h"
 
 namespace dmlop::attention {
 namespace {

@@ -1,7 +1,6 @@
 #include "core/ops/indexing/shared.h"
 
 #include "core/engine/index/indexed_rows.h"
-#include "core/engine/index/scatter_parts.h"
 #include "core/engine/index/stray_indices.h"
 #include "core/ops/index_warning.h"
 

@@ -1,11 +1,14 @@
-// The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, and the sizes that their tensors have
-// in common.
+// The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, the sizes that their tensors have in
+// common, and the calls of the engine.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "core/base/integers.h"
+#include "core/ops/family.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::attention {
@@ -131,5 +134,25 @@ struct Shapes {
 Shapes ShapesOf(const OperatorDesc& op);
 
 void Infer(const OperatorDesc& op, Inference& infer);
+
+// Returns the maps from an output to the elements of inputs from which it is computed.
+std::vector<SourceMap> Sources(const OperatorDesc& op);
+
+// Of a valid descriptor.
+void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+
+// The keys that values of the inputs select: how many of each batch are past, and which ones a mask
+// of lengths keeps. Empty where there are no such inputs.
+struct KeyChoice {
+  std::vector<int64_t> past;
+  std::vector<Range> kept;
+};
+KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs);
+
+// Makes the formula of an element of any output.
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula);
+
+// Tells lengths of the past that are out of range, which RunAttention clamps.
+void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 
 }  // namespace dmlop::attention
