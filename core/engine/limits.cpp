@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kChunk = 1 << 16;
 constexpr int64_t kRow = kPageBytes;
 
-// Calls body(begin, size) on parts that cover `bytes` bytes.
+// Calls body(begin, size) on parts that together cover `bytes` bytes.
 template <typename Body>
 void ForParts(size_t bytes, Body&& body) {
   const int64_t size = static_cast<int64_t>(bytes);
@@ -28,7 +28,7 @@ void ForParts(size_t bytes, Body&& body) {
               });
 }
 
-// Zeros would do better than memory does with anything else.
+// The bytes are not zero: some memory handles zeros faster than anything else.
 constexpr std::array<std::byte, kRow> FilledRow() {
   std::array<std::byte, kRow> row{};
   row.fill(std::byte{0x5A});
@@ -72,12 +72,12 @@ void WriteBytes(std::span<std::byte> to, WritePath path) {
 
 void ReadBytes(std::span<const std::byte> from, ReadPath path) {
   const auto add_up = IntegerFoldKernelsFor<uint64_t>(IntegerFold::kSum);
-  std::atomic<uint64_t> total = 0;  // atomic, so that nobody can leave the reading out
+  std::atomic<uint64_t> total = 0;  // atomic, so that the compiler cannot drop the reading
   ForParts(from.size(), [&](int64_t begin, int64_t size) {
     const uint64_t* x = reinterpret_cast<const uint64_t*>(from.data() + begin);
     uint64_t sum = 0;
     if (path == ReadPath::kOneStream) {
-      // Longer rows may be read at several places by turns.
+      // Rows are short because a longer one may be read at several places in turn.
       for (int64_t i = 0; i < size / 8; i += kRow / 8) {
         add_up.fold_row(x + i, std::min(size / 8 - i, kRow / 8), &sum);
       }
@@ -91,7 +91,7 @@ void ReadBytes(std::span<const std::byte> from, ReadPath path) {
 void MultiplyAdd(int64_t count) {
   constexpr int64_t kGrain = 1 << 16;
   const MultiplyAddsFunction multiply_add = MultiplyAddsForIsa();
-  std::atomic<bool> is_number = true;  // so that nobody can leave the work out
+  std::atomic<bool> is_number = true;  // keeps the compiler from dropping the work
   ParallelFor(count, kGrain, 0, [&](int64_t begin, int64_t end) {
     if (multiply_add(end - begin) != 0) return;
     is_number.store(false, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// What the machine allows: the quickest loops that do nothing but move bytes, or nothing but
-// multiply and add. The share of such a limit that an operator reaches is the ratio of their times.
+// The machine's limits: the quickest loops that only move bytes, or only multiply and add. The
+// share of a limit that an operator reaches is the ratio of their times.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,31 @@
 namespace dmlop {
 
 enum class Limit {
-  kCopy,        // of what reads about as much as it writes
-  kRead,        // of what reads most
-  kWrite,       // of what writes most
-  kArithmetic,  // of what multiplies and adds for longer than it moves
+  kCopy,        // for operators that read about as much as they write
+  kRead,        // for operators that mostly read
+  kWrite,       // for operators that mostly write
+  kArithmetic,  // for operators that compute for longer than they move data
 };
 
 std::string_view Name(Limit limit);  // "copy", "read", "write", "arithmetic"
 
-// Whether a loop writes past the caches or into them. Which is quicker depends on the size.
+// Whether a loop writes past the caches or into them. The size decides which is quicker.
 enum class WritePath { kStreamed, kCached };
 
-// Whether a thread reads one place after the other, or a few places by turns. Which is quicker
-// depends on the machine, and on what else it does.
+// Whether a thread reads sequentially or from a few places in turn. The machine and its other load
+// decide which is quicker.
 enum class ReadPath { kOneStream, kFewStreams };
 
-// Both have the same size.
+// Both spans have the same size.
 void CopyBytes(std::span<std::byte> to, std::span<const std::byte> from, WritePath path);
 
 // Writes from a source that stays in the first-level cache.
 void WriteBytes(std::span<std::byte> to, WritePath path);
 
-// Does next to nothing with what is read.
+// Reads every byte and does next to nothing with it.
 void ReadBytes(std::span<const std::byte> from, ReadPath path);
 
-// Multiply-adds of binary64.
+// Does `count` multiply-adds of binary64.
 void MultiplyAdd(int64_t count);
 
 }  // namespace dmlop

@@ -14,11 +14,11 @@
 namespace dmlop {
 namespace {
 
-// Queries that are worked on together; fewer where they have very many keys.
+// A group has at most kQueries queries, fewer where kScores scores would not hold all its keys.
 constexpr int64_t kQueries = 64;
 constexpr int64_t kScores = 1 << 22;
 
-// Numbers that are a row of each of some rows; further ones are 0.
+// A matrix of FLOAT64; what no Fill writes is 0.
 class Panel {
  public:
   Panel(int64_t rows, int64_t columns)
@@ -27,9 +27,9 @@ class Panel {
   double* data() { return reinterpret_cast<double*>(buffer_.data()); }
   double* row(int64_t i) { return data() + i * columns_; }
 
-  // The elements of a view of two dimensions.
+  // Copies the elements of a view of rank 2.
   void Fill(const ConstTensorView& from) { FillBy(from, {columns_, 1}); }
-  // Its columns become rows.
+  // Copies the transposed view: its columns become rows.
   void FillTransposed(const ConstTensorView& from) { FillBy(from, {1, columns_}); }
 
  private:
@@ -42,7 +42,7 @@ class Panel {
   Buffer buffer_;
 };
 
-// One head of one batch: rows x components.
+// One head of one batch as a matrix {rows, components}.
 ConstTensorView HeadOf(const ConstTensorView& tensor, int64_t batch, int64_t head) {
   ConstTensorView view = tensor.Slice(0, batch, 1).Slice(1, head, 1);
   const Dims& sizes = tensor.layout.sizes;
@@ -51,7 +51,7 @@ ConstTensorView HeadOf(const ConstTensorView& tensor, int64_t batch, int64_t hea
   return view;
 }
 
-// Some queries of one head of one batch.
+// Consecutive queries of one head of one batch.
 struct Group {
   int64_t batch, head, first, count;
 };
@@ -99,7 +99,7 @@ class Attending {
     return head / (attention_.query.layout.sizes[1] / attention_.key.layout.sizes[1]);
   }
 
-  // Calls visit(first, count) for blocks of keys.
+  // Calls visit(first, count) for each block of keys.
   template <typename Visit>
   void ForBlocks(Visit&& visit) const {
     for (int64_t first = 0; first < keys_; first += kAttentionKeys) {
@@ -122,7 +122,7 @@ class Attending {
     });
   }
 
-  // --- what else scores are made of --------------------------------------------------------------
+  // --- bias, mask and causal limit ---------------------------------------------------------------
 
   void Adjust(const Group& group, Panel& scores) const {
     if (attention_.position_bias.data != nullptr) AddBias(group, scores);

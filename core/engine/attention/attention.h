@@ -1,4 +1,4 @@
-// Attention: means of values, weighted by what queries make of their keys.
+// Attention: means of values, weighted by the softmax of the scores of queries and keys.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace dmlop {
 
-// With B batches, s queries, T keys, N heads of queries, and M heads of keys and values, M a
-// divisor of N: head n of the queries goes with head n / (N / M). Floats have the output's type,
-// FLOAT32 or FLOAT16.
+// There are B batches, s queries, T keys, N heads of queries, and M heads of keys and values, where
+// M divides N: head n of the queries uses head n / (N / M). Floats have the output's type, FLOAT32
+// or FLOAT16.
 struct Attention {
   ConstTensorView query;          // {B, N, s, H}
   ConstTensorView key, value;     // {B, M, T, H} and {B, M, T, V}
-  ConstTensorView position_bias;  // {B, N, s, T}, or without data
-  ConstTensorView mask;           // INT32 {B, N, s, T}, or without data; masked where it is 0
-  std::vector<Range> kept;    // keys of each batch: others are masked. Or none, where all are kept
-  std::vector<int64_t> past;  // of each batch: query i has no keys behind past + i. Or none
+  ConstTensorView position_bias;  // {B, N, s, T}; no data if there is none
+  ConstTensorView mask;           // INT32 {B, N, s, T}: 0 masks; no data if there is none
+  std::vector<Range> kept;        // per batch, other keys are masked; empty if all are kept
+  std::vector<int64_t> past;  // per batch, query i sees keys up to past + i; empty if it sees all
   double scale;
-  double mask_value;  // is added to scores that are masked
+  double mask_value;  // added to masked scores
 };
 
-// Output {B, N, s, V}.
+// The output is {B, N, s, V}.
 void Attend(const Attention& attention, const TensorView& output);
 
 }  // namespace dmlop

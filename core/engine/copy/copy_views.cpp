@@ -18,11 +18,11 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kBlockBytes = 1 << 11;
-constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
-constexpr int64_t kMaxStreams = 16;            // whose buffers the first-level cache can hold
-constexpr int64_t kMaxRowBytes = 1 << 13;      // of all copies; longer ones need no company
+constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter rows have too few whole lines
+constexpr int64_t kMaxStreams = 16;            // the first-level cache holds the buffers of so many
+constexpr int64_t kMaxRowBytes = 1 << 13;      // of all copies; longer rows gain nothing together
 
-// The copy as rows, unless it takes more loops than one around them.
+// The copy as rows, unless more than one loop surrounds them.
 std::optional<RowsCopy> AsRows(const Move& copy) {
   enum Operand : size_t { kTo, kFrom };
   LoopNest<2> nest{copy.to.layout.sizes, {copy.to.layout.strides, copy.from.layout.strides}};
@@ -40,8 +40,8 @@ std::optional<RowsCopy> AsRows(const Move& copy) {
                   nest.strides[kFrom][0] * width};
 }
 
-// Many short rows of several tensors, a block of rows of all of them at a time: so each line of
-// memory is used up while it is in the cache.
+// Copies many short rows of several tensors, a block of rows of all tensors at a time, so that each
+// cache line is used up while it is cached.
 class ShortRowsLoop {
  public:
   ShortRowsLoop(std::span<const RowsCopy> copies, int64_t width)
@@ -55,7 +55,7 @@ class ShortRowsLoop {
     if (rows_ * row_bytes_ < kStreamBytes) return;
     if (shortest >= kStreamedRowBytes) {
       streaming_ = Streaming::kRows;
-      block_rows_ = 1;  // measured: reading on in order is worth twice as much as longer blocks
+      block_rows_ = 1;  // measured: sequential reads gain twice what longer blocks do
     } else if (CanStreamBlocks()) {
       streaming_ = Streaming::kBlocks;
     }
@@ -74,7 +74,7 @@ class ShortRowsLoop {
   }
 
  private:
-  // Each row by itself, or blocks of rows packed first.
+  // kRows streams each row by itself; kBlocks packs blocks of rows first.
   enum class Streaming { kNone, kRows, kBlocks };
 
   bool CanStreamBlocks() const {
@@ -110,7 +110,7 @@ class ShortRowsLoop {
     }
   }
 
-  // Copies to several places are mostly parts of the same rows, which fill their memory.
+  // Copies to several places mostly read parts of the same rows and together cover them.
   void PrefetchRows(int64_t row, int64_t rows) const {
     const RowsCopy& copy = groups_.front().copies().front();
     if (groups_.size() == 1 || copy.from_pitch > row_bytes_) return;
@@ -126,14 +126,14 @@ class ShortRowsLoop {
   }
 
   int64_t rows_;
-  int64_t row_bytes_ = 0;  // of all copies
+  int64_t row_bytes_ = 0;  // summed over all copies
   std::vector<RowGroup> groups_;
   int64_t block_rows_;
   Streaming streaming_ = Streaming::kNone;
   StreamRowsFunction stream_ = StreamRowsForIsa();
 };
 
-// The copies as rows that are short and equally many; empty where they are not.
+// The copies as rows, if all are short and equally many; otherwise empty.
 std::vector<RowsCopy> AsShortRows(std::span<const Move> copies) {
   std::vector<RowsCopy> all;
   int64_t row_bytes = 0;
@@ -147,8 +147,8 @@ std::vector<RowsCopy> AsShortRows(std::span<const Move> copies) {
   return all;
 }
 
-// How many of the first dimensions all copies share. What lies within these is a slice: as much as
-// the second-level cache can hold, if that is possible, but not less than a tile.
+// Number of leading dimensions over which all copies are sliced. A slice fits the second-level
+// cache if possible, but is not smaller than a tile.
 size_t SharedDims(std::span<const Move> moves, int64_t all_bytes) {
   constexpr int64_t kSliceBytes = 1 << 20;
   const Dims& sizes = moves.front().to.layout.sizes;
@@ -164,8 +164,8 @@ size_t SharedDims(std::span<const Move> moves, int64_t all_bytes) {
   return shared;
 }
 
-// Copies slice after slice: what several of them read or write is near, and threads share the tiles
-// of all.
+// Copies slice by slice, so that what several copies read or write is close together, and threads
+// share the tiles of all copies.
 class SlicesLoop {
  public:
   explicit SlicesLoop(std::span<const Move> moves) : moves_(moves) {
@@ -202,7 +202,7 @@ class SlicesLoop {
     return view;
   }
 
-  // Tiles [begin, end) of all copies' at a place of the shared loops.
+  // Runs tiles [begin, end), counted over all copies, at a place of the shared loops.
   void RunSlice(const Dims& place, int64_t begin, int64_t end) const {
     for (size_t c = 0; c < copies_.size() && end > 0; ++c) {
       const int64_t tiles = copies_[c].tiles();
@@ -224,9 +224,9 @@ class SlicesLoop {
 
   std::span<const Move> moves_;
   int64_t bytes_ = 0;
-  Dims loops_;                     // that the copies share
-  std::vector<TiledMove> copies_;  // of a slice
-  int64_t slice_tiles_ = 0;        // of all copies
+  Dims loops_;                     // the loops that the copies share
+  std::vector<TiledMove> copies_;  // the copies within a slice
+  int64_t slice_tiles_ = 0;        // summed over all copies
   bool streams_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Copies as one: JOIN writes one tensor from many, SPLIT reads one into many, UNFOLD reads it for
-// each tap of its window.
+// Several copies at once: JOIN writes one tensor from many, SPLIT reads one into many, and UNFOLD
+// reads one for each tap of its window.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ struct Move {
   TensorView to;
 };
 
-// Copies every element's bits. All views have one type, the two of a move equal sizes, and no
-// destination overlaps anything.
+// Copies the bits of every element. All views have the same type, the two views of a move have
+// equal sizes, and no destination overlaps any other view.
 void CopyAll(std::span<const Move> moves);
 
 }  // namespace dmlop

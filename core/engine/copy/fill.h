@@ -1,4 +1,4 @@
-// One value everywhere.
+// Fills a view with one value.
 #pragma once
 
 #include "core/engine/copy/tiled_loop.h"
@@ -6,7 +6,7 @@
 
 namespace dmlop {
 
-// The first bytes of the value are an element of the output's type.
+// The first bytes of `value` hold an element of the output's type.
 inline void FillView(const ElementBytes& value, const TensorView& output) {
   const Dims& sizes = output.layout.sizes;
   CopyView({value.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output);

@@ -9,13 +9,13 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxShuffledBytes = 16;  // of a row of a copy, on average
+constexpr int64_t kMaxShuffledBytes = 16;  // per row of a copy, on average
 constexpr size_t kMaxShuffledCopies = 64;
-constexpr int64_t kMinBytesByRows = 5;  // of a row of a copy, on average; below it shuffles win
-constexpr int64_t kMaxBlockBytes = 1 << 10;  // so that the program stays in the first-level cache
-constexpr int64_t kMinBlocks = 64;           // fewer are not worth the planning
+constexpr int64_t kMinBytesByRows = 5;       // per row of a copy, on average; shuffles win below it
+constexpr int64_t kMaxBlockBytes = 1 << 10;  // keeps the program in the first-level cache
+constexpr int64_t kMinBlocks = 64;           // fewer blocks do not repay the planning
 
-// True when the vectors of a block overlap little.
+// True if the vectors of a block hardly overlap.
 bool FillsVectors(int64_t block_bytes) {
   const int64_t vectors = CeilDiv(block_bytes, kShuffleBytes);
   return block_bytes * 16 >= vectors * kShuffleBytes * 15;
@@ -67,7 +67,7 @@ bool RowGroup::TryPlanShuffles(int64_t width, int64_t block_rows) {
   program_ = PlanShuffle(origins, width, block_rows * row_bytes_, std::move(steps));
   if (!program_) return false;
   block_rows_ = block_rows;
-  // A term costs what it does to copy a piece of a row, and twice as much as to pack a row.
+  // A term costs as much as copying a piece of a row, and twice as much as packing a row.
   const int64_t max_terms = copies_.size() == 1 ? block_rows / 2 : block_rows * std::ssize(copies_);
   if (std::ssize(program_->terms) > max_terms) program_.reset();
   return true;

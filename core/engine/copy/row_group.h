@@ -1,4 +1,4 @@
-// Rows that lie side by side in one destination, and how to pack them.
+// Rows that lie side by side in one destination, and the quickest way to pack them.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace dmlop {
 
 class RowGroup {
  public:
-  // Elements have that many bytes.
+  // `width` is the size of an element in bytes.
   RowGroup(std::span<const RowsCopy> copies, int64_t width);
 
   int64_t row_bytes() const { return row_bytes_; }
@@ -21,7 +21,7 @@ class RowGroup {
   bool is_packed() const { return pitch() == row_bytes_; }
   std::span<const RowsCopy> copies() const { return copies_; }
 
-  // Packs `rows` rows from number `row` on as they are to lie in memory from `to` on.
+  // Packs `rows` rows, from number `row` on, to `to`, laid out as in the destination.
   void Pack(int64_t row, int64_t rows, std::byte* to) const;
 
  private:
@@ -35,15 +35,15 @@ class RowGroup {
 
   std::span<const RowsCopy> copies_;
   int64_t row_bytes_ = 0;
-  CopyTileFunction copy_ = CopyTileFor(1);  // rows count in bytes
+  CopyTileFunction copy_ = CopyTileFor(1);  // rows are counted in bytes
   ShuffleFunction shuffle_ = ShuffleForIsa();
-  bool goes_by_rows_;  // one of each copy by turns
+  bool goes_by_rows_;  // copies one row of each copy in turn
   ShortRowsFunction copy_short_ = ShortRowsForIsa();
-  std::optional<ShuffleProgram> program_;  // where vectors hold pieces of several rows
-  int64_t block_rows_ = 1;                 // that the program packs at once
+  std::optional<ShuffleProgram> program_;  // set if vectors hold pieces of several rows
+  int64_t block_rows_ = 1;                 // rows that the program packs at once
 };
 
-// The copies, in their order, in groups that are as long as possible.
+// Divides the copies, in their order, into groups that are as long as possible.
 std::vector<RowGroup> GroupsOf(std::span<const RowsCopy> copies, int64_t width);
 
 }  // namespace dmlop

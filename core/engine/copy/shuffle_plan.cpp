@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-// The bytes of a source that a block may read.
+// The range of bytes that a block may read from a source.
 struct Extent {
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = 0;
@@ -35,7 +35,7 @@ class Planner {
       if (extent.end - extent.begin < kShuffleBytes) return std::nullopt;
     }
     for (int64_t to = 0; to < bytes; to += kShuffleBytes) {
-      AddVector(std::min(to, bytes - kShuffleBytes));  // the last one overlaps another
+      AddVector(std::min(to, bytes - kShuffleBytes));  // the last vector may overlap the one before
     }
     return std::move(program_);
   }
@@ -72,7 +72,7 @@ class Planner {
 
   std::span<const std::optional<Origin>> origins_;
   int64_t width_;
-  std::vector<Extent> extents_;  // of the sources
+  std::vector<Extent> extents_;  // one for each source
   ShuffleProgram program_;
 };
 

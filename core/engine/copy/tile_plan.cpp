@@ -10,24 +10,24 @@
 namespace dmlop {
 namespace {
 
-// Shorter rows are packed into a buffer first, and written in whole lines.
+// Shorter rows are packed into a buffer first and then written in whole lines.
 constexpr int64_t kRowBytes = 1 << 8;
 
-// Tiles in a strip along the source's lines. The pages that it touches on both sides stay in the
-// translation buffers until it is done.
+// Number of tiles in a strip along the source's lines. The pages that a strip touches on both sides
+// stay in the translation buffers until it is done.
 constexpr int64_t kStrip = 16;
 
-// The loops of both layouts as the destination is walked.
+// The loops over both layouts, in the destination's order.
 LoopNest<2> CommonLoops(const ConstTensorView& from, const TensorView& to) {
   const LoopNest<2> nest{to.layout.sizes, {to.layout.strides, from.layout.strides}};
   return Merged(SortedByStride(Merged(nest), kTo));
 }
 
-// The loops from the one along which an operand is walked in the smallest steps.
+// The loops, beginning with the one of the operand's smallest stride.
 struct LoopOrder {
   Dims loops;
 
-  // How many elements of a box this operand has side by side, or nearly so.
+  // Number of elements of a box that this operand has side by side, or nearly so.
   int64_t Run(const Dims& box, const Dims& sizes) const {
     int64_t run = 1;
     for (const int64_t d : loops) {
@@ -37,7 +37,7 @@ struct LoopOrder {
     return run;
   }
 
-  // The first loop that the box has only a part of.
+  // The first loop that the box does not cover completely.
   size_t Next(const Dims& box, const Dims& sizes) const {
     for (const int64_t d : loops) {
       if (box[static_cast<size_t>(d)] != sizes[static_cast<size_t>(d)]) {
@@ -54,7 +54,7 @@ LoopOrder DestinationOrder(const LoopNest<2>& nest) {
   return order;
 }
 
-// Repeated elements (stride 0) cost nothing to read, so they are in no hurry.
+// Repeated elements (stride 0) cost nothing to read, so their loops are left out.
 LoopOrder SourceOrder(const LoopNest<2>& nest) {
   LoopOrder order;
   for (size_t d = nest.rank(); d-- > 0;) {
@@ -67,14 +67,14 @@ LoopOrder SourceOrder(const LoopNest<2>& nest) {
   return order;
 }
 
-// True when the source is walked in smaller steps along another loop than the destination.
+// True if the smallest stride of the source belongs to another loop than that of the destination.
 bool IsTransposed(const LoopNest<2>& nest) {
   const Dims& steps = nest.strides[kFrom];
   return std::any_of(steps.begin(), steps.end(),
                      [&](int64_t step) { return 0 < step && step < steps.back(); });
 }
 
-// The sizes of a tile. It grows where its run is shorter, in the destination or in the source.
+// The sizes of a tile: it grows along the operand, source or destination, whose run is shorter.
 Dims GrowBox(const LoopNest<2>& nest, int64_t capacity) {
   if (Product(nest.sizes) <= capacity) return nest.sizes;
   const LoopOrder to = DestinationOrder(nest);
@@ -117,8 +117,8 @@ void SetGrid(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePl
     }
     loops.Push(count, step);
   }
-  // Loops that step within lines of either side come last, so that a line is used up before it is
-  // evicted.
+  // Loops that step within cache lines of either side come last, so that a line is used up before
+  // it is evicted.
   plan.grid = SortedBy(
       loops, [&](size_t d) { return std::min(loops.strides[kTo][d], loops.strides[kFrom][d]); });
   if (strip.rank() > 0) plan.grid.Push(strip.sizes[0], strip.Step(0));

@@ -5,10 +5,10 @@
 namespace dmlop {
 namespace {
 
-// Less than this is not worth a call of a kernel that moves vectors.
+// A call of a vector kernel does not pay for fewer elements.
 constexpr int64_t kFewElements = 32;
 
-// The innermost loops that lead through one run of the destination.
+// Number of innermost loops that together cover one run of the destination.
 size_t RunLoops(const LoopNest<2>& box) {
   int64_t run = 1;
   size_t loops = 0;
@@ -26,7 +26,8 @@ size_t LargestLoop(const LoopNest<2>& nest, size_t except) {
   return best;
 }
 
-// The loop of a kernel around `inner`: the one along the lines of the source.
+// The loop that a kernel runs around `inner`: the one along the source's lines, or else the
+// largest.
 size_t OuterLoop(const LoopNest<2>& nest, size_t inner) {
   for (size_t d = 0; d < nest.rank(); ++d) {
     if (d != inner && nest.strides[kFrom][d] == 1) return d;
@@ -34,8 +35,8 @@ size_t OuterLoop(const LoopNest<2>& nest, size_t inner) {
   return LargestLoop(nest, inner);
 }
 
-// The box as the buffer has it: runs of the destination, one after another in the order in which
-// the source has them.
+// The loops of the box in the buffer's order: runs of the destination, one after another in the
+// source's order.
 LoopNest<2> BufferOrder(const LoopNest<2>& box) {
   const size_t run_begin = box.rank() - RunLoops(box);
   LoopNest<2> rows;
@@ -83,7 +84,7 @@ TileShape BufferedShape(const LoopNest<2>& box) {
   const LoopNest<2> order = BufferOrder(box);
   const Dims buffer = PackedStrides(order.sizes);
   TileMove in = MoveOf({order.sizes, {buffer, order.strides[kFrom]}});
-  in.around = SortedByStride(in.around, kFrom);  // memory is read on and on
+  in.around = SortedByStride(in.around, kFrom);  // so that memory is read sequentially
   return {Product(box.sizes), in, MoveOf({order.sizes, {order.strides[kTo], buffer}})};
 }
 

@@ -1,4 +1,4 @@
-// A tile: a box of elements, and the loops that move it.
+// A tile is a box of elements together with the loops that move it.
 #pragma once
 
 #include "core/kernels/copy/copy.h"
@@ -8,17 +8,17 @@ namespace dmlop {
 
 enum Operand : size_t { kTo, kFrom };
 
-// The two loops of a kernel and those around them.
+// The two loops of a kernel, and the loops around them.
 struct TileMove {
   CopyTile tile;
   LoopNest<2> around;
 };
 
-// The kernel takes the last loop and the one along the source's lines, or else the largest; where
-// these are too short to be worth a call, the two largest.
+// The kernel takes the last loop and the one along the source's lines, or else the largest. If
+// these are too short to repay a call, it takes the two largest loops.
 TileMove MoveOf(const LoopNest<2>& loops);
 
-// Calls body(tile, to, from) with the offsets of each tile of the kernel, in elements.
+// Calls body(tile, to, from) with the offsets, in elements, of each tile of the kernel.
 template <typename Body>
 void ForEachTile(const TileMove& move, Body&& body) {
   Walk<2> place(move.around, 0);
@@ -27,16 +27,16 @@ void ForEachTile(const TileMove& move, Body&& body) {
   }
 }
 
-// What a tile needs that lines of the source and lines of the destination do not share: it is
-// packed into a buffer, without gaps, so that each line of either is touched once.
+// If the lines of the source and of the destination differ, the tile is packed into a buffer
+// without gaps, so that each line of either is touched once.
 struct TileShape {
   int64_t elements;
-  TileMove in;   // from the source, into the buffer or else to the destination
+  TileMove in;   // from the source to the buffer, or to the destination
   TileMove out;  // from the buffer
 };
 
-// Elements of a box that lie side by side in the destination, from the first one on. Loops in the
-// order in which the destination is walked.
+// Number of elements of a box that lie side by side in the destination, from the first one on. The
+// loops are in the destination's order.
 int64_t RunOf(const LoopNest<2>& box);
 
 TileShape DirectShape(const LoopNest<2>& box);

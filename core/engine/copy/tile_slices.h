@@ -1,4 +1,4 @@
-// A tile of the kernel in slices, between which memory is prefetched.
+// Divides a tile of the kernel into slices, between which memory is prefetched.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace dmlop {
 
-// Slices of a tile whose outer loop leads along lines of the source: a few lines each, or where
-// there are few of them at all, a part of each.
+// Slices of a tile whose outer loop runs along lines of the source. A slice is a few lines or, if
+// the tile has only a few, a part of each line.
 class TileSlices {
  public:
-  // `width`: bytes of an element.
+  // `width` is the size of an element in bytes.
   TileSlices(const CopyTile& tile, int64_t width) : tile_(tile), width_(width) {
     if (tile.inner_count < kSliceLines) {
       loop_ = &CopyTile::outer_count;
@@ -34,15 +34,15 @@ class TileSlices {
   int64_t to_offset(int64_t slice) const { return slice * to_step_; }
   int64_t from_offset(int64_t slice) const { return slice * from_step_; }
 
-  // The last one has the rest, too: alone it might be less than a block of the kernel.
+  // The last slice takes the remainder, too: alone it might be less than a block of the kernel.
   CopyTile Slice(int64_t slice) const {
     CopyTile tile = tile_;
     tile.*loop_ = slice + 1 < count_ ? size_ : tile_.*loop_ - slice * size_;
     return tile;
   }
 
-  // Prefetches what a slice reads where the tile begins at `from`. GCC takes a call that does
-  // nothing but prefetch for one that does nothing.
+  // Prefetches what a slice of a tile at `from` reads. Always inlined, because GCC treats a call
+  // that only prefetches as one without effects.
   [[gnu::always_inline]] void Prefetch(int64_t slice, const std::byte* from) const {
     const CopyTile tile = Slice(slice);
     from += from_offset(slice);
@@ -53,8 +53,8 @@ class TileSlices {
 
  private:
   static constexpr int64_t kSliceLines = 8;
-  static constexpr int64_t kPartBytes = 1 << 8;   // of each of fewer lines
-  static constexpr int64_t kBlockBytes = 1 << 4;  // the side of a block of the kernel
+  static constexpr int64_t kPartBytes = 1 << 8;   // of each line, if a tile has only a few
+  static constexpr int64_t kBlockBytes = 1 << 4;  // side of a block of the kernel
 
   CopyTile tile_;
   int64_t width_;

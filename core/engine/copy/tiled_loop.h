@@ -7,13 +7,13 @@
 
 namespace dmlop {
 
-// Copies every element's bits. Views of equal types and sizes, which do not overlap unless they are
-// the same elements in the same layout.
+// Copies the bits of every element. The views have equal types and sizes, and overlap only if they
+// are the same elements in the same layout.
 void CopyView(const ConstTensorView& from, const TensorView& to);
 
-// Computes each element from the one at its place, as `row` computes adjacent ones; `to` and `from`
-// of a row may be the same. A row that `streams` is written past the caches. Views of equal types
-// and sizes.
+// Computes each element from the one at the same place; `row` computes adjacent elements, and its
+// `to` and `from` may be equal. A row that `streams` bypasses the caches. The views have equal
+// types and sizes.
 using RowWork =
     std::function<void(int64_t count, std::byte* to, const std::byte* from, bool streams)>;
 void ComputeView(const ConstTensorView& from, const TensorView& to, const RowWork& row);

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kSlicesAhead = 3;  // that are prefetched: enough to wait for none of them
+constexpr int64_t kSlicesAhead = 3;  // prefetched ahead: enough to hide the latency
 
 }  // namespace
 
@@ -59,11 +59,10 @@ TiledMove::TileWork TiledMove::ComputeRows() const {
   };
 }
 
-// The first move, slice by slice, which prefetches the slice that comes kSlicesAhead later: of this
-// tile of the kernel, or of the one `distance` bytes after it. So memory is read while elements
-// are moved. The lines of a tile are in so many places that the processor does not guess where
-// the next ones are; where they are a power of two apart they share so few places of the caches
-// that most would be gone if many were prefetched early.
+// Does the first move slice by slice, while it prefetches the slice kSlicesAhead later, of this
+// tile of the kernel or of the one `distance` bytes after it. The lines of a tile are in so many
+// places that the hardware prefetcher does not find them, and lines a power of two apart share so
+// few cache sets that most would be evicted if many were prefetched early.
 TiledMove::TileWork TiledMove::PrefetchingFor(int64_t distance) const {
   return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
     const TileSlices slices(tile, width_);
@@ -75,7 +74,7 @@ TiledMove::TileWork TiledMove::PrefetchingFor(int64_t distance) const {
   };
 }
 
-// The first move, which prefetches what lies at the same place of the next tile.
+// Does the first move, while it prefetches the same place of the next tile.
 TiledMove::TileWork TiledMove::ReadingOnFor(int64_t distance) const {
   return [this, distance](const CopyTile& tile, std::byte* to, const std::byte* from) {
     PrefetchLines(from + distance, tile.inner_count * tile.from_inner_stride * width_);
@@ -83,9 +82,8 @@ TiledMove::TileWork TiledMove::ReadingOnFor(int64_t distance) const {
   };
 }
 
-// The first move of a shape: where the loop that is not along the lines of the destination leads
-// through lines of the source, or through a part of each in several pieces. A single piece is read
-// on by the processor itself.
+// The first move of a shape: it prefetches if the outer loop runs through whole lines of the
+// source, or through a part of each line in several pieces. The hardware prefetches a single piece.
 TiledMove::TileWork TiledMove::ReadingFor(const TileMove& move, int64_t distance) const {
   const CopyTile& tile = move.tile;
   if (tile.from_outer_stride != 1) return in_;
@@ -94,7 +92,7 @@ TiledMove::TileWork TiledMove::ReadingFor(const TileMove& move, int64_t distance
   return move.around.rank() > 0 && 0 < step && step < kLineBytes ? ReadingOnFor(distance) : in_;
 }
 
-// `next` is where the next tile's elements are; of the last tile, its own.
+// `next` is where the next tile's elements are, or `from` for the last tile.
 void TiledMove::WorkOnTile(const TileShape& shape, std::byte* to, const std::byte* from,
                            const std::byte* next) const {
   if (!plan_.buffered) return RunMove(shape.in, in_, to, from);

@@ -1,5 +1,5 @@
-// Element-wise work between two views of equal sizes, planned once as a list of tiles. Several
-// threads may each run some of them.
+// Element-wise work between two views of equal sizes, planned once as a list of tiles, which
+// several threads may share.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@ namespace dmlop {
 
 class TiledMove {
  public:
-  // `row` is null where elements are only copied. `all_bytes` are those of the whole work that
-  // this is a part of.
+  // `row` is null if elements are only copied. `all_bytes` is the size of the whole work, of which
+  // this may be a part.
   TiledMove(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
             const RowWork* row);
 
   int64_t tiles() const { return Product(plan_.grid.sizes); }
   int64_t tile_bytes() const { return plan_.shapes.front().elements * width_; }
 
-  bool streams() const { return plan_.streams; }  // past the caches; see FlushStreams
+  bool streams() const { return plan_.streams; }  // bypasses the caches; see FlushStreams
 
-  // Works on tiles [begin, end) of views that begin so many elements after those of the plan.
+  // Works on tiles [begin, end) of views that begin at these offsets, in elements, from the plan's.
   void Run(int64_t begin, int64_t end, int64_t to_offset, int64_t from_offset) const;
 
  private:
@@ -41,10 +41,10 @@ class TiledMove {
   TilePlan plan_;
   const std::byte* from_;
   std::byte* to_;
-  int64_t width_;  // bytes of an element
+  int64_t width_;  // size of an element in bytes
   const RowWork* row_;
-  TileWork in_;   // the first move of a tile
-  TileWork out_;  // the second, from the buffer
+  TileWork in_;   // first move of a tile
+  TileWork out_;  // second move, out of the buffer
 };
 
 }  // namespace dmlop

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t kHalves = 1 << 16;
 
-// Looking a result up takes a quarter of the time that the quickest function takes.
+// A table look-up takes a quarter of the time of the quickest function.
 constexpr int64_t kManyHalves = 4 * kHalves;
 
-// The bits of the result of each half.
+// The result's bits for every FLOAT16 number.
 std::vector<uint16_t> ResultsOfHalves(const ElementWiseCall& call) {
   std::vector<uint16_t> halves(kHalves);
   std::iota(halves.begin(), halves.end(), uint16_t{0});

@@ -1,15 +1,15 @@
-// Functions of FLOAT16 by a table: there are only 65,536 of them.
+// Computes functions of FLOAT16 by a table: there are only 65,536 arguments.
 #pragma once
 
 #include "core/engine/element_wise/loop.h"
 
 namespace dmlop {
 
-// Whether a table of its results takes less time than the function itself.
+// Whether computing and using a table of all results takes less time than the function itself.
 bool PaysHalfTable(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                    const TensorView& output);
 
-// Of one input.
+// The call has one input.
 void ComputeByHalfTable(const ElementWiseCall& call, const ConstTensorView& input,
                         const TensorView& output);
 

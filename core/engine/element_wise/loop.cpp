@@ -25,7 +25,7 @@ class ElementLoop {
         bytes_(output.element_bytes()) {
     SetOperand(0, output.type, output.data);
     for (size_t k = 0; k < input_count_; ++k) {
-      // Nothing is written there.
+      // Inputs are never written to.
       SetOperand(k + 1, inputs[k].type, const_cast<std::byte*>(inputs[k].data));
     }
   }
@@ -55,7 +55,7 @@ class ElementLoop {
     data_[k] = data + plan_.first[k] * widths_[k];
   }
 
-  // Over the first elements of boxes.
+  // The loops over the first elements of boxes.
   ElementNest Grid() const {
     ElementNest grid;
     for (size_t d = 0; d < plan_.nest.rank(); ++d) {
@@ -66,12 +66,12 @@ class ElementLoop {
     return grid;
   }
 
-  // What a thread needs for one box after another.
+  // The state of a thread that computes one box after another.
   class Worker {
    public:
     explicit Worker(const ElementLoop& loop) : loop_(loop), plan_(loop.plan_) {}
 
-    // `next` is where the next box is; of the last one, its own place.
+    // `next` is where the next box is, or the box itself if it is the last.
     void WorkOnBox(const Dims& place, const Offsets& offsets, const Offsets& next) {
       SetShape(place);
       Offsets at = offsets;
@@ -94,7 +94,7 @@ class ElementLoop {
     }
 
    private:
-    // Most boxes have the sizes of the one before.
+    // Returns early for most boxes: they have the sizes of the one before.
     void SetShape(const Dims& place) {
       Dims sizes = plan_.box;
       for (size_t d = 0; d < sizes.size(); ++d) {
@@ -122,7 +122,7 @@ class ElementLoop {
       }
     }
 
-    // The same elements as in the box before are there already.
+    // Returns early if the same elements are still packed from the box before.
     void Pack(size_t k, const std::byte* from, const std::byte* next) {
       if (packed_from_[k] == from) return;
       packed_from_[k] = from;
@@ -145,8 +145,8 @@ class ElementLoop {
       });
     }
 
-    // Lines of the input are in so many places that the processor does not guess where the next
-    // ones are. A few slices of a tile ahead, in this box or in the next one, are prefetched.
+    // Lines of the input are in so many places that the hardware prefetcher does not find them, so
+    // a few slices ahead, in this box or in the next one, are prefetched.
     void MoveSlices(size_t k, std::byte* to, const std::byte* from, int64_t distance) const {
       constexpr int64_t kAhead = 3;
       const int64_t width = loop_.widths_[k];
@@ -171,7 +171,7 @@ class ElementLoop {
 
     const ElementLoop& loop_;
     const ElementPlan& plan_;
-    Dims sizes_;  // of the box
+    Dims sizes_;  // sizes of the box
     int64_t row_length_ = 0;
     int64_t row_count_ = 0;
     ElementNest rows_;
@@ -186,7 +186,7 @@ class ElementLoop {
   ElementPlan plan_;
   RowPipeline pipeline_;
   size_t input_count_;
-  int64_t bytes_;  // of the output
+  int64_t bytes_;  // size of the output
   std::array<int64_t, kElementOperands> widths_{};
   std::array<std::byte*, kElementOperands> data_{};
 };

@@ -13,12 +13,12 @@ namespace dmlop {
 struct ElementWiseCall {
   ElementWiseFunction function = ElementWiseFunction::kCast;
   ElementParameters parameters = {};
-  std::optional<ScaleBias> scale_bias = {};  // of the first input; not for 64-bit integers
+  std::optional<ScaleBias> scale_bias = {};  // applied to the first input; not for 64-bit integers
 };
 
-// Computes each element of the output from the elements at its place in the inputs, of which there
-// are at most kMaxElementInputs. All have equal sizes and any strides. The output may be an input
-// with the same width of elements and the same layout.
+// Computes each element of the output from the inputs' elements at the same place. There are at
+// most kMaxElementInputs inputs. All views have equal sizes and any strides. The output may be an
+// input with the same element width and the same layout.
 void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                      const TensorView& output);
 

@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t kOutput = 0;
 
-// Rows of fewer elements are put side by side if that makes one of a box.
+// Shorter rows (in elements) are put side by side if that makes a box one row.
 constexpr int64_t kLongRow = 1 << 10;
 
-// Elements of a box from which nothing is moved before.
+// Number of elements in a box that is computed in place.
 constexpr int64_t kLongBox = 1 << 15;
 
-// Shorter runs are no whole lines.
+// Shorter runs do not fill whole lines.
 constexpr int64_t kStreamedRunBytes = 1 << 7;
 
 ElementNest NestOf(std::span<const ConstTensorView> inputs, const TensorView& output) {
@@ -27,7 +27,7 @@ ElementNest NestOf(std::span<const ConstTensorView> inputs, const TensorView& ou
   return nest;
 }
 
-// Walks the output upward: loops that lead down begin at their other end.
+// Reverses loops with a negative stride of the output, so that it is walked upward.
 void TurnUpward(ElementPlan& plan) {
   ElementNest& nest = plan.nest;
   for (size_t d = 0; d < nest.rank(); ++d) {
@@ -43,7 +43,7 @@ int64_t Distance(const ElementNest& nest, size_t operand, size_t loop) {
   return std::abs(nest.strides[operand][loop]);
 }
 
-// The loop along which an operand is walked in the smallest steps.
+// The loop of an operand's smallest stride.
 size_t NearestLoop(const ElementNest& nest, size_t operand) {
   size_t nearest = nest.rank() - 1;
   for (size_t d = nest.rank(); d-- > 0;) {
@@ -53,7 +53,7 @@ size_t NearestLoop(const ElementNest& nest, size_t operand) {
   return nearest;
 }
 
-// Boxes grow along the output's lines, and as far along those of transposed inputs.
+// The box grows along the output's lines, and as far along those of transposed inputs.
 Dims GrowBox(const ElementNest& nest, int64_t capacity) {
   const size_t last = nest.rank() - 1;
   Dims box = Dims::Filled(nest.rank(), 1);
@@ -76,7 +76,7 @@ Dims GrowBox(const ElementNest& nest, int64_t capacity) {
   return box;
 }
 
-// Whether the loops of a box from `row_loop` on lead an operand from each element to the next one.
+// True if the loops of a box from `row_loop` on lead from each element to the adjacent one.
 bool IsAdjacent(const ElementPlan& plan, size_t operand) {
   int64_t run = 1;
   for (size_t d = plan.nest.rank(); d-- > plan.row_loop;) {
@@ -117,7 +117,8 @@ ElementPlan PlanElements(std::span<const ConstTensorView> inputs, const TensorVi
   const Dims& sizes = plan.nest.sizes;
   const size_t last = sizes.size() - 1;
 
-  // Rows along the last loop, of any length, if they are long enough and there is nothing to move.
+  // If rows along the last loop are long enough and no operand needs packing, they are computed in
+  // place.
   plan.box = sizes;
   plan.row_loop = last;
   SetKinds(plan);

@@ -1,4 +1,4 @@
-// How element-wise work on several views is cut into boxes, and boxes into rows.
+// Cuts element-wise work on several views into boxes, and boxes into rows.
 #pragma once
 
 #include <array>
@@ -10,25 +10,25 @@
 
 namespace dmlop {
 
-// The output, then the inputs.
+// Operand 0 is the output; the inputs follow.
 inline constexpr size_t kElementOperands = 1 + kMaxElementInputs;
 using ElementNest = LoopNest<kElementOperands>;
 
 enum class RowKind {
-  kAdjacent,  // the elements of each row are side by side
-  kRepeated,  // each row has one
-  kPacked,    // they are moved, box by box, from or to where they are
+  kAdjacent,  // the elements of a row are side by side
+  kRepeated,  // one element serves a whole row
+  kPacked,    // elements are copied into or out of a buffer, box by box
 };
 
 struct ElementPlan {
-  static constexpr int64_t kBoxBytes = 1 << 14;  // of the operand with the widest elements
+  static constexpr int64_t kBoxBytes = 1 << 14;  // for the operand with the widest elements
 
-  ElementNest nest;                               // with falling strides of the output
-  std::array<int64_t, kElementOperands> first{};  // offsets of the elements where the loops begin
-  Dims box;                                       // sizes
-  size_t row_loop;                                // a row is this loop and those inside it
+  ElementNest nest;                               // strides of the output decrease
+  std::array<int64_t, kElementOperands> first{};  // offsets at which the loops begin
+  Dims box;                                       // sizes of a box
+  size_t row_loop;                                // a row comprises this loop and those inside it
   std::array<RowKind, kElementOperands> kinds;
-  bool streams;  // past the caches
+  bool streams;  // results bypass the caches
 };
 
 ElementPlan PlanElements(std::span<const ConstTensorView> inputs, const TensorView& output);

@@ -28,8 +28,8 @@ DataType UnsignedOfWidth(DataType type) {
   }
 }
 
-// Elements of a stored type as those that a row computes with. To integers of its own, floats are
-// their bits.
+// The steps from a stored type to the type that a row computes with. A row of integers takes stored
+// floats as their bits.
 RowSteps StepsTo(DataType type, DataType stored) {
   RowSteps steps(stored);
   if (IsFloat(stored) && !IsFloat(type)) steps.TakeBits();
@@ -107,7 +107,7 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
     } else if (IsFloat(row_->out) || !IsFloat(output_type)) {
       after_.ConvertTo(output_type);
     } else {
-      after_.ConvertTo(UnsignedOfWidth(output_type));  // bits
+      after_.ConvertTo(UnsignedOfWidth(output_type));  // moves bits only
     }
     widest = std::max(widest, after_.widest());
     if (round_ == nullptr && after_.empty()) stream_row_ = row_->stream;
@@ -115,7 +115,8 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
   chunk_ = kChunkBytes / widest;
 }
 
-// Whole blocks, as long as there are any. What is streamed begins with a line.
+// Whole blocks as long as there are any; a streamed row first reaches the beginning of a cache
+// line.
 int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) const {
   if (streams) {
     const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);
@@ -150,7 +151,7 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
   }
 }
 
-// Where the function finds whole blocks of its elements.
+// Returns where the function finds whole blocks of converted elements.
 const std::byte* RowPipeline::Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
                                       Scratch& scratch) const {
   if (source.repeats) return Repeat(input, source.elements, scratch);
@@ -166,7 +167,7 @@ const std::byte* RowPipeline::Prepare(size_t input, RowSource source, int64_t be
   return before_[input].Run(whole, from, nullptr, buffers);
 }
 
-// The results are kept: the next row often has the same element.
+// Keeps the results, because the next row often repeats the same element.
 const std::byte* RowPipeline::Repeat(size_t input, const std::byte* element,
                                      Scratch& scratch) const {
   std::byte* const repeated = scratch.repeated[input];

@@ -1,4 +1,4 @@
-// Rows of stored elements, through conversions, ScaleBias and a function, to rows of results.
+// Takes rows of stored elements through conversions, ScaleBias and a function to rows of results.
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@
 
 namespace dmlop {
 
-// What is done with adjacent elements, one row after another.
+// The steps that are applied to adjacent elements, one row after another.
 class RowSteps {
  public:
   explicit RowSteps(DataType type = DataType::kUnknown) : type_(type), widest_(BytesOf(type)) {}
 
   void ConvertTo(DataType type);
   void Apply(const ScaleBias& scale_bias);
-  // The elements are taken for integers of their width.
+  // Reinterprets the elements as unsigned integers of their width.
   void TakeBits();
 
   bool empty() const { return count_ == 0; }
-  DataType type() const { return type_; }     // of the results
-  int64_t widest() const { return widest_; }  // bytes of an element on the way
+  DataType type() const { return type_; }     // type of the results
+  int64_t widest() const { return widest_; }  // most bytes that an element takes between steps
 
-  // Where the results are: in `to`, or in one of the buffers if that is null, or where they were if
-  // there is nothing to do. `count` is a multiple of kRowBlock.
+  // Returns where the results are: in `to`; in one of the buffers if `to` is null; or in `from` if
+  // there is no step. `count` is a multiple of kRowBlock.
   const std::byte* Run(int64_t count, const std::byte* from, std::byte* to,
                        std::byte* const (&buffers)[2]) const;
 
@@ -36,8 +36,8 @@ class RowSteps {
   static int64_t BytesOf(DataType type) { return static_cast<int64_t>(ByteWidth(type)); }
 
   struct Step {
-    RowFunction* convert;     // null: ScaleBias
-    ScaleBiasFunction scale;  // null: a conversion
+    RowFunction* convert;     // null: the step is a ScaleBias
+    ScaleBiasFunction scale;  // null: the step is a conversion
   };
 
   std::array<Step, 10> steps_;
@@ -47,7 +47,7 @@ class RowSteps {
   ScaleBias scale_bias_{};
 };
 
-// A row of an input: adjacent elements, or one that repeats.
+// A row of an input: adjacent elements, or one repeated element.
 struct RowSource {
   const std::byte* elements;
   bool repeats;
@@ -55,14 +55,14 @@ struct RowSource {
 
 class RowPipeline {
  public:
-  static constexpr int64_t kChunkBytes = 1 << 12;  // a few such buffers stay in the first cache
+  static constexpr int64_t kChunkBytes = 1 << 12;  // the first-level cache holds a few
 
-  // The memory of a thread.
+  // The buffers of a thread.
   struct Scratch {
     alignas(64) std::byte inputs[kMaxElementInputs][2][kChunkBytes];
     alignas(64) std::byte outputs[2][kChunkBytes];
     alignas(64) int32_t unresolved[kChunkBytes / sizeof(double)];
-    // Results of the steps for an element that repeats.
+    // Results of the steps for a repeated element.
     alignas(64) std::byte repeated[kMaxElementInputs][kChunkBytes];
     const std::byte* repeated_from[kMaxElementInputs] = {};
   };
@@ -70,8 +70,8 @@ class RowPipeline {
   RowPipeline(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
               DataType output_type);
 
-  // Any number of elements. `to` may be a source. Where `streams`, they are written past the
-  // caches, and become visible to other threads with FlushStreams.
+  // Computes any number of elements. `to` may be a source. A row that `streams` bypasses the caches
+  // and becomes visible to other threads with FlushStreams.
   void Run(int64_t count, std::span<const RowSource> sources, std::byte* to, bool streams,
            Scratch& scratch) const;
 
@@ -82,26 +82,26 @@ class RowPipeline {
   const std::byte* Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
                            Scratch& scratch) const;
   const std::byte* Repeat(size_t input, const std::byte* element, Scratch& scratch) const;
-  // Where the results of whole blocks are: in `to` unless that is null.
+  // Returns where the results of whole blocks are: in `to` unless that is null.
   const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
                            Scratch& scratch) const;
-  // Of a function that is approximated; returns how many results are missing.
+  // Approximates the function; returns the number of unresolved results.
   int64_t Approximate(int64_t count, const Inputs& inputs, std::byte* to, Scratch& scratch) const;
   void Resolve(int64_t unresolved_count, const Inputs& inputs, std::byte* to,
                const Scratch& scratch) const;
 
   const ElementWiseCall& call_;
   const ElementWiseRow* row_ = nullptr;  // null: elements are only converted
-  RowFunction* stream_row_ = nullptr;    // null: results need a buffer on the way past the caches
+  RowFunction* stream_row_ = nullptr;    // null: streamed results need a buffer first
   size_t input_count_;
   std::array<RowSteps, kMaxElementInputs> before_;
-  std::array<int64_t, kMaxElementInputs> widths_;  // of stored elements
+  std::array<int64_t, kMaxElementInputs> widths_;  // widths of stored elements in bytes
   RowSteps after_;
-  RoundFunction* round_ = nullptr;  // of approximations
+  RoundFunction* round_ = nullptr;  // rounds approximations
   bool approximates_nothing_ = false;
   DataType output_type_;
   int64_t output_width_;
-  int64_t chunk_;  // elements
+  int64_t chunk_;  // in elements
   StreamRowsFunction stream_ = StreamRowsForIsa();
 };
 

@@ -10,8 +10,8 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kPart = 1 << 9;    // elements of a part of a row
-constexpr int64_t kGrain = 1 << 15;  // less than this is not worth a second thread
+constexpr int64_t kPart = 1 << 9;    // elements in a part of a row
+constexpr int64_t kGrain = 1 << 15;  // fewer elements do not repay a second thread
 
 template <typename T>
 void NumberPlaces(int64_t first, int64_t step, int64_t count, std::byte* to) {
@@ -23,7 +23,7 @@ void NumberPlaces(int64_t first, int64_t step, int64_t count, std::byte* to) {
 
 void FillSequence(const ElementParameters& parameters, int64_t first, const Dims& steps,
                   const TensorView& output) {
-  // Rows of the output, and the numbers of their elements.
+  // The loops over the output and over the numbers of its elements.
   LoopNest<2> nest = Merged(LoopNest<2>{output.layout.sizes, {output.layout.strides, steps}});
   if (nest.rank() == 0) nest.Push(1, {1, 1});
   const size_t last = nest.rank() - 1;

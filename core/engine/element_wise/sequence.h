@@ -1,4 +1,4 @@
-// Values that depend on nothing but their place.
+// Values that depend only on their place.
 #pragma once
 
 #include "core/kernels/element_wise/row.h"
@@ -6,9 +6,10 @@
 
 namespace dmlop {
 
-// Element number k is start + k * delta: numbers 0 and 1 of the parameters, rounded once, or the
-// integers, modulo 2^width. The first element of the output is number `first`, and `steps` say how
-// far the numbers of neighbours along each dimension are apart. Numbers are less than 2^50.
+// Element number k is start + k * delta, rounded once, or modulo 2^width for integers; `start` and
+// `delta` are numbers 0 and 1 of the parameters. The output's first element has the number `first`,
+// and `steps` are the differences between the numbers of neighbours along each dimension. Numbers
+// are less than 2^50.
 void FillSequence(const ElementParameters& parameters, int64_t first, const Dims& steps,
                   const TensorView& output);
 

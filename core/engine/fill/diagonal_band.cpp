@@ -9,7 +9,7 @@
 namespace dmlop {
 namespace {
 
-// Elements with columns in [begin, end) of a row.
+// Fills columns [begin, end) of a row.
 template <typename T>
 void FillRow(T* row, int64_t begin, int64_t end, int64_t stride, T value) {
   if (begin >= end) return;
@@ -20,12 +20,12 @@ void FillRow(T* row, int64_t begin, int64_t end, int64_t stride, T value) {
   for (int64_t column = begin; column < end; ++column) row[column * stride] = value;
 }
 
-// The part whose first element is at `row` and `column` of its matrix.
+// A part whose first element is at `row` and `column` of its matrix.
 struct BandedPart {
   const DiagonalBand& band;
   int64_t row, column;
   const TensorView& part;
-  Layout rows;  // without the columns
+  Layout rows;  // all dimensions but the columns
 
   template <typename T>
   void FillRows(int64_t first, int64_t last) const {
@@ -35,7 +35,7 @@ struct BandedPart {
     for (int64_t r = first; r < last; ++r) {
       const Dims index = IndexOf(rows.sizes, r);
       T* const elements = part.elements<T>() + OffsetOf(rows, index);
-      const int64_t shift = row + index.back() - column;  // from diagonals to columns
+      const int64_t shift = row + index.back() - column;  // turns diagonals into columns
       const int64_t begin = std::clamp<int64_t>(band.begin + shift, 0, columns);
       const int64_t end = std::clamp<int64_t>(band.end + shift, 0, columns);
       FillRow(elements, band.is_outside ? 0 : begin, band.is_outside ? begin : end, stride, value);

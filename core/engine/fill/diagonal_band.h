@@ -1,4 +1,4 @@
-// One value along the diagonals of matrices.
+// Fills diagonals of matrices with one value.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace dmlop {
 
-// Elements of matrices, the last two dimensions of a tensor, by column - row: those from `begin` to
-// before `end`, or all others.
+// A band of matrices, which are the last two dimensions of a tensor: the elements with column - row
+// in [begin, end), or all others if it `is_outside`.
 struct DiagonalBand {
   int64_t begin, end;  // begin <= end
   bool is_outside;
-  ElementBytes value;  // that they have
+  ElementBytes value;  // value of the band's elements
 
   bool Has(int64_t row, int64_t column) const {
     const int64_t diagonal = column - row;
@@ -21,8 +21,8 @@ struct DiagonalBand {
   }
 };
 
-// Writes the band's elements of a part of a tensor whose first element is at `row` and `column` of
-// its matrix. Others keep their value.
+// Writes the band's elements in a part of a tensor whose first element is at `row` and `column` of
+// its matrix. Other elements keep their values.
 void FillBand(const DiagonalBand& band, int64_t row, int64_t column, const TensorView& part);
 
 }  // namespace dmlop

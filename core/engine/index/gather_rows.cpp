@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter ones have too few whole lines
+constexpr int64_t kStreamedRowBytes = 1 << 8;  // shorter rows have too few whole lines
 
 template <typename Bits>
 void GatherElements(const RowRun& run, const Bits* from, Bits* to) {
@@ -30,8 +30,8 @@ void GatherLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTenso
   });
 }
 
-// Past the caches. Rows are prefetched: they are in places that the processor does not guess, and
-// it waits for what it streams.
+// Copies rows past the caches. The rows are prefetched, because the hardware cannot predict where
+// they are and would wait for each of them.
 void StreamRows(const RowPlan& plan, const RowRun& run, const std::byte* from, std::byte* to) {
   constexpr int64_t kBytesAhead = 1 << 12;
   const StreamRowsFunction stream = StreamRowsForIsa();

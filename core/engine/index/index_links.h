@@ -1,5 +1,5 @@
-// How a tensor that is walked, element by element, is tied to the data that it is read from or
-// written to, and to the indices that say where.
+// Ties a tensor that is walked, element by element, to the data that it is read from or written to,
+// and to the indices that say where.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@ namespace dmlop {
 struct IndexLinks {
   static constexpr size_t kNone = SIZE_MAX;
 
-  // The dimensions of the data and of the indices that have the coordinate of a walked one.
+  // The dimensions of the data and of the indices that share the coordinate of a walked dimension.
   struct Dim {
     size_t data = kNone;
     size_t index = kNone;
   };
-  std::vector<Dim> dims;  // of the walked tensor
+  std::vector<Dim> dims;  // one for each dimension of the walked tensor
 
-  // The dimensions of the data in which an index chooses the coordinate, one for each of a tuple.
+  // The dimensions of the data whose coordinates the indices choose, one for each index of a tuple.
   std::vector<size_t> chosen;
-  size_t tuple = kNone;  // the dimension of the indices along which a tuple lies
+  size_t tuple = kNone;  // the dimension of the indices that holds a tuple
 
   // The walked dimension whose coordinate a place depends on.
   size_t position = kNone;

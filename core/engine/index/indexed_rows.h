@@ -1,4 +1,4 @@
-// Rows of elements that the values of indices lead to: gathered from there, or scattered to there.
+// Gathers rows of elements from where the values of indices lead, or scatters them to there.
 #pragma once
 
 #include "core/engine/index/index_links.h"
@@ -7,12 +7,13 @@
 
 namespace dmlop {
 
-// Fills the walked output with elements of the data. All places lie in the data.
+// Fills the walked output with elements of the data. All places lie within the data.
 void GatherRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& data,
                 const Layout& index, const TensorView& output);
 
-// Writes the walked updates to their places in the data, those without a place to none. Of several
-// for one place, the last in row-major order wins, whatever the threads.
+// Writes the walked updates to their places in the data; updates without a place are dropped. If
+// several have the same place, the last one in row-major order wins, whatever the number of
+// threads.
 void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& updates,
                  const Layout& index, const TensorView& data);
 

@@ -21,8 +21,8 @@ std::unique_ptr<PlaceRule> RuleFor(const ConstTensorView& index, const Parameter
 
 struct ChosenDim {
   int64_t size;
-  int64_t stride;      // in the data
-  int64_t index_step;  // from the tuple's first index
+  int64_t stride;      // stride in the data
+  int64_t index_step;  // offset from the tuple's first index
 };
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Where elements lie in the data, as the values of indices say.
+// Rules that turn the values of indices into places in the data.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace dmlop {
 
-// Elements whose indices lie one behind another.
+// Consecutive elements whose indices are a fixed step apart.
 struct PlaceRun {
   int64_t count;
-  int64_t index;  // offset of the first one's index
+  int64_t index;  // offset of the first element's index
   int64_t index_step;
-  int64_t position;  // of the first one, see IndexLinks
+  int64_t position;  // position of the first element; see IndexLinks
   int64_t position_step;
 };
 
@@ -25,23 +25,24 @@ class PlaceRule {
 
   virtual ~PlaceRule() = default;
 
-  // Sets for each element of a run its offset in the data, counted from where the dimensions that
-  // it shares with the data lead; kNowhere where it has no place.
+  // Sets the offset of each element of a run in the data, relative to where the dimensions that it
+  // shares with the data lead; kNowhere for an element without a place.
   virtual void Find(const PlaceRun& run, int64_t* offsets) const = 0;
 };
 
-// Each index of a tuple chooses along its dimension of the data, clamped to it (IDX-2).
+// Each index of a tuple chooses a coordinate along its dimension of the data and is clamped to it
+// (IDX-2).
 std::unique_ptr<PlaceRule> ChosenPlaces(const IndexLinks& links, const Layout& data,
                                         const ConstTensorView& index);
 
-// The index counts the data's elements in row-major order; one beyond them is nowhere.
+// The index is the row-major number of one of the data's elements; one beyond them leads nowhere.
 std::unique_ptr<PlaceRule> CountedPlaces(const Layout& data, const ConstTensorView& index);
 
-// The first elements along the axis, as many as the index says, in reverse order.
+// Reverses the first elements along the axis, as many as the index says.
 std::unique_ptr<PlaceRule> ReversedPlaces(int64_t size, int64_t stride,
                                           const ConstTensorView& lengths);
 
-// `on` at the index, which may be negative and count from the end of a size; else 0.
+// The value is `on` at the index, which counts from the end if it is negative, and 0 elsewhere.
 std::unique_ptr<PlaceRule> OneHotPlaces(int64_t size, int64_t on, const ConstTensorView& index);
 
 }  // namespace dmlop

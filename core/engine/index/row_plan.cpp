@@ -5,15 +5,15 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kRangeBytes = 1 << 15;    // of the least work for a thread
-constexpr int64_t kLongRowBytes = 1 << 20;  // rows that threads share
+constexpr int64_t kRangeBytes = 1 << 15;    // least work for a thread
+constexpr int64_t kLongRowBytes = 1 << 20;  // rows that all threads share
 
 int64_t StrideOf(const Layout& layout, size_t dim) {
   return dim == IndexLinks::kNone ? 0 : layout.strides[dim];
 }
 
-// One index says where all along the dimension lie, and no two at one place, where an update
-// could come after another.
+// True if one index serves the whole dimension and its elements have different places: otherwise
+// one update could follow another.
 bool IsOfRow(const LoopNest<4>& all, size_t d) {
   return all.strides[RowPlan::kIndex][d] == 0 && all.strides[RowPlan::kPosition][d] == 0 &&
          all.strides[RowPlan::kData][d] != 0;

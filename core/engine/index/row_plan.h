@@ -1,4 +1,4 @@
-// The walk over rows of elements that have one index each, runs of such rows, and how to copy one.
+// The walk over rows of elements that share one index each, runs of such rows, and how to copy one.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace dmlop {
 struct RowPlan {
   enum Operand : size_t { kWalked, kData, kIndex, kPosition };
 
-  LoopNest<4> nest;  // over rows
-  LoopNest<2> row;   // walked, data
-  size_t width;      // bytes of an element
+  LoopNest<4> nest;  // over the rows
+  LoopNest<2> row;   // strides in the walked tensor and in the data
+  size_t width;      // size of an element in bytes
 
   RowPlan(const IndexLinks& links, const Layout& walked, const ConstTensorView& data,
           const Layout& index);
@@ -27,21 +27,21 @@ struct RowPlan {
   int64_t row_count() const { return Product(nest.sizes); }
   int64_t row_bytes() const { return Product(row.sizes) * static_cast<int64_t>(width); }
 
-  // Rows of the least work for a thread.
+  // Least number of rows for a thread.
   int64_t grain() const;
 
-  // Rows that are each copied by all threads together.
+  // True if all threads together copy each row.
   bool has_long_rows() const;
 };
 
-// Rows that begin a step apart in what is walked, and anywhere in the data.
+// Rows that are a fixed step apart in the walked tensor, and anywhere in the data.
 struct RowRun {
   static constexpr int64_t kMaxCount = 256;
 
   int64_t count;
-  int64_t walked;  // offset of the first
+  int64_t walked;  // offset of the first row
   int64_t walked_step;
-  int64_t data;  // offset from which the places are counted
+  int64_t data;  // offset that the places are relative to
   int64_t data_step;
   const int64_t* places;
 
@@ -50,7 +50,7 @@ struct RowRun {
   bool HasPlace(int64_t i) const { return places[i] != PlaceRule::kNowhere; }
 };
 
-// Calls visit(run) for the rows in [begin, end).
+// Calls visit(run) for rows [begin, end).
 template <typename Visit>
 void ForEachRowRun(const RowPlan& plan, const PlaceRule& rule, int64_t begin, int64_t end,
                    Visit&& visit) {
@@ -83,7 +83,7 @@ void ForEachRowRun(const RowPlan& plan, const PlaceRule& rule, int64_t begin, in
 // Copies rows of one shape from one offset to another.
 class RowCopier {
  public:
-  // `from` is the operand of the row that is read.
+  // `from` says which operand of the row is read.
   RowCopier(const RowPlan& plan, RowPlan::Operand from, std::byte* to_bytes,
             const std::byte* from_bytes);
 
@@ -98,11 +98,11 @@ class RowCopier {
   const std::byte* from_;
   CopyTileFunction copy_;
   CopyTile tile_{1, 1, 0, 1, 0, 1};
-  LoopNest<2> tiles_;  // to, from
+  LoopNest<2> tiles_;  // strides of the destination and of the source
   bool is_contiguous_;
 };
 
-// A row by itself as a view.
+// One row as a view.
 template <typename View>
 View RowOf(const View& tensor, const LoopNest<2>& row, size_t operand, int64_t offset) {
   return {tensor.data + offset * static_cast<int64_t>(ByteWidth(tensor.type)),

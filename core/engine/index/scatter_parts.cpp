@@ -13,9 +13,9 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kPartBytes = kReadAheadBytes / 2;  // what the second-level cache can hold
+constexpr int64_t kPartBytes = kReadAheadBytes / 2;  // fits in the second-level cache
 
-// A dimension of the output that is cut into parts: the indices along it choose nothing beyond
+// A dimension along which the output is cut into parts: the indices never choose a place beyond
 // their own part.
 struct PartDim {
   size_t walked;
@@ -30,7 +30,7 @@ struct Operands {
   TensorView output;
 };
 
-// Parts of the output that no update crosses the border of.
+// Parts of the output that no update leaves.
 class Parts {
  public:
   Parts(const IndexLinks& links, const Operands& whole) : whole_(whole) {
@@ -66,7 +66,7 @@ class Parts {
   }
 
  private:
-  // Into parts of at most so many bytes, where that is possible with whole lines.
+  // Cuts the output into parts of at most `most` bytes, if that is possible with whole cache lines.
   void Cut(int64_t most) {
     const int64_t width = static_cast<int64_t>(ByteWidth(whole_.output.type));
     bytes_ = whole_.output.element_bytes();
@@ -81,9 +81,9 @@ class Parts {
   }
 
   const Operands& whole_;
-  std::vector<PartDim> dims_;  // with falling strides of the output
+  std::vector<PartDim> dims_;  // strides of the output decrease
   Dims grid_;
-  int64_t bytes_;  // of the largest part
+  int64_t bytes_;  // size of the largest part
 };
 
 void Scatter(const IndexLinks& links, const Operands& operands) {
@@ -107,7 +107,7 @@ void CopyAndScatter(const IndexLinks& links, const ConstTensorView& input,
     CopyView(input, output);
     return Scatter(links, whole);
   }
-  // A part is packed where a cache holds it, even if lines of the output are far apart.
+  // A part is packed in a cache even if the lines of the output are far apart.
   const int64_t all_bytes = output.element_bytes();
   ParallelFor(parts.count(), 1, all_bytes, [&](int64_t begin, int64_t end) {
     Buffer buffer(static_cast<size_t>(parts.bytes()));

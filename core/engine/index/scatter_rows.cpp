@@ -21,7 +21,8 @@ void ScatterLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTens
   });
 }
 
-// What is written of a row: an element's value, or where another row begins in the updates.
+// A target takes from a row what is to be written: an element's value, or where the row begins in
+// the updates.
 template <typename Bits>
 struct ElementTarget {
   using Payload = Bits;
@@ -44,14 +45,14 @@ struct RowTarget {
   void Write(int64_t place, int64_t walked) const { copier.Copy(place, walked); }
 };
 
-// Places that are a thread's own.
+// The places that one thread owns.
 struct PlaceRange {
   int64_t begin;
   int64_t end;
 };
 
-// Writes the rows that have a place in the range. These are found without a branch, and their
-// places prefetched: both are anyone's guess.
+// Writes the rows whose places are in the range. They are found without branches and their places
+// are prefetched, because neither is predictable.
 template <typename Target>
 void ScatterRun(const Target& target, const RowRun& run, const PlaceRange& range) {
   std::array<int64_t, RowRun::kMaxCount> places;
@@ -68,7 +69,7 @@ void ScatterRun(const Target& target, const RowRun& run, const PlaceRange& range
   for (size_t i = 0; i < count; ++i) target.Write(places[i], payloads[i]);
 }
 
-// Each thread goes through all rows and writes those whose places are its own.
+// Each thread walks all rows and writes those whose places it owns.
 template <typename Target>
 void ScatterTo(const Target& target, const RowPlan& plan, const PlaceRule& rule, int64_t extent) {
   const int64_t rows = plan.row_count();

@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrain = 1 << 13;  // indices
+constexpr int64_t kGrain = 1 << 13;  // indices for a thread
 
 template <typename T>
 class Search {

@@ -1,4 +1,4 @@
-// Indices that lie outside of the dimension that they index.
+// Finds indices outside the dimension that they index.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace dmlop {
 
 struct StrayIndices {
   int64_t count = 0;
-  int64_t first = 0;        // its number in row-major order
-  std::string first_value;  // as a decimal
+  int64_t first = 0;        // row-major number of the first one
+  std::string first_value;  // in decimal
 };
 
-// The k-th index of a row-major walk is one along a dimension of sizes[k % sizes.size()].
+// The k-th index of a row-major walk belongs to a dimension of size sizes[k % sizes.size()].
 StrayIndices FindStrayIndices(const ConstTensorView& indices, std::span<const int64_t> sizes);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// FLOAT64 numbers for kernels, aligned to 64 bytes, which nobody has set yet.
+// Uninitialized FLOAT64 numbers for kernels, aligned to 64 bytes.
 #pragma once
 
 #include <cstdint>

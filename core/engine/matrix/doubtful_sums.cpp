@@ -17,10 +17,10 @@
 namespace dmlop {
 namespace {
 
-// Lines that are at hand together.
+// Size of the lines that are kept extracted at the same time.
 constexpr int64_t kLineBytesAtHand = 1 << 20;
 
-// The factors of the products of one element, without absent ones.
+// The factors of one element's products, without absent ones.
 struct Factors {
   std::span<const double> a, b;
   bool are_finite;
@@ -28,7 +28,7 @@ struct Factors {
   int64_t count() const { return static_cast<int64_t>(a.size()); }
 };
 
-// The formula of one element after another.
+// Evaluates the formula for one element after another.
 template <typename T>
 class Formula {
  public:
@@ -40,14 +40,14 @@ class Formula {
     if (++results_ % kResultsOfAWay == 0) way_ = Way::kPrecise;
     if (way_ == Way::kExact && AllAreFinite()) {
       const T result = Exact();
-      if (AsDouble(result) != 0) return result;  // the sign of a zero takes more
+      if (AsDouble(result) != 0) return result;  // the sign of a zero takes more work
     }
     return ByShorterSums();
   }
 
  private:
-  // How the rounding of a result was decided, by a longer sum than the one before. Results of a
-  // product are often alike, so some that follow are computed in the same way at once.
+  // How the rounding of a result is decided, each way by a longer sum than the one before. Results
+  // of one product are often alike, so the next few begin with the last way.
   enum class Way { kPrecise, kFine, kExact };
   static constexpr unsigned kResultsOfAWay = 64;
 
@@ -80,14 +80,14 @@ class Formula {
     return dot(factors_.count(), factors_.a.data(), factors_.b.data());
   }
 
-  // The formula in FLOAT64, where the result is not finite or a zero.
+  // Evaluates the formula in FLOAT64, for results that are zero or not finite.
   T WithNumbers(double sum) const {
     double value = factor_ * sum;
     for (const double addend : addends_) value += addend;
     return RoundOnce<T>(value);
   }
 
-  // Where factors are not finite.
+  // Sums in FLOAT64, for factors that are not finite.
   double PlainSum() const {
     double sum = -0.0;
     for (size_t k = 0; k < factors_.a.size(); ++k) sum += factors_.a[k] * factors_.b[k];
@@ -100,7 +100,7 @@ class Formula {
     return sum;
   }
 
-  // A number with the sign of the sum, a zero where it is one.
+  // A number with the sign of the exact sum: zero if the sum is zero.
   double ExactSign(const PreciseSum& sum) const {
     return sum.bound == 0 ? sum.head : SumOfProducts().Sign();
   }
@@ -109,13 +109,13 @@ class Formula {
     return std::all_of(addends_.begin(), addends_.end(), [](double addend) { return addend == 0; });
   }
 
-  // Where nothing was lost.
+  // Rounds a total that has no error.
   T ExactlyRounded(const PreciseSum& sum, const HeadTail& total) const {
     const bool are_zeros = (sum.head == 0 || factor_ == 0) && AddendsAreZeros();
     return are_zeros ? WithNumbers(ExactSign(sum)) : RoundOnce<T>(total.head, total.tail);
   }
 
-  // None where the rounding is in doubt.
+  // Null if the bounds of the sum round to different results.
   std::optional<T> Quick(const PreciseSum& sum) {
     const HeadTail head = TwoProduct(factor_, sum.head);
     const HeadTail tail = TwoProduct(factor_, sum.tail);
@@ -128,7 +128,7 @@ class Formula {
     return RoundWithin<T>(total.sum, bound);
   }
 
-  // Whether another 53 bits would leave too few of the result, too.
+  // True if cancellation is so strong that another 53 bits would not suffice, either.
   bool IsLost(const PreciseSum& sum) const {
     return sum.head != 0 &&
            sum.bound > std::fabs(sum.head) * 0x1p-20 * static_cast<double>(factors_.count());
@@ -155,7 +155,7 @@ class Formula {
   double factor_;
   Factors factors_;
   std::span<const double> addends_;
-  std::vector<double> parts_;  // of the value
+  std::vector<double> parts_;  // terms of the value
 };
 
 double ElementAt(const MatrixAddend& addend, int64_t row_offset, int64_t column_offset) {
@@ -170,7 +170,7 @@ int64_t OffsetAt(const Layout& layout, int64_t i) {
   return OffsetOf(layout, IndexOf(layout.sizes, i));
 }
 
-// A line, and where its elements of the output begin.
+// An extracted line, and the offset at which its elements of the output begin.
 struct LineAtHand {
   std::span<const double> elements;
   bool are_finite;
@@ -178,7 +178,7 @@ struct LineAtHand {
   int64_t output_offset;
 };
 
-// Lines of one operand from a first one on, extracted when they are needed.
+// Lines of one operand, extracted on demand.
 class LinesAtHand {
  public:
   LinesAtHand(const MatrixLines& lines, const Layout& outputs)
@@ -190,7 +190,7 @@ class LinesAtHand {
 
   bool has_room_for_all() const { return lines_.count() <= capacity_; }
 
-  // Lines of one group are at hand together.
+  // All lines of a group are kept extracted at the same time.
   int64_t GroupOf(int64_t line) const { return has_room_for_all() ? 0 : line / capacity_; }
 
   const LineAtHand& Line(int64_t line) {
@@ -234,7 +234,8 @@ class CarefulProduct {
         columns_(columns, output.columns),
         formula_(terms.factor) {}
 
-  // Columns that are at hand together come one after another, and in each such group rows do.
+  // Orders places by groups of columns and, within each group, by rows, so that few lines are
+  // extracted twice.
   void Sort(std::span<MatrixPlace> places) const {
     if (rows_.has_room_for_all() && columns_.has_room_for_all()) return;
     const auto key = [&](const MatrixPlace& place) {
@@ -266,7 +267,7 @@ class CarefulProduct {
       present_a_.push_back(factors.a[k]);
       present_b_.push_back(factors.b[k]);
     }
-    if (present_a_.empty()) {  // the sum is +0
+    if (present_a_.empty()) {  // the empty sum is +0
       present_a_.push_back(0);
       present_b_.push_back(0);
     }

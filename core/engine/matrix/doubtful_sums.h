@@ -1,4 +1,4 @@
-// Single elements of matrix products with all the care that it takes.
+// Computes single elements of matrix products for which the fast sum cannot decide the rounding.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct MatrixPlace {
   int64_t row, column;
 };
 
-// Computes elements of the output. `places` are put into another order.
+// Computes the output's elements at `places`, whose order may change.
 void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                       const MatrixOutput& output, std::span<MatrixPlace> places);
 

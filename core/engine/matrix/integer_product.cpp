@@ -11,13 +11,13 @@
 namespace dmlop {
 namespace {
 
-// What is packed at a time: a panel of the right matrix is in the first cache while those of the
-// left one, in the second, go by.
+// Sizes of a packed block: a panel of the right matrix stays in the first-level cache while the
+// panels of the left one, in the second-level cache, pass by.
 constexpr int64_t kDepth = 512;
 constexpr int64_t kRows = 256;
 constexpr int64_t kColumns = 768;
 
-// Products are below 2^16, so as many never leave 32 bits.
+// Products are below 2^16, so sums of so many fit in 32 bits.
 constexpr int64_t kExactDepth = 32 * 1024;
 static_assert(kExactDepth % kDepth == 0);
 
@@ -31,7 +31,7 @@ T* ElementsOf(Buffer& buffer) {
   return reinterpret_cast<T*>(buffer.data());
 }
 
-// The product of some rows with some columns.
+// Computes the product of some rows and some columns.
 template <typename Sum>
 class Block {
  public:
@@ -107,7 +107,7 @@ class Block {
   int64_t batch_;
   Range rows_, columns_;
   IntegerTileShape tile_;
-  int64_t stride_;  // of a row of sums
+  int64_t stride_;  // stride of a row of sums
   Buffer sums_, left_panels_, right_panel_;
   std::vector<int64_t> wide_;
 };

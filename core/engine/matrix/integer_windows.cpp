@@ -74,7 +74,7 @@ void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, co
     if (q < 0 || q >= sizes[d + 2]) return;
     offset += q * strides[d + 2];
   }
-  // Positions first + i * stride of the input, as far as there are such.
+  // Only positions first + i * stride that lie in the input are read.
   const int64_t first = position(last);
   const int64_t stride = axes_[last].stride;
   const int64_t begin = first >= 0 ? 0 : CeilDiv(-first, stride);

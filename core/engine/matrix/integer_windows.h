@@ -8,18 +8,18 @@
 
 namespace dmlop {
 
-// A spatial dimension: position p, tap t is element p * stride - padding + t * dilation of the
-// input.
+// A spatial dimension: tap t of the window at position p is element p * stride - padding + t *
+// dilation of the input.
 struct IntegerWindowAxis {
   int64_t window, stride, dilation, padding;
 };
 
-// Each position of a part of the output, in row-major order (N, spatial...), has the numbers (C,
-// taps...) of its window in the input (N, C, spatial...), which is of INT8 or UINT8; those in the
-// padding are 0. There is one matrix.
+// Each position of a part of the output, in row-major order of (N, spatial...), is a line with the
+// numbers (C, taps...) of its window in the input (N, C, spatial...), which has type INT8 or UINT8;
+// numbers in the padding are 0. There is one matrix.
 class IntegerWindowLines : public IntegerLines {
  public:
-  // `begin` and `sizes` are those of the part, without channels.
+  // `begin` and `sizes` describe the part, without its channels.
   IntegerWindowLines(const ConstTensorView& input, std::vector<IntegerWindowAxis> axes,
                      int64_t zero_point, const Dims& begin, const Dims& sizes);
 
@@ -29,7 +29,7 @@ class IntegerWindowLines : public IntegerLines {
             int16_t* panel) const override;
 
  private:
-  // Neighbours in the last dimension.
+  // Neighbouring positions along the last dimension.
   struct Segment {
     int64_t count;
     Dims place;  // N, positions...

@@ -20,7 +20,7 @@ int64_t TotalLength(const std::vector<const MatrixLines*>& parts) {
   return length;
 }
 
-// The one stride that leads through all elements; none where there are several.
+// The single stride that reaches all elements in order; null if there is none.
 std::optional<int64_t> OnlyStride(const Layout& layout) {
   LoopNest<1> nest;
   for (size_t d = 0; d < layout.rank(); ++d) nest.Push(layout.sizes[d], {layout.strides[d]});

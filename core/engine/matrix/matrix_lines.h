@@ -1,4 +1,4 @@
-// What matrix products are made of: the rows of the first matrix or the columns of the second one,
+// The operands of matrix products: the rows of the first matrix or the columns of the second,
 // called lines, whose elements are FLOAT32 or FLOAT16 numbers anywhere in memory.
 #pragma once
 
@@ -16,7 +16,7 @@ struct IndexRange {
   int64_t count;
 };
 
-// Lines whose elements are a fixed stride apart, as the lines are.
+// Lines whose elements are a fixed stride apart and which are a fixed stride apart themselves.
 struct PlainLines {
   const std::byte* data;
   DataType type;
@@ -32,24 +32,24 @@ class MatrixLines {
   virtual ~MatrixLines() = default;
 
   int64_t count() const { return count_; }
-  int64_t length() const { return length_; }  // of each line
+  int64_t length() const { return length_; }  // elements of each line
 
-  // Writes element k of line i of the ranges to to[k * width + i], and 0 behind the lines. At most
-  // kChainLength elements, and kMaxPanelWidth lines unless it packs any number.
+  // Writes element k of line i of the ranges to to[k * width + i], and pads the lines with 0. There
+  // are at most kChainLength elements, and at most kMaxPanelWidth lines unless PacksAnyNumber().
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
   virtual bool PacksAnyNumber() const { return false; }
 
-  // The lines with elements that take no part in sums, which Pack writes as 0: a bit for each of at
-  // most kMaxPanelWidth. Only columns have such.
+  // A bit mask of the lines, at most kMaxPanelWidth, with absent elements, which take no part in
+  // sums and which Pack writes as 0. Only columns may have such elements.
   virtual uint32_t WithAbsent(IndexRange lines) const = 0;
   bool HasAbsent(int64_t line) const { return WithAbsent({line, 1}) != 0; }
-  // All elements of a line, absent ones as Absent().
+  // Writes all elements of a line, absent ones as Absent().
   virtual void Extract(int64_t line, double* to) const = 0;
 
-  // None where that is not how they are.
+  // Null if the elements or the lines have no fixed stride.
   virtual std::optional<PlainLines> AsPlain() const { return std::nullopt; }
 
-  // No FLOAT32 or FLOAT16 number becomes such a NaN.
+  // The NaN that marks absent elements; no FLOAT32 or FLOAT16 number converts to it.
   static bool IsAbsent(double element);
   static double Absent();
 
@@ -58,7 +58,7 @@ class MatrixLines {
   int64_t length_;
 };
 
-// Elements at OffsetOf(lines, i) + OffsetOf(inner, k). Strides may be 0 or negative.
+// Element k of line i is at OffsetOf(lines, i) + OffsetOf(inner, k). Strides may be 0 or negative.
 struct MatrixView {
   const std::byte* data;
   DataType type;  // FLOAT32 or FLOAT16
@@ -79,8 +79,8 @@ class ViewLines final : public MatrixLines {
   MatrixView view_;
 };
 
-// Lines end to end, as for sums of several products: the lines of one part after those of another,
-// with as many lines each. The parts must outlive it.
+// Lines laid end to end, for sums of several products: each line of a part continues the same line
+// of the part before. All parts have as many lines and must outlive this object.
 class JoinedLines final : public MatrixLines {
  public:
   explicit JoinedLines(std::vector<const MatrixLines*> parts);
@@ -93,7 +93,7 @@ class JoinedLines final : public MatrixLines {
   std::vector<const MatrixLines*> parts_;
 };
 
-// Offsets of the elements of a layout in a range of their row-major numbers.
+// Offsets of the elements of a layout whose row-major numbers are in the range.
 void FillOffsets(const Layout& layout, IndexRange range, int64_t* offsets);
 
 }  // namespace dmlop

@@ -14,26 +14,26 @@
 namespace dmlop {
 namespace {
 
-// Lines of both operands that stay in the second-level cache with their sums, kChainLength elements
-// of them at a time.
+// Number of lines of either operand whose elements, kChainLength of each at a time, stay in the
+// second-level cache with their sums.
 constexpr int64_t kBlockRows = 128;
 constexpr int64_t kBlockColumns = 192;
-// Lines that are packed for all threads together.
+// Size of the lines that are packed for all threads together.
 constexpr int64_t kPackedBytes = 1 << 26;
 
-// Lines that are packed by a thread for itself: more of short ones.
+// Number of lines that a thread packs for itself; more if they are short.
 int64_t BlockLines(PanelSide side, int64_t length) {
   const int64_t least = side == PanelSide::kRows ? kBlockRows : kBlockColumns;
   return least * std::clamp<int64_t>(kChainLength / length, 1, 16);
 }
 
-// Panels of both operands.
+// Ranges of panels of both operands.
 struct BlockRange {
   IndexRange row_panels;
   IndexRange column_panels;
 };
 
-// What a thread computes with.
+// The state of a thread.
 struct Workspace {
   Workspace(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
             const MatrixOutput& output)
@@ -43,7 +43,7 @@ struct Workspace {
   TileResults results;
 };
 
-// The formula for the rows and columns that are packed.
+// Evaluates the formula for packed rows and columns.
 class PackedProduct {
  public:
   PackedProduct(const PackedLines& rows, const PackedLines& columns, Workspace& workspace)
@@ -56,7 +56,7 @@ class PackedProduct {
         exact_below_(relative_error_ * 0x1p53 * (1 - 0x1p-30) * rows.lowest_bit() *
                      columns.lowest_bit()) {}
 
-  // Blocks of panels, each as large as the cache has room for.
+  // Computes block by block; a block of panels fits in the cache.
   void Run(const BlockRange& range) const {
     const int64_t row_step = kBlockRows / kernels_.row_width;
     const int64_t column_step = kBlockColumns / kernels_.column_width;
@@ -71,7 +71,7 @@ class PackedProduct {
   }
 
  private:
-  // The sums of a tile are rounded while they are in the first-level cache.
+  // Rounds the sums of a tile while they are in the first-level cache.
   void RunBlock(const BlockRange& block) const {
     for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
       const IndexRange chain{k, std::min(kChainLength, rows_.length() - k)};
@@ -117,7 +117,7 @@ class PackedProduct {
   double exact_below_;
 };
 
-// Lines that are packed stay while those of the other operand pass by.
+// Packs lines of one operand, which stay while those of the other operand pass by.
 class StreamedProduct {
  public:
   StreamedProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
@@ -131,7 +131,7 @@ class StreamedProduct {
     const int64_t line_bytes = lines.length() * static_cast<int64_t>(sizeof(double));
     const int64_t most = std::max(kPackedBytes / line_bytes, kBlockColumns);
     const int64_t chunks = CeilDiv(lines.count(), most);
-    // Whole panels, of any width.
+    // Every chunk has whole panels, whatever their width.
     const int64_t step = RoundUp(CeilDiv(lines.count(), chunks), kMaxTile);
     for (int64_t first = 0; first < lines.count(); first += step) {
       const IndexRange range{first, std::min(step, lines.count() - first)};
@@ -139,7 +139,7 @@ class StreamedProduct {
     }
   }
 
-  // All lines of the other side.
+  // Passes all lines of the other side by the staying ones.
   void PassBy(PanelSide side, const PackedLines& staying) const {
     const PanelSide other = side == PanelSide::kRows ? PanelSide::kColumns : PanelSide::kRows;
     const MatrixLines& lines = LinesOf(other);
@@ -174,7 +174,7 @@ class StreamedProduct {
     return side == PanelSide::kRows ? rows_ : columns_;
   }
 
-  // For pieces of so many products.
+  // The least number of pieces for a thread; a piece has `products` products.
   static int64_t GrainOf(int64_t products) {
     return std::max<int64_t>(1, kParallelElements / products);
   }

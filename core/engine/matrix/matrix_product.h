@@ -19,8 +19,8 @@
 
 namespace dmlop {
 
-// Where elements [i, j] of a matrix are: at OffsetOf(rows, i) + OffsetOf(columns, j). Rows and
-// columns may each be several dimensions of a tensor.
+// Element [i, j] of a matrix is at OffsetOf(rows, i) + OffsetOf(columns, j). Rows and columns may
+// each be several dimensions of a tensor.
 template <typename Byte>
 struct BasicMatrixPlaces {
   Byte* data;
@@ -29,14 +29,14 @@ struct BasicMatrixPlaces {
   Layout columns;
 };
 
-// A term of each sum, factor * its element: FLOAT32 or FLOAT16 numbers times a FLOAT32 number, or
-// FLOAT64 numbers with the factor 1, which must be 0 or from 2^-298 to 2^257 if they are finite.
+// A term of each sum, factor * element. Elements are FLOAT32 or FLOAT16 with a FLOAT32 factor, or
+// FLOAT64 with the factor 1; finite FLOAT64 elements must be 0 or from 2^-298 to 2^257.
 struct MatrixAddend {
   BasicMatrixPlaces<const std::byte> at;
   float factor = 1;
 };
 
-// FLOAT32 or FLOAT16, whatever the types of the lines.
+// The output is FLOAT32 or FLOAT16, whatever the types of the lines.
 using MatrixOutput = BasicMatrixPlaces<std::byte>;
 
 struct MatrixTerms {
@@ -44,12 +44,12 @@ struct MatrixTerms {
   std::vector<MatrixAddend> addends;
 };
 
-// Runs in parallel where it is worth it. `rows` and `columns` have equal lengths, of 1 at least.
+// Runs in parallel if that pays. `rows` and `columns` have equal lengths of at least 1.
 void MultiplyMatrices(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                       const MatrixOutput& output);
 
-// The same with columns that have been packed before, for all of `columns`, which takes twice or
-// four times the memory of their elements and serves any number of products.
+// As above, with all of `columns` packed beforehand. That takes two or four times the memory of
+// their elements and serves any number of products.
 void MultiplyMatrices(const MatrixLines& rows, const MatrixLines& columns,
                       const PackedLines& packed_columns, const MatrixTerms& terms,
                       const MatrixOutput& output);

@@ -16,10 +16,10 @@ int64_t PanelWidth(PanelSide side) {
   return side == PanelSide::kRows ? kernels.row_width : kernels.column_width;
 }
 
-// Numbers that differ by more than that have sums that are hardly ever exact.
+// Sums of numbers whose ratio is greater are hardly ever exact.
 constexpr double kGreatestSpan = 0x1p22;
 
-// Finds a lowest bit of numbers piece by piece, and gives up soon.
+// Finds the lowest bit of numbers piece by piece, and gives up early.
 class BitSearch {
  public:
   void Add(int64_t count, const double* numbers) {
@@ -77,7 +77,7 @@ void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
     ProductKernelsNow().add_squares(depth, width_, to, norms);
     search.Add(depth * width_, to);
   }
-  // The sum of squares has lost less than a part of 2^-52 with each of them.
+  // Each addition has lost less than 2^-52 of the sum of squares.
   const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
   for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
   absent_[static_cast<size_t>(panel)] = lines_.WithAbsent(LinesOf(panel));

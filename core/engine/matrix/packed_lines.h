@@ -1,4 +1,4 @@
-// Lines as panels of FLOAT64 for the kernels, and what bounds the errors of their products.
+// Lines packed as FLOAT64 panels for the kernels, with the bounds for errors of their products.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,18 @@ enum class PanelSide { kRows, kColumns };
 
 class PackedLines {
  public:
-  // Runs in parallel where it is worth it. `lines` must outlive it.
+  // Runs in parallel if that pays. `lines` must outlive it.
   PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side);
 
-  // Packs others, no more of them, in the same memory.
+  // Packs other lines, no more than before, into the same memory.
   void Pack(IndexRange range);
 
   IndexRange range() const { return range_; }
-  int64_t width() const { return width_; }  // of a panel
+  int64_t width() const { return width_; }  // width of a panel
   int64_t panels() const { return CeilDiv(range_.count, width_); }
   int64_t length() const { return length_; }
 
-  // From element k of the lines on.
+  // The panel from element k of its lines on.
   const double* Panel(int64_t panel, int64_t k) const {
     return data_.data() + (panel * length_ + k) * width_;
   }
@@ -33,15 +33,15 @@ class PackedLines {
     return {range_.begin + panel * width_, LinesIn(panel)};
   }
 
-  // Upper bounds of the Euclidean norms of the lines of a panel, 0 behind the last line.
+  // Upper bounds of the Euclidean norms of a panel's lines; 0 for padding.
   const double* Norms(int64_t panel) const {
     return norms_.data() + static_cast<size_t>(panel * width_);
   }
 
-  // A bit for each line of a panel that has absent elements.
+  // A bit mask of the panel's lines with absent elements.
   uint32_t Absent(int64_t panel) const { return absent_[static_cast<size_t>(panel)]; }
 
-  // A power of two of which all elements are multiples; 0 where none is known that is of use.
+  // A power of two that divides all elements; 0 if no useful one is known.
   double lowest_bit() const { return lowest_bit_; }
 
  private:
@@ -53,7 +53,7 @@ class PackedLines {
   int64_t length_;
   AlignedNumbers data_;
   std::vector<double> norms_;
-  std::vector<uint32_t> absent_;  // of each panel
+  std::vector<uint32_t> absent_;  // one for each panel
   double lowest_bit_ = 0;
 };
 

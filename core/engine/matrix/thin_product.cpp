@@ -15,11 +15,11 @@
 namespace dmlop {
 namespace {
 
-// Columns whose sums are in the first-level cache: many where neighbours are read together, and
-// fewer where they are packed, with what is packed in the second-level cache.
+// Number of columns whose sums stay in the first-level cache: many if neighbours are read in place,
+// fewer if columns are packed, because the second-level cache must hold those, too.
 constexpr int64_t kNeighbours = 22 * kMaxPanelWidth;
 constexpr int64_t kLongLines = kMaxPanelWidth;
-constexpr int64_t kMostPacked = 1 << 15;  // elements
+constexpr int64_t kMostPacked = 1 << 15;  // in elements
 
 class ThinProduct {
  public:
@@ -75,7 +75,7 @@ class ThinProduct {
       tile.rows = {0, 1};
       tile.columns = {columns.begin + c, std::min(width, columns.count - c)};
       tile.sums = sums.data() + c;
-      // The magnitudes are rounded, too.
+      // The relative error is enlarged because the magnitudes are rounded, too.
       tile.row_errors[0] = RelativeError(rows_.length()) * (1 + 0x1p-20);
       tile.column_norms = magnitudes.data() + c;
       tile.absent_columns = columns_.WithAbsent(tile.columns);
@@ -129,7 +129,7 @@ class ThinProduct {
   const MatrixTerms& terms_;
   const MatrixOutput& output_;
   std::optional<PlainLines> plain_;
-  int64_t step_;  // columns at a time
+  int64_t step_;  // columns computed at a time
   std::vector<double> vector_;
 };
 

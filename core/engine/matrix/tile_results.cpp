@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-// Results in doubt that are computed together at most.
+// Number of doubtful results above which they are computed.
 constexpr size_t kMostDoubts = 1 << 16;
 
 }  // namespace
@@ -70,7 +70,7 @@ void TileResults::Finish(const TileSums& tile) {
   if (doubts_.size() > kMostDoubts) ComputeDoubtful();
 }
 
-// The sums of the addends, and what they may be off.
+// Sums the addends and bounds the errors of these sums.
 void TileResults::AddAddends(const TileSums& tile) {
   const size_t count = static_cast<size_t>(tile.rows.count * width_);
   for (size_t i = 0; i < terms_.addends.size(); ++i) {
@@ -133,7 +133,7 @@ void TileResults::Store(const TileSums& tile, const Places& places) const {
   });
 }
 
-// Zeros in the place of absent elements may have made a NaN, or changed the sign of a zero.
+// Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
 void TileResults::DoubtAbsent(const TileSums& tile, int64_t column) {
   VisitDataType(Floats(), output_.type, [&]<typename T>() {
     const T* result = reinterpret_cast<const T*>(results_.data()) + column;

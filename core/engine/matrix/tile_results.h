@@ -1,5 +1,5 @@
-// From the sums of a tile to its results, as far as they are not in doubt; those are computed with
-// care.
+// Rounds the sums of a tile to results; those whose rounding is in doubt are computed once more,
+// exactly.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace dmlop {
 inline constexpr int64_t kMaxRowWidth = 8;
 inline constexpr int64_t kMaxTile = kMaxRowWidth * kMaxPanelWidth;
 
-// What the sum of so many products, in chains of kChainLength, may be off, relative to the sum of
+// The error bound of a sum of `length` products, in chains of kChainLength, relative to the sum of
 // their magnitudes.
 double RelativeError(int64_t length);
 
-// Rows of as many sums as the column width of ProductKernels, and what they may be off: row_errors
-// of the row times column_norms, but nothing where that is below `exact_below`.
+// Rows of sums, each as long as the column width of ProductKernels, and their error bounds:
+// row_errors of the row times column_norms of the column, or 0 if that is below `exact_below`.
 struct TileSums {
   IndexRange rows;
   IndexRange columns;
@@ -27,10 +27,10 @@ struct TileSums {
   std::array<double, kMaxRowWidth> row_errors;
   const double* column_norms;
   double exact_below;
-  uint32_t absent_columns;  // a bit for each that has absent elements
+  uint32_t absent_columns;  // a bit mask of the columns with absent elements
 };
 
-// For one thread. What it refers to must outlive it.
+// Serves one thread. What it refers to must outlive it.
 class TileResults {
  public:
   TileResults(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
@@ -38,7 +38,7 @@ class TileResults {
 
   void Finish(const TileSums& tile);
 
-  // To be called at the end.
+  // Computes the doubtful results that remain; to be called at the end.
   void ComputeDoubtful();
 
  private:
@@ -47,7 +47,7 @@ class TileResults {
   // Offsets in the output.
   struct Places {
     Offsets rows, columns;
-    bool are_rows;  // of elements that are neighbours
+    bool are_rows;  // true if the elements of a row are neighbours
   };
 
   void AddAddends(const TileSums& tile);

@@ -12,10 +12,10 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kWideDepth = 1024;
-constexpr int64_t kWideRows = 8;      // for which columns are read once
-constexpr int64_t kWideColumns = 64;  // of a sum row
+constexpr int64_t kWideRows = 8;      // rows for which columns are read once
+constexpr int64_t kWideColumns = 64;  // columns of a row of sums
 
-// Where a number of one of the matrices is.
+// The place of each number of one matrix.
 template <typename T>
 struct Lines {
   const T* first;
@@ -26,7 +26,7 @@ struct Lines {
     if (zero_points.empty()) return 0;
     return zero_points[zero_points.size() == 1 ? 0 : static_cast<size_t>(line)];
   }
-  // Numbers [begin, end) of a line, less its zero point.
+  // Reads numbers [begin, end) of a line, less its zero point.
   void Read(int64_t line, Range numbers, int64_t* to) const {
     const T* from = first + line * line_stride;
     const int64_t zero_point = ZeroPoint(line);
@@ -36,7 +36,7 @@ struct Lines {
   }
 };
 
-// Numbers of up to 16 bits: so few products are summed in 64.
+// Products of numbers of up to 16 bits: int64_t holds the sum of `count` of them.
 template <typename T>
 Int128 Dot(const int64_t* a, const int64_t* b, int64_t count) {
   if constexpr (sizeof(T) < 4) {
@@ -50,7 +50,7 @@ Int128 Dot(const int64_t* a, const int64_t* b, int64_t count) {
   }
 }
 
-// Sums of some rows and columns of a matrix of the batch.
+// Sums of some rows and columns of one matrix of the batch.
 template <typename T>
 class WideBlock {
  public:
@@ -91,7 +91,7 @@ class WideBlock {
   Range rows_, columns_;
 };
 
-// The first matrix of the batch as one element, by which its place is found.
+// The layout with every matrix shrunk to its first element, for the offsets of the matrices.
 Layout BatchLayout(const Layout& layout) {
   Layout batch = layout;
   batch.sizes[layout.rank() - 1] = 1;

@@ -1,4 +1,4 @@
-// Products of two matrices of integers of 16 or 32 bits, less their zero points.
+// Products of two matrices of 16-bit or 32-bit integers, less their zero points.
 #pragma once
 
 #include <span>
@@ -8,14 +8,15 @@
 
 namespace dmlop {
 
-// Matrices in tensors of one integer type: rows of the left one along its last dimension but one,
-// columns of the right one along its last. Zero points as those of IntegerMatrixLines.
+// Matrices in a tensor of integers: rows of the left one along its last dimension but one, columns
+// of the right one along its last. Both have the same type. Zero points are as in
+// IntegerMatrixLines.
 struct WideMatrix {
   ConstTensorView view;
   std::span<const int64_t> zero_points;
 };
 
-// Tells every sum once, exactly.
+// Passes every exact sum to the sink once.
 void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
                           const SumSink<Int128>& sink);
 

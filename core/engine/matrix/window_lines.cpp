@@ -20,7 +20,7 @@ int64_t LineLength(const ConstTensorView& input, const std::vector<WindowAxis>& 
   return length;
 }
 
-// So many bits from the lowest on, fewer than all.
+// A mask of the lowest `count` bits, fewer than 32.
 uint32_t Bits(int64_t count) {
   return (uint32_t{1} << count) - 1;
 }
@@ -36,9 +36,9 @@ Range WindowAxis::Inside() const {
   return {begin, std::max(begin, std::min(end, limit))};
 }
 
-// Lines that are neighbours along the last dimension.
+// Neighbouring lines along the last dimension.
 struct WindowLines::Run {
-  Dims window;  // the first of them
+  Dims window;  // of the first line
   int64_t lane;
   int64_t count;
 };

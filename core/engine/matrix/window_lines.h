@@ -1,4 +1,4 @@
-// Windows of a tensor (N, C, S...) as columns of a matrix product: no copy of all of them is made.
+// Windows of a tensor (N, C, S...) as columns of a matrix product, without a copy of all of them.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,14 @@
 
 namespace dmlop {
 
-// One spatial dimension: tap t of the window at position p reads element
-// first + p * position_step + t * tap_step, and nothing where there is no such, or where p is from
-// `limit` on.
+// A spatial dimension: tap t of the window at position p reads element first + p * position_step +
+// t * tap_step. It reads nothing if that lies outside, or if p >= limit.
 struct WindowAxis {
-  int64_t size;  // of the tensor
+  int64_t size;  // size of the tensor
   int64_t positions;
-  int64_t taps;  // 1 at least
+  int64_t taps;  // at least 1
   int64_t first;
-  int64_t position_step;  // 1 at least
+  int64_t position_step;  // at least 1
   int64_t tap_step;
   int64_t limit;
 
@@ -28,14 +27,14 @@ struct WindowAxis {
     const int64_t element = ElementAt(position, tap);
     return position < limit && element >= 0 && element < size;
   }
-  // Positions where all taps have an element.
+  // The positions at which every tap reads an element.
   Range Inside() const;
 };
 
-// Line (n, positions...) has the elements (taps..., c), the last fastest.
+// Line (n, positions...) has the elements (taps..., c), with c varying fastest.
 class WindowLines final : public MatrixLines {
  public:
-  // `input` is FLOAT32 or FLOAT16; there is an axis for each of its dimensions but N and C.
+  // `input` is FLOAT32 or FLOAT16 and has an axis for each dimension but N and C.
   WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
@@ -48,7 +47,7 @@ class WindowLines final : public MatrixLines {
 
   template <class Body>
   void ForEachRun(IndexRange lines, Body&& body) const;
-  // Where tap and window meet, without the last dimension; none where one of the others has none.
+  // Adds the offset of a tap of a window, but for the last dimension; false if a tap reads nothing.
   bool AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const;
   void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                double* to) const;
@@ -56,7 +55,7 @@ class WindowLines final : public MatrixLines {
   PackTapFunction* pack_tap_;
   ConstTensorView input_;
   std::vector<WindowAxis> axes_;
-  std::vector<Range> inside_;  // of each axis
+  std::vector<Range> inside_;  // one for each axis
   Dims windows_;               // n, positions...
   Dims taps_;
 };

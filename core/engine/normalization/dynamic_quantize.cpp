@@ -14,9 +14,9 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;  // elements that are converted at a time
+constexpr int64_t kPiece = 1 << 20;  // elements converted at a time
 
-// The least or the greatest number, or 0 where there is none.
+// The least or greatest number; 0 if there is no number.
 double ExtremeOf(ReduceFunction function, const ConstTensorView& input) {
   std::vector<uint32_t> axes(input.layout.rank());
   std::iota(axes.begin(), axes.end(), 0u);
@@ -50,12 +50,12 @@ float ScaleOf(double hi, double lo, Bounds bounds) {
 
 double ZeroPointOf(double lo, float scale, Bounds bounds) {
   const float quotient = static_cast<float>(lo) / scale;
-  if (std::isnan(quotient)) return bounds.min;  // as if it were 0
+  if (std::isnan(quotient)) return bounds.min;  // as if the quotient were 0
   return std::clamp(std::nearbyint(bounds.min - static_cast<double>(quotient)), bounds.min,
                     bounds.max);
 }
 
-// One element for all of a layout.
+// One element, broadcast to all sizes.
 ConstTensorView Repeated(const std::byte* element, DataType type, const Dims& sizes) {
   return {element, type, {sizes, Dims::Filled(sizes.size(), 0)}};
 }
@@ -83,7 +83,7 @@ class Quantization {
   }
 
  private:
-  // Scales are FLOAT32, and so are the numbers then.
+  // The scale is FLOAT32, so FLOAT16 numbers are converted to it.
   void Convert(const ConstTensorView& input, const TensorView& output) const {
     Buffer buffer(static_cast<size_t>(input.layout.element_count()) * sizeof(float));
     const TensorView floats{buffer.data(), DataType::kFloat32, PackedLayout(input.layout.sizes)};

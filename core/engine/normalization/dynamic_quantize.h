@@ -1,13 +1,13 @@
-// A tensor as integers, by a scale and a zero point that suit all of its numbers.
+// Quantizes a tensor to integers by a scale and a zero point that suit its range.
 #pragma once
 
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
 
-// The scale, FLOAT32, is (hi - lo) / (Max - Min) rounded once, where hi and lo are the greatest and
-// the least number or 0, and Min and Max bound the output's type, INT8 or UINT8. The zero point is
-// Min - lo / scale, the output x / scale + zero point, as QUANTIZE_LINEAR has it. Scale and zero
+// The scale, FLOAT32, is (hi - lo) / (Max - Min), rounded once; hi and lo are the greatest and
+// least numbers or 0, and Min and Max bound the output's type, INT8 or UINT8. The zero point is Min
+// - lo / scale, and the output is x / scale + zero point as in QUANTIZE_LINEAR. Scale and zero
 // point have one element.
 struct QuantizedTensors {
   TensorView output, scale, zero_point;

@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-// --- of what was normalized ----------------------------------------------------------------------
+// --- gradient of the input -----------------------------------------------------------------------
 
 enum GradientInput : size_t { kGradientInput, kXInput, kVarianceInput, kScaleInput };
 
@@ -67,14 +67,14 @@ class MomentsGradient : public SliceFunction {
   const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
 };
 
-// --- of the scale --------------------------------------------------------------------------------
+// --- gradient of the scale -----------------------------------------------------------------------
 
-// The terms of a slice as the formula has them, and without what they are divided by.
+// The sum of a slice's terms, as in the formula and exactly without the division.
 class ScaleSum {
  public:
   ScaleSum(double mean, double root) : mean_(mean), root_(root) {}
 
-  // Products of FLOAT32 are exact in FLOAT64.
+  // Products of FLOAT32 numbers are exact in FLOAT64.
   void Add(double g, double x) {
     const double term = g * (x - mean_) / root_;
     plain_ += term;

@@ -1,5 +1,5 @@
-// Gradients of normalizations. All views of a call have one type, FLOAT32 or FLOAT16; parameters
-// have size 1 along the axes, along which they repeat themselves.
+// Gradients of normalizations. All views of a call have the same type, FLOAT32 or FLOAT16.
+// Parameters have size 1 along the axes and are broadcast there.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace dmlop {
 
 struct NormalizationGradient {
-  ConstTensorView input, gradient;  // of what was normalized, and of the output
+  ConstTensorView input, gradient;  // the normalized input; the output's gradient
   ConstTensorView mean, variance, scale;
   double epsilon;
 };
 
-// scale / sqrt(variance + epsilon) * ((gradient - its mean) - (x - its mean) * c / (variance +
-// epsilon)), of each slice, where c is the mean of gradient * (x - its mean).
+// For each slice, scale / sqrt(variance + epsilon) * ((gradient - its mean) - (x - its mean) * c /
+// (variance + epsilon)), where c is the mean of gradient * (x - its mean).
 void GradientByMoments(const NormalizationGradient& of, const std::vector<uint32_t>& axes,
                        const TensorView& output);
 
-// The sum over each slice of gradient * (x - mean) / sqrt(variance + epsilon), the sum being exact.
-// The output has size 1 along the axes.
+// For each slice, the exact sum of gradient * (x - mean) / sqrt(variance + epsilon). The output has
+// size 1 along the axes.
 void GradientOfScale(const NormalizationGradient& of, const std::vector<uint32_t>& axes,
                      const TensorView& output);
 

@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-// Inputs of which some are left out.
+// A list of inputs, some of which may be left out.
 class InputList {
  public:
   explicit InputList(const ConstTensorView& first) {
@@ -21,7 +21,7 @@ class InputList {
     views_.push_back(first);
   }
 
-  // The number that it gets; none where it is left out.
+  // Returns the input's number; null if it is left out.
   std::optional<size_t> Add(const ConstTensorView& view) {
     if (view.data == nullptr) return std::nullopt;
     views_.push_back(view);
@@ -44,7 +44,7 @@ RowTerm<T> TermOf(const SliceChunk& chunk, std::optional<size_t> input) {
 
 // --- by moments ----------------------------------------------------------------------------------
 
-// Where the terms of NormalizedRow are among the inputs.
+// Numbers of the inputs that are terms of NormalizedRow.
 struct TermInputs {
   std::optional<size_t> scale, bias, addend;
 };
@@ -93,7 +93,8 @@ class ByMoments : public SliceFunction {
  private:
   enum Fact : size_t { kMean, kMeanTail, kVariance, kFactor };
 
-  // An epsilon that is subtracted may leave little of the variance.
+  // If epsilon is negative, subtracting it may leave little of the variance, so the sum gets a
+  // tail.
   ChunkFindings SquaresOf(const T* x, int64_t count, HeadTail mean) const {
     const double squares = kernels_.sum_squares(x, count, mean);
     if (how_.epsilon >= 0 || !std::isfinite(squares)) return {squares, 0};
@@ -148,13 +149,13 @@ class ByNorm : public SliceFunction {
   const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
 };
 
-// --- by moments that are given -------------------------------------------------------------------
+// --- by given moments ----------------------------------------------------------------------------
 
 struct GivenInputs {
   std::optional<size_t> mean, variance, scale, bias;
 };
 
-// A factor for each element is worked out once for all slices that have the same.
+// Computes a factor for each element once for all slices that share it.
 template <typename T>
 class ByGiven : public SliceFunction {
  public:
@@ -197,8 +198,8 @@ class ByGiven : public SliceFunction {
   const NormalizeKernels<T>& kernels_ = NormalizeKernelsFor<T>();
 };
 
-// Dimensions that lie side by side in memory as far as each parameter has one element for all of
-// them, or as far as none has.
+// Dimensions that are adjacent in memory, taken as long as every parameter has one element for all
+// of them or as long as none has.
 std::vector<uint32_t> RowsOf(const ConstTensorView& input, std::span<const ConstTensorView> given) {
   LoopNest<1> loops;
   const Layout& layout = input.layout;

@@ -1,5 +1,5 @@
-// Elements normalized by what is known of their slices. All views of a call have one type, FLOAT32
-// or FLOAT16. Parameters have the input's sizes or 1, along which they repeat themselves; those
+// Normalizes elements by statistics of their slices. All views of a call have the same type,
+// FLOAT32 or FLOAT16. Parameters have the input's sizes, or 1 where they are broadcast; views
 // without data are left out.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace dmlop {
 
-// y = scale * (x - mean) / sqrt(variance + epsilon) + bias + addend, of each slice.
+// For each slice, y = scale * (x - mean) / sqrt(variance + epsilon) + bias + addend.
 struct MomentNormalization {
-  bool use_mean = true;      // else nothing is subtracted, there and from x
-  bool use_variance = true;  // else nothing is divided
+  bool use_mean = true;      // otherwise the mean is 0, in the variance, too
+  bool use_variance = true;  // otherwise nothing is divided
   double epsilon = 0;
   ConstTensorView scale, bias, addend;
 };
 
-// `variance` has size 1 along the axes; without data it is not wanted.
+// `variance` has size 1 along the axes; it is not written if it has no data.
 void NormalizeByMoments(const MomentNormalization& how, const std::vector<uint32_t>& axes,
                         const ConstTensorView& input, const TensorView& output,
                         const TensorView& variance);
 
-// x / max(norm, epsilon), of each slice; x where that is 0. The norm is the sum of |x| or, with
+// For each slice, x / max(norm, epsilon), or x if that is 0. The norm is the sum of |x| or, with
 // `squares`, the root of the sum of x^2.
 struct NormDivision {
   bool squares;
@@ -32,9 +32,9 @@ struct NormDivision {
 void DivideByNorm(const NormDivision& how, const std::vector<uint32_t>& axes,
                   const ConstTensorView& input, const TensorView& output);
 
-// y = scale * (x - mean) / sqrt(variance + epsilon) + bias, of each element.
+// For each element, y = scale * (x - mean) / sqrt(variance + epsilon) + bias.
 struct GivenMoments {
-  ConstTensorView mean, variance, scale, bias;  // without data, a mean and a bias are left out
+  ConstTensorView mean, variance, scale, bias;  // mean and bias may have no data
   double epsilon;
 };
 void NormalizeByGiven(const GivenMoments& given, const ConstTensorView& input,

@@ -1,5 +1,5 @@
-// What is computed of slices: all elements of a tensor that agree in the coordinates but along some
-// axes. Each is gone through in passes, and every result is a function of the slice alone.
+// Functions of slices. A slice is all elements of a tensor whose coordinates agree except along
+// some axes. A function makes passes over each slice, and every result depends on that slice alone.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ namespace dmlop {
 inline constexpr size_t kMaxSliceInputs = 5;
 inline constexpr size_t kMaxSliceResults = 2;
 
-// Elements of a slice that are seen at once, in row-major order, at most. What a pass finds in
-// those of each chunk is put together in the order of chunks: so sums depend on the length of the
-// slice alone. A multiple of the blocks of kernels.
+// Most elements of a slice that a pass sees at once, in row-major order. What it finds in the
+// chunks is combined in their order, so that sums depend on the length of the slice alone. A
+// multiple of the kernels' blocks.
 inline constexpr int64_t kSliceChunk = 1 << 12;
 
-// What a pass finds in a chunk, and what is known of a slice; a function knows what they mean.
+// The findings of a pass in a chunk, and the facts about a slice, as each function defines them.
 using ChunkFindings = std::array<double, 4>;
 using SliceFacts = std::array<double, 6>;
 
 struct SliceChunk {
-  // An element for each of the chunk's or, unless it varies, one for all of the slice.
+  // One element for each of the chunk's or, unless it varies, one for the whole slice.
   struct Input {
     const std::byte* data;
     bool varies;
@@ -39,12 +39,13 @@ struct SliceChunk {
   int64_t count;
   std::array<Input, kMaxSliceInputs> inputs;
   std::byte* output;
-  // A number for each element, which a function that keeps some may keep from one pass to another.
-  // Null for others, and where the slice is too long for that.
+  // A number for each element, which a function that `keeps` may carry from one pass to the next.
+  // Null for other functions, and if the slice is too long.
   double* kept;
-  // The inputs but for the first are those of the slice before, and `kept` is what that one left.
+  // True if all inputs but the first are those of the slice before, and `kept` is as that one left
+  // it.
   bool follows;
-  int64_t begin;         // the number of the first element in its slice
+  int64_t begin;         // number of the first element in its slice
   int64_t slice_length;  // N
 };
 
@@ -52,22 +53,22 @@ class SliceFunction {
  public:
   virtual ~SliceFunction() = default;
 
-  // How often a slice is gone through before it is written, and the inputs that are seen by then.
+  // Number of passes over a slice before it is written, and of inputs that these passes see.
   virtual int passes() const { return 0; }
   virtual size_t seen_inputs() const { return 1; }
-  virtual bool keeps() const { return false; }  // a number for each element
+  virtual bool keeps() const { return false; }  // whether it keeps a number for each element
 
   virtual ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const = 0;
-  // `findings` are those of all chunks; `length` is the slice's.
+  // `findings` has one entry for each chunk; `length` is the slice's.
   virtual void Conclude(int pass, std::span<const ChunkFindings> findings, int64_t length,
                         SliceFacts& facts) const = 0;
   virtual void Write(const SliceFacts& facts, const SliceChunk& chunk) const = 0;
-  // Writes the results of the slice, each an element.
+  // Writes the slice's results, one element each.
   virtual void Give(const SliceFacts&, std::span<std::byte* const>) const {}
 };
 
-// All inputs and the output have one type. Inputs have the output's sizes, or 1 where they repeat
-// themselves; the results have 1 along the axes.
+// All inputs and the output have the same type. Inputs have the output's sizes, or 1 where they are
+// broadcast; results have size 1 along the axes.
 struct SliceTensors {
   std::span<const ConstTensorView> inputs;
   TensorView output;

@@ -7,8 +7,8 @@
 namespace dmlop {
 namespace {
 
-// Calls visit(first, box) for boxes of iterations that together are those of a range, in order. A
-// box begins at iteration `first` and goes as far as its sizes say.
+// Calls visit(first, box) for boxes that together cover the iterations of a range, in order. A box
+// begins at iteration `first`; its sizes say how far it goes.
 template <typename Visit>
 void ForBoxes(const Dims& sizes, size_t d, Range range, Visit&& visit) {
   if (range.begin == range.end) return;
@@ -30,7 +30,7 @@ void ForBoxes(const Dims& sizes, size_t d, Range range, Visit&& visit) {
   if (last * inner < range.end) ForBoxes(sizes, d + 1, {last * inner, range.end}, visit);
 }
 
-// A dimension for each loop of a box.
+// Adds a dimension for each loop of a box that is longer than 1.
 void PushBox(const Dims& box, const Dims& strides, const Dims& packed, Layout& tensor,
              Layout& rows) {
   for (size_t d = 0; d < box.size(); ++d) {
@@ -66,7 +66,7 @@ void ForPieces(const LoopNest<kSliceOperands>& slices, const LoopNest<kSliceOper
   });
 }
 
-// 0 where the operand repeats itself.
+// Strides that are 0 where the operand is broadcast.
 Dims StridesIn(const Layout& layout, const Dims& sizes) {
   Dims strides = layout.strides;
   for (size_t d = 0; d < sizes.size(); ++d) {

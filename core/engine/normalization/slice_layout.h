@@ -1,4 +1,4 @@
-// Where slices lie in several tensors, and how they come to lie side by side.
+// The places of slices in several tensors, and the copies that put their elements side by side.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace dmlop {
 
-// Of the inputs, in their order, the output, and the results.
+// The operands are the inputs, in their order, the output, and the results.
 inline constexpr size_t kSliceOperands = kMaxSliceInputs + 1 + kMaxSliceResults;
 
-// How an operand's elements lie in a slice. That there is one for all is said of inputs only that
-// no pass sees.
+// The placement of an operand's elements in a slice. Only inputs that no pass sees can be
+// kOneForAll.
 enum class InSlice { kOneForAll, kSideBySide, kApart };
 
 class SliceLayout {
  public:
-  // Passes see that many of the inputs.
+  // Passes see the first `seen_inputs` inputs.
   SliceLayout(const std::vector<uint32_t>& axes, const SliceTensors& tensors, size_t seen_inputs);
 
-  // Neighbours in memory of the first input are neighbours here.
+  // Slices that are neighbours in the first input's memory are neighbours here.
   const LoopNest<kSliceOperands>& slices() const { return slices_; }
   int64_t slice_count() const { return Product(slices_.sizes); }
   int64_t length() const { return Product(elements_.sizes); }  // N
   InSlice Lies(size_t operand) const { return lies_[operand]; }
 
-  // Adds the moves of elements of slices between a tensor and rows of `pitch` elements, one for
+  // Add the moves of slices' elements between a tensor and rows, `pitch` elements apart, one for
   // each slice.
   struct Rows {
-    Range slices, elements;  // iterations of the two nests
+    Range slices, elements;  // iterations of slices() and of the loops over elements
     int64_t pitch;
   };
   void AddGathering(const Rows& rows, size_t operand, const ConstTensorView& from, std::byte* to,

@@ -11,26 +11,25 @@ namespace {
 constexpr size_t kOutput = kMaxSliceInputs;
 constexpr size_t kResults = kOutput + 1;
 
-constexpr int64_t kWholeSlice = 1 << 15;  // elements that are worked on as one
-constexpr int64_t kTile = 1 << 16;        // elements that are copied to lie side by side
-constexpr int64_t kNeighbours = 16;       // slices that are worth being copied together
-constexpr int64_t kSmallRange = 1 << 13;  // elements for which no thread is woken
-constexpr int64_t kBlock = 16;            // elements that kernels work on together
+constexpr int64_t kWholeSlice = 1 << 15;  // longest slice that is not divided into chunks
+constexpr int64_t kTile = 1 << 16;        // elements copied to lie side by side
+constexpr int64_t kNeighbours = 16;       // slices that are worth copying together
+constexpr int64_t kSmallRange = 1 << 13;  // elements too few for waking a thread
+constexpr int64_t kBlock = 16;            // kernels work on multiples of so many elements
 
-// What one thread works on: some slices, as a whole or some chunks of each.
+// The work of one thread: some slices, each as a whole or a range of its chunks.
 class Tile {
  public:
-  // Of at most so many slices, and so many elements of each.
+  // At most `slices` slices, and `elements` elements of each.
   Tile(const SliceLayout& layout, const SliceTensors& tensors, int64_t slices, int64_t elements)
       : layout_(layout),
         tensors_(tensors),
-        pitch_(RoundUp(elements, kBlock) + kBlock),  // which keeps rows apart in the cache
+        pitch_(RoundUp(elements, kBlock) + kBlock),  // padded so that rows use different cache sets
         width_(static_cast<int64_t>(ByteWidth(tensors.output.type))),
         buffers_(kSliceOperands),
         room_(static_cast<size_t>(slices * pitch_ * width_)) {}
 
-  // Calls visit(walk, rows) for each slice, with what the function sees of it. The output is given
-  // where it is to be written.
+  // Calls visit(slice, walk, chunk) for each slice; the chunk's output is set if `writes`.
   template <typename Visit>
   void ForSlices(const SliceLayout::Rows& rows, size_t inputs, bool writes, Visit&& visit) {
     Gather(rows, inputs);
@@ -99,7 +98,7 @@ class Tile {
   const SliceTensors& tensors_;
   int64_t pitch_;
   int64_t width_;
-  std::vector<Buffer> buffers_;  // of operands that lie apart, once they are needed
+  std::vector<Buffer> buffers_;  // for operands that lie apart, allocated on demand
   size_t room_;
 };
 
@@ -122,14 +121,14 @@ class SliceLoop {
     return layout_.Lies(kOutput) != InSlice::kSideBySide;
   }
 
-  // Each thread has some, as far as there are enough.
+  // Number of slices in a tile; each thread gets some if there are enough.
   int64_t SlicesOfTile(int64_t elements) const {
     const int64_t wanted = std::max(kTile / elements, LiesApart() ? kNeighbours : int64_t{1});
     const int64_t shared = CeilDiv(layout_.slice_count(), ThreadCount());
     return std::min(wanted, shared);
   }
 
-  // --- slices as a whole -------------------------------------------------------------------------
+  // --- whole slices ------------------------------------------------------------------------------
 
   void RunWhole() const {
     const int64_t length = layout_.length();
@@ -209,7 +208,7 @@ class SliceLoop {
 
   // --- some chunks of slices at a time -----------------------------------------------------------
 
-  // A pass over all slices, before the next one.
+  // Each pass runs over all slices before the next one begins.
   void RunInChunks() const {
     const size_t slices = static_cast<size_t>(layout_.slice_count());
     const size_t chunks = static_cast<size_t>(chunk_count());

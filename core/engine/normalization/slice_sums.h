@@ -1,4 +1,4 @@
-// What passes find in the chunks of a slice, put together in their order.
+// Combine what passes find in the chunks of a slice, in the chunks' order.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
   return std::isfinite(sum.head) ? sum.head + sum.tail : sum.head;
 }
 
-// Of sums with a head and a tail behind it, divided by the length. Infinities and NaN have no tail.
+// The mean of sums that have a head and, after it, a tail. Infinities and NaN have no tail.
 inline HeadTail MeanOf(std::span<const ChunkFindings> findings, size_t number, int64_t length) {
   HeadTail sum{0, 0};
   double plain = 0;

@@ -19,7 +19,7 @@ double LargestOf(std::span<const ChunkFindings> findings) {
 
 // --- SOFTMAX and LOG_SOFTMAX ---------------------------------------------------------------------
 
-// The shift is the largest element, so that no exponential is greater than 1.
+// Subtracts the largest element, so that no exponential is greater than 1.
 template <typename T>
 class Softmax : public SliceFunction {
  public:
@@ -57,8 +57,8 @@ class Softmax : public SliceFunction {
   const SoftmaxKernels<T>& kernels_ = SoftmaxKernelsFor<T>();
 };
 
-// The logarithm is 0 - (max - x) - ln S, two terms of one sign. Where one maximum stands alone, S
-// is 1 + s, and ln S keeps the accuracy of s.
+// The logarithm is 0 - (max - x) - ln S, two terms of the same sign. If there is a single maximum,
+// S is 1 + s, and ln S keeps the accuracy of s.
 template <typename T>
 class LogSoftmax : public SliceFunction {
  public:
@@ -113,7 +113,7 @@ class Hardmax : public SliceFunction {
             0};
   }
 
-  // Where no element is a number, the first one counts.
+  // If no element is a number, the first one counts.
   void Conclude(int pass, std::span<const ChunkFindings> findings, int64_t,
                 SliceFacts& facts) const override {
     if (pass == 0) {

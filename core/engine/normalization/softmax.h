@@ -1,4 +1,4 @@
-// Softmax and what is like it, of slices.
+// Softmax and related functions of slices.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace dmlop {
 
 enum class SoftmaxFunction {
-  kSoftmax,     // e^x / the sum of all e^x
-  kLogSoftmax,  // its logarithm
-  kHardmax,     // 1 for the first of the largest elements, else 0
+  kSoftmax,     // e^x / sum of all e^x
+  kLogSoftmax,  // logarithm of the softmax
+  kHardmax,     // 1 for the first of the largest elements, 0 for all others
 };
 
-// Within 0.5001 ULP of FLOAT32 or FLOAT16. Views have equal sizes and types.
+// Errors are at most 0.5001 ULP of FLOAT32 or FLOAT16. The views have equal sizes and types.
 void ApplySoftmax(SoftmaxFunction function, const std::vector<uint32_t>& axes,
                   const ConstTensorView& input, const TensorView& output);
 

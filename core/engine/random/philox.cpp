@@ -10,7 +10,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kLanes = 4;
-constexpr int64_t kGrain = 1 << 11;  // blocks
+constexpr int64_t kGrain = 1 << 11;  // blocks for a thread
 
 }  // namespace
 
@@ -18,7 +18,7 @@ PhiloxState Advanced(const PhiloxState& state, uint64_t blocks) {
   PhiloxState advanced = state;
   uint64_t carry = blocks;
   for (size_t word = 0; word < 4; ++word) {
-    // What is left of the number of blocks is added word by word, with the carry of the last.
+    // The upper words of the block count are added together with the carry.
     const uint64_t sum = uint64_t{state[word]} + (carry & 0xFFFFFFFFu);
     advanced[word] = static_cast<uint32_t>(sum);
     carry = (carry >> 32) + (sum >> 32);

@@ -1,4 +1,4 @@
-// What the gates of a recurrent network are computed from: exact sums of the products of weights
+// The sums that gates of a recurrent network are computed from: exact sums of products of weights
 // with an input and a state, rounded once to FLOAT32.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dmlop {
 
-// Rows of numbers next to one another, FLOAT32 or FLOAT16.
+// Packed rows of FLOAT32 or FLOAT16 numbers.
 struct PackedRows {
   const std::byte* data;
   DataType type;
@@ -19,14 +19,14 @@ struct PackedRows {
 
 class GateProduct {
  public:
-  // Each of `weights` has a row for each unit of the gates, the same number of them.
+  // Each of `weights` has a row for each unit of the gates, and all have equally many.
   explicit GateProduct(std::span<const ConstTensorView> weights);
 
   int64_t units() const { return units_; }
 
-  // For `count` rows of each of `inputs`, one for each of the weights: the sums of their products,
-  // and of the addends, of which row r, unit u is at OffsetOf of both. Rows of results are next to
-  // one another.
+  // Computes, for `count` rows of each of `inputs` (one input for each of the weights), the sum of
+  // their products and of the addends; an addend's element for row r and unit u is at OffsetOf of
+  // both. Rows of results are packed.
   void Run(int64_t count, std::span<const PackedRows> inputs,
            const std::vector<MatrixAddend>& addends, float* results) const;
 

@@ -1,4 +1,4 @@
-// What the cells of recurrent networks share.
+// Code that the cells of recurrent networks share.
 #pragma once
 
 #include <type_traits>
@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// The gates of some items, as far as they lie side by side in the weights: {items, gates * H}.
+// The values of consecutive gates for some items: {items, gates * H}.
 class GateValues {
  public:
   GateValues(int64_t items, int64_t gates, int64_t units)
@@ -53,27 +53,27 @@ PackedRows RowsOf(const T* data, int64_t length) {
   return {reinterpret_cast<const std::byte*>(data), kDataTypeOf<T>, length};
 }
 
-// The part of weights that some gates have.
+// The part of the weights that belongs to some gates.
 inline ConstTensorView GatesOf(const ConstTensorView& weights, int64_t units, int64_t first,
                                int64_t count) {
   return weights.Slice(0, first * units, count * units);
 }
 
-// The bias of some gates, the same for every item; 0 where it is left out. `rest` is 0 for that
-// beside the weights, 1 for that beside the recurrence.
+// The bias of some gates, the same for every item; 0 if it is left out. `rest` is 0 for the
+// weights' bias, 1 for the recurrence's.
 struct BiasPart {
   int64_t rest, first_gate, gates;
 };
 MatrixAddend BiasOf(const CellParameters& parameters, int64_t items, int64_t units,
                     const BiasPart& part);
-// Both.
+// The biases of both the weights and the recurrence.
 std::vector<MatrixAddend> BiasesOf(const CellParameters& parameters, int64_t items, int64_t units,
                                    int64_t first_gate, int64_t gates);
 
-// Exact products of FLOAT32 numbers for each item and unit, next to one another.
+// Exact products of FLOAT32 numbers, packed, for each item and unit.
 MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units);
 
-// a * b and a * b + c * d, exactly, rounded once.
+// a * b and a * b + c * d, computed exactly and rounded once.
 template <typename T>
 T RoundProduct(double a, double b) {
   return RoundOnce<T>(a * b);

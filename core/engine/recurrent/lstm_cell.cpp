@@ -1,4 +1,4 @@
-// With clip(a) = a where nothing is clipped, and P 0 where there are no peepholes:
+// Without a clip, clip(a) = a; without peepholes, P = 0:
 //
 //   i  = f(clip(fl32(x W_i + H R_i + P_i * C + Wb_i + Rb_i)))
 //   fg = f(clip(fl32(x W_f + H R_f + P_f * C + Wb_f + Rb_f))), or fl32(1 - i)
@@ -25,7 +25,7 @@ class Lstm final : public Cell<T> {
         inputs_(parameters.weights.layout.sizes[1]),
         units_(parameters.recurrence.layout.sizes[1]) {
     if (HasPeepholes()) {
-      // The output gate sees what the others make.
+      // Gates are separate products, because the output gate peeps at the new memory.
       products_.push_back(ProductOf({kInput, 1}));
       products_.push_back(ProductOf({kForget, 2}));
       products_.push_back(ProductOf({kOutput, 1}));
@@ -44,7 +44,7 @@ class Lstm final : public Cell<T> {
   }
 
  private:
-  // Gates next to one another.
+  // Consecutive gates.
   struct Gates {
     int64_t first, count;
   };
@@ -52,7 +52,7 @@ class Lstm final : public Cell<T> {
     Gates gates;
     GateProduct product;
   };
-  // Where the input gate, and the forget gate with that of the memory behind it, are.
+  // The places of the input gate and of the forget gate, which the memory's gate follows.
   struct Inner {
     const GateValues& input;
     int64_t input_gate;
@@ -82,7 +82,8 @@ class Lstm final : public Cell<T> {
     return gates;
   }
 
-  // The products of a peephole with the memory, for as many gates; the others add nothing.
+  // Products of a peephole with the memory, for `gates` gates; all gates but the first get -0,
+  // which adds nothing.
   std::vector<double> Peeped(const StepItems<T>& items, Gate gate, int64_t gates) const {
     const int64_t width = gates * units_;
     std::vector<double> products(static_cast<size_t>(items.count * width), -0.0);

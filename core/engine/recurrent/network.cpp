@@ -34,7 +34,7 @@ class Sequence {
     return state;
   }
 
-  // Between a row of a tensor, at an index without the last dimension, and neighbours in memory.
+  // Copy between packed memory and a row of a tensor; `index` omits the last dimension.
   static void Gather(const ConstTensorView& view, const Dims& index, T* to) {
     const T* from = RowOf<const T>(view, index);
     const int64_t stride = view.layout.strides.back();
@@ -87,7 +87,7 @@ class Sequence {
     }
   }
 
-  // What lies behind the end of a sequence is 0.
+  // Elements beyond the end of a sequence are 0.
   void ClearUnused() const {
     if (views_.sequence.data == nullptr) return;
     for (int64_t item = 0; item < items_; ++item) {
@@ -95,7 +95,7 @@ class Sequence {
     }
   }
 
-  // An item without steps has 0, whatever its initial states were.
+  // An item without steps has last states of 0, whatever its initial states are.
   void StoreLast(const std::vector<T>& state, const TensorView& view) const {
     if (view.data == nullptr) return;
     for (int64_t item = 0; item < items_; ++item) {

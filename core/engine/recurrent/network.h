@@ -1,5 +1,5 @@
-// Recurrent networks: steps through sequences of a batch, whose states are rounded once to the
-// tensors' type, and all between them once to FLOAT32 (REC-11 to REC-14).
+// Recurrent networks step through the sequences of a batch. States are rounded once to the tensors'
+// type, and all values in between once to FLOAT32 (REC-11 to REC-14).
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 
 namespace dmlop {
 
-// Runs an activation on {1, 1, items, units} of FLOAT32.
+// Applies an activation to {1, 1, items, units} of FLOAT32.
 using ActivationFunction = std::function<void(const ConstTensorView& from, const TensorView& to)>;
 
-// Of one direction. A view without data is left out.
+// The parameters of one direction. A view without data is left out.
 struct CellParameters {
   ConstTensorView weights;     // {gates * H, I}
   ConstTensorView recurrence;  // {gates * H, H}
-  ConstTensorView bias;        // {2 * gates * H}: beside the weights, then beside the recurrence
-  ConstTensorView peepholes;   // {3 * H}: of the gates i, o, f
+  ConstTensorView bias;        // {2 * gates * H}: the weights' bias, then the recurrence's
+  ConstTensorView peepholes;   // {3 * H}: for the gates i, o, f
   std::vector<ActivationFunction> activations;
 };
 
-// Some items of the batch at a step, packed: the input {items, I}, and the states {items, H} of
-// before the step, which the cell replaces. T is float or Half.
+// Some items of the batch at a step, packed: the input {items, I}, and the states {items, H} before
+// the step, which the cell replaces. T is float or Half.
 template <typename T>
 struct StepItems {
   int64_t count;
   const T* input;
   T* hidden;
-  T* memory;  // of an LSTM only
+  T* memory;  // LSTM only
 };
 
 template <typename T>
@@ -46,7 +46,7 @@ std::unique_ptr<Cell<T>> RnnCell(const CellParameters& parameters);
 
 struct LstmOptions {
   std::optional<float> clip;
-  bool couples = false;  // the input gate with the forget gate
+  bool couples = false;  // couples the input gate with the forget gate
 };
 template <typename T>
 std::unique_ptr<Cell<T>> LstmCell(const CellParameters& parameters, const LstmOptions& options);
@@ -54,13 +54,13 @@ std::unique_ptr<Cell<T>> LstmCell(const CellParameters& parameters, const LstmOp
 template <typename T>
 std::unique_ptr<Cell<T>> GruCell(const CellParameters& parameters, bool linear_before_reset);
 
-// The tensors of one direction, all of one type but for the lengths. Without data, initial states
-// are 0, and outputs are not wanted.
+// The tensors of one direction; all have the same type. Initial states without data are 0, and
+// outputs without data are not written.
 struct SequenceViews {
   ConstTensorView input;                // {S, B, I}
-  std::vector<int64_t> lengths;         // of each item, at most S
-  bool backward = false;                // from the last step of an item on
-  ConstTensorView hidden, memory;       // initial {B, H}
+  std::vector<int64_t> lengths;         // at most S, one for each item
+  bool backward = false;                // begins with an item's last step
+  ConstTensorView hidden, memory;       // initial states {B, H}
   TensorView sequence;                  // {S, B, H}
   TensorView last_hidden, last_memory;  // {B, H}
 };

@@ -1,4 +1,4 @@
-// Elements that lie apart, copied side by side.
+// Copies strided elements so that they lie side by side.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace dmlop {
 
 class ElementPacker {
  public:
-  // `width`: bytes of an element.
+  // `width` is the size of an element in bytes.
   explicit ElementPacker(size_t width)
       : width_(static_cast<int64_t>(width)), copy_(CopyTileFor(width)) {}
 
-  // The elements of a run.
+  // Packs the elements of a run.
   template <typename T>
   void Pack(const ElementRun<T>& run, T* to) const {
     copy_({1, run.count, 0, 1, 0, run.stride}, reinterpret_cast<std::byte*>(to),
           reinterpret_cast<const std::byte*>(run.first));
   }
 
-  // Columns, a row after the other.
+  // Packs columns row by row.
   template <typename T>
   void Pack(const ColumnRun& columns, const ElementRun<T>& run, T* to) const {
     PackColumns(columns, run.count, run.stride, reinterpret_cast<std::byte*>(to),

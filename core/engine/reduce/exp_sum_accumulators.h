@@ -10,7 +10,8 @@
 
 namespace dmlop {
 
-// LOG_SUM_EXP by vectors, in one pass. A group whose rounding is unresolved stays unresolved.
+// Computes LOG_SUM_EXP by vectors in one pass. A group whose rounding is unresolved stays
+// unresolved.
 template <typename T>
 class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
  public:
@@ -35,7 +36,7 @@ class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
     kernels_.add_columns(x, rows, row_stride, columns, Sums(0));
   }
 
-  // Infinite sums and those whose maxima are not finite stay unresolved.
+  // Sums that are infinite or whose maxima are not finite stay unresolved.
   void Merge(int64_t o, const ExpSumAccumulators& other, int64_t p, int64_t) {
     const size_t i = static_cast<size_t>(o);
     const size_t k = static_cast<size_t>(p);
@@ -56,7 +57,7 @@ class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
 
   bool Finish(int64_t o, int64_t n, T& result) const {
     const size_t i = static_cast<size_t>(o);
-    if (std::isnan(sums_[i]) && std::isfinite(maxima_[i])) {  // only NaN does that
+    if (std::isnan(sums_[i]) && std::isfinite(maxima_[i])) {  // because of a NaN element
       result = reduce::CanonicalNan<T>();
       return true;
     }
@@ -67,8 +68,8 @@ class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
     }
     const double log = Log(sums_[i]);
     const HeadTail sum = TwoSum(maxima_[i], log);
-    // What merging blocks of 2^16 terms may lose, and the logarithms here and of the sum in fixed
-    // point, comes on top; so does what that sum is off by.
+    // Adds the errors of merging blocks of 2^16 terms, of the logarithms here and of the
+    // fixed-point sum, and of that sum itself.
     const double bound =
         ExpSums::kRelativeBound<T> * 1.01 + 0x1p-66 * static_cast<double>(n) + 0x1p-50 * (1 + log);
     return reduce::DecideRounding(sum.head, sum.tail, bound, result);

@@ -1,4 +1,4 @@
-// Accumulators for LOG_SUM_EXP in two passes, whose results do not depend on any order.
+// Accumulators for LOG_SUM_EXP in two passes, whose results do not depend on the order of elements.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace dmlop {
 
-// First pass: the maximum of a group, NaN if it has one. It becomes the second pass's shift.
+// First pass: finds the maximum of a group, or NaN if it has one, as the second pass's shift.
 template <typename T>
 class ExpShiftAccumulators : public VectorAccumulators<ExpShiftAccumulators<T>, T> {
  public:
@@ -53,7 +53,7 @@ class ExpShiftAccumulators : public VectorAccumulators<ExpShiftAccumulators<T>, 
   std::vector<double> maxima_;
 };
 
-// Second pass: the sum of e^(x - shift).
+// Second pass: sums e^(x - shift).
 template <typename T>
 class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulators<T>, T> {
  public:
@@ -98,7 +98,8 @@ class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulator
  private:
   FixedExpSums Sums(int64_t o) { return {shifts_.data() + o, high_.data() + o, low_.data() + o}; }
 
-  // The halves of the high units and of the low ones: up to 2^16 parts of 2^16 terms add up.
+  // The upper and lower halves of the high and low units: up to 2^16 parts of 2^16 terms are
+  // summed.
   using Merged = std::array<int64_t, 4>;
   static constexpr int64_t kHalf = int64_t{1} << 32;
 
@@ -113,7 +114,7 @@ class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulator
   }
 
   static T LogOf(double shift, const Merged& sum) {
-    // Mostly binary64 holds each kind of units.
+    // Usually binary64 holds the sum of each kind of unit exactly.
     constexpr int64_t kFits = int64_t{1} << 20;
     if (std::abs(sum[0]) < kFits && std::abs(sum[2]) < kFits) {
       const auto high = static_cast<double>(sum[0] * kHalf + sum[1]);

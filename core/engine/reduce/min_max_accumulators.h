@@ -11,11 +11,11 @@
 
 namespace dmlop {
 
-// Rows that are quicker side by side than turned into columns, and than one by one.
+// Lengths of rows that are quicker side by side than as columns or one by one.
 inline constexpr int64_t kMinShortRowBytes = 64;
 inline constexpr int64_t kMaxShortRowBytes = 1 << 9;
 
-// T is a type that the kernels take; these bits of each element are flipped.
+// T is a type of the kernels; the bits of `flipped` are flipped in each element.
 template <typename T>
 class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
  public:
@@ -51,7 +51,7 @@ class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
   bool Finish(int64_t o, int64_t, T& result) const {
     const Key key = keys_[static_cast<size_t>(o)];
     if constexpr (!std::is_integral_v<T>) {
-      if (key == Order::kLeast) {  // nothing but NaN
+      if (key == Order::kLeast) {  // all elements are NaN
         result = reduce::CanonicalNan<T>();
         return true;
       }
@@ -74,8 +74,8 @@ class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
   std::vector<Key> keys_;
 };
 
-// The lowest number of the best element, or the greatest; where there is nothing but NaN, that of
-// any.
+// The number of the best element, the lowest or, if `takes_last`, the greatest. If all elements are
+// NaN, it is that of the first or the last element.
 template <typename T>
 class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
  public:
@@ -109,7 +109,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     }
   }
 
-  // Finds the best key a piece at a time, and its place only in pieces that improve on the others.
+  // Finds the best key piece by piece, and its place only in pieces that improve on it.
   void AddPackedRow(int64_t o, const ElementRun<T>& run) {
     constexpr int64_t kPiece = kFirstCacheBytes / sizeof(T);
     ForEachPiece(run, kPiece, [&](const ElementRun<T>& piece) {
@@ -117,7 +117,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     });
   }
 
-  // Rows are compared among themselves first, as long as their numbers rise.
+  // Compares rows among themselves first, as long as their numbers increase.
   void AddPackedRows(int64_t columns, const ElementRun<T>& run) {
     ForEachPiece(run, MinMaxIndexKernels<T>::kMaxRows, [&](const ElementRun<T>& piece) {
       const bool rises = numbers_of_rows_.empty() || piece.number > numbers_of_rows_.back();
@@ -127,7 +127,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     });
   }
 
-  // Takes what is best of the rows.
+  // Takes the best elements of the collected rows.
   void EndColumns() {
     if (numbers_of_rows_.empty()) return;
     for (int64_t o = 0; o < columns_; ++o) {
@@ -143,7 +143,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     if (other.numbers_[i] != kNone) Take(o, other.keys_[i], number + other.numbers_[i]);
   }
 
-  // `n`: of the elements of a group.
+  // `n` is the number of elements in a group.
   int64_t NumberOf(int64_t o, int64_t n) const {
     const int64_t number = numbers_[static_cast<size_t>(o)];
     return number != kNone ? number : takes_last_ ? n - 1 : 0;
@@ -163,7 +163,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
 
   bool Improves(int64_t o, Key key, int64_t number) const {
     const size_t i = static_cast<size_t>(o);
-    // A float's least key is that of NaN, which is never taken.
+    // The least key of a float belongs to NaN, which is never taken.
     if (!std::is_integral_v<T> && key == Order::kLeast) return false;
     if (key != keys_[i] || numbers_[i] == kNone) return key >= keys_[i];
     return takes_last_ ? number > numbers_[i] : number < numbers_[i];
@@ -193,7 +193,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   void AddRowsToColumns(int64_t columns, const ElementRun<T>& run) {
     if (columns > columns_) {
       std::fill(keys_of_rows_.begin() + columns_, keys_of_rows_.begin() + columns, Order::kLeast);
-      // Integers may have the least key from the first row on, which then improves nothing.
+      // Integers may have the least key in their first row, which then improves nothing.
       const auto row = static_cast<Key>(numbers_of_rows_.size());
       std::fill(rows_.begin() + columns_, rows_.begin() + columns, row);
       columns_ = columns;
@@ -211,7 +211,7 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   bool takes_last_;
   std::vector<Key> keys_;
   std::vector<int64_t> numbers_;
-  // The rows since EndColumns, their columns, and the best of these.
+  // The rows since EndColumns, their columns, and the best key of each column with its row.
   std::vector<int64_t> numbers_of_rows_;
   int64_t columns_ = 0;
   std::vector<Key> keys_of_rows_;

@@ -14,7 +14,7 @@
 
 namespace dmlop {
 
-// The states of a batch, for ApproximateProducts.
+// The states of a batch of groups.
 class ProductStates {
  public:
   explicit ProductStates(int64_t capacity)
@@ -35,8 +35,8 @@ class ProductStates {
   std::vector<int64_t> exponent_;
 };
 
-// A finite product other than zero: head and tail, scaled into the range of a double. What is
-// beyond any float stays so.
+// A finite product other than zero, scaled to a head and a tail in the range of a double. A product
+// beyond the range of any float stays beyond it.
 inline HeadTail Scaled(const ApproximateProducts& product) {
   constexpr int64_t kFarExponent = 400;
   const int64_t exponent = std::clamp(*product.exponent, -kFarExponent, kFarExponent);
@@ -44,7 +44,7 @@ inline HeadTail Scaled(const ApproximateProducts& product) {
   return {*product.head * power, *product.tail * power};
 }
 
-// Whether a product's head says all; then that is the result.
+// True if the head is zero or not finite; the result follows from it alone.
 template <typename T>
 bool IsSpecial(double head, T& result) {
   if (head != 0 && std::isfinite(head)) return false;
@@ -52,8 +52,8 @@ bool IsSpecial(double head, T& result) {
   return true;
 }
 
-// MULTIPLY of floats by vectors. A group whose rounding is unresolved stays unresolved.
-// Rounding errors are tracked or not.
+// Computes MULTIPLY of floats by vectors, with or without tracking of rounding errors. A group
+// whose rounding is unresolved stays unresolved.
 template <typename T>
 class ApproximateProductAccumulators
     : public VectorAccumulators<ApproximateProductAccumulators<T>, T> {
@@ -61,7 +61,7 @@ class ApproximateProductAccumulators
   using Input = T;
   using Output = T;
 
-  // Rows long enough to be read ahead; the states fit the second-level cache.
+  // Rows are long enough to be prefetched, and the states fit in the second-level cache.
   static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
 
   ApproximateProductAccumulators(int64_t capacity, bool tracked)
@@ -81,8 +81,8 @@ class ApproximateProductAccumulators
     MultiplyGroup(states_.At(o), other.states_.At(p), tracked_);
   }
 
-  // Halfway between two numbers of T, a product has 25 bits at most; then every product of some of
-  // its factors has no more, so that tracking finds it exact in any order.
+  // A product halfway between two numbers of T has at most 25 bits. Then no product of some of its
+  // factors has more, so tracking finds it exact in any order.
   bool Finish(int64_t o, int64_t n, T& result) {
     const ApproximateProducts product = states_.At(o);
     if (IsSpecial(*product.head, result)) return true;
@@ -100,7 +100,7 @@ class ApproximateProductAccumulators
   ProductStates states_;
 };
 
-// What a product becomes whose factors were taken in an order of their own.
+// Rounds a product whose factors were taken in a fixed order.
 template <typename T>
 T RoundedProduct(const ApproximateProducts& product) {
   T result;
@@ -110,8 +110,8 @@ T RoundedProduct(const ApproximateProducts& product) {
   return RoundOnce<T>(whole.head, whole.tail);
 }
 
-// MULTIPLY of floats in the order of their numbers, for groups of at most kMaxElements that
-// ApproximateProductAccumulators leaves unresolved.
+// Computes MULTIPLY of floats in the order of their numbers, for groups of at most kMaxElements
+// that ApproximateProductAccumulators leaves unresolved.
 template <typename T>
 class ShortProductAccumulators {
  public:
@@ -135,7 +135,7 @@ class ShortProductAccumulators {
   void AddRow(int64_t o, const ElementRun<T>& run) { Pack(o, {1, 0}, run); }
   void AddColumns(const ColumnRun& columns, const ElementRun<T>& run) { Pack(0, columns, run); }
 
-  // All of a group's elements are together.
+  // All elements of a group are in one part, so there is nothing to merge.
   void Merge(int64_t, const ShortProductAccumulators&, int64_t, int64_t) {}
 
   bool Finish(int64_t o, int64_t n, T& result) {
@@ -149,7 +149,7 @@ class ShortProductAccumulators {
  private:
   static constexpr int64_t kLanes = ApproximateProducts::kLanes;
 
-  // Every group has a column.
+  // Packs elements so that every group has a column.
   void Pack(int64_t o, const ColumnRun& columns, const ElementRun<T>& run) {
     pack_({run.count, columns.count, run.number_step * groups_, 1, run.stride, columns.stride},
           reinterpret_cast<std::byte*>(packed_.data() + run.number * groups_ + o),
@@ -159,21 +159,21 @@ class ShortProductAccumulators {
   ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
   CopyTileFunction pack_ = CopyTileFor(sizeof(T));
   int64_t groups_;
-  std::vector<T> packed_;  // groups_ elements of each number
+  std::vector<T> packed_;  // groups_ elements for each number
   ProductStates states_;
   bool is_closed_ = false;
 };
 
-// MULTIPLY of floats in an order that depends on the group's size alone, for longer groups that
-// ApproximateProductAccumulators leaves unresolved. Elements are multiplied as rows of kLanes
-// lanes, the lanes pairwise in the end.
+// Computes MULTIPLY of floats in an order that depends on the group's size alone, for longer groups
+// that ApproximateProductAccumulators leaves unresolved. Elements are multiplied as rows of kLanes
+// lanes, and the lanes pairwise at the end.
 template <typename T>
 class OrderedProductAccumulators {
  public:
   using Input = T;
   using Output = T;
 
-  static constexpr bool kByVectors = false;                    // so that rows come one by one
+  static constexpr bool kByVectors = false;                    // rows come one by one
   static constexpr int64_t kColumns = kLineBytes / sizeof(T);  // a cache line
 
   explicit OrderedProductAccumulators(int64_t capacity)
@@ -215,7 +215,7 @@ class OrderedProductAccumulators {
   static constexpr int64_t kPiece = 64 * kLanes;
   static constexpr int64_t kPitch = kPiece + kLineBytes / sizeof(T);  // not a power of two
 
-  // Multiplies by what was packed. Fills up the last row with ones.
+  // Multiplies the packed elements into the lanes and pads the last row with ones.
   void MultiplyRows() {
     const int64_t rows = (filled_ + kLanes - 1) / kLanes;
     for (int64_t o = 0; o < groups_; ++o) {
@@ -227,13 +227,13 @@ class OrderedProductAccumulators {
     filled_ = 0;
   }
 
-  // The product of all that was shown of a group.
+  // The product of all elements of a group.
   ApproximateProducts Product(int64_t o) {
     if (!std::exchange(is_closed_, true)) Close();
     return states_.At(o * kLanes);
   }
 
-  // Has the whole products in the groups' first lanes.
+  // Leaves the products of the groups in their first lanes.
   void Close() {
     MultiplyRows();
     const int64_t count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes_)));
@@ -242,11 +242,11 @@ class OrderedProductAccumulators {
 
   ApproximateProductKernels<T> kernels_ = ApproximateProductKernelsFor<T>(/*tracked=*/true);
   CopyTileFunction pack_ = CopyTileFor(sizeof(T));
-  ProductStates states_;   // of kLanes lanes for each group
-  std::vector<T> packed_;  // elements that are still to be multiplied
+  ProductStates states_;   // kLanes lanes for each group
+  std::vector<T> packed_;  // elements that are not multiplied yet
   int64_t groups_ = 0;
   int64_t filled_ = 0;  // packed elements of each group
-  int64_t lanes_ = 0;   // that have seen an element
+  int64_t lanes_ = 0;   // lanes that have an element
   bool is_closed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The batches of a reduction's outputs, and what the loop has to know of those in one.
+// The batches of a reduction's outputs, and what the loop needs to know about the outputs of one.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,19 @@
 
 namespace dmlop::reduce {
 
-// Where the outputs of a batch are.
+// The outputs of a batch.
 struct Place {
-  int64_t count;                 // outputs
-  int64_t first;                 // number of the first
-  int64_t input, output, shift;  // offsets of the first
+  int64_t count;                 // number of outputs
+  int64_t first;                 // number of the first output
+  int64_t input, output, shift;  // offsets of the first output
 };
 
-// Some outputs of a batch.
+// A range of outputs of a batch.
 struct Outputs {
   int64_t begin, end;
 };
 
-// An output of a batch: its number, its first column, and its offsets from those of the first.
+// An output of a batch: its number, its first column, and its offsets from the batch's.
 struct OutputAt {
   int64_t number, column, input, output, shift;
 
@@ -44,19 +44,19 @@ struct OutputAt {
   }
 };
 
-// A column of a group, from its first one, and where the numbers of its elements begin.
+// A column of a group relative to its first one, and the number at which its elements begin.
 struct Fold {
   int64_t column, number;
 };
 
-// Which batches run, by their numbers.
+// The numbers of the batches that run.
 class Batches {
  public:
   Batches(const ReducePlan& plan, const std::vector<int64_t>* outputs)
       : is_all_(outputs == nullptr), count_(plan.batch_count()) {
     if (is_all_) return;
     const int64_t per_cut = plan.outputs_per_cut();
-    int64_t end = 0;  // of the last batch's outputs
+    int64_t end = 0;  // end of the last batch's outputs
     for (const int64_t output : *outputs) {
       if (output < end) continue;
       const int64_t cut = output / per_cut;

@@ -10,8 +10,8 @@
 namespace dmlop {
 namespace {
 
-// Gives the outputs of groups whose maxima are NaN or infinite, which are their results. Returns
-// the others.
+// Writes the outputs of groups whose maxima are NaN or infinite: the maximum is the result. Returns
+// the other outputs.
 template <typename T>
 std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<int64_t>& outputs,
                                     const double* maxima, T* results) {
@@ -35,7 +35,7 @@ std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<in
   return others;
 }
 
-// In a pass for the maxima, and one for sums that come to the same in any order.
+// Computes the maxima in one pass and, in a second one, sums that do not depend on the order.
 template <typename T>
 void ReduceInTwoPasses(const ReductionCall& call, const ConstTensorView& input,
                        const TensorView& output, const std::vector<int64_t>& outputs) {
@@ -54,7 +54,7 @@ void ReduceInTwoPasses(const ReductionCall& call, const ConstTensorView& input,
 
 }  // namespace
 
-// In one pass that minds no order; where that does not decide the rounding, in two.
+// Makes one pass in any order, and two more for groups whose rounding it does not decide.
 void ReduceToLogSumExp(const ReductionCall& call, const ConstTensorView& input,
                        const TensorView& output) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {

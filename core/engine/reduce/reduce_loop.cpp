@@ -19,7 +19,7 @@ using OuterWalk = Walk<ReducePlan::kOuterOperands>;
 using ColumnLoops = LoopNest<ReducePlan::kColumnOperands>;
 using InnerNest = LoopNest<ReducePlan::kInnerOperands>;
 
-constexpr int64_t kMergedOutputs = 512;  // by one thread, at least
+constexpr int64_t kMergedOutputs = 512;  // least number that a thread merges
 
 class ReduceLoop {
  public:
@@ -59,7 +59,7 @@ class ReduceLoop {
  private:
   int64_t fold_count() const { return Product(plan_.folded.sizes); }
 
-  // The loops over batches, and those over the outputs of a whole one.
+  // Sets the loops over batches, and those over the outputs of a full batch.
   void CutBatches() {
     const OuterLoops& outer = plan_.outer;
     const int64_t step = plan_.batch / (plan_.outputs_per_cut() / outer.sizes[plan_.cut]);
@@ -86,8 +86,8 @@ class ReduceLoop {
             walk.offset(ReducePlan::kShift)};
   }
 
-  // Calls body(first, count, step) for rows of some outputs of a batch; `step` leads from one to
-  // the next.
+  // Calls body(first, count, step) for rows of some outputs of a batch; `step` leads from one
+  // output to the next.
   template <typename Body>
   void ForEachRow(const Outputs& outputs, Body&& body) const {
     const int64_t row_size = inside_.sizes.back();
@@ -101,7 +101,7 @@ class ReduceLoop {
     }
   }
 
-  // Calls body(output) for some outputs of a batch.
+  // Calls body(output) for each of some outputs of a batch.
   template <typename Body>
   void ForEachOutput(const Outputs& outputs, Body&& body) const {
     ForEachRow(outputs, [&](const OutputAt& first, int64_t count, const OutputAt& step) {
@@ -109,7 +109,7 @@ class ReduceLoop {
     });
   }
 
-  // Bytes of the elements that go into these batches, about.
+  // Approximate size of the elements that these batches read.
   int64_t Bytes() const {
     const double elements = static_cast<double>(plan_.output_count * plan_.group_size);
     const double part =
@@ -141,7 +141,7 @@ class ReduceLoop {
     });
   }
 
-  // Groups that are long enough to share: every block has accumulators of its own, merged in order.
+  // Long groups are shared by threads: every block has its own accumulators, merged in order.
   void RunInBlocks() {
     const int64_t blocks = plan_.block_count();
     const int64_t count = batches_.count();
@@ -185,7 +185,7 @@ class ReduceLoop {
     });
   }
 
-  // Shows the iterations [begin, end) of the inner loops to accumulators.
+  // Feeds iterations [begin, end) of the inner loops to the accumulators.
   void Accumulate(const Place& place, int64_t begin, int64_t end, Accumulators& to) const {
     to.Start(place.count * fold_count());
     const bool is_place_known = are_neighbours_ && chosen_ == nullptr;
@@ -209,14 +209,14 @@ class ReduceLoop {
     });
   }
 
-  // The columns of a part of a batch: `count` of `whole`.
+  // The columns of a part of a batch, in the ratio count / whole.
   ColumnLoops Shortened(int64_t count, int64_t whole) const {
     ColumnLoops columns = plan_.columns;
     columns.sizes[0] = columns.sizes[0] * count / whole;
     return columns;
   }
 
-  // Calls body(columns) with those of a batch.
+  // Calls body(columns) with the columns of a batch.
   template <typename Body>
   void WithColumns(const Place& place, Body&& body) const {
     if (place.count == plan_.batch) return body(AsRun(plan_.columns));
@@ -241,7 +241,7 @@ class ReduceLoop {
     for (size_t i = 1; i < folds_.size(); ++i) Merge({0, place.count}, to, to, folds_[i]);
   }
 
-  // The last iteration of the innermost loop has fewer columns.
+  // Used if the last iteration of the innermost loop has fewer columns.
   void AccumulateCutFold(const Place& place, int64_t begin, int64_t end, const ColumnRun& columns,
                          Accumulators& to) const {
     const ColumnLoops fewer = Shortened(*plan_.last_fold, plan_.folded.sizes.back());
@@ -261,7 +261,7 @@ class ReduceLoop {
     });
   }
 
-  // Calls body(run, offset) for the pieces of the innermost inner loop in [begin, end).
+  // Calls body(run, offset) for the pieces of the innermost loop in [begin, end).
   template <typename Body>
   void ForEachRun(int64_t begin, int64_t end, Body&& body) const {
     const int64_t row_size = plan_.inner.sizes.back();
@@ -305,7 +305,7 @@ class ReduceLoop {
     });
   }
 
-  // Takes rising numbers of outputs that no other call has between them.
+  // Takes increasing numbers of outputs, between which no other call has any.
   void Report(std::vector<int64_t> unresolved) {
     if (unresolved.empty()) return;
     const std::lock_guard lock(unresolved_mutex_);
@@ -314,19 +314,19 @@ class ReduceLoop {
 
   const ReducePlan& plan_;
   const std::byte* input_;
-  int64_t input_width_;  // bytes of an element
+  int64_t input_width_;  // size of an element in bytes
   std::byte* output_;
   int64_t output_width_;
   const double* shift_;
   const AccumulatorMaker& make_;
-  const std::vector<int64_t>* chosen_;  // outputs; null: all
+  const std::vector<int64_t>* chosen_;  // outputs; null for all
   Batches batches_;
   OuterLoops batch_loops_;   // plan_.outer over batches
-  OuterLoops inside_;        // the same over the outputs of a whole batch
-  OuterLoops rows_inside_;   // with its innermost loop as one iteration
-  bool are_neighbours_;      // the results of a batch
+  OuterLoops inside_;        // plan_.outer over the outputs of a full batch
+  OuterLoops rows_inside_;   // inside_ with its innermost loop as one iteration
+  bool are_neighbours_;      // results of a batch are adjacent
   InnerNest rows_of_inner_;  // plan_.inner with its innermost loop as one iteration
-  std::vector<Fold> folds_;  // the columns of a group, from the first one
+  std::vector<Fold> folds_;  // columns of a group, relative to its first one
   std::mutex unresolved_mutex_;
   std::vector<std::vector<int64_t>> unresolved_;
 };

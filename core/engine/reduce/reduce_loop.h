@@ -1,5 +1,5 @@
-// The loop of a reduction: shows the elements of a batch of neighbouring outputs to their
-// accumulators, then has the results.
+// The loop of a reduction: it feeds the elements of a batch of neighbouring outputs to their
+// accumulators and then stores the results.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// Elements a stride apart, numbered in their group from `number` in steps of `number_step`.
+// Elements a fixed stride apart, numbered in their group from `number` in steps of `number_step`.
 template <typename T>
 struct ElementRun {
   const T* first;
@@ -23,22 +23,22 @@ struct ElementRun {
   int64_t number_step;
 };
 
-// The groups that a run of elements belongs to, one each.
+// The groups of a run of elements: each has one column.
 struct ColumnRun {
   int64_t count;
-  int64_t stride;  // elements, if they are at regular distances
-  const LoopNest<ReducePlan::kColumnOperands>* loops = nullptr;  // where they are, if not
+  int64_t stride;                                                // in elements, if fixed
+  const LoopNest<ReducePlan::kColumnOperands>* loops = nullptr;  // used if it is not
 };
 
-// Outputs of a batch in a row: the column of the first, and the distance to the next.
+// Outputs of a batch in a row: the column of the first one, and the step to the next.
 struct OutputRow {
   int64_t column, count, step;
 
   int64_t At(int64_t i) const { return column + i * step; }
 };
 
-// The accumulators of a batch of outputs, of any function and type. The loop is compiled once, so
-// all that is called for each element or group stands behind these calls.
+// Accumulators of a batch of outputs, for any function and type. The loop is compiled once, so
+// whatever is called for each element or group is behind these virtual calls.
 class Accumulators {
  public:
   using Run = ElementRun<std::byte>;
@@ -47,36 +47,36 @@ class Accumulators {
 
   // Begins `count` groups.
   virtual void Start(int64_t count) = 0;
-  // Comes next: where the results of all groups go, side by side, and may be written before Finish;
-  // null where they do not lie so.
+  // Called next: the place of the results of all groups, if they are adjacent, or else null. They
+  // may be written before Finish.
   virtual void SetPlace(std::byte* results) = 0;
-  // Comes next, if there are shifts: that of a group.
+  // Called next, once for each group, if there are shifts.
   virtual void SetShift(int64_t column, double shift) = 0;
-  // Takes elements of one group.
+  // Adds elements of one group.
   virtual void AddRow(int64_t column, const Run& run) = 0;
-  // Takes elements of all groups: `columns` leads from group to group.
+  // Adds elements of all groups: `columns` leads from group to group.
   virtual void AddColumns(const ColumnRun& columns, const Run& run) = 0;
-  // Ends what AddColumns has begun.
+  // Completes what AddColumns began.
   virtual void EndColumns() = 0;
-  // Takes what other parts of groups have seen: their columns are `distance` further in the same or
-  // other accumulators, and their elements' numbers count from `number`.
+  // Adds what `from`, which may be these accumulators, has seen of the groups: its columns are
+  // `distance` further on, and its elements are numbered from `number`.
   virtual void Merge(const OutputRow& row, Accumulators& from, int64_t distance,
                      int64_t number) = 0;
   // Finalizes groups of n elements, before Finish.
   virtual void FinalizeGroups(const OutputRow& row, int64_t n) = 0;
-  // Stores results `step` apart. Appends the numbers of the outputs that are unresolved; the first
-  // output has number `first`.
+  // Stores results `step` apart. Appends the numbers of unresolved outputs; the first output has
+  // number `first`.
   virtual void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step,
                       int64_t first, std::vector<int64_t>& unresolved) = 0;
 };
 
-// Accumulators that take groups as a whole say how many of their elements they take together.
+// Number of elements that accumulators of whole groups take together; 0 for others.
 template <typename A>
 inline constexpr int64_t kElementsOf = 0;
 template <typename A>
 requires(A::kElements > 0) inline constexpr int64_t kElementsOf<A> = A::kElements;
 
-// How accumulators want their elements.
+// The form in which accumulators take their elements.
 template <typename A>
 constexpr ReduceTraits TraitsOf(bool any_order = true) {
   ReduceTraits traits{any_order, A::kByVectors, A::kColumns, kElementsOf<A>};
@@ -87,18 +87,17 @@ constexpr ReduceTraits TraitsOf(bool any_order = true) {
 
 // Accumulators of one function and type:
 //
-//   A(capacity, parameters...)        for up to `capacity` groups
-//   Start, AddRow, AddColumns         as above, with elements of type Input
-//   Finish(o, n, result)              the result of group o of n elements; false: unresolved
-//   Merge(o, other, p, number)        takes what column p of `other` has seen to group o; not where
-//                                     groups are taken as a whole (kElements)
+//  A(capacity, parameters...)        for up to `capacity` groups
+//  Start, AddRow, AddColumns         as above, with elements of type Input
+//  Finish(o, n, result)              the result of group o of n elements; false: unresolved
+//  Merge(o, other, p, number)        adds what column p of `other` has seen to group o; not called
+//                                    if whole groups are taken at once (kElements)
 //
-// and, if there is such a thing, SetPlace, SetShift, EndColumns, and
+// and optionally SetPlace, SetShift, EndColumns, and
 //
-//   FinalizeGroups(o, count, n)            where groups that lie side by side are better finalized
-//   together FinishGroups(o, count, results)   the results of some groups, if that is quicker than
-//   one by
-//                                     one; false: not all are resolved
+//  FinalizeGroups(o, count, n)       if adjacent groups are better finalized together
+//  FinishGroups(o, count, results)   the results of some groups, if that is quicker than one by
+//                                    one; false: not all are resolved
 template <typename A>
 class AccumulatorsOf final : public Accumulators {
  public:
@@ -180,15 +179,15 @@ AccumulatorMaker MakerOf(Parameters... parameters) {
   };
 }
 
-// What a reduction reads and writes.
+// The input and the output of a reduction.
 struct ReduceOperands {
   ConstTensorView input;
   TensorView output;
   const double* shift = nullptr;  // of each output, if there are shifts
 };
 
-// Computes every output, or only those that are `chosen`, in rising order. Returns the numbers of
-// the outputs that are unresolved, in rising order.
+// Computes every output or only the `chosen` ones, in increasing order. Returns the numbers of the
+// unresolved outputs in increasing order.
 std::vector<int64_t> RunReduction(const ReducePlan& plan, const ReduceOperands& operands,
                                   const AccumulatorMaker& make,
                                   const std::vector<int64_t>* chosen = nullptr);

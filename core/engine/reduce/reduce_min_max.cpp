@@ -10,7 +10,7 @@ MinMax WantedBy(ReduceFunction function) {
   return is_max ? MinMax::kMax : MinMax::kMin;
 }
 
-// Calls body.operator()<T>(flipped) for the type T that kernels take elements as.
+// Calls body.operator()<T>(flipped); T is the type that the kernels use for the elements.
 template <typename Body>
 void VisitOrdered(const ReductionCall& call, DataType type, Body&& body) {
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
@@ -31,7 +31,7 @@ void ReduceToValue(const ReductionCall& call, const ConstTensorView& input,
 void ReduceToIndex(const ReductionCall& call, const ConstTensorView& input,
                    const TensorView& output) {
   VisitOrdered(call, input.type, [&]<typename T>(KeyOf<T> flipped) {
-    // An index is not negative: its bits are those of either sign's type.
+    // An index is not negative, so its bits are the same in signed and unsigned types.
     if (ByteWidth(output.type) == sizeof(int64_t)) {
       ReduceWith<MinMaxIndexAccumulators<T, int64_t>>(call, input, output, flipped,
                                                       call.takes_last);

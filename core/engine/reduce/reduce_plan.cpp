@@ -6,24 +6,24 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kWork = 1 << 18;     // elements that are worth a piece of work
-constexpr int64_t kEnoughPieces = 32;  // of work, for the threads to share
-// Iterations that make up for merging the accumulators of a block, and of a fold.
+constexpr int64_t kWork = 1 << 18;     // elements that justify a piece of work
+constexpr int64_t kEnoughPieces = 32;  // pieces that suffice for the threads to share
+// Iterations that pay for merging the accumulators of a block, and of a fold.
 constexpr int64_t kIterationsPerMerge = 1024;
 constexpr int64_t kFoldIterations = 64;
-constexpr int64_t kFewBlocks = 8;         // of a group that are always worth merging
-constexpr int64_t kBatchOfRows = 64;      // outputs
-constexpr int64_t kScaleOfRows = 4;       // of batches of whole groups that need not be packed
-constexpr int64_t kLanes = 8;             // groups in a vector, at most
-constexpr int64_t kBatchOfPacked = 512;   // columns that are copied to lie side by side
-constexpr int64_t kEnoughColumns = 256;   // not worth being copied to become more
-constexpr int64_t kNarrow = 16;           // columns, fewer of which are worth being copied
-constexpr int64_t kFewElements = 512;     // of a batch, which are worth being copied to become more
-constexpr int64_t kFoldedColumns = 1024;  // at most
-constexpr int64_t kFoldedRows = 16;       // at least, unless all rows are folded
-constexpr int64_t kFoldedRow = 256;       // elements, beyond which its end costs little
+constexpr int64_t kFewBlocks = 8;         // merging a group's blocks always pays for so few
+constexpr int64_t kBatchOfRows = 64;      // outputs in a batch
+constexpr int64_t kScaleOfRows = 4;       // for batches of whole groups that need no packing
+constexpr int64_t kLanes = 8;             // most groups in a vector
+constexpr int64_t kBatchOfPacked = 512;   // most columns that are copied side by side
+constexpr int64_t kEnoughColumns = 256;   // columns that need no copying to become more
+constexpr int64_t kNarrow = 16;           // fewer columns are worth copying
+constexpr int64_t kFewElements = 512;     // fewer elements of a batch are worth copying
+constexpr int64_t kFoldedColumns = 1024;  // most columns after folding
+constexpr int64_t kFoldedRows = 16;       // least rows after folding, unless all are folded
+constexpr int64_t kFoldedRow = 256;       // elements beyond which the end of a row costs little
 
-// Falling strides of operand `k`, but loops that stay where they are come first.
+// Orders the loops by falling strides of operand `k`, with loops of stride 0 first.
 template <size_t kOperands>
 LoopNest<kOperands> InOrderOfMemory(const LoopNest<kOperands>& nest, size_t k) {
   const LoopNest<kOperands> sorted = SortedByStride(nest, k);
@@ -63,20 +63,20 @@ int64_t InnerStride(const ReducePlan& plan) {
   return plan.inner.strides[ReducePlan::kElement].back();
 }
 
-// Whether the innermost loop of all that move is one over the outputs.
+// True if the innermost loop with a stride is one over the outputs.
 bool OutputsLieCloser(const ReducePlan& plan) {
   if (OuterStride(plan) == 0) return false;
   return InnerStride(plan) == 0 || OuterStride(plan) < InnerStride(plan);
 }
 
-// The column loops of a batch, found from the innermost one on.
+// Chooses the column loops of a batch, beginning with the innermost one.
 class ColumnBox {
  public:
   explicit ColumnBox(ReducePlan& plan)
       : plan_(plan), outer_(plan.outer.rank()), inner_(plan.inner.rank()) {}
 
-  // Takes loops in the order of memory, as long as what they reach is worth a row of columns.
-  // Whether inner loops are among them.
+  // Takes loops in memory order as long as a row of columns pays. Returns whether inner loops are
+  // among them.
   bool Fold() {
     if (NextIsInner() && plan_.inner.sizes.back() > kFoldedRow) return false;
     while (TakeNext()) {
@@ -84,7 +84,7 @@ class ColumnBox {
     return folded_ > 1;
   }
 
-  // Takes outer loops only, for `limit` outputs at most.
+  // Takes outer loops only, for at most `limit` outputs.
   void TakeOutputs(int64_t limit) {
     while (outer_ > 0 && limit / batch_ > 0) {
       const int64_t size = plan_.outer.sizes[outer_ - 1];
@@ -93,7 +93,7 @@ class ColumnBox {
     }
   }
 
-  // Makes columns of the loops that were taken, the last thing to do.
+  // Turns the loops taken into columns; must be called last.
   void Apply() {
     plan_.batch = batch_;
     plan_.cut = std::min(outer_, plan_.outer.rank() - 1);
@@ -131,7 +131,7 @@ class ColumnBox {
     return outer == 0 || (inner != 0 && inner < outer);
   }
 
-  // Takes the loop that is next in memory, or a part of it, which then is the last one.
+  // Takes the next loop in memory or a part of it, after which it is the last one.
   bool TakeNext() {
     const bool is_inner = NextIsInner();
     const int64_t stride = is_inner ? NextInnerStride() : NextOuterStride();
@@ -155,7 +155,7 @@ class ColumnBox {
       return true;
     }
     if (columns_ == 1) return false;
-    // Enough rows for the kernels to take together, of whole vectors as far as there is a choice.
+    // Leaves enough rows for the kernels to take together; rows are whole vectors if possible.
     const int64_t count = std::min(room, size / kFoldedRows);
     const int64_t granule = count >= 64 ? 64 : count >= 16 ? 16 : 1;
     if (count > 1) TakeInner(count - count % granule);
@@ -207,20 +207,20 @@ class ColumnBox {
   }
 
   ReducePlan& plan_;
-  size_t outer_, inner_;            // loops that are not taken
-  LoopNest<kTakenOperands> taken_;  // from the innermost one on
+  size_t outer_, inner_;            // number of loops not taken
+  LoopNest<kTakenOperands> taken_;  // beginning with the innermost one
   int64_t columns_ = 1, batch_ = 1, folded_ = 1;
   bool is_packed_ = true;
 };
 
-// Rows that are worth turning into columns.
+// True if rows are short enough to be turned into columns.
 bool HasShortRows(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t row = plan.inner.sizes.back();
   const int64_t columns = traits.any_order ? plan.output_count : plan.outer.sizes.back();
   return row < traits.short_row && row <= columns && OuterStride(plan) != 0;
 }
 
-// How many outputs are worked on together, if nothing is folded.
+// Number of outputs in a batch if nothing is folded.
 int64_t BatchFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t row = plan.outer.sizes.back();
   const bool is_direct =
@@ -231,16 +231,16 @@ int64_t BatchFor(const ReducePlan& plan, const ReduceTraits& traits) {
     if (batch > kLanes) batch -= batch % kLanes;
     return std::clamp(batch, int64_t{1}, traits.batch_of_columns);
   }
-  // Without vectors it is single outputs that are wanted, those that were left unresolved.
+  // Without vectors, only the single outputs that were left unresolved are wanted.
   if (!plan.by_columns) return traits.by_vectors ? kBatchOfRows : 1;
   const bool is_packed = traits.by_vectors && !is_direct;
   const int64_t batch =
       std::min(traits.batch_of_columns, is_packed ? kBatchOfPacked : traits.batch_of_columns);
-  // Columns lie at regular distances, unless they are packed in any order.
+  // Columns have a fixed stride unless they are packed in any order.
   return is_packed && traits.any_order ? batch : std::min(batch, row);
 }
 
-// Cuts the outputs into batches, and the elements into columns.
+// Divides the outputs into batches and the elements into columns.
 void SetBatches(ReducePlan& plan, const ReduceTraits& traits) {
   ColumnBox folded(plan);
   if (traits.any_order && traits.by_vectors && traits.batch_of_elements == 0 && folded.Fold()) {
@@ -252,12 +252,12 @@ void SetBatches(ReducePlan& plan, const ReduceTraits& traits) {
   box.Apply();
 }
 
-// Long groups are cut, and so are shorter ones where there are too few batches to share.
+// Divides long groups, and shorter ones if there are too few batches for the threads.
 int64_t BlockFor(const ReducePlan& plan, const ReduceTraits& traits) {
   const int64_t iterations = plan.iterations();
   if (traits.batch_of_elements > 0) return iterations;
   int64_t block = std::min(iterations, traits.block);
-  // Where their order matters, the parts of a group depend on its size alone.
+  // If the order of elements matters, the parts of a group depend on its size alone.
   if (!traits.any_order) return block;
   const int64_t merged = std::max(iterations / kIterationsPerMerge, kFewBlocks);
   const int64_t blocks = std::clamp(kEnoughPieces / plan.batch_count(), int64_t{1}, merged);

@@ -1,5 +1,5 @@
-// The geometry of a reduction, decided before its loop: which loops stay, which go, which of them
-// is innermost, and how the work is cut.
+// The geometry of a reduction, fixed before its loop runs: which loops remain, which are reduced,
+// which is innermost, and how the work is divided.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,44 @@
 namespace dmlop {
 
 struct ReducePlan {
-  // Loops over the output elements; never empty. Loop `cut` is cut into batches, and what is inside
-  // it belongs to one batch as a whole. The last operand is the column of a batch that an output
-  // has.
+  // Loops over the output elements; never empty. Loop `cut` is divided into batches, and all loops
+  // inside it belong to one batch. The last operand is an output's column in its batch.
   enum OuterOperand : size_t { kInput, kOutput, kShift, kColumn, kOuterOperands };
   LoopNest<kOuterOperands> outer;
   size_t cut;
-  int64_t batch;  // outputs that are worked on together
+  int64_t batch;  // outputs computed together
 
-  // Loops over the elements of a group, but for folded ones; never empty. They run in row-major
-  // order, or in the order of memory where the function does not mind. The second operand is the
-  // element's number in its group.
+  // Loops over the elements of a group except folded ones; never empty. They run in row-major
+  // order, or in memory order if the function allows any order. The second operand is the element's
+  // number in its group.
   enum InnerOperand : size_t { kElement, kNumber, kInnerOperands };
   LoopNest<kInnerOperands> inner;
 
   bool by_columns;  // neighbours in a row of elements belong to different groups
 
-  // The loops through a row of columns of a whole batch, merged. Of a batch that is not whole only
-  // the outermost loop is shorter.
+  // The loops over a row of columns of a full batch, merged. In a partial batch only the outermost
+  // loop is shorter.
   enum ColumnOperand : size_t { kPlace, kInMemory, kColumnOperands };
   LoopNest<kColumnOperands> columns;
 
-  // Short rows of columns become long ones: they lead through inner loops too, the folded ones.
-  // Every group so has several columns, with accumulators of their own, which are merged in the
-  // end. Columns after the first one of a group, and the numbers of their elements after its
-  // elements'.
+  // Short rows of columns are lengthened by inner loops, the folded ones. Every group then has
+  // several columns, each with its own accumulators, which are merged at the end. The operands are
+  // a column relative to the first one of its group, and the number of its first element.
   enum FoldOperand : size_t { kColumnAfter, kNumberAfter, kFoldOperands };
   LoopNest<kFoldOperands> folded;
-  // Iterations of the outermost folded loop in the last iteration of the innermost inner one, if
-  // these are fewer.
+  // Iterations of the outermost folded loop in the last iteration of the innermost inner loop, if
+  // fewer.
   std::optional<int64_t> last_fold;
 
   int64_t group_size;  // N
   int64_t output_count;
-  int64_t block;  // iterations of the inner loops in one piece of work; fixed, so that no result
+  int64_t block;  // iterations of the inner loops in a piece of work; fixed, so that no result
                   // depends on the number of threads
 
   int64_t iterations() const { return Product(inner.sizes); }
   int64_t block_count() const { return (iterations() + block - 1) / block; }
   int64_t column_count() const { return batch * Product(folded.sizes); }
-  // Of outputs that follow each other, as far as loop `cut` leads.
+  // Number of consecutive outputs that loop `cut` covers.
   int64_t outputs_per_cut() const {
     int64_t count = 1;
     for (size_t d = cut; d < outer.rank(); ++d) count *= outer.sizes[d];
@@ -61,22 +59,22 @@ struct ReducePlan {
   int64_t batch_count() const { return output_count / outputs_per_cut() * batches_per_cut(); }
 };
 
-// How a function wants its elements.
+// The form in which a function takes its elements.
 struct ReduceTraits {
-  bool any_order;            // within a group
-  bool by_vectors;           // neighbours in memory are cheaper than elements that lie apart
-  int64_t batch_of_columns;  // outputs whose accumulators are worked on together
-  // Where all elements of a group are wanted at once: elements that are packed together, unless
-  // neighbours in memory are.
+  bool any_order;            // elements of a group may come in any order
+  bool by_vectors;           // neighbours in memory are cheaper than strided elements
+  int64_t batch_of_columns;  // outputs whose accumulators are used together
+  // Set by functions that need all elements of a group at once: the number of elements packed
+  // together, unless neighbours in memory are.
   int64_t batch_of_elements = 0;
-  int64_t short_row = 64;   // elements, beyond which a row is as cheap alone as in columns
-  int64_t block = 1 << 16;  // elements of a group that are worked on as one, at most
+  int64_t short_row = 64;   // elements from which a row is as cheap alone as in columns
+  int64_t block = 1 << 16;  // most elements of a group in one piece of work
 };
 
-// How far apart the elements of a group lie, if at regular distances; 0 for a single one.
+// The stride between the elements of a group, if it is fixed; 0 for a single element.
 std::optional<int64_t> RunStride(const Layout& input, const std::vector<uint32_t>& axes);
 
-// `shift` is a packed tensor of the output's sizes, which runs beside the output.
+// `shift` is the layout of a packed tensor with the output's sizes.
 ReducePlan PlanReduce(const Layout& input, const Layout& output, const Layout& shift,
                       const std::vector<uint32_t>& axes, const ReduceTraits& traits);
 

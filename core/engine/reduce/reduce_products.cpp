@@ -6,9 +6,9 @@
 namespace dmlop {
 namespace {
 
-// Untracked, the share of finite groups of so many elements whose rounding is unresolved is 2^-2 of
-// FLOAT32 and 2^-9 of FLOAT16. Most products of so many are 0 or infinite, which is never
-// unresolved.
+// At this size, untracked products leave the rounding of a share of 2^-2 (FLOAT32) or 2^-9
+// (FLOAT16) of the finite groups unresolved. Most such products are 0 or infinite, which is always
+// resolved.
 template <typename T>
 constexpr int64_t kMostUntracked = std::is_same_v<T, float> ? int64_t{1} << 26 : int64_t{1} << 32;
 
@@ -19,8 +19,8 @@ void ReduceInOrder(const ReductionCall& call, const ConstTensorView& input,
                                 TraitsOf<Accumulators>(/*any_order=*/false));
 }
 
-// By vectors; where that does not decide the rounding, by vectors that track their rounding errors,
-// which decides all ties; at last in orders that the layout does not change.
+// Multiplies by vectors; if that does not decide the rounding, by vectors that track rounding
+// errors, which decides all ties; and at last in an order that does not depend on the layout.
 template <typename T>
 void ReduceFloats(const ReductionCall& call, const ConstTensorView& input,
                   const TensorView& output) {

@@ -5,7 +5,7 @@
 namespace dmlop {
 namespace {
 
-// Whether it is better to choose these outputs than to take all of their neighbours too.
+// Whether computing these outputs alone is cheaper than computing their neighbours, too.
 bool AreScattered(const std::vector<int64_t>& outputs, const TensorView& output) {
   constexpr int64_t kNeighbours = 256;
   constexpr int64_t kFewOf = 16;

@@ -1,4 +1,4 @@
-// From a reduce function to its loops. Sources of their own for families of functions keep compile
+// Runs the loops of each reduce function. Separate sources for families of functions keep compile
 // times short.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dmlop {
 
-// Any function. The output has the input's sizes but along the axes, where it has 1.
+// Runs any function. The output has the input's sizes, but size 1 along the axes.
 void Reduce(const ReductionCall& call, const ConstTensorView& input, const TensorView& output);
 
 // MIN and MAX.
@@ -34,7 +34,7 @@ inline ReducePlan PlanFor(const ReductionCall& call, const ConstTensorView& inpu
                     traits);
 }
 
-// For functions that do not mind the order of elements. Returns the outputs that are unresolved.
+// For functions that allow any order of elements. Returns the unresolved outputs.
 template <typename A, typename... Parameters>
 std::vector<int64_t> ReduceWith(const ReductionCall& call, const ConstTensorView& input,
                                 const TensorView& output, Parameters... parameters) {
@@ -42,7 +42,7 @@ std::vector<int64_t> ReduceWith(const ReductionCall& call, const ConstTensorView
   return RunReduction(plan, {input, output}, MakerOf<A>(parameters...));
 }
 
-// The same again for some of the outputs.
+// Computes some of the outputs again.
 template <typename A, typename... Parameters>
 void ReduceAgainWith(const ReductionCall& call, const ConstTensorView& input,
                      const TensorView& output, const std::vector<int64_t>& outputs,
@@ -51,8 +51,7 @@ void ReduceAgainWith(const ReductionCall& call, const ConstTensorView& input,
                &outputs);
 }
 
-// For outputs that are left from a loop before: where these lie scattered, they are worked on one
-// by one.
+// The traits for outputs that another loop left unresolved: scattered ones are computed one by one.
 ReduceTraits TraitsForLeft(ReduceTraits traits, const std::vector<int64_t>& outputs,
                            const TensorView& output);
 

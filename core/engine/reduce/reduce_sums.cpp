@@ -15,7 +15,7 @@ bool AreShort(const ReductionCall& call, const Layout& input, const Layout& outp
   return stride && input.element_count() <= most * output.element_count();
 }
 
-// By vectors, where that is enough to decide the rounding. Returns the outputs that it leaves.
+// Sums by vectors and returns the outputs whose rounding that does not decide.
 template <typename T, typename Finalizer>
 std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTensorView& input,
                                      const TensorView& output, SumMap map) {
@@ -27,7 +27,7 @@ std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTenso
   return ReduceWith<ApproximateSumAccumulators<T, Finalizer>>(call, input, output, map);
 }
 
-// By vectors, and once more exactly where that does not decide the rounding.
+// Sums by vectors, and again exactly if that does not decide the rounding.
 template <typename Finalizer>
 void ReduceFloats(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
                   SumMap map) {

@@ -1,4 +1,4 @@
-// Accumulators for sums of floats: by vectors, and exactly.
+// Accumulators for sums of floats: approximate vector sums, and exact ones.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace dmlop {
 
-// Copies `count` results, if they are not there already, unless one is unresolved.
+// Copies `count` results, if they are not there already; false if one is unresolved.
 template <typename T>
 bool CopyResolved(const T* results, const uint8_t* unresolved, int64_t count, T* to) {
   if (std::memchr(unresolved, 1, static_cast<size_t>(count)) != nullptr) return false;
@@ -28,7 +28,7 @@ bool CopyResolved(const T* results, const uint8_t* unresolved, int64_t count, T*
   return true;
 }
 
-// Sums of floats by vectors. A group whose rounding is unresolved stays unresolved.
+// Sums floats by vectors. A group whose rounding is unresolved stays unresolved.
 template <typename T, typename Finalizer>
 class ApproximateSumAccumulators
     : public VectorAccumulators<ApproximateSumAccumulators<T, Finalizer>, T> {
@@ -36,7 +36,7 @@ class ApproximateSumAccumulators
   using Input = T;
   using Output = T;
 
-  static constexpr int64_t kColumns = 4096;  // with states for the second-level cache
+  static constexpr int64_t kColumns = 4096;  // their states fit in the second-level cache
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
   ApproximateSumAccumulators(int64_t capacity, SumMap map)
@@ -87,16 +87,17 @@ class ApproximateSumAccumulators
     const size_t i = static_cast<size_t>(o);
     result = results_[i];
     if (unresolved_[i] == 0) return true;
-    // Of all terms together, where none is negative; any but 0 does where the bound is 0.
+    // The sum of the terms' magnitudes if none is negative; any value other than 0 if the bound is
+    // 0.
     double magnitude = std::fabs(heads_[i]) + std::fabs(tails_[i]);
     if (needs_peak_) {
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
-    if (!std::isfinite(heads_[i])) {  // nothing overflows here: as the elements that are not finite
+    if (!std::isfinite(heads_[i])) {  // nothing overflows here, so an element is not finite
       result = Finalizer::template OfSpecial<T>(heads_[i]);
       return true;
     }
-    if (magnitude == 0) {  // zeros only, whose signs the head has kept
+    if (magnitude == 0) {  // all terms are zeros, whose signs the head has kept
       result = Finalizer::template OfZero<T>(heads_[i]);
       return true;
     }
@@ -128,7 +129,7 @@ class ApproximateSumAccumulators
   std::vector<uint8_t> unresolved_;
 };
 
-// Sums of a few floats by vectors. A group whose rounding is unresolved stays unresolved.
+// Sums a few floats by vectors. A group whose rounding is unresolved stays unresolved.
 template <typename T>
 class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, T> {
  public:
@@ -176,8 +177,8 @@ class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, 
   std::vector<uint8_t> unresolved_;
 };
 
-// Exact sums, for the groups that others leave unresolved: ties, what all but is a tie, and
-// terms that cancel each other.
+// Exact sums for groups that others leave unresolved: ties, near ties, and terms that cancel each
+// other.
 template <typename T, typename Finalizer>
 class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, Finalizer>, T> {
  public:
@@ -221,14 +222,14 @@ class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, F
   }
 
  private:
-  // Squares have the widest range.
+  // Squares have the widest range of exponents.
   static constexpr size_t kMostBins = SumBins<T, SumMap::kSquare>::kCount;
 
   BinnedSums Sums(int64_t o) { return {bins_.data() + o, pitch_}; }
   double Bin(int64_t o, int b) const { return bins_[static_cast<size_t>(b * pitch_ + o)]; }
 
   BinnedSumKernels<T> kernels_;
-  int count_;  // of bins
+  int count_;  // number of bins
   int64_t pitch_;
   std::vector<double> bins_;
 };

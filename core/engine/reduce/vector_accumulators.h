@@ -1,4 +1,4 @@
-// What accumulators have in common whose kernels take neighbours in memory.
+// The common part of accumulators whose kernels take neighbours in memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace dmlop {
 
-// Calls body(piece) for pieces of a run that are `length` long, but for the last.
+// Calls body(piece) for pieces of a run of `length` elements; the last one may be shorter.
 template <typename T, typename Body>
 void ForEachPiece(const ElementRun<T>& run, int64_t length, Body&& body) {
   for (int64_t i = 0; i < run.count; i += length) {
@@ -21,18 +21,18 @@ void ForEachPiece(const ElementRun<T>& run, int64_t length, Body&& body) {
   }
 }
 
-// AddRow and AddColumns in terms of
+// Implements AddRow and AddColumns by
 //
-//   AddNeighbours(o, x, count)                  elements of group o, one after another
-//   AddRows(x, rows, row_stride, columns)       rows of neighbours, one to each of the first groups
+//  AddNeighbours(o, x, count)                  consecutive elements of group o
+//  AddRows(x, rows, row_stride, columns)       rows of neighbours, one for each of the first groups
 //
-// and, if it has kMinShortRow, the elements of a row that is worth it,
+// and, if it has kMinShortRow, the least length of a row for which this pays,
 //
-//   AddShortRows(o, rows, pitch, run)           `rows` such runs, to each group from o on, which
-//                                               begin `pitch` elements apart
+//  AddShortRows(o, rows, pitch, run)           `rows` runs, one for each group from o on, which
+//                                              begin `pitch` elements apart
 //
-// Elements that lie apart are copied side by side first. Accumulators that need the elements'
-// numbers have AddPackedRow and AddPackedRows instead.
+// Strided elements are first copied side by side. Accumulators that need the elements' numbers have
+// AddPackedRow and AddPackedRows instead.
 template <typename Derived, typename T>
 class VectorAccumulators {
  public:
@@ -73,7 +73,7 @@ class VectorAccumulators {
   }
 
  protected:
-  static constexpr int64_t kPacked = kNearestBytes / sizeof(T);  // elements
+  static constexpr int64_t kPacked = kNearestBytes / sizeof(T);  // in elements
 
  private:
   static constexpr int64_t kFewColumns = 8;
@@ -81,7 +81,7 @@ class VectorAccumulators {
 
   Derived& derived() { return static_cast<Derived&>(*this); }
 
-  // As many at a time as begin at regular distances.
+  // Adds as many rows at a time as begin at a fixed stride.
   void AddShortRows(const ColumnRun& columns, ElementRun<T> run) {
     if (columns.loops == nullptr) {
       return derived().AddShortRows(0, columns.count, columns.stride, run);
@@ -97,7 +97,7 @@ class VectorAccumulators {
     }
   }
 
-  // The columns one after another, as long as what one touches is still near for the next.
+  // Adds columns one after another, in pieces whose lines are still cached for the next column.
   void AddFewColumns(const ColumnRun& columns, const ElementRun<T>& run) {
     constexpr int64_t kRows = 1024;
     ForEachPiece(run, kRows, [&](ElementRun<T> piece) {

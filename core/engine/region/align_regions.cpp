@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kGrainOutputs = 1 << 10;
 
-// One output element: the rows and columns of samples that it has.
+// One output element with its rows and columns of samples.
 struct Grid {
   uint64_t row_samples, column_samples;
   const OutputSamples& rows;
@@ -22,7 +22,7 @@ struct Grid {
   Times All() const {
     return {static_cast<double>(row_samples), static_cast<double>(column_samples)};
   }
-  // Calls visit(times) for samples out of bounds, where there are some.
+  // Calls visit(times) for samples out of bounds, if there are any.
   template <typename Visit>
   void ForOutside(Visit&& visit) const {
     const Times all = All();
@@ -63,7 +63,7 @@ class Alignment {
                      begin_[0] + region, {begin_[2], sizes[2], begin_[3], sizes[3]});
   }
 
-  // A region of one channel.
+  // Computes one channel of a region.
   void AlignPlane(const RegionSamples& samples, int64_t region, int64_t channel) const {
     const Plane<T> plane = PlaneOf<T>(tensors_.image, samples.batch, begin_[1] + channel);
     const Dims& strides = output_.layout.strides;
@@ -92,7 +92,7 @@ class Alignment {
     return RoundOnce<T>(greatest.value());
   }
 
-  // The weights of rows and columns are added up first.
+  // Sums the weights of each row and each column of pixels first.
   T LinearMean(const Plane<T>& plane, const Grid& grid) const {
     double sum = 0;
     ForPixels(grid.rows.span, [&](int64_t y, double row_weight) {
@@ -118,7 +118,7 @@ class Alignment {
     });
   }
 
-  // Pixels that have a weight. Without rows there are no columns, and the other way round.
+  // Visits the pixels that have a weight. Without rows there are no columns, and vice versa.
   template <typename Visit>
   static void ForPixels(const PixelSpan& span, Visit&& visit) {
     int64_t pixel = span.first;

@@ -1,4 +1,4 @@
-// Regions of images, sampled at a grid of points.
+// Samples regions of images at a grid of points.
 #pragma once
 
 #include "core/engine/region/region_samples.h"
@@ -6,10 +6,10 @@
 
 namespace dmlop {
 
-// What the samples of an output become.
+// The reduction of an output's samples.
 struct SampleReduction {
-  bool is_max;     // or the mean
-  double outside;  // the value of samples out of bounds
+  bool is_max;     // maximum instead of mean
+  double outside;  // value of samples out of bounds
 };
 
 // Computes the part of the output {R, C, height, width} that begins at an index.

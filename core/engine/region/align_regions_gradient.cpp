@@ -13,13 +13,13 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kChannels = 8;  // for which the samples of a region are found together
+constexpr int64_t kChannels = 8;  // channels that share the samples of a region
 
 bool IsGreater(double a, double b) {
   return a > b || (a == b && std::signbit(b) && !std::signbit(a));
 }
 
-// The first of the greatest samples in the bounds of an output.
+// The first of the greatest samples within the bounds.
 struct Winner {
   const SampleRun* y = nullptr;
   const SampleRun* x = nullptr;
@@ -42,7 +42,7 @@ Winner WinnerInside(const Plane<T>& plane, const OutputSamples& rows,
   return winner;
 }
 
-// Samples out of bounds are 0.
+// The first of the greatest samples, with 0 out of bounds; empty if that one is out of bounds.
 template <typename T>
 Winner WinnerOf(const Plane<T>& plane, const RegionSamples& samples, const OutputSamples& rows,
                 const OutputSamples& columns) {
@@ -53,7 +53,7 @@ Winner WinnerOf(const Plane<T>& plane, const RegionSamples& samples, const Outpu
   if (IsGreater(winner.value, 0)) return winner;
   const bool ties = winner.value == 0 && !std::signbit(winner.value);
   if (!ties || rows.inside.before > 0 || columns.inside.before > 0) return {};
-  // The first row begins in the bounds: what leaves them comes behind its samples there, or later.
+  // The first row of samples begins within the bounds, so its samples out of bounds come later.
   const bool is_in_first_row = winner.y == rows.runs.data();
   return !is_column_cut || is_in_first_row ? winner : Winner{};
 }
@@ -99,7 +99,7 @@ class Gradient {
   }
 
  private:
-  using Sums = std::vector<double>;       // of a plane
+  using Sums = std::vector<double>;       // one for each pixel of a plane
   using Corners = std::array<double, 4>;  // x1, y1, x2, y2
 
   RegionSamples SamplesAt(int64_t region) const {
@@ -135,7 +135,7 @@ class Gradient {
     return PlaneOf<T>(alignment_.tensors.image, samples.batch, channel);
   }
 
-  // --- of the image ------------------------------------------------------------------------------
+  // --- gradient of the image ---------------------------------------------------------------------
 
   void OfChannels(int64_t batch, int64_t first, int64_t last, const TensorView& output) const {
     std::vector<Sums> planes(static_cast<size_t>(last - first),
@@ -190,7 +190,7 @@ class Gradient {
     }
   }
 
-  // --- of the corners ----------------------------------------------------------------------------
+  // --- gradient of the corners -------------------------------------------------------------------
 
   Corners CornersOf(int64_t region) const {
     Corners corners{};
@@ -217,7 +217,7 @@ class Gradient {
     }
   }
 
-  // What moves a sample of which pixel differs from pixel. On a pixel nothing does.
+  // Adds the slopes, which are differences of pixels. On a pixel there is none.
   void AddSlopes(const Plane<T>& plane, const SampleRun& y, const SampleRun& x, double gradient,
                  Corners& corners) const {
     const double factor = gradient * (y.count * x.count);

@@ -8,15 +8,15 @@
 
 namespace dmlop {
 
-// Of a maximum, the first of the greatest samples has all of the gradient; those out of bounds are
-// 0 for that.
+// The first of the greatest samples gets the whole gradient of a maximum; samples out of bounds are
+// 0.
 struct AlignmentGradient {
   const RegionRule& rule;
   bool is_max;
-  // The image is not read but for a maximum and for the corners, and has no data where there is
-  // none; its sizes are there always.
+  // The image is read only for a maximum and for the corners; otherwise it may have no data, but it
+  // always has sizes.
   const RegionTensors& tensors;
-  const ConstTensorView& gradient;  // of the outputs {R, C, height, width}
+  const ConstTensorView& gradient;  // gradient of the outputs {R, C, height, width}
 };
 
 // The place of the sample of an output of a channel that has all of its gradient; none where that
@@ -27,10 +27,10 @@ struct WinningSample {
 std::optional<WinningSample> WinnerOf(const RegionTensors& tensors, int64_t channel,
                                       const RegionSamples& samples, size_t row, size_t column);
 
-// With respect to the image.
+// The gradient with respect to the image.
 void GradientOfImage(const AlignmentGradient& alignment, const TensorView& output);
 
-// With respect to the corners of the regions.
+// The gradient with respect to the corners of the regions.
 void GradientOfCorners(const AlignmentGradient& alignment, const TensorView& output);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// Means of numbers that are there several times each: exact, and rounded once.
+// Exact means of repeated numbers, rounded once.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,13 @@
 
 namespace dmlop {
 
-// How often something is there: a product of whole numbers of up to 2^32.
+// The number of repetitions, as a product of integers up to 2^32.
 struct Times {
   double rows, columns;
 };
 
-// `for_each_term(visit)` calls visit(times, value) for each number, which is one of FLOAT32 or
-// FLOAT16 and there once at least; `all` is how many they are. T is float or Half.
+// `for_each_term(visit)` calls visit(times, value) for each number, which is a FLOAT32 or FLOAT16
+// number that occurs at least once; `all` is the number of occurrences. T is float or Half.
 template <typename T, typename ForEachTerm>
 T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
   double sum = 0;

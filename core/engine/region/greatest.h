@@ -1,4 +1,4 @@
-// The greatest of some numbers, as MAX_POOLING and REDUCE MAX have it.
+// The greatest of some numbers, as MAX_POOLING and REDUCE MAX define it.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace dmlop {
 
-// NaN is passed over, and is the result where there is nothing else; -0 is less than +0.
+// NaN is ignored, and is the result if there is no number; -0 is less than +0.
 class Greatest {
  public:
   void Add(double value) {

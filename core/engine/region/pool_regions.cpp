@@ -15,14 +15,14 @@
 namespace dmlop {
 namespace {
 
-// Truncated, and clamped to the range; NaN is 0.
+// Truncates and clamps to the range; NaN counts as 0.
 int64_t Saturated(double value, int64_t least, int64_t most) {
   if (std::isnan(value)) return std::clamp<int64_t>(0, least, most);
   return static_cast<int64_t>(
       std::clamp(value, static_cast<double>(least), static_cast<double>(most)));
 }
 
-// One axis of a region.
+// The bins along one axis of a region.
 class Bins {
  public:
   Bins(double first, double last, float scale, int64_t count, int64_t size)
@@ -35,9 +35,9 @@ class Bins {
   int64_t first() const { return begin_; }
   int64_t last() const { return last_; }
 
-  // Elements of the input that belong to output i.
+  // The range of input elements that belong to output i.
   Range At(int64_t i) const {
-    // Products of two numbers of 32 bits fit.
+    // 64 bits hold the products of two 32-bit numbers.
     const uint64_t number = static_cast<uint64_t>(i);
     return {Inside(number * length_ / count_),
             Inside(((number + 1) * length_ + count_ - 1) / count_)};
@@ -101,7 +101,7 @@ class Pool {
   }
 
  private:
-  // A region of one channel.
+  // Computes one channel of a region.
   void PoolPlane(int64_t region, int64_t channel) const {
     const Dims& strides = input_.layout.strides;
     const RegionBins bins =

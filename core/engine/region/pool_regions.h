@@ -1,4 +1,4 @@
-// The greatest elements in the bins of regions.
+// Finds the greatest elements in the bins of regions.
 #pragma once
 
 #include "core/base/integers.h"
@@ -7,15 +7,15 @@
 
 namespace dmlop {
 
-// The height and width of what regions become.
+// The height and width that regions are pooled to.
 struct PooledSizes {
   int64_t height, width;
 };
 
-// Regions are rows {batch, x1, y1, x2, y2} of a tensor {1, 1, R, 5}, whose corners are scaled and
-// rounded to elements of the input; both belong to a region. Computes the part of the output
-// {R, C, height, width} that begins at an index; a bin without elements gives 0. All tensors have
-// one type, FLOAT32 or FLOAT16.
+// Regions are rows {batch, x1, y1, x2, y2} of a tensor {1, 1, R, 5}. Their corners, both of which
+// belong to the region, are scaled and rounded to elements of the input. Computes the part of the
+// output {R, C, height, width} that begins at an index; an empty bin gives 0. All tensors have the
+// same type, FLOAT32 or FLOAT16.
 void PoolRegions(float scale, const PooledSizes& pooled, const ConstTensorView& input,
                  const ConstTensorView& regions, const Dims& begin, const TensorView& output);
 
@@ -29,10 +29,10 @@ struct RegionBin {
 RegionBin BinOf(float scale, const PooledSizes& pooled, const Dims& input_sizes,
                 const ConstTensorView& regions, const Dims& output);
 
-// Batches that are not in [0, count - 1] when they are truncated.
+// Finds batches that, truncated, are not in [0, count - 1].
 StrayIndices FindStrayBatches(const ConstTensorView& regions, int64_t count);
 
-// The batches of such regions, as a view of {1, 1, R, 1}.
+// The batches of such regions as a view {1, 1, R, 1}.
 ConstTensorView BatchesOf(const ConstTensorView& regions);
 
 }  // namespace dmlop

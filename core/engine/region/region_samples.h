@@ -1,4 +1,4 @@
-// The samples of one region of an image, along both axes.
+// The samples of one region of an image along both axes.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace dmlop {
 
-// How regions are sampled, and what they become: {.., height, width}.
+// How regions are sampled, and the sizes {.., height, width} of the result.
 struct RegionRule {
   SampleRule y, x;
   int64_t height, width;
 };
 
-// The image {N, C, H, W}; rows {x1, y1, x2, y2} of a tensor {.., R, 4} of the same type, FLOAT32 or
-// FLOAT16, which are the corners; and the batch of each, {.., R}, of UINT32 or UINT64.
+// The image {N, C, H, W}; the corners, rows {x1, y1, x2, y2} of a tensor {.., R, 4} of the same
+// type, FLOAT32 or FLOAT16; and the batch of each region, {.., R} of UINT32 or UINT64.
 struct RegionTensors {
   ConstTensorView image, regions, batches;
 
   int64_t count() const { return batches.layout.sizes.back(); }
 };
 
-// What one row or one column of the outputs is made of.
+// The samples of one row or one column of the outputs.
 struct OutputSamples {
   SampleAxis::Inside inside;
   std::vector<SampleRun> runs;
   PixelSpan span;
 };
 
-// One axis of a region, from an output on.
+// The samples of consecutive outputs along one axis of a region.
 struct AxisSamples {
-  uint64_t samples;  // of an output
+  uint64_t samples;  // for each output
   std::vector<OutputSamples> outputs;
 };
 
@@ -42,7 +42,7 @@ struct RegionSamples {
   AxisSamples rows, columns;
 };
 
-// A part of the outputs of a region.
+// A part of the outputs of one region.
 struct OutputPart {
   int64_t first_row, rows, first_column, columns;
 };
@@ -50,11 +50,11 @@ struct OutputPart {
 // The batch of a region, clamped to the count.
 int64_t BatchOf(const ConstTensorView& batches, int64_t region, int64_t count);
 
-// Sizes are those of the image, {N, C, H, W}.
+// `sizes` are the image's, {N, C, H, W}.
 RegionSamples SamplesOf(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
                         const ConstTensorView& batches, int64_t region, const OutputPart& part);
 
-// An image of one channel.
+// One channel of an image.
 template <typename T>
 struct Plane {
   const T* elements;
@@ -65,15 +65,15 @@ struct Plane {
   }
 };
 
-// The channel of a batch.
+// The plane of one channel of one batch.
 template <typename T>
 Plane<T> PlaneOf(const ConstTensorView& image, int64_t batch, int64_t channel) {
   const Dims& strides = image.layout.strides;
   return {image.elements<T>() + batch * strides[0] + channel * strides[1], strides[2], strides[3]};
 }
 
-// (1 - fraction) * a + fraction * b; what has no weight does not count. Between equal numbers it is
-// that number, without a rounding by which one of equal samples would win.
+// (1 - fraction) * a + fraction * b, without a term of weight 0. Equal numbers give that number
+// exactly: a rounding error would make one of several equal samples win.
 inline double Between(double a, double b, double fraction) {
   const bool is_a = fraction == 0 || (a == b && a != 0);
   return is_a ? a : (1 - fraction) * a + fraction * b;

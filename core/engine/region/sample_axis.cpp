@@ -38,7 +38,8 @@ double SampleAxis::PlaceOf(uint64_t sample) const {
   return (static_cast<double>(sample) - rule_.output_offset) / intervals_;
 }
 
-// The first sample of [begin, end) that has what all behind it have, too; `end` where none has.
+// The first sample of [begin, end) for which the predicate holds, if it holds for all later ones,
+// too; `end` if there is none.
 template <typename Predicate>
 uint64_t SampleAxis::FirstOf(uint64_t begin, uint64_t end, Predicate&& holds) const {
   while (begin < end) {
@@ -52,7 +53,7 @@ uint64_t SampleAxis::FirstOf(uint64_t begin, uint64_t end, Predicate&& holds) co
   return begin;
 }
 
-// Coordinates rise or fall from one sample to the next; all of them are NaN, or none is.
+// Coordinates increase or decrease monotonically; all of them are NaN, or none is.
 void SampleAxis::FindBounds() {
   if (!std::isfinite(length_) || std::isnan(CoordinateOf(0))) return;
   const double least = -1;

@@ -1,4 +1,5 @@
-// What floats are multiples of, so that their running sums are exact in binary64.
+// Finds the power of two that floats are multiples of, so that their running sums are exact in
+// binary64.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace dmlop {
 
-// What elements are multiples of and how large they are.
+// The range of the elements' magnitudes.
 class ElementGrid {
  public:
   template <typename T>
@@ -19,11 +20,11 @@ class ElementGrid {
     const float value = static_cast<float>(AsDouble(x));
     const uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7FFFFFFFu;
     most_ = std::max(most_, magnitude);
-    least_ = std::min(least_, magnitude - 1);  // 0 is none
+    least_ = std::min(least_, magnitude - 1);  // 0 wraps to the greatest value
   }
 
-  // A power of two of which binary64 holds all multiples that sums of so many of them and of `sum`,
-  // rounded to such a multiple, can be. None where elements are not multiples of it.
+  // A power of two of which all sums of `count` such elements and `sum`, rounded to a multiple of
+  // it, are multiples that binary64 holds. Null if some element is not a multiple of it.
   std::optional<double> Unit(double sum, int64_t count) const {
     constexpr uint32_t kInfinity = 0x7F800000u;
     if (most_ >= kInfinity) return std::nullopt;
@@ -38,7 +39,7 @@ class ElementGrid {
 
  private:
   uint32_t most_ = 0;
-  uint32_t least_ = 0x7F7FFFFFu;  // of those that are not 0, less 1
+  uint32_t least_ = 0x7F7FFFFFu;  // least magnitude other than 0, less 1
 };
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// The products of the elements so far.
+// Running products.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace dmlop {
 
-// Modulo 2^width.
+// Integers wrap modulo 2^width.
 template <typename T>
 class PrefixProduct {
   static_assert(std::unsigned_integral<T>);
@@ -24,7 +24,7 @@ class PrefixProduct {
   T product_ = 1;
 };
 
-// Of sequences side by side, a tile of elements at a time. Each lane of it has a sequence, or none.
+// Products of adjacent sequences, a tile of elements at a time. Each lane has at most one sequence.
 template <typename T>
 class PrefixFloatProducts {
  public:
@@ -38,7 +38,7 @@ class PrefixFloatProducts {
   int64_t lanes() const { return lanes_; }
   T* tile() { return tile_.data(); }
 
-  // Puts products in place of the elements of the tile's first rows.
+  // Replaces the elements in the tile's first rows by products.
   void Multiply(int64_t rows, bool is_exclusive) {
     multiply_(tile(), rows, lanes_, is_exclusive, states_.At(0));
   }

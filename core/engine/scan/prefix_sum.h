@@ -1,4 +1,4 @@
-// The sum of the elements so far, without rounding.
+// Exact running sums.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace dmlop {
 
-// Modulo 2^width.
+// Integers wrap modulo 2^width.
 template <typename T>
 class PrefixSum {
   static_assert(std::unsigned_integral<T>);
@@ -26,7 +26,7 @@ class PrefixSum {
   T sum_ = 0;
 };
 
-// Two binary64 numbers hold the sum as long as they can, which is nearly always.
+// Two binary64 numbers hold the sum as long as possible, which is nearly always.
 template <typename T>
 class PrefixFloatSum {
  public:
@@ -40,7 +40,7 @@ class PrefixFloatSum {
     }
   }
 
-  // Adds the elements that another one has seen.
+  // Adds the elements that `next` has seen.
   void Merge(const PrefixFloatSum& next) {
     if (next.is_empty_) return;
     is_empty_ = false;
@@ -54,11 +54,12 @@ class PrefixFloatSum {
     if (next.sum_.tail != 0) AddFinite(next.sum_.tail);
   }
 
-  // Whether two numbers hold the sum of one element or more; else nothing of the following may be
-  // called.
+  // True if two numbers hold the sum of at least one element. Otherwise none of the following
+  // functions may be called.
   bool IsPair() const { return !is_empty_ && !exact_ && std::isfinite(special_); }
   double Head() const { return sum_.head; }
-  // The nearest multiple of a unit that the head is less than 2^53 of, and the rest.
+  // The multiple of `unit` that is nearest to the head, and the rest. The head is less than 2^53
+  // units.
   HeadTail Split(double unit) const {
     const double high = std::nearbyint(sum_.head / unit) * unit;
     return {high, (sum_.head - high) + sum_.tail};
@@ -91,10 +92,10 @@ class PrefixFloatSum {
   void AddToPair(double x) {
     const HeadTail heads = TwoSum(sum_.head, x);
     const HeadTail tails = TwoSum(sum_.tail, heads.tail);
-    if (tails.tail != 0) {  // three numbers
+    if (tails.tail != 0) {  // three numbers would be needed
       Widen();
       exact_->Add(x);
-    } else if (tails.head == 0) {  // which may be a sum of -0
+    } else if (tails.head == 0) {  // the sum may be -0
       sum_ = {heads.head, 0.0};
     } else {
       sum_ = TwoSum(heads.head, tails.head);
@@ -107,9 +108,9 @@ class PrefixFloatSum {
     exact_->Add(sum_.tail);
   }
 
-  HeadTail sum_ = {-0.0, 0.0};  // unless there is an exact one
+  HeadTail sum_ = {-0.0, 0.0};  // unless exact_ is set
   std::optional<ExactSum> exact_;
-  double special_ = 0;  // infinite or NaN, once it has met such an element
+  double special_ = 0;  // infinite or NaN once such an element was added
   bool is_empty_ = true;
 };
 template <>

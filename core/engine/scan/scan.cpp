@@ -22,12 +22,12 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMostSequences = 32;  // that are gone through side by side
+constexpr int64_t kMostSequences = 32;  // scanned side by side
 constexpr int64_t kRangeElements = 1 << 13;
-constexpr int64_t kPartElements = 1 << 16;  // of long sequences, for a thread
+constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
 constexpr int64_t kTileRows = 128;
 
-// T is the type of the elements, State<T> what is known of those so far.
+// T is the type of the elements; State<T> is the running state.
 template <template <typename> typename State, typename T>
 class Scan {
  public:
@@ -54,7 +54,7 @@ class Scan {
     if constexpr (kMerges) {
       if (groups < threads) parts = std::clamp(length_ / kPartElements, int64_t{1}, threads);
     }
-    // Threads share groups, or parts of each.
+    // Threads share groups, or parts of each group.
     ParallelFor(groups, parts > 1 ? groups : grain, bytes, [&](int64_t begin, int64_t end) {
       for (int64_t group = begin; group < end; ++group) {
         const int64_t first = group * side_by_side;
@@ -108,7 +108,7 @@ class Scan {
     }
   }
 
-  // Calls visit(first, count, step) for sequences whose places in an operand are even steps apart.
+  // Calls visit(first, count, step) for sequences a fixed step apart in an operand.
   template <size_t kOperand, typename Visit>
   static void ForEachEven(const Places& places, int64_t count, Visit&& visit) {
     const auto step_to = [&](int64_t s) {
@@ -127,7 +127,7 @@ class Scan {
     move_(tile, reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from));
   }
 
-  // Each part goes on from what those before it have come to.
+  // Each part continues from the combined state of all parts before it.
   void RunParts(const Places& places, const States& none, int64_t parts) const {
     const int64_t size = (length_ + parts - 1) / parts;
     std::vector<States> before(static_cast<size_t>(parts) + 1, none);
@@ -172,7 +172,7 @@ class Scan {
   template <bool kWrites>
   void AddRows(const std::array<int64_t, 2>& place, int64_t begin, int64_t end,
                State<T>& state) const {
-    State<T> so_far = state;  // which no output can be taken for
+    State<T> so_far = state;  // a local copy, which no output can alias
     for (int64_t k = begin; k < end; ++k) {
       const T x = from_[place[1] + k * step_[1]];
       T& to = to_[place[0] + k * step_[0]];
@@ -183,7 +183,7 @@ class Scan {
     state = so_far;
   }
 
-  // Where sums of elements are exact in binary64, beside a rest that only a tie asks for.
+  // Returns false unless the sums are exact in binary64, apart from a rest that only ties need.
   template <bool kWrites>
   bool RunExactly(const Places& places, int64_t begin, int64_t end, States& states) const {
     std::array<double, kMostSequences> units;
@@ -202,7 +202,7 @@ class Scan {
         state.Set(SumRows<kWrites>(places[s], begin, end, parts.head, Rounded));
         continue;
       }
-      // From here on, neighbouring results have a tie between them that is a multiple of the unit.
+      // From here on, a tie between two neighbouring results is a multiple of the unit.
       const double large = 0x1p26 * units[s];
       const double sum = SumRows<kWrites>(places[s], begin, end, parts.head, [&](double so_far) {
         return std::fabs(so_far) < large ? state.ValueWith(so_far - parts.head)
@@ -213,7 +213,7 @@ class Scan {
     return true;
   }
 
-  // Returns the sum of all; value(sum) is the element of the output.
+  // Returns the sum of all elements; value(sum) is an element of the output.
   template <bool kWrites, typename Value>
   double SumRows(const std::array<int64_t, 2>& place, int64_t begin, int64_t end, double sum,
                  const Value& value) const {
@@ -225,7 +225,7 @@ class Scan {
     return sum;
   }
 
-  // A number that is not 0, or its neighbour in the direction of `rest`: no tie if there is one.
+  // The neighbour of a number other than 0 in the direction of `rest`, which breaks a tie.
   static double Toward(double rest, double sum) {
     const uint64_t bits = std::bit_cast<uint64_t>(sum);
     const uint64_t outward = (rest > 0) == (sum > 0) ? 1 : ~uint64_t{0};

@@ -1,4 +1,4 @@
-// Elements of a sequence by their order: a key that comes first is less, then the lower place.
+// Sorts elements of a sequence by a key, and equal keys by place.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace dmlop {
 template <typename Key>
 struct Candidate {
   Key key;
-  uint32_t place;  // sizes have 32 bits
+  uint32_t place;  // 32 bits suffice for any size
 
   friend auto operator<=>(const Candidate&, const Candidate&) = default;
 };
 
-// Calls body(part, begin, end) for parts of [0, count) of one size, whatever thread runs them.
+// Calls body(part, begin, end) for parts of [0, count) of equal size, whatever the threads.
 inline void ForEachPart(int64_t count, int64_t parts,
                         const std::function<void(size_t, int64_t, int64_t)>& body) {
   const int64_t size = (count + parts - 1) / parts;
@@ -33,8 +33,8 @@ inline void ForEachPart(int64_t count, int64_t parts,
   });
 }
 
-// Sorts by keys, digit after digit from the lowest on; equal ones keep their order. Each digit is
-// counted and moved part by part.
+// A stable radix sort by keys, from the lowest digit on. Each digit is counted and moved part by
+// part.
 template <typename Key>
 class KeySort {
  public:
@@ -49,7 +49,7 @@ class KeySort {
   }
 
  private:
-  using Places = std::array<size_t, 256>;  // for each digit, how many, then where
+  using Places = std::array<size_t, 256>;  // for each digit, first the count, then the place
 
   static size_t DigitOf(Key key, size_t shift) { return (key >> shift) & 255; }
 
@@ -63,7 +63,7 @@ class KeySort {
     });
   }
 
-  // Whether digits differ.
+  // Turns counts into places; false if all digits are the same.
   bool FindPlaces(size_t count) {
     size_t next = 0;
     for (size_t digit = 0; digit < 256; ++digit) {

@@ -15,9 +15,9 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kBlock = 1 << 13;  // elements that are counted together
-constexpr int64_t kMaxRun = 256;     // and that are looked at before any is written
+constexpr int64_t kMaxRun = 256;     // elements that are tested before any is written
 
-// Bits is the unsigned integer as wide as an element.
+// Bits is the unsigned integer with the width of an element.
 template <typename Bits>
 class NonzeroSearch {
  public:
@@ -28,12 +28,12 @@ class NonzeroSearch {
         magnitude_(IsFloat(input.type) ? kAll / 2 : kAll),
         coordinates_(coordinates) {}
 
-  // Returns how many there are.
+  // Returns the number of nonzero elements.
   int64_t Run() const {
     const int64_t elements = input_.layout.element_count();
     const int64_t blocks = (elements + kBlock - 1) / kBlock;
     const auto end_of = [&](int64_t block) { return std::min(elements, (block + 1) * kBlock); };
-    std::vector<int64_t> rows(static_cast<size_t>(blocks) + 1);  // before each block
+    std::vector<int64_t> rows(static_cast<size_t>(blocks) + 1);  // counts before each block
     ParallelFor(blocks, 1, input_.element_bytes(), [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         rows[static_cast<size_t>(block) + 1] = Count(block * kBlock, end_of(block));
@@ -47,7 +47,7 @@ class NonzeroSearch {
   }
 
  private:
-  // Calls visit(elements, count, index) for elements from `index` on along the last dimension.
+  // Calls visit(elements, count, index) for runs along the last dimension; `index` is their first.
   template <typename Visit>
   void ForEachRun(int64_t begin, int64_t end, Visit&& visit) const {
     const int64_t length = nest_.sizes.back();
@@ -76,7 +76,7 @@ class NonzeroSearch {
     return total;
   }
 
-  // Which are found in a run without a branch: they are anyone's guess.
+  // Finds the nonzero elements of a run without branches, which would be unpredictable.
   void Write(int64_t begin, int64_t end, int64_t row) const {
     std::array<int64_t, kMaxRun> found;
     ForEachRun(begin, end, [&](const Bits* run, int64_t count, const Dims& first) {
@@ -110,7 +110,7 @@ class NonzeroSearch {
   ConstTensorView input_;
   LoopNest<1> nest_;
   int64_t step_;
-  Bits magnitude_;  // without the sign of a float
+  Bits magnitude_;  // masks the sign of a float
   TensorView coordinates_;
 };
 

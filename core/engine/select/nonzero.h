@@ -1,14 +1,14 @@
-// Where elements are that are not zero.
+// Finds elements that are not zero.
 #pragma once
 
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
 
-// Writes the last coordinates of each element that is not zero, in row-major order, into a row of
-// `coordinates`, and zeros into the rows that are left; into `count` how many there are. -0 is
-// zero, NaN is not. Both outputs are UINT32; the last two sizes of the coordinates are those of the
-// rows.
+// Writes the last coordinates of each nonzero element, in row-major order, into a row of
+// `coordinates` and zeros into the remaining rows, and the number of nonzero elements into `count`.
+// -0 is zero, NaN is not. Both outputs are UINT32; the last two dimensions of `coordinates` are
+// rows and their columns.
 void FindNonzero(const ConstTensorView& input, const TensorView& count,
                  const TensorView& coordinates);
 

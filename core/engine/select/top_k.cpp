@@ -21,9 +21,9 @@ namespace {
 
 constexpr int64_t kRangeElements = 1 << 12;
 constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
-constexpr int64_t kColumns = 64;            // or a multiple of it, which fills vectors
-constexpr int64_t kLeastRows = 4;           // fewer are looked at as quickly themselves
-constexpr int64_t kLeastSorted = 256;       // what shorter ones gain does not pay for digits
+constexpr int64_t kColumns = 64;            // columns are a multiple that fills vectors
+constexpr int64_t kLeastRows = 4;           // fewer rows are searched directly
+constexpr int64_t kLeastSorted = 256;       // shorter sequences gain too little from a radix sort
 
 template <typename T, typename Place>
 class Selection {
@@ -47,7 +47,7 @@ class Selection {
     const int64_t threads = ThreadCount();
     const int64_t parts =
         sequences < threads ? std::clamp(length_ / kPartElements, int64_t{1}, threads) : 1;
-    // Threads share sequences, or parts of each.
+    // Threads share sequences, or parts of each sequence.
     const int64_t grain = parts > 1 ? sequences : std::max<int64_t>(1, kRangeElements / length_);
     const int64_t bytes = sequences * length_ * static_cast<int64_t>(sizeof(T));
     ParallelFor(sequences, grain, bytes, [&](int64_t begin, int64_t end) {
@@ -99,7 +99,7 @@ class Selection {
     return {InOrder(Order::ToKey(x, flipped_)), static_cast<uint32_t>(place)};
   }
 
-  // The best key comes first, then those of other numbers, then that of NaN.
+  // The best key becomes the least; NaN's key is the greatest.
   static Key InOrder(BestKey key) {
     return static_cast<Key>(std::numeric_limits<BestKey>::max()) - static_cast<Key>(key);
   }
@@ -116,15 +116,15 @@ class Selection {
     std::sort_heap(first.begin(), first.end());
   }
 
-  // So many that it takes as long to choose columns as to look at the elements of those chosen.
+  // Balances the time for choosing columns with the time for searching the chosen ones.
   int64_t ColumnsOf(int64_t length) const {
     const double columns = std::sqrt(static_cast<double>(length) * static_cast<double>(count_));
     return std::max(kColumns, static_cast<int64_t>(columns) / kColumns * kColumns);
   }
 
-  // Elements in rows of `columns`: the first of all are in the columns whose best ones are. No more
-  // are asked for than there are columns: length * count is less than 4 * columns^2, and the length
-  // at least kLeastRows * columns.
+  // Takes elements in rows of `columns`: the first elements of all lie in the columns with the best
+  // maxima. There are at least count_ columns: length * count is less than 4 * columns^2, and the
+  // length is at least kLeastRows * columns.
   void OfferColumns(const T* sequence, int64_t begin, int64_t end, int64_t columns,
                     Candidates& first) const {
     std::vector<BestKey> best(static_cast<size_t>(columns), ValueOrder::kLeast);
@@ -139,7 +139,7 @@ class Selection {
     }
   }
 
-  // A heap of the best so far has the worst of them in front.
+  // Keeps the best elements so far in a heap with the worst of them in front.
   void Offer(const T* sequence, int64_t begin, int64_t end, int64_t step, Candidates& first) const {
     for (int64_t place = begin; place < end; place += step) {
       const Candidate<Key> one = CandidateAt(sequence, place);

@@ -1,4 +1,4 @@
-// The first elements along an axis, in order.
+// Selects the first elements along an axis, in order.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace dmlop {
 
-// Writes as many values, and their places along the axis, as the outputs have room for: numbers in
-// rising or falling order, then NaN; of equals, the one with the lower place first. `places` are of
-// 32 or 64 bits.
+// Writes as many values as the outputs have room for, with their places along the axis: numbers in
+// rising or falling order, then NaN; among equals, the lower place comes first. `places` has 32-bit
+// or 64-bit elements.
 void SelectFirst(size_t axis, bool falling, const ConstTensorView& input, const TensorView& values,
                  const TensorView& places);
 

@@ -14,14 +14,14 @@
 namespace dmlop {
 namespace {
 
-// 1 - beta^step, near 0 as accurate as elsewhere.
+// 1 - beta^step, accurate near 0, too.
 double OneLessPower(double beta, uint32_t step) {
   if (step == 0 || beta == 1) return 0;
   if (beta == 0) return 1;
   return -Expm1(Log(DoubleDouble{beta, 0}) * static_cast<double>(step)).head;
 }
 
-// The sum of parts, of which `plain` is what IEEE arithmetic makes.
+// The sum of the parts; `plain` is the result in IEEE arithmetic, which decides special values.
 HeadTail SumOf(std::span<double> parts, double plain) {
   if (!std::isfinite(plain)) return {plain, 0};
   const HeadTail sum = SumOfParts(parts).sum;
@@ -37,14 +37,14 @@ class Step {
         rate_(rates.learning_rate *
               (std::sqrt(OneLessPower(rates.beta2, step)) / OneLessPower(rates.beta1, step))) {}
 
-  // beta1 * M + G - beta1 * G, of products that are exact.
+  // beta1 * M + G - beta1 * G; the products are exact.
   HeadTail FirstMoment(double m, double g) const {
     const double beta = rates_.beta1;
     std::array<double, 3> parts = {beta * m, g, -beta * g};
     return SumOf(parts, beta * m + (1 - beta) * g);
   }
 
-  // beta2 * V + G^2 - beta2 * G^2, of which the last product has two parts.
+  // beta2 * V + G^2 - beta2 * G^2; the last product has a head and a tail.
   HeadTail SecondMoment(double v, double g) const {
     const double beta = rates_.beta2;
     const double square = g * g;
@@ -55,7 +55,8 @@ class Step {
     return SumOf(parts, plain);
   }
 
-  // An epsilon that is subtracted may leave little of the root.
+  // If epsilon is negative, adding it may cancel most of the root, so the divisor is computed
+  // precisely.
   double Parameter(double x, HeadTail m, HeadTail v) const {
     const bool is_exact = rates_.epsilon < 0 && v.head > 0 && std::isfinite(v.head);
     const double divisor =
