@@ -1,4 +1,4 @@
-// One function for each command of the program.
+// The commands of the program, one function each.
 #pragma once
 
 #include "app/exit_status.h"
@@ -6,7 +6,7 @@
 
 namespace dmlop {
 
-// Reads the command line, runs the command that it names and says what went wrong.
+// Parses the command line, runs the command that it names and reports errors.
 ExitStatus Main(int argc, char** argv);
 
 ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common);

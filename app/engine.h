@@ -1,4 +1,4 @@
-// How the operators run: options that several commands share.
+// Options of the engine that several commands share.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace dmlop {
 
-// Sets the threads and the instruction set, where they are given. Throws an Error of kind kUsage
-// for an instruction set that this machine does not have.
+// Sets the number of threads and the instruction set, if given. Throws an Error of kind kUsage if
+// this machine does not have the instruction set.
 void SetEngine(std::optional<int> threads, const std::string& isa);
 
 }  // namespace dmlop

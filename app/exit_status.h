@@ -1,4 +1,4 @@
-// What the program's exit status means to scripts.
+// The program's exit statuses, for scripts.
 #pragma once
 
 #include "core/base/diagnostic.h"
@@ -8,7 +8,7 @@ namespace dmlop {
 
 enum class ExitStatus {
   kSuccess = 0,
-  kDifferent = 1,        // compared, and different
+  kDifferent = 1,        // a comparison found differences
   kUsage = 2,            // the command line is wrong
   kInvalidDocument = 3,  // JSON, field, rule or feature level
   kTensorFile = 4,       // a tensor file does not fit
@@ -18,7 +18,7 @@ enum class ExitStatus {
 
 ExitStatus StatusOf(ErrorKind kind);
 
-// Of a document, whose own faults come before those of the files that it names.
+// The status of a document, whose own faults take precedence over those of its files.
 ExitStatus StatusOf(const Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// Where a JSON value ends in a text that comes line by line.
+// Finds the end of a JSON value in text that comes line by line.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,23 @@
 
 namespace dmlop {
 
-// Counts brackets outside of strings and comments. What is not well-formed is left to who parses
-// it.
+// Counts brackets outside of strings and comments. Errors in the JSON are left to the parser.
 class JsonEnd {
  public:
-  // Goes on with a line, or a part of it. Returns where the object or array has ended, behind its
-  // last bracket; npos while it has not.
+  // Continues with a line or a part of it. Returns the position after the last bracket of the
+  // object or array; npos if it has not ended.
   size_t Find(std::string_view line);
 
   // True while a bracket is open.
   bool is_open() const { return depth_ > 0; }
 
  private:
-  // Behind a string or a comment that begins at `at`; the end of the line where it has none.
+  // The position after a string or comment that begins at `at`; the end of the line if it has no
+  // end.
   size_t Skip(std::string_view line, size_t at);
 
   size_t depth_ = 0;
-  bool in_comment_ = false;  // of /* and */
+  bool in_comment_ = false;  // between /* and */
 };
 
 }  // namespace dmlop

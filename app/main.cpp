@@ -7,13 +7,12 @@
 
 namespace {
 
-// Variables that linked libraries read by themselves. Google Benchmark would choose what is
-// measured and write files, oneTBB and Nettle would print, and oneTBB would load a library of a
-// profiler.
+// Variables that linked libraries read on their own. Google Benchmark would change what is measured
+// and write files, oneTBB and Nettle would print, and oneTBB would load a profiler's library.
 constexpr const char* kVariablesOfLibraries[] = {
     "BENCHMARK_", "TBB_", "NETTLE_", "INTEL_LIBITTNOTIFY", "INTEL_ITTNOTIFY", "KMP_FOR_"};
 
-// Runs before the constructors of libraries, those of sanitizers too, and so calls nothing.
+// Runs before the constructors of libraries, even those of sanitizers, and so calls nothing.
 __attribute__((no_sanitize("address", "thread"))) void ForgetVariablesOfLibraries(
     int, char**, char** environment) {
   char** kept = environment;
@@ -32,8 +31,8 @@ __attribute__((no_sanitize("address", "thread"))) void ForgetVariablesOfLibrarie
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const forget)(int, char**, char**) = ForgetVariablesOfLibraries;
 
-// A standard stream that is closed must not be the number of the next file opened: messages would
-// go into it. Opened the wrong way round, its use fails.
+// If a standard stream is closed, its number must not go to the next file opened, or messages would
+// be written to it. Opened in the wrong direction, its use fails.
 void HoldStandardStreams() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
@@ -44,8 +43,8 @@ void HoldStandardStreams() {
 
 int main(int argc, char** argv) {
   HoldStandardStreams();
-  // A reader that goes away and a file size limit are errors of the write, not reasons to be killed
-  // with temporary files left behind.
+  // A vanished reader and a file size limit are errors of the write, not reasons to be killed with
+  // temporary files left behind.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   dmlop::HandleSignals(static_cast<int>(dmlop::ExitStatus::kFileSystem));

@@ -23,7 +23,7 @@
 namespace dmlop {
 namespace {
 
-// A name in a column of its own and text beside it, or below where the terminal is too narrow.
+// A name in its own column with text beside it, or below it if the terminal is too narrow.
 std::string Listed(std::string_view name, size_t width, std::string_view text) {
   constexpr size_t kLeast = 24;
   const size_t columns = TextColumns();
@@ -35,7 +35,7 @@ std::string Listed(std::string_view name, size_t width, std::string_view text) {
                      WrappedText(text, columns - margin, blanks));
 }
 
-// One line for each group that the row says something of.
+// One line for each group of tensors that the row describes.
 std::string RowText(const SupportRow& row, const std::vector<TensorGroup>& groups) {
   std::string text;
   for (const std::string& words : RowWords(row, groups)) {
@@ -97,7 +97,8 @@ Json TypesJson(DataTypeSet set) {
   return array;
 }
 
-// What a row says of each tensor field; those without types of their own have the first one's.
+// The types of the first tensor field and the output; a field without types of its own has the
+// first field's.
 Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInfo& info) {
   Json json = {{"appliesTo", AppliesTo(table)},
                {"since", ToString(row.since)},
@@ -164,7 +165,7 @@ std::string ManualPageOf(std::string_view name) {
                                              name, DidYouMeanOneOf(name, names)));
 }
 
-// As man shows it on a terminal.
+// Shows the page with man on a terminal.
 void ShowManualPage(const std::string& page) {
   FILE* man = isatty(STDOUT_FILENO) == 0
                   ? nullptr
@@ -188,7 +189,7 @@ std::string ListText(const std::vector<const OperatorInfo*>& operators) {
   return text;
 }
 
-// The fields of an operator, each with what it is in libraries.
+// The fields of an operator with their counterparts in other libraries.
 std::string ArgumentsText(const OperatorInfo& info, const Libraries& libraries) {
   size_t width = 0;
   for (const Field* field : info.fields) width = std::max(width, field->name.size());
@@ -204,7 +205,7 @@ std::string NoteText(std::string_view note) {
   return note.empty() ? "" : "\n" + WrappedText(note, TextColumns(), "") + "\n";
 }
 
-// `note` is about all of them, and `behind` goes on in text.
+// `note` is about all operators, and `behind` follows in text only.
 void PrintOperators(const std::vector<const OperatorInfo*>& operators, const OpsOptions& options,
                     std::string_view note = {}, std::string_view behind = {}) {
   if (options.format == TextFormat::kText)

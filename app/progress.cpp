@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-constexpr Clock::duration kSilence = std::chrono::seconds(1);  // at first
+constexpr Clock::duration kSilence = std::chrono::seconds(1);  // before progress is first shown
 constexpr Clock::duration kInterval = std::chrono::milliseconds(200);
 
 std::atomic<Clock::rep> next_draw;
@@ -43,7 +43,7 @@ ProgressDisplay::~ProgressDisplay() {
   EraseProgressLine();
 }
 
-// Of the threads that find the line due, one draws it.
+// Only one of the threads that find the line due draws it.
 void DrawProgress(const std::function<std::string(size_t width)>& text) {
   if (!is_displayed) return;
   const Clock::time_point now = Clock::now();

@@ -1,4 +1,4 @@
-// The progress of whatever work a command does, on the terminal that standard error is.
+// Shows the progress of a command's work if standard error is a terminal.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,7 @@
 
 namespace dmlop {
 
-// While it exists, work is shown from its second second on; nothing where standard error is no
-// terminal.
+// While it exists, work that takes longer than a second is shown if standard error is a terminal.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(bool quiet);
@@ -21,16 +20,16 @@ class ProgressDisplay {
   ~ProgressDisplay();
 };
 
-// Draws the line that `text` gives for a width in columns, where there is a display and its last
-// line is old enough. From any thread.
+// Draws the line that `text` gives for a width in columns, if there is a display and its last line
+// is old enough. May be called from any thread.
 void DrawProgress(const std::function<std::string(size_t width)>& text);
 
-// The progress of many cases, while it exists in place of that of the work of each.
+// While it exists, shows the progress of many cases instead of each case's work.
 class CaseProgress {
  public:
   explicit CaseProgress(int64_t total);
 
-  // A case has ended; from any thread.
+  // Counts a case that has ended; may be called from any thread.
   void Add(bool failed);
 
   double seconds() const;  // since the beginning

@@ -1,4 +1,4 @@
-// Text for shells to read.
+// Quotes text for shells.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline std::string QuotedWord(std::string_view text) {
   return quoted + "'";
 }
 
-// The same with bytes that are not printed as they are, in the quotes that bash, zsh and ksh take.
+// As above, but with unprintable bytes escaped, in the $'' quotes of bash, zsh and ksh.
 inline std::string EscapedWord(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -34,7 +34,7 @@ inline std::string ShellWord(const std::string& text) {
   return QuotedWord(text);
 }
 
-// The same of a path, which would be an option where it begins with a dash.
+// As above for a path, which would be an option if it began with a dash.
 inline std::string PathWord(const std::string& path) {
   return ShellWord(path.starts_with('-') && path != "-" ? "./" + path : path);
 }

@@ -35,14 +35,14 @@ std::string ExtremeText(DataType type, const Number& number) {
   return std::visit([](auto integer) { return fmt::format("{}", integer); }, number);
 }
 
-// Integers as they are, floats with so many digits.
+// Integers in full, floats with `digits` digits.
 std::string LabelText(const Number& number, int digits) {
   const double* value = std::get_if<double>(&number);
   if (value != nullptr) return fmt::format("{:.{}g}", *value, digits);
   return std::visit([](auto integer) { return fmt::format("{}", integer); }, number);
 }
 
-// With as many digits as tell the bins apart.
+// Labels have as many digits as it takes to distinguish the bins.
 std::string ValueHistogramText(const std::vector<HistogramBin>& bins) {
   constexpr int kFewDigits = 5;
   constexpr int kAllDigits = 17;
@@ -108,12 +108,12 @@ std::string OrderText(const Layout& layout) {
   return layout.strides == FortranStrides(layout.sizes) ? "Fortran" : "strided";
 }
 
-// What is looked for, and in which file.
+// The tensor to find, and the file to search.
 struct SoughtTensor {
   std::string memory_path;
   std::span<const std::byte> memory;
   std::string path;
-  const RawForm& form;  // of that path
+  const RawForm& form;  // of `path`
   const ConstTensorView& view;
 };
 
@@ -141,8 +141,7 @@ std::optional<Dims> ElementAt(const SoughtTensor& sought, const FoundTensor& pla
   }
 }
 
-// The command that compares what was found with what was looked for; empty for places in an array.
-// Only raw files have places: the command gives another file a name of such.
+// The command that compares the tensor found with the one sought.
 std::string CompareCommandOf(const SoughtTensor& sought, const FoundTensor& place) {
   if (HasNpyMagic(sought.memory) || ParseNpzPath(sought.memory_path)) return "";
   const Layout layout{sought.view.layout.sizes, place.strides};
@@ -214,7 +213,7 @@ std::string FoundJson(const SoughtTensor& sought, const TensorSearch& search) {
   return Utf8Text(json) + "\n";
 }
 
-// A file of the command line with the slices after it.
+// A file of the command line with the slices that follow it.
 struct ShownFile {
   std::string path;
   std::vector<std::string> slices;
@@ -283,7 +282,7 @@ class Show {
     roles.RequireSeparate();
   }
 
-  // What a stream has behind the arrays that are shown would be missed without a word.
+  // Further arrays in a stream would be missed without a note.
   void TellOfRest(const std::vector<ShownFile>& files) const {
     const auto is_standard = [](const ShownFile& file) { return file.path == kStandardStream; };
     if (common_.quiet || std::none_of(files.begin(), files.end(), is_standard)) return;
@@ -291,7 +290,7 @@ class Show {
     PrintMessage("dmlop: note: standard input has more behind this array; each - shows one\n");
   }
 
-  // False where a slice does not fit.
+  // False if a slice does not fit.
   bool ShowFile(const ShownFile& file) const {
     const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
     if (file.slices.empty()) ShowTensor({file.path, "", TypeName(tensor)}, tensor.view);
@@ -315,11 +314,11 @@ class Show {
 
   struct Origin {
     const std::string& path;
-    std::string slice;  // empty for the whole
+    std::string slice;  // empty for the whole tensor
     std::string_view type_name;
   };
 
-  // Beside a picture on standard output, text is a message.
+  // If a picture goes to standard output, text is a message.
   void Print(std::string_view text) const {
     if (!IsStandardOutput(options_.picture)) return PrintResult(text);
     if (!common_.quiet) PrintMessage(text);
@@ -341,7 +340,7 @@ class Show {
     if (options_.statistics) Print(StatisticsText(tensor.type, ComputeStatistics(tensor)));
   }
 
-  // Statistics stand for the values, unless these are asked for as well.
+  // Statistics replace the values, unless those are asked for, too.
   bool shows_values() const { return !options_.statistics || options_.full || options_.bits; }
 
   void ShowJson(const Origin& origin, const ConstTensorView& tensor) const {

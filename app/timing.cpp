@@ -25,8 +25,8 @@ double SampleDeviation(std::span<const double> values, double mean) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// After Iglewicz and Hoaglin (1993): 0.6745 * |x - median| / MAD > 3.5, with MAD the median of all
-// |x - median|. Unlike the deviation, neither median is moved by the outliers themselves.
+// Outliers by Iglewicz and Hoaglin (1993): 0.6745 * |x - median| / MAD > 3.5, where MAD is the
+// median of |x - median|. Unlike the deviation, neither median is affected by the outliers.
 size_t CountOutliers(std::span<const double> values, double median) {
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - median));

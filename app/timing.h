@@ -1,4 +1,4 @@
-// Times, and the figures of repeated measurements.
+// Timing, and statistics of repeated measurements.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start);
 
-// Of at least one value. Percentiles are interpolated linearly between neighbours, as NumPy's are;
-// the deviation is that of a sample (n - 1), 0 for a single value.
+// Statistics of at least one value. Percentiles are interpolated linearly between neighbours, like
+// NumPy's; the deviation is the sample's (n - 1), 0 for a single value.
 struct SampleStatistics {
   double median = 0;
   double minimum = 0;
@@ -28,7 +28,7 @@ struct SampleStatistics {
 
 SampleStatistics StatisticsOf(std::span<const double> values);
 
-// `fraction` is in [0, 1]; `sorted` rises and is not empty.
+// `fraction` is in [0, 1]; `sorted` is in increasing order and not empty.
 double Percentile(std::span<const double> sorted, double fraction);
 
 }  // namespace dmlop

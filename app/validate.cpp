@@ -22,20 +22,20 @@
 namespace dmlop {
 namespace {
 
-// One document, judged.
+// The verdict on one document.
 struct Verdict {
   Descriptor descriptor;
   Diagnostics diagnostics;
   Document document;
-  std::optional<ModelResources> resources;  // of a model
+  std::optional<ModelResources> resources;  // for a model
   BoundModel bound;
-  std::optional<Error> file_error;  // of the document itself
+  std::optional<Error> file_error;  // for the document itself
 
   bool valid() const {
     return (document.op || document.model) && !file_error && !diagnostics.has_errors();
   }
 
-  // The operators of the document.
+  // All operators of the document.
   std::vector<const OperatorDesc*> operators() const {
     std::vector<const OperatorDesc*> all;
     if (document.op) all.push_back(&document.op->op());
@@ -70,7 +70,7 @@ void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
   }
 }
 
-// Calls body() and keeps the fault of a file that it throws.
+// Calls body() and keeps the Error of a file that it throws.
 template <typename Body>
 void WithFaults(Verdict& verdict, Body&& body) {
   try {
@@ -96,7 +96,7 @@ void Judge(const ValidateOptions& options, Verdict& verdict) {
   verdict.diagnostics.SortByPlace();
 }
 
-// What the elements of all tensors of a role amount to; broadcast ones count each time.
+// The size of all elements of all tensors of a role; broadcast elements count repeatedly.
 uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   uint64_t bytes = 0;
   for (const TensorSlot& slot : TensorSlots(desc)) {
@@ -107,9 +107,9 @@ uint64_t BytesOf(const OperatorDesc& desc, TensorRole role) {
   return bytes;
 }
 
-// What operators need that run one after another.
+// The needs of operators that run one after another.
 struct Figures {
-  FeatureLevel level = FeatureLevels().front();  // the least that all run at
+  FeatureLevel level = FeatureLevels().front();  // the lowest level that supports all
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
 
@@ -189,7 +189,7 @@ void PrintComplete(Verdict& verdict, const CommonOptions& common) {
                    UseColor(common.color));
 }
 
-// A model has values for every input.
+// Reports inputs without values, all of which a model needs.
 void RequireBindings(const OperatorCase& files, Verdict& verdict) {
   const JsonCursor root = verdict.document.op->json().root();
   const JsonCursor place = root.Find("bindings").value_or(root);
@@ -201,7 +201,7 @@ void RequireBindings(const OperatorCase& files, Verdict& verdict) {
   }
 }
 
-// What a model needs that may not be there where it is to run.
+// Warns of what the model needs and other machines may lack.
 void WarnOfDxDispatch(const OperatorDesc& op) {
   constexpr FeatureLevel kOfDxDispatch = Level(6, 3);
   constexpr FeatureLevel kOfWindows = Level(6, 2);
@@ -219,7 +219,7 @@ void WarnOfDxDispatch(const OperatorDesc& op) {
   }
 }
 
-// Prints the descriptor as a model, for which its inputs are read.
+// Prints the descriptor as a model, which requires its inputs.
 ExitStatus PrintModel(const ValidateOptions& options, Verdict& verdict,
                       const CommonOptions& common) {
   if (verdict.document.model) {
@@ -256,7 +256,7 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
   }
 }
 
-// A manifest's cases, judged as a batch judges them before it runs any.
+// The verdict on a manifest's cases, which a batch gives before it runs any.
 class ManifestVerdict {
  public:
   ManifestVerdict(Manifest& manifest, const ValidateOptions& options, const CommonOptions& common)
@@ -336,8 +336,8 @@ class ManifestVerdict {
   ExitStatus status_ = ExitStatus::kSuccess;
 };
 
-// A file whose name says so, or what begins with two cases or an array of them. Empty for others,
-// and where a part of a document is asked for.
+// The manifest of a file with such a name, or that begins with two cases or an array of them. Null
+// for others, and if only part of a document is asked for.
 std::unique_ptr<Manifest> ManifestOf(const Descriptor& descriptor, const ValidateOptions& options) {
   const std::string& path = descriptor.path;
   const bool is_stream = path == kStandardStream || IsStream(path);

@@ -17,8 +17,8 @@
 namespace dmlop {
 namespace {
 
-// Cases of one turn. A turn lasts a fraction of a second where it may, so that what is told comes
-// soon, and threads seldom wait for one another.
+// Number of cases in a turn. A turn should last a fraction of a second, so that results are
+// reported soon and threads seldom wait for one another.
 constexpr size_t kFewestAThread = 8;
 constexpr size_t kMost = 1024;
 constexpr double kShortSeconds = 0.1;
@@ -30,12 +30,12 @@ class Selection {
   Selection(Manifest& manifest, const BatchOptions& options)
       : manifest_(manifest), options_(options) {}
 
-  // The next of them; none at the end.
+  // The next lines; empty at the end.
   std::vector<ManifestLine> Next(size_t most = kMost) {
     return manifest_.Next(most, [&](int64_t number) { return Takes(number, case_++); });
   }
 
-  // How many they are altogether. Leaves the manifest at its beginning.
+  // Counts all lines taken, and rewinds the manifest.
   int64_t Count() {
     int64_t count = 0;
     for (auto lines = Next(); !lines.empty(); lines = Next()) {
@@ -47,7 +47,7 @@ class Selection {
     return count;
   }
 
-  // Whether the manifest has a case, be it of another shard. Once counted.
+  // Whether the manifest has any case, even of another shard; valid after Count.
   bool has_cases() const { return cases_ > 0; }
 
  private:
@@ -58,20 +58,20 @@ class Selection {
 
   Manifest& manifest_;
   const BatchOptions& options_;
-  int64_t case_ = 0;   // counts lines that are cases
-  int64_t cases_ = 0;  // all of them
+  int64_t case_ = 0;   // number of the next case
+  int64_t cases_ = 0;  // cases in the manifest
 };
 
-// Whether no case behind one that fails is run.
+// True if no case after a failing one is run.
 bool EndsAtFault(const BatchOptions& options) {
   return !options.keep_going && !options.line && options.shard.count == 1;
 }
 
 class Batch {
-  // A case that has ended and is told once those before it are.
+  // A case that has ended and waits to be reported until those before it have been.
   struct Told {
     CaseOutcome outcome;
-    std::string report;  // its line
+    std::string report;  // its line of JSON
   };
 
  public:
@@ -140,9 +140,9 @@ class Batch {
     }
   }
 
-  // Small cases side by side, then large ones one by one with all threads. Without --keep-going
-  // none is begun behind one that has failed; those before it are all run, so that what is told is
-  // the same for any number of threads.
+  // Runs small cases side by side, then large ones one by one with all threads. Without
+  // --keep-going none begins after one that failed, but all cases before it are run, so that the
+  // report does not depend on the number of threads.
   void RunAll(const std::vector<ManifestLine>& lines) {
     BeginTurn(lines.size());
     std::vector<std::unique_ptr<BatchCase>> large(lines.size());
@@ -188,7 +188,7 @@ class Batch {
     }
   }
 
-  // What --sync has held back: a flush for all cases takes little longer than for one.
+  // Publishes what --sync has held back: one flush for all cases takes little longer than for one.
   static void Publish(const std::vector<std::unique_ptr<BatchCase>>& cases) {
     std::vector<OutputSet*> sets;
     for (const auto& one : cases) {
@@ -197,7 +197,7 @@ class Batch {
     bool flushed = true;
     try {
       OutputSet::FlushFiles(sets);
-    } catch (const Error&) {  // then each finds its own fault
+    } catch (const Error&) {  // then each case finds its own fault
       flushed = false;
     }
     for (const auto& one : cases) {
@@ -213,8 +213,8 @@ class Batch {
     next_ = 0;
   }
 
-  // Tells, from any thread, of a case that has ended and of those behind it that have waited for
-  // it, so that all are told in the order of the manifest and as soon as may be.
+  // Reports, from any thread, a case that has ended and those after it that waited for it, so that
+  // cases are reported in the manifest's order and as soon as possible.
   void Put(size_t number, const CaseOutcome& outcome) {
     Told told{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
     told.outcome.descriptor.reset();
@@ -231,7 +231,7 @@ class Batch {
     if (report_ && !lines.empty()) report_->Write(lines);
   }
 
-  // Those that have waited are reported without those that they have waited for.
+  // Reports waiting cases without those that they wait for.
   void TellInterruption() {
     const std::lock_guard lock(telling_);
     if (!progress_) return;
@@ -245,11 +245,11 @@ class Batch {
   Manifest manifest_;
   BatchSettings settings_;
   std::optional<CaseProgress> progress_;
-  std::mutex telling_;  // guards what follows while cases run
+  std::mutex telling_;  // guards the following members while cases run
   std::optional<BatchReport> report_;
   BatchSummary summary_;
   std::vector<std::optional<Told>> told_;  // of this turn
-  size_t next_ = 0;                        // of them
+  size_t next_ = 0;                        // index into told_
   int64_t ended_ = 0;
   bool is_over_ = false;
 };

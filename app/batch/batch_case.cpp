@@ -26,10 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Less is done in one thread while others do other cases.
+// A case with less work runs in one thread beside other cases.
 constexpr int64_t kLargeWorkBytes = int64_t{8} << 20;
 
-// The time of a file that exists. What is written to a device or a pipe is not kept there.
+// The modification time of a file; null if there is none. Devices and pipes keep nothing.
 std::optional<fs::file_time_type> TimeOf(const std::string& path) {
   if (IsStream(path)) return std::nullopt;
   std::error_code error;
@@ -176,7 +176,7 @@ void BatchCase::RequireBound(TensorRole role) const {
 bool BatchCase::IsUpToDate() const {
   fs::file_time_type newest = *settings_.manifest_time;
   for (const std::string& path : case_->InputPaths()) {
-    if (path.empty()) continue;  // values of the line
+    if (path.empty()) continue;  // values in the line
     const auto time = TimeOf(path);
     if (!time) return false;
     newest = std::max(newest, *time);
@@ -205,13 +205,13 @@ bool BatchCase::HasValues(const TensorSlot& slot) const {
   return binding != document_->bindings().end() && binding->second.values;
 }
 
-// Where the input's values are, or would be, as a file; empty where they have none.
+// The path at which the input's values are, or would be, a file; empty if it has none.
 std::string BatchCase::InputPath(const TensorSlot& slot) const {
   if (!HasValues(slot)) return "";
   return InputPathBeside(case_->PathOf(case_->Slots(TensorRole::kOutput).front()), slot.path);
 }
 
-// A .npy file has them in its own form, a raw one by the desc's strides.
+// Writes files in their own layout, whatever the desc's strides.
 void BatchCase::WriteInputs() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -294,12 +294,12 @@ void BatchCase::Publish(bool flush_first) {
   });
 }
 
-// Of files that were made before, in the order in which a run reports them.
+// Reports files that an earlier run made, in the order in which a run reports them.
 void BatchCase::ReportFiles() {
   const auto report = [](const TensorSlot& slot, const std::string& path,
                          std::vector<ReportedFile>& files) {
     if (path.empty()) return;
-    const bool is_part = ParseRawPath(path).offset.has_value();  // whose file is reported
+    const bool is_part = ParseRawPath(path).offset.has_value();  // the whole file is reported
     files.push_back(
         {DisplayName(slot.path), path, Sha256(OpenBytes(is_part ? FileOf(path) : path).bytes())});
   };

@@ -1,4 +1,4 @@
-// One case of a batch: a line of the manifest, from its text to files, or to what is wrong with it.
+// One case of a batch, from a line of the manifest to its files or its faults.
 #pragma once
 
 #include <filesystem>
@@ -18,30 +18,30 @@
 
 namespace dmlop {
 
-// What the cases of a batch have in common.
+// Settings that the cases of a batch share.
 struct BatchSettings {
-  std::string folder;   // what bindings are relative to
-  std::string confine;  // where all files of the cases must lie; empty: anywhere
+  std::string folder;   // bindings are relative to it
+  std::string confine;  // all files of cases must lie in it; empty: no limit
   FeatureLevel level = kHighestFeatureLevel;
   OutputFolder output_folder;
   std::shared_ptr<NewFolders> new_folders = std::make_shared<NewFolders>();
-  // Outputs are compared instead of written; what is compared with them stands on that side.
+  // If set, outputs are compared instead of written; the files to compare with are on that side.
   std::optional<Side> compared;
   ComparisonRules rules;
-  // Inputs whose values the lines state have files beside the outputs: they are written or, where
-  // outputs are compared, must be there. Those that are there are compared in any case.
+  // Inputs whose values the lines state have files next to the outputs. They are written or, if
+  // outputs are compared, must exist. Existing files are always compared.
   bool has_inputs = false;
   bool is_reported = false;
-  bool sync = false;  // outputs are on the disk when they appear
-  // Cases with outputs that are newer than this and their inputs are not run again.
+  bool sync = false;  // outputs are on disk before they appear
+  // If set, cases whose outputs are newer than this time and than their inputs are not run.
   std::optional<std::filesystem::file_time_type> manifest_time;
 };
 
-// What is wrong with a case, or what it warns of.
+// A fault or a warning of a case.
 struct CaseFault {
-  Diagnostic what;                      // without a code where the document is not to blame
+  Diagnostic what;                      // has no code if it is not the document's fault
   std::optional<TextPosition> place{};  // in the manifest
-  std::string details{};                // further lines
+  std::string details{};                // further lines of text
 
   std::string text() const { return what.code.empty() ? what.message : LineOf(what); }
 };
@@ -50,24 +50,24 @@ enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
 
 struct CaseOutcome {
   int64_t line = 0;
-  std::string name;  // empty: it has none
+  std::string name;  // empty if it has no name
   CaseStatus status = CaseStatus::kDone;
   ExitStatus exit_status = ExitStatus::kSuccess;
-  bool is_case = true;  // and not a sweep or a model, which fail by themselves, too
+  bool is_case = true;  // false for sweeps and models, which can fail on their own
   std::vector<CaseFault> faults;
   std::vector<CaseFault> warnings;
-  std::string type;                        // of its operator; empty where that is not known
-  std::shared_ptr<const Json> descriptor;  // complete; none where it is not valid or not reported
+  std::string type;                        // operator type; empty if unknown
+  std::shared_ptr<const Json> descriptor;  // complete; null if not valid or not reported
   ReportedFiles files;
   RunTimes times;
 
-  // The comparison that is furthest off; none where nothing was compared.
+  // The comparison that is furthest off; null if nothing was compared.
   const ComparedFile* worst() const;
 
   bool passed() const { return faults.empty(); }
 };
 
-// Nothing is thrown: all that goes wrong becomes the outcome's fault.
+// Throws nothing: every error becomes a fault of the outcome.
 class BatchCase {
  public:
   BatchCase(const BatchSettings& settings, const ManifestLine& line);
@@ -75,22 +75,22 @@ class BatchCase {
   // Reads and checks the line.
   void Prepare();
 
-  // True where there is nothing to run.
+  // True if nothing is left to run.
   bool is_finished() const { return is_finished_; }
 
-  // True where the work is worth all threads.
+  // True if the work occupies all threads.
   bool is_large() const;
 
-  // With --sync what it wrote is left for Publish.
+  // With --sync, the files that this writes are left for Publish.
   void Run();
   bool is_to_be_published() const { return is_to_be_published_; }
 
   OutputSet& files() { return files_; }
-  void Publish(bool flush_first);  // the files alone; folders are to be flushed after it
+  void Publish(bool flush_first);  // only files; folders must be flushed afterwards
 
   const CaseOutcome& outcome() const { return outcome_; }
 
-  // Of a case that is valid.
+  // Requires a valid case.
   const OperatorDesc& op() const { return document_->op(); }
 
  private:
@@ -125,7 +125,7 @@ class BatchCase {
   const ManifestLine& line_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
-  std::string unmoved_output_;  // the first output, as the line binds it
+  std::string unmoved_output_;  // the first output as the line binds it
   CaseOutcome outcome_;
   OutputSet files_;
   bool is_finished_ = false;

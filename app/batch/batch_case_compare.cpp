@@ -1,5 +1,5 @@
-// Cases whose outputs are compared: with what is expected or what a device made, by files that are
-// still what the line says.
+// Compares the outputs of cases with expected ones or a device's, and checks that the files of
+// inputs still hold the line's values.
 #include <fmt/format.h>
 
 #include "app/batch/batch_case.h"
@@ -14,14 +14,14 @@ bool BatchCase::IsExpected(const TensorSlot& slot) const {
   return document_->expected().contains(slot.path);
 }
 
-// With the values that the case states or, where it states none, the file that is there.
+// Compares with the values that the case states or, without any, with the file.
 ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output) {
   const ConstTensorView computed = AsConst(output.view());
   const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
   const Leniency& leniency = settings_.rules.leniency;
   ReportedFile file{DisplayName(slot.path), "", ""};
   if (settings_.compared == Side::kExpected && IsExpected(slot)) {
-    Diagnostics none;  // the values have been checked
+    Diagnostics none;  // the values have been checked before
     const LoadedTensor expected =
         document_->InlineTensor(slot, document_->expected().at(slot.path), none);
     return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
@@ -52,8 +52,8 @@ void BatchCase::TellDifference(const std::string& text, const Judgement& judgeme
                              judgement.mismatches.empty() ? all.substr(all.find('\n') + 1) : ""});
 }
 
-// The files that may have been made of an input's values: beside the outputs that are compared, and
-// beside those that the line binds, which a device may have read.
+// The files that may hold an input's values: next to the compared outputs, and next to the outputs
+// that the line binds, where a device may have read them.
 std::vector<std::string> BatchCase::InputPaths(const TensorSlot& slot) const {
   std::vector<std::string> paths;
   for (const std::string& written :
@@ -65,7 +65,7 @@ std::vector<std::string> BatchCase::InputPaths(const TensorSlot& slot) const {
   return paths;
 }
 
-// A device that was given other inputs is not wrong.
+// A device that was given other inputs is not at fault, so the inputs are compared first.
 void BatchCase::CompareInputs() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -96,7 +96,7 @@ void BatchCase::CompareInput(const TensorSlot& slot, const ConstTensorView& valu
   TellDifference(fmt::format("{} is not what the line says of {}", path, name), judgement);
 }
 
-// The names that are made of those in the line lead nowhere else than these.
+// Checks that the names derived from the line's bindings stay within the folder, too.
 void BatchCase::RequireConfined() {
   if (settings_.confine.empty()) return;
   const Confinement confinement{.folder = settings_.confine,

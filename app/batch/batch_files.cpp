@@ -76,7 +76,7 @@ class BatchFiles {
     ForEachUse([&](const NamedUse& named) { uses.push_back(named.use); });
     const auto conflict = FindConflict(std::move(uses));
     if (!conflict) return;
-    // Names are not kept, but found again. The two may be the same use by different names.
+    // Names are not kept, but found again. Both may be the same use under different names.
     std::optional<NamedUse> first, second;
     ForEachUse([&](const NamedUse& named) {
       if (!first && named.use == conflict->first) first = named;
@@ -92,7 +92,7 @@ class BatchFiles {
   }
 
  private:
-  // Calls `visit` with what the batch itself uses, then with the uses of each line in turn.
+  // Calls `visit` with the batch's own uses, then with those of each line in turn.
   template <typename Visit>
   void ForEachUse(Visit&& visit) {
     const auto visit_all = [&](const std::vector<NamedUse>& uses) {
@@ -138,8 +138,8 @@ class BatchFiles {
     return UseOf(compared ? FileOrStandIn(path) : path, role, use);
   }
 
-  // Values of inputs are written beside the first output of the operator, which may be any of those
-  // that the line binds, or compared with what is there.
+  // Visits the files of input values. They are next to the operator's first output, which may be
+  // any output of the line, and are written or compared.
   template <typename Visit>
   void VisitValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
                    Visit&& visit) const {

@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMostTold = 20;  // of the failures, and of the warnings
+constexpr size_t kMostTold = 20;  // printed failures, and printed warnings
 constexpr size_t kFewPasses = 8;
 
 std::string_view NameOf(CaseStatus status) {
@@ -26,7 +26,7 @@ std::string Named(const CaseOutcome& outcome, const std::string& text) {
   return Printable(outcome.name.empty() ? text : outcome.name + ": " + text);
 }
 
-// "manifest:line:column: name: text", with "warning: " before the name of what is no error.
+// "manifest:line:column: name: text", with "warning: " before the name of a warning.
 std::string LineOf(const CaseOutcome& outcome, const CaseFault& fault,
                    const std::string& manifest) {
   const std::string place = fault.place
@@ -37,7 +37,7 @@ std::string LineOf(const CaseOutcome& outcome, const CaseFault& fault,
                      Named(outcome, fault.text()));
 }
 
-// What has been done, or by how much it agrees.
+// The agreement of each comparison, or else the status.
 std::string PassText(const CaseOutcome& outcome, const std::string& manifest) {
   std::string text;
   for (const ComparedFile& compared : outcome.files.compared) {
@@ -47,8 +47,8 @@ std::string PassText(const CaseOutcome& outcome, const std::string& manifest) {
   return fmt::format("{}:{}: {}\n", manifest, outcome.line, Named(outcome, text));
 }
 
-// True where `a` is told before `b`: what could not be done, in the order of the manifest, then
-// what is different, the furthest off first.
+// True if `a` is reported before `b`: cases that could not be run come first, in the manifest's
+// order, then differing ones, the furthest off first.
 bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
   const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
   const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;
@@ -95,8 +95,7 @@ std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, b
   return text;
 }
 
-// The old file makes room for an empty one as outputs do: it keeps its mode, and links are
-// followed.
+// Replaces an old file as outputs do: the new one keeps its mode, and links are followed.
 BatchReport::BatchReport(const std::string& path) {
   if (path == kStandardStream || path == "/dev/stdout") return;
   if (!IsStream(path)) ResultFile(path, "").Publish();
@@ -161,7 +160,7 @@ void BatchSummary::TellInterruption(int64_t ended) const {
                            Counted(total_, "case"), way));
 }
 
-// "1 done, 2 failed"
+// Such as "1 done, 2 failed".
 std::string BatchSummary::Counts() const {
   constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed"};
   std::string text;
@@ -193,15 +192,16 @@ void BatchSummary::TellRest(size_t count, const char* what) const {
                            options_.report.empty() ? "--report FILE lists" : "the report has"));
 }
 
-// Those that pass among many that do not are what is looked for: of hypotheses the right ones.
+// A few passes among many failures are what the user looks for, such as the right one of several
+// hypotheses.
 void BatchSummary::TellPasses() const {
   const bool are_few = passes_.size() <= kFewPasses && passes_.size() < failure_count_;
   if (common_.quiet || common_.verbose || !options_.keep_going || !are_few) return;
   for (const std::string& pass : passes_) PrintMessage(pass);
 }
 
-// What tells more of the case: runs it alone or, where it alone has been run, explains its worst
-// element.
+// A command that tells more about the case: it runs the case alone or, if the case was run alone,
+// explains its worst element.
 std::string BatchSummary::CommandFor(const CaseOutcome& outcome) const {
   if (!outcome.is_case) return "";
   if (options_.line) {

@@ -1,4 +1,4 @@
-// What a batch says of its cases: one line of JSON each, and messages.
+// The reports of a batch on its cases: one line of JSON each, and messages.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,27 @@
 
 namespace dmlop {
 
-// With its line break. Two runs give the same but for times, which may be left out.
+// The line with its line break. Only the times, which may be left out, differ between runs.
 std::string CaseJson(const CaseOutcome& outcome, bool times);
 
-// The faults of a case: "manifest:line:column: text", one a line. `details`: with what each has of
-// them.
+// The faults of a case as lines "manifest:line:column: text", with their details if `details`.
 std::string FaultText(const CaseOutcome& outcome, const std::string& manifest, bool details);
 
-// The lines of all cases, written as they come, so that a batch that does not end leaves those of
-// the cases that have.
+// The lines of all cases. They are written as cases end, so that an interrupted batch leaves those
+// of the cases that ended.
 class BatchReport {
  public:
-  // What a file had is lost with this.
+  // Discards the previous content of a file.
   explicit BatchReport(const std::string& path);
 
   void Write(const std::string& lines);
   void Close(bool synced);
 
  private:
-  std::optional<OutputStream> stream_;  // none: standard output
+  std::optional<OutputStream> stream_;  // null for standard output
 };
 
-// What is told of the cases of a batch on standard error: some of them, and how many there are.
+// The messages about a batch on standard error: some of the cases, and how many there are.
 class BatchSummary {
  public:
   BatchSummary(const BatchOptions& options, const CommonOptions& common, const Manifest& manifest)
@@ -41,16 +40,16 @@ class BatchSummary {
 
   void Begin(int64_t total) { total_ = total; }
 
-  // In the order of the manifest.
+  // Takes cases in the manifest's order.
   void Add(CaseOutcome outcome);
 
-  // The greatest of the cases.
+  // The greatest status of the cases.
   ExitStatus status() const { return status_; }
 
-  // At the end.
+  // Prints the summary at the end.
   void Tell(std::optional<double> seconds) const;
 
-  // Before it, when a signal ends the batch.
+  // Prints it early, when a signal ends the batch.
   void TellInterruption(int64_t ended) const;
 
  private:
@@ -67,12 +66,12 @@ class BatchSummary {
   const CommonOptions& common_;
   const Manifest& manifest_;
   int64_t total_ = 0;
-  int64_t counts_[4] = {};             // by CaseStatus
-  std::vector<CaseOutcome> failures_;  // that are told, in this order
+  int64_t counts_[4] = {};             // indexed by CaseStatus
+  std::vector<CaseOutcome> failures_;  // to be printed, in this order
   size_t failure_count_ = 0;
-  std::vector<std::string> warnings_;  // that are told
+  std::vector<std::string> warnings_;  // to be printed
   size_t warning_count_ = 0;
-  std::vector<std::string> passes_;  // the first of them
+  std::vector<std::string> passes_;  // the first few
   ExitStatus status_ = ExitStatus::kSuccess;
 };
 

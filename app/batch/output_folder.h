@@ -1,4 +1,4 @@
-// Another folder for all outputs of a batch.
+// Moves all outputs of a batch to another folder.
 #pragma once
 
 #include <string>
@@ -7,20 +7,19 @@
 
 namespace dmlop {
 
-// A folder in place of the one that lies above all outputs of a manifest.
+// A folder that replaces the common folder of all outputs of a manifest.
 class OutputFolder {
  public:
   OutputFolder() = default;  // leaves every path as it is
   OutputFolder(Manifest& manifest, const std::string& folder);
 
-  // Throws an Error of kind kFileSystem where outputs are to be read from a folder that is not
-  // there, which would be told of each of them: this one or, if it is empty, that which lies above
-  // all outputs. Of a check, those with expected values in their lines are not read.
+  // Throws an Error of kind kFileSystem if outputs are to be read from a folder that does not
+  // exist; otherwise each of them would report it.
   void RequireThere(Manifest& manifest, bool is_check) const;
 
-  const std::string& folder() const { return folder_; }  // empty: every path is left
+  const std::string& folder() const { return folder_; }  // empty if paths are left as they are
 
-  // Where an output that is bound to `path` is then.
+  // The new path of an output that is bound to `path`.
   std::string Moved(const std::string& path) const;
 
  private:

@@ -28,18 +28,17 @@ constexpr int64_t kCasesAtATime = 4096;
 
 // A place in the descriptor.
 struct Place {
-  std::string name;  // the pointer as it is written
+  std::string name;  // the pointer as written
   Json::json_pointer pointer;
 };
 
-// Places that change together, and what stands there in turn: a value for each.
+// Places that change together, and rows with a value for each of them.
 struct Axis {
   std::vector<Place> places;
   std::vector<std::vector<Json>> rows;
 };
 
-// The text of a value within a file name: words and numbers as they are, the elements of arrays
-// with an x between them.
+// A value as part of a file name: words and numbers as they are, elements of arrays joined by x.
 std::string NamePart(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return OneLine(value);
@@ -56,7 +55,7 @@ void ReplaceAll(std::string& text, const std::string& from, const std::string& t
 
 class Sweep {
  public:
-  // `line` has a sweep that is at fault where this throws an Error of kind kUsage.
+  // Throws an Error of kind kUsage if the sweep of `line` is invalid.
   Sweep(JsonCursor line, const std::string& place) : place_(place) {
     RequireDistinctKeys(line);
     base_ = AsWritten(line);
@@ -77,7 +76,7 @@ class Sweep {
     Fail(fmt::format("the sweep has {} cases; --max-cases {} allows them", count_, count_));
   }
 
-  // "/desc/Function = SUM, ..."
+  // Such as "/desc/Function = SUM, ...".
   std::string Describe(int64_t number) const {
     std::string text;
     ForEachPlace(number, [&](const Place& place, const Json& value) {
@@ -112,7 +111,7 @@ class Sweep {
     throw Error(ErrorKind::kUsage, fmt::format("{}: {}", place_, message));
   }
 
-  // An index behind the next one of an array would fill what lies between.
+  // An index beyond the end of an array would fill the gap before it.
   void RequireNoGap(const Json& json, Json::json_pointer pointer) const {
     for (; !pointer.empty(); pointer.pop_back()) {
       const Json::json_pointer parent = pointer.parent_pointer();
@@ -125,7 +124,7 @@ class Sweep {
     }
   }
 
-  // Of several members with one name the last would be taken.
+  // The last of several members with the same name would silently win.
   void RequireDistinctKeys(JsonCursor value) const {
     std::set<std::string_view> keys;
     for (auto child = value.first_child(); child; child = child->next()) {
@@ -136,7 +135,7 @@ class Sweep {
     }
   }
 
-  // Names have "{case}" and pointers of the sweep in braces.
+  // Braces in names may hold "case" and pointers of the sweep.
   void RequireKnownParts(const std::string& text) const {
     std::vector<std::string_view> known = {"case"};
     for (const Axis& axis : axes_) {
@@ -173,7 +172,7 @@ class Sweep {
     axes_.push_back(std::move(axis));
   }
 
-  // One pointer, or several with a comma and a space between them.
+  // Splits pointers, which are separated by a comma and a space.
   std::vector<Place> PlacesOf(const std::string& names) const {
     constexpr std::string_view kBetween = ", /";
     std::vector<Place> places;
@@ -198,7 +197,7 @@ class Sweep {
 
   template <typename Visit>
   void ForEachPlace(int64_t number, Visit&& visit) const {
-    int64_t below = count_;  // combinations of the axes behind
+    int64_t below = count_;  // combinations of the following axes
     for (const Axis& axis : axes_) {
       below /= static_cast<int64_t>(axis.rows.size());
       const auto& row = axis.rows[static_cast<size_t>(number / below) % axis.rows.size()];
@@ -215,7 +214,7 @@ class Sweep {
     }
   }
 
-  // The texts that may have braces: the case's name, and those of its files.
+  // Visits the texts that may have braces: the case's name and its files.
   template <typename Visit>
   static void ForEachNaming(Json& line, Visit&& visit) {
     for (const char* member : {"name", "bindings"}) {
@@ -229,8 +228,8 @@ class Sweep {
   int64_t count_ = 1;
 };
 
-// A fault of how a case is written, where there is one, and not of what DirectML takes: a word that
-// is no field, type or enumerator, a value of another kind.
+// The first fault in how a case is written, as opposed to what DirectML rejects: an unknown field,
+// type or enumerator, or a value of the wrong kind. Null if there is none.
 const CaseFault* SlipIn(const CaseOutcome& outcome) {
   const auto found = std::ranges::find_if(outcome.faults, [](const CaseFault& fault) {
     return fault.what.code.starts_with("JSON-") || fault.what.code.starts_with("DOC-");
@@ -245,7 +244,7 @@ class Expansion {
     settings_.folder = manifest_.folder();
     settings_.level = options.level;
     settings_.confine = options.confine;
-    // A check of the cases needs no file of an output whose values they expect.
+    // Checking a case requires no file for an output whose values it expects.
     settings_.compared = Side::kExpected;
   }
 
@@ -264,9 +263,9 @@ class Expansion {
   }
 
  private:
-  // Why combinations are left out.
+  // The combinations that are left out for one reason.
   struct Cause {
-    std::string combination;  // the first
+    std::string combination;  // the first of them
     size_t number;
     int64_t count;
   };
@@ -321,7 +320,7 @@ class Expansion {
         LeaveOut(fault.text(), combination);
         continue;
       }
-      // A slip, a file that is missing or the bindings are no reason to do without the case.
+      // A slip, a missing file or a wrong binding is no reason to leave a case out.
       PrintMessage(fmt::format("{}:{}: {}: {}\n", manifest_.name(), line_number,
                                Printable(combination), Printable(fault.text())));
       status_ = outcomes[k].exit_status;
@@ -336,7 +335,7 @@ class Expansion {
     ++found->second.count;
   }
 
-  // Each cause once, in the order in which they were met.
+  // Prints each cause once, in order of appearance.
   void TellLeftOut(int64_t line_number) {
     std::vector<const std::pair<const std::string, Cause>*> causes(causes_.size());
     for (const auto& cause : causes_) causes[cause.second.number] = &cause;
@@ -362,8 +361,8 @@ class Expansion {
   BatchSettings settings_;
   int64_t cases_ = 0;
   int64_t left_out_ = 0;
-  std::unordered_map<std::string, Cause> causes_;  // of the sweep at hand
-  ExitStatus status_ = ExitStatus::kSuccess;       // any other ends the expansion
+  std::unordered_map<std::string, Cause> causes_;  // of the current sweep
+  ExitStatus status_ = ExitStatus::kSuccess;       // any other status ends the expansion
 };
 
 }  // namespace

@@ -14,10 +14,10 @@
 
 namespace dmlop {
 
-// Prints the manifest with a line for each combination that DirectML takes in place of each sweep;
-// says why others are left out, each cause once. A line without a sweep that is not valid, a slip
-// in a combination and a case that fails by a file end it with their status. Throws an Error of
-// kind kUsage where a sweep has more cases than the options allow, or none that is valid.
+// Prints the manifest, with a line in place of each sweep for every combination that DirectML
+// accepts, and says once for each cause why others are left out. An invalid line without a sweep, a
+// slip in a combination, and a case whose files fail end it with their status. Throws an Error of
+// kind kUsage if a sweep has more cases than the options allow, or no valid one.
 ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common);
 
 }  // namespace dmlop

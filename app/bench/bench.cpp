@@ -30,14 +30,14 @@ namespace {
 constexpr int kMinSamples = 10;
 constexpr int kMaxSamples = 40;
 constexpr double kMaxWarmUpSeconds = 0.1;
-constexpr double kUnseenSeconds = 0.5;  // shorter calls are not slowed down by a look at them
+constexpr double kUnseenSeconds = 0.5;  // shorter calls are not shown, which would slow them down
 
-// Copies are as many as fill the last-level cache so often. Caches that replace at random keep
-// something of what is walked through them.
+// The copies together fill the last-level cache this many times. Caches with random replacement
+// keep some of what is walked through them.
 constexpr int64_t kCacheFills = 4;
-constexpr int64_t kUsualCacheBytes = int64_t{32} << 20;  // where the system does not say
+constexpr int64_t kUsualCacheBytes = int64_t{32} << 20;  // if the system does not report it
 
-// Calls the function until it has run long enough to be warm. Returns the seconds of a call.
+// Calls the function until it is warm. Returns the seconds of a call.
 double WarmUp(const std::function<void()>& function, double min_seconds) {
   const double enough = std::min(kMaxWarmUpSeconds, min_seconds / 5);
   const Clock::time_point start = Clock::now();
@@ -141,7 +141,7 @@ class Bench {
   const BenchLibrary& library_;
   const BenchPlan& plan_;
   const bool quiet_;
-  int64_t cold_bytes_;  // no cache holds as much
+  int64_t cold_bytes_;  // more than any cache holds
 };
 
 BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,
@@ -151,7 +151,7 @@ BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,
     plan.works.push_back({of.name, OneLine(OperatorJson(of.desc))});
   }
   if (plan.threads.empty()) plan.threads.push_back(SettledThreadCount());
-  for (const int threads : plan.threads) SetThreadCount(threads);  // all are to be had
+  for (const int threads : plan.threads) SetThreadCount(threads);  // fails early
   if (options.caches != BenchCaches::kCold) plan.caches.push_back(CacheState::kHot);
   if (options.caches != BenchCaches::kHot) plan.caches.push_back(CacheState::kCold);
   return plan;
@@ -167,7 +167,7 @@ void PrintWarnings(const std::vector<std::string>& warnings) {
   }
 }
 
-// Says which rows are slower than they may be, and which only seem to be.
+// Reports which rows are slower than allowed, and which only seem to be.
 ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
   std::vector<std::string> by_chance, untested;
   ExitStatus status = ExitStatus::kSuccess;
@@ -234,7 +234,7 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
   });
   output->End();
 
-  // Where a row is not judged, it is said in any case.
+  // If a row cannot be judged, that is said even if `quiet`.
   if (baseline && (!common.quiet || options.fail_over)) {
     PrintWarnings(WarningsAbout(*baseline, report.plan));
   }

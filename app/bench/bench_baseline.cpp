@@ -27,7 +27,7 @@ std::string TextAt(JsonCursor object, std::string_view key) {
   return value->is_string() ? value->string() : std::string(value->token());
 }
 
-// Empty for a member that is no positive number.
+// Null if the member is not a positive number.
 std::optional<double> NumberAt(JsonCursor object, std::string_view key) {
   const std::string text = TextAt(object, key);
   char* end = nullptr;
@@ -36,19 +36,19 @@ std::optional<double> NumberAt(JsonCursor object, std::string_view key) {
   return number;
 }
 
-// Where "/hot/threads:1" begins.
+// The position of "/hot/threads:1" in a key.
 size_t ConditionsIn(const std::string& key) {
   const size_t threads = key.rfind('/');
   const size_t cache = threads == std::string::npos ? threads : key.rfind('/', threads - 1);
   return std::min(cache, key.size());
 }
 
-// All that makes the times of two rows comparable.
+// All that must agree for two rows to be comparable.
 std::string WorkOf(const std::string& descriptor, const std::string& conditions) {
   return descriptor + conditions;
 }
 
-// What a baseline that is not JSON is taken for.
+// The format that a baseline without JSON seems to have.
 std::string_view KindOfText(std::string_view text) {
   return text.starts_with("name,threads,cache,") ? "CSV" : "no JSON";
 }
@@ -80,7 +80,7 @@ class BaselineReader {
     diagnostics_.Error(kCode, place.pointer(), std::move(message), place.offset());
   }
 
-  // Times of another machine say nothing about a change of the program.
+  // Rejects times of another machine, which say nothing about a change of the program.
   void CheckMachine(JsonCursor context) {
     const std::string model = TextAt(context, "cpu_model");
     const std::string cpus = TextAt(context, "num_cpus");
@@ -91,7 +91,7 @@ class BaselineReader {
   }
 
   void ReadEntry(JsonCursor context, JsonCursor entry, Baseline& baseline) {
-    const bool is_operator = NumberAt(entry, "limit_share").has_value();  // not its limit
+    const bool is_operator = NumberAt(entry, "limit_share").has_value();  // rather than its limit
     const bool is_sample = TextAt(entry, "run_type") == "iteration";
     const bool is_median = TextAt(entry, "aggregate_name") == "median";
     if (!is_operator || (!is_sample && !is_median)) return;
@@ -169,7 +169,7 @@ std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchPlan
     warnings.push_back(fmt::format("{} was measured with {}, this with {}", baseline.file,
                                    baseline.isa, plan.machine.isa));
   }
-  std::set<std::string> told;  // of the baseline's
+  std::set<std::string> told;  // keys of the baseline
   std::vector<std::string> added, changed, renamed, left_out;
   for (const BenchRow& row : RowsOf(plan)) {
     const std::string key = KeyOf(row);

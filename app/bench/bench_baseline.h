@@ -1,4 +1,4 @@
-// An earlier result of bench, to compare with.
+// An earlier result of bench, for comparison.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace dmlop {
 
-// A row of it, in seconds.
+// A row of the baseline, in seconds.
 struct BaselineRow {
-  std::string descriptor;  // of its operator
-  double median = 0;       // 0: it has none
+  std::string descriptor;  // the operator's
+  double median = 0;       // 0 if it has none
   std::vector<double> samples;
 };
 
@@ -22,27 +22,28 @@ struct Baseline {
   std::string file;
   std::string isa;
   std::map<std::string, BaselineRow> rows;   // by their keys; all have medians
-  std::map<std::string, std::string> pairs;  // rows of the plan with equal ones of these, by keys
+  std::map<std::string, std::string> pairs;  // by keys of the plan's rows
 
-  // Finds for each row of the plan one that measured the same: an equal descriptor with as many
-  // threads and the same caches. Names decide between several of them only.
+  // Finds for each row of the plan a row of the baseline with an equal descriptor, the same number
+  // of threads and the same cache state. Names only decide between several such rows.
   void Pair(const BenchPlan& plan);
 };
 
-// A p value below this says that a row has changed, as in Google Benchmark's compare.py.
+// A row with a smaller p value has changed, as in Google Benchmark's compare.py.
 inline constexpr double kSignificance = 0.05;
 
-// Fewer samples on one of the sides say nothing about chance.
+// With fewer samples on either side, no p value is computed.
 inline constexpr size_t kLeastTestedSamples = 9;
 
-// Reads JSON that bench wrote on this machine. Faults are printed; empty where there are any.
+// Reads JSON that bench wrote on this machine. Prints faults; null if there are any.
 std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& machine,
                                      const CommonOptions& common);
 
-// Gives a row that has an equal in the baseline its ratio, and its p value where there are samples.
+// Sets the ratio of a row with an equal in the baseline, and its p value if there are samples.
 void Compare(const Baseline& baseline, BenchRow& row);
 
-// Which rows have no equal, or one of another name, and what else the ratios depend on.
+// Warnings about rows without an equal or with one of another name, and about other differences
+// that affect the ratios.
 std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchPlan& plan);
 
 }  // namespace dmlop

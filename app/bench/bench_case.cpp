@@ -20,7 +20,7 @@
 namespace dmlop {
 namespace {
 
-// What the operator reads, with values still to be made up.
+// The operator's inputs, whose values are still to be made up.
 std::vector<LoadedTensor> EmptyInputs(const OperatorDesc& desc) {
   std::vector<LoadedTensor> inputs;
   for (const TensorSlot& slot : TensorSlots(desc)) {
@@ -30,7 +30,7 @@ std::vector<LoadedTensor> EmptyInputs(const OperatorDesc& desc) {
   return inputs;
 }
 
-// The same values, whatever becomes of the view's bytes.
+// A copy that does not depend on the view's memory.
 LoadedTensor CopyOf(const ConstTensorView& view) {
   const size_t bytes = static_cast<size_t>(Extent(view.layout)) * ByteWidth(view.type);
   const auto buffer = std::make_shared<Buffer>(bytes);
@@ -44,7 +44,7 @@ class CaseReader {
              std::vector<BenchCase>& cases, FileRoles& roles)
       : options_(options), common_(common), cases_(cases), roles_(roles) {}
 
-  // Faults of the document are printed.
+  // Prints the document's faults.
   ExitStatus Read(const std::string& argument) {
     const Descriptor descriptor = ReadDescriptor(argument, options_.line);
     roles_.Reads(descriptor.path, "the descriptor");
@@ -81,8 +81,7 @@ class CaseReader {
     return true;
   }
 
-  // The dispatchables, in the order of the document, with the values that their first dispatch
-  // finds.
+  // Adds the dispatchables in the document's order, with the input values of their first dispatch.
   void ReadModel(const Descriptor& descriptor, const ModelDocument& model,
                  Diagnostics& diagnostics) {
     if (!options_.inputs.empty()) RefuseForModel("-i is");
@@ -131,7 +130,7 @@ class CaseReader {
   std::set<std::string> names_;
 };
 
-// Each document would take it for its own.
+// Each document would take the standard input for itself.
 void RequireOneUseOfStandardInput(const BenchOptions& options) {
   const auto& documents = options.descriptors;
   if (std::count(documents.begin(), documents.end(), kStandardStream) > 1) {

@@ -1,4 +1,4 @@
-// What bench measures: operators with the inputs that they are timed on.
+// The operators that bench measures, with their inputs.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 namespace dmlop {
 
 struct BenchCase {
-  std::string name;                  // of its rows; no two cases have the same
+  std::string name;                  // unique; the rows' name
   OperatorDesc desc;                 // valid
-  std::vector<LoadedTensor> inputs;  // without data where values are to be made up
+  std::vector<LoadedTensor> inputs;  // without data if values are to be made up
 };
 
-// Appends the operators of all documents, in order, and adds the files that are read. Faults are
-// printed, and the status is theirs.
+// Appends the operators of all documents, in order, and adds the files that are read. Prints faults
+// and returns their status.
 ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
                           std::vector<BenchCase>& cases, FileRoles& roles);
 

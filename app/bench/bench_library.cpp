@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the program where it was built, in the folder of libraries where it is installed.
+// Next to the program in a build tree; in the library folder once installed.
 std::string ModulePath() {
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path beside = folder / kBenchModule;

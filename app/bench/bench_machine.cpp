@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-// As Linux names it; the architecture where it does not.
+// The model name that Linux reports, or else the architecture.
 std::string CpuModel() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// The machine that a measurement was made on.
+// The machine on which bench measures.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace dmlop {
 struct Machine {
   std::string cpu_model;
   int cpus = 1;             // that the process may use
-  std::string isa;          // that the kernels use
-  std::string governor;     // of the processor's frequency; empty: there is none to be seen
-  double load_average = 0;  // of the last minute
+  std::string isa;          // instruction set of the kernels
+  std::string governor;     // of the CPU frequency; empty if not visible
+  double load_average = 0;  // over the last minute
 };
 
 Machine DescribeMachine();
 
-// "AMD EPYC, 2 CPUs, avx2; no frequency governor; load average 0.31"
+// Such as "AMD EPYC, 2 CPUs, avx2; no frequency governor; load average 0.31".
 std::string MachineText(const Machine& machine);
 
 }  // namespace dmlop

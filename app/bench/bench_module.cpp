@@ -1,4 +1,4 @@
-// The module around Google Benchmark.
+// The module that contains Google Benchmark.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 using Run = benchmark::BenchmarkReporter::Run;
 using Clock = std::chrono::steady_clock;
 
-// Google Benchmark has one state for the process, and options for it on the command line only.
+// Google Benchmark has one global state, and takes options only from the command line.
 void Initialize() {
   static const bool done = [] {
-    static char name[] = "dmlop";  // which the library keeps
+    static char name[] = "dmlop";  // the library keeps the pointer
     char mix[] = "--benchmark_enable_random_interleaving=true";
     char* arguments[] = {name, mix, nullptr};
     int count = 2;
@@ -28,7 +28,7 @@ void Initialize() {
   static_cast<void>(done);
 }
 
-// Keeps the samples of the functions, which are registered by their numbers.
+// Collects the samples of the functions, which are registered under their numbers.
 class SampleCollector : public benchmark::BenchmarkReporter {
  public:
   explicit SampleCollector(size_t functions) : samples_(functions) {}
@@ -50,14 +50,14 @@ class SampleCollector : public benchmark::BenchmarkReporter {
   std::vector<std::vector<Sample>> samples_;
 };
 
-// What the loops see of the samples, which the library reports when all are taken.
+// The times that the loops see; the library only reports samples at the end.
 class LoopTimes {
  public:
   explicit LoopTimes(size_t functions) : calls_(functions), seconds_(functions) {}
 
   void Add(size_t function, int64_t calls, Clock::duration time) {
     std::vector<double>& seconds = seconds_[function];
-    // Loops with fewer calls were trials, to find how many a sample needs.
+    // Loops with fewer calls were trials to find how many a sample needs.
     if (calls > std::exchange(calls_[function], calls)) seconds.clear();
     seconds.push_back(std::chrono::duration<double>(time).count() / static_cast<double>(calls));
   }
@@ -76,7 +76,7 @@ std::vector<std::vector<Sample>> Measure(std::span<const std::function<void()>> 
   LoopTimes times(functions.size());
   for (size_t i = 0; i < functions.size(); ++i) {
     const auto loop = [&function = functions[i], &times, &watch, i](benchmark::State& state) {
-      function();  // wakes threads, and fills caches after the other functions
+      function();  // wakes threads, and refills caches after the other functions
       const Clock::time_point start = Clock::now();
       for (auto _ : state) {
         function();
@@ -140,7 +140,7 @@ std::vector<Run> RunsOf(const JsonEntry& entry) {
     run.aggregate_name = aggregate.name;
     run.aggregate_unit = aggregate.is_fraction ? benchmark::kPercentage : benchmark::kTime;
     run.iterations = run.repetitions;
-    // The reporter divides times by the iterations, and fractions not.
+    // The reporter divides times by the number of iterations, but not fractions.
     const double scale = aggregate.is_fraction ? 1 : static_cast<double>(run.iterations);
     run.real_accumulated_time = aggregate.value * scale;
     run.cpu_accumulated_time = aggregate.cpu_value * scale;
@@ -148,7 +148,7 @@ std::vector<Run> RunsOf(const JsonEntry& entry) {
   return runs;
 }
 
-// The library tells how it was built itself, and is taken for what it times.
+// The library reports its own build type, but readers take it for that of the measured code.
 std::string WithBuildType(std::string text) {
   constexpr std::string_view kKey = "\"library_build_type\": ";
 #ifdef NDEBUG
@@ -199,7 +199,7 @@ class ReporterJson : public JsonWriter {
 
 std::unique_ptr<JsonWriter> NewJson(int cpus, const std::map<std::string, std::string>& context) {
   Initialize();
-  // The library counts those of the machine, in an object that it keeps for itself.
+  // The library counts the machine's CPUs, in an object that it keeps private.
   const_cast<benchmark::CPUInfo&>(benchmark::CPUInfo::Get()).num_cpus = cpus;
   for (const auto& [key, value] : context) benchmark::AddCustomContext(key, value);
   return std::make_unique<ReporterJson>();

@@ -9,11 +9,11 @@
 namespace dmlop {
 namespace {
 
-// Beyond these a figure is not to be trusted blindly.
-constexpr double kManyOutliers = 0.1;   // of the samples
-constexpr double kWideSpread = 0.1;     // the middle half, of the median
-constexpr double kLeastCpuShare = 0.9;  // a call is computing all the time
-constexpr double kBusyLoad = 0.5;       // of the processors
+// Beyond these limits a figure gets a note.
+constexpr double kManyOutliers = 0.1;   // share of the samples
+constexpr double kWideSpread = 0.1;     // interquartile range relative to the median
+constexpr double kLeastCpuShare = 0.9;  // a call computes all the time
+constexpr double kBusyLoad = 0.5;       // load per CPU
 
 double SpreadOf(const SampleStatistics& time) {
   return (time.percentile_75 - time.percentile_25) / time.median;
@@ -65,7 +65,7 @@ std::string WarmthOf(const BenchRow& row) {
       RateOf(row) / 1e9, row.memory_rate / 1e9);
 }
 
-// What would make noisy times steadier, as far as the machine and the rows show it.
+// Advice for steadier times, as far as the machine and the rows show what disturbs them.
 std::string AdviceFor(const Machine& machine, bool any_starved) {
   if (any_starved || machine.load_average > kBusyLoad * machine.cpus) {
     return fmt::format("other programs keep the machine busy (load average {:.2f}); end them first",
@@ -78,7 +78,7 @@ std::string AdviceFor(const Machine& machine, bool any_starved) {
   return "measure longer with --min-time, or on a quieter machine";
 }
 
-// "KEY is noisy: ...", or what is true of the worst of several rows.
+// "KEY is noisy: ...", or a line that counts the rows and names the worst.
 std::string NoteAbout(const std::vector<const BenchRow*>& rows, size_t all, std::string_view what,
                       const std::function<double(const BenchRow&)>& badness,
                       const std::function<std::string(const BenchRow&)>& details) {

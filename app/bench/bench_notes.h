@@ -1,4 +1,4 @@
-// What a reader of bench's rows should know about how they were measured.
+// Notes on how bench's rows were measured.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace dmlop {
 
-// The share of the time of calls in which the process had a processor; above 1 with threads.
+// CPU time divided by elapsed time of the calls; above 1 with several threads.
 double CpuShareOf(const BenchRow& row);
 
-// A line for each cause, however many rows it has; nothing where all is well.
+// One line for each cause, however many rows it affects; empty if there is none.
 std::vector<std::string> NotesAbout(const BenchReport& report);
 
-// "sum.json/hot/threads:1 and 2 more", for rows that one thing is said of.
+// "sum.json/hot/threads:1 and 2 more", for a message about several rows.
 std::string NameAll(const std::vector<std::string>& keys);
 
 }  // namespace dmlop

@@ -107,10 +107,10 @@ void BenchOutput::End() {
 }
 
 void BenchOutput::Interrupt() {
-  // Somebody may be printing, to a reader who does not read.
+  // Another thread may be blocked while it prints to a reader that does not read.
   std::unique_lock lock(mutex_, std::chrono::seconds(1));
   if (!lock || is_finished_) return;
-  lock.release();  // and stays locked, as the process ends
+  lock.release();  // stays locked, because the process ends
   try {
     Finish();
   } catch (const Error& error) {

@@ -1,5 +1,5 @@
-// Where the rows of bench go as they are measured: standard output, and a file that appears when
-// all are there or a signal ends the command.
+// Writes the rows of bench as they are measured: to standard output, and to a file that appears
+// when all are there or a signal ends the command.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,24 @@
 
 namespace dmlop {
 
-// Finds faults of the file that is to be written before time is spent. Throws an Error.
+// Finds faults of the output file before time is spent. Throws an Error.
 void CheckBenchOutput(const BenchOptions& options);
 
 class BenchOutput {
  public:
-  // Prints what stands before the rows of the plan.
+  // Prints what precedes the rows of the plan.
   BenchOutput(const BenchOptions& options, const CommonOptions& common, const BenchLibrary& library,
               BenchReport& report);
 
-  // Keeps a row of the report and prints it. A reader of standard output that has left costs no
-  // file.
+  // Keeps a row of the report and prints it. If the reader of standard output has gone, the file is
+  // still written.
   void Add(BenchRow row);
 
-  // Ends the texts and publishes the file.
+  // Ends the output and publishes the file.
   void End();
 
-  // The same with the rows that there are, and a note, in another thread; then the others wait for
-  // the end of the process. A file is left alone where there is no row.
+  // Called from another thread: ends the output after the rows so far and prints a note; other
+  // threads then wait for the process to end. Without any row, no file is written.
   void Interrupt();
 
  private:
@@ -42,9 +42,9 @@ class BenchOutput {
   BenchReport& report_;
   std::timed_mutex mutex_;
   bool is_finished_ = false;
-  bool has_reader_ = true;             // of standard output
-  std::unique_ptr<ResultText> shown_;  // on standard output; null: nothing
-  std::unique_ptr<ResultText> filed_;  // null: no file
+  bool has_reader_ = true;             // standard output still has one
+  std::unique_ptr<ResultText> shown_;  // for standard output; null if nothing is printed
+  std::unique_ptr<ResultText> filed_;  // null without a file
   std::string content_;                // of a file that appears at the end
   std::optional<OutputStream> device_;
 };

@@ -1,6 +1,6 @@
-// How far the samples of a row are, on the terminal that standard error is:
+// Shows the progress of a row's samples if standard error is a terminal:
 //
-//   [1/2] sum.json, 2 threads, hot caches: 43%  median 1.234 ms  5.2 GB/s  1 s left
+//  [1/2] sum.json, 2 threads, hot caches: 43%  median 1.234 ms  5.2 GB/s  1 s left
 #pragma once
 
 #include <string>
@@ -12,16 +12,15 @@ namespace dmlop {
 
 class RowProgress {
  public:
-  // `what` is the row, which warms up now. Shows nothing if `quiet`.
+  // `what` names the row, which now warms up. Shows nothing if `quiet`.
   RowProgress(std::string what, bool quiet);
 
-  // Sampling begins: `samples` are those of all functions, of which calls of the first move
-  // `bytes`.
+  // Begins sampling: `samples` counts those of all functions; a call of the first moves `bytes`.
   void Begin(size_t samples, int64_t bytes);
 
   void Show(SamplesSoFar samples);
 
-  // What a call is part of: the row, and the sample that is taken.
+  // A name for the current call: the row and its sample.
   std::string NameOfCall() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-// Quoted where it has to be (RFC 4180).
+// Quotes the text if necessary (RFC 4180).
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -28,7 +28,7 @@ std::vector<double> ValuesOf(const std::vector<Sample>& samples, double Sample::
   return values;
 }
 
-// Google Benchmark's own names where it has them.
+// Uses Google Benchmark's names where it has them.
 std::vector<Aggregate> AggregatesOf(const std::vector<Sample>& samples) {
   const SampleStatistics real = StatisticsOf(ValuesOf(samples, &Sample::seconds));
   const SampleStatistics cpu = StatisticsOf(ValuesOf(samples, &Sample::cpu_seconds));

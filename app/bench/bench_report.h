@@ -1,4 +1,4 @@
-// The results of bench in four formats, in parts: each row is printed once it is measured.
+// The results of bench in four formats, part by part: each row is printed once it is measured.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ class ResultText {
  public:
   virtual ~ResultText() = default;
 
-  // What stands before, for, and behind the rows; together they are the whole text.
+  // The text before the rows, for each row, and after them; together they are the whole text.
   virtual std::string Begin() = 0;
   virtual std::string Row(const BenchRow& row) = 0;
   virtual std::string End() { return ""; }
 };
 
-// `width` is that of the terminal, in columns: columns of the table are left out to fit it, and
-// each row gets a bar. Empty for anything but a terminal: the table is whole and without bars.
+// `width` is the terminal's, in columns: columns of the table are omitted to fit it, and each row
+// gets a bar. If it is empty, there is no terminal, and the table is complete and without bars.
 std::unique_ptr<ResultText> MakeTable(const BenchPlan& plan, std::optional<size_t> width);
 
 std::unique_ptr<ResultText> MakeMarkdown(const BenchPlan& plan);
@@ -31,7 +31,7 @@ std::unique_ptr<ResultText> MakeCsv(const BenchPlan& plan);
 // limit.
 std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& library);
 
-// In the JSON's context, the descriptor of the operator of that name stands under this key.
+// The key of the JSON's context for the descriptor of the operator called `name`.
 std::string DescriptorKey(const std::string& name);
 
 }  // namespace dmlop

@@ -14,8 +14,8 @@
 namespace dmlop {
 namespace {
 
-constexpr int kCalls = 5;            // of which the median counts
-constexpr size_t kMemoryParts = 16;  // more than are walked through one after the other
+constexpr int kCalls = 5;            // the median of which counts
+constexpr size_t kMemoryParts = 16;  // more parts than are walked through in sequence
 
 size_t RoundedUpToLines(size_t bytes) {
   return RoundUp(bytes, kLineBytes);
@@ -30,7 +30,7 @@ void CopyInSteps(std::byte* to, const std::byte* from, size_t size) {
               [&](size_t begin, size_t step) { std::memcpy(to + begin, from + begin, step); });
 }
 
-// A buffer whose every `pitch` bytes begin like the first ones.
+// Copies the first `pitch` bytes to every other `pitch` bytes of the buffer.
 void Repeat(Buffer& copies, size_t pitch) {
   for (size_t begin = pitch; begin < copies.size(); begin += pitch) {
     CopyInSteps(copies.data() + begin, copies.data(), pitch);

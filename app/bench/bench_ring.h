@@ -1,5 +1,5 @@
-// Memory that bench works on: copies of the same tensors one behind another. A call on the next
-// copies finds nothing of them in the caches once all copies together are larger.
+// The memory that bench works on: several copies of the same tensors. Once all copies are larger
+// than the caches, a call on the next copy finds none of it cached.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace dmlop {
 
-// Numbers in [0, count), each once a turn, in leaps that no prefetcher follows.
+// Numbers in [0, count), each once per turn, in leaps that no prefetcher follows.
 class Rotation {
  public:
   explicit Rotation(int64_t count);
@@ -32,7 +32,7 @@ class OperatorRing {
   int64_t operations() const { return OperationsOf(desc_); }
   int64_t work_bytes() const { return WorkBytes(desc_); }  // of a call
 
-  // Bytes of one copy of the tensors.
+  // Size of one copy of the tensors.
   static int64_t BytesOf(const BenchCase& of);
 
   void Run() { dmlop::Run(desc_, inputs_, outputs_); }
@@ -51,8 +51,8 @@ class OperatorRing {
   std::vector<TensorView> outputs_;
 };
 
-// The loop that moves as many bytes as quickly as memory lets it, on `copies` copies; or that does
-// as many multiply-adds.
+// A loop that moves as many bytes as memory allows, on `copies` copies, or that does as many
+// multiply-adds.
 class LimitRing {
  public:
   // `work` is in bytes or multiply-adds.
@@ -60,23 +60,23 @@ class LimitRing {
 
   Limit limit() const { return limit_; }
 
-  // Bytes of one copy of its memory.
+  // Size of one copy of its memory.
   static int64_t BytesOf(Limit limit, int64_t bytes);
 
-  // Which of two ways is quicker; `cold` calls are followed by Advance.
+  // Chooses the quicker of two ways; `cold` calls are each followed by Advance.
   void ChoosePath(bool cold);
 
   void Run() { Run(calls_, other_path_); }
   void Advance() { calls_.Advance(); }
   double SecondsOfCall() { return SecondsOfCall(calls_, other_path_, /*cold=*/false); }
 
-  // Bytes per second of calls on large parts of all copies: what memory gives, where caches hold
-  // but a few of the parts. 0 of arithmetic.
+  // Bytes per second of calls on large parts of all copies, few of which caches can hold: the rate
+  // of memory itself. 0 for arithmetic.
   double MemoryRate();
 
  private:
   struct Walk {
-    size_t size;   // of the source, of the destination, or of both each
+    size_t size;   // of the source, of the destination, or of each
     size_t pitch;  // from one place to the next
     Rotation rotation;
     size_t at = 0;
@@ -93,7 +93,7 @@ class LimitRing {
   int64_t work_;
   Walk calls_;
   Buffer from_, to_;
-  bool other_path_ = false;  // into the caches and in one stream, or else
+  bool other_path_ = false;  // past the caches, or from several places in turn
 };
 
 }  // namespace dmlop

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-// Measurements of memory itself differ by a few percent on a quiet machine.
+// Measurements of memory itself vary by a few percent on a quiet machine.
 constexpr double kMemoryMargin = 1.1;
 
 }  // namespace

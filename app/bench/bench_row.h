@@ -1,4 +1,4 @@
-// The result of bench: one row for each operator, number of threads and state of the caches.
+// The result of bench: a row for each operator, number of threads and cache state.
 #pragma once
 
 #include <optional>
@@ -14,31 +14,31 @@ namespace dmlop {
 
 enum class CacheState {
   kHot,   // the tensors are where the last call left them
-  kCold,  // the tensors are in memory only
+  kCold,  // the tensors are only in memory
 };
 
 struct BenchRow {
-  std::string name;        // of the case
+  std::string name;        // the case's
   std::string descriptor;  // the operator's, complete, as JSON
   int threads = 1;
   CacheState cache = CacheState::kHot;
-  Traffic traffic;         // of one call
-  int64_t operations = 0;  // multiply-adds of one call
+  Traffic traffic;         // per call
+  int64_t operations = 0;  // multiply-adds per call
   Limit limit = Limit::kCopy;
-  std::vector<Sample> samples, limit_samples;  // the limit's calls do as much
-  SampleStatistics time, limit_time;           // seconds of a call
-  double memory_rate = 0;                      // bytes per second beyond the caches; 0: not asked
-  std::optional<double> ratio;                 // of the median to that of the baseline
-  std::optional<double> p_value;               // that the two are alike; empty: too few samples
+  std::vector<Sample> samples, limit_samples;  // calls of the limit do as much work
+  SampleStatistics time, limit_time;           // seconds per call
+  double memory_rate = 0;         // bytes per second beyond the caches; 0 if not measured
+  std::optional<double> ratio;    // median relative to the baseline's
+  std::optional<double> p_value;  // that both are alike; null with too few samples
 };
 
-// An operator that is measured.
+// An operator to measure.
 struct BenchWork {
   std::string name;
   std::string descriptor;
 };
 
-// What is known before the first row is.
+// The plan: what is known before the first row is measured.
 struct BenchPlan {
   Machine machine;
   std::vector<BenchWork> works;
@@ -51,30 +51,30 @@ struct BenchPlan {
 
 struct BenchReport {
   BenchPlan plan;
-  std::vector<BenchRow> rows;  // as far as they are measured
+  std::vector<BenchRow> rows;  // those measured so far
 };
 
-// The rows of a plan, in order, without what is to be measured.
+// The rows of a plan, in order, without measurements.
 std::vector<BenchRow> RowsOf(const BenchPlan& plan);
 
 std::string_view Name(CacheState cache);  // "hot", "cold"
 
-// "sum.json/cold/threads:2", as in the JSON; ConditionsOf are what follows the name.
+// "sum.json/cold/threads:2", as in the JSON; ConditionsOf is the part after the name.
 std::string KeyOf(const BenchRow& row);
 std::string ConditionsOf(const BenchRow& row);
 
-// Four digits and a unit that suits them: "1.234 ms".
+// Four digits and a suitable unit: "1.234 ms".
 std::string TimeText(double seconds);
 
 SampleStatistics StatisticsOf(const std::vector<Sample>& samples);
 
-// Bytes per second, by the medians, and how much of the limit that is. The rate of a limit of
-// arithmetic is that of bytes that come with as many multiply-adds.
+// Bytes per second, by the medians, and the share of the limit. The rate of an arithmetic limit is
+// that of the bytes that come with as many multiply-adds.
 double RateOf(const BenchRow& row);
 double LimitRateOf(const BenchRow& row);
 double ShareOfLimit(const BenchRow& row);
 
-// False for a cold row that was quicker than memory is: caches must have had a part in it.
+// False for a cold row that was quicker than memory: caches must have helped.
 bool IsAsCold(const BenchRow& row);
 
 }  // namespace dmlop

@@ -18,11 +18,11 @@ constexpr size_t kMinBar = 8;
 constexpr size_t kMaxBar = 24;
 constexpr size_t kMinName = 8;
 
-// One of the table.
+// A column of the table.
 struct Column {
   std::string_view header;
   int worth;
-  size_t width;  // of the widest usual cell: rows are printed before the next ones are known
+  size_t width;  // of the widest usual cell, because rows are printed before later ones are known
   std::string (*cell)(const BenchRow& row);
   bool is_text = false;
 };
@@ -78,14 +78,14 @@ std::vector<Column> ColumnsOf(const BenchPlan& plan) {
   for (const BenchWork& work : plan.works) {
     columns[0].width = std::max(columns[0].width, TextWidth(work.name));
   }
-  if (plan.threads.size() > 1) columns[1].worth = kNeeded;  // tells rows apart
+  if (plan.threads.size() > 1) columns[1].worth = kNeeded;  // distinguishes rows
   if (plan.has_baseline) {
     columns.insert(columns.end(), std::begin(kBaselineColumns), std::end(kBaselineColumns));
   }
   return columns;
 }
 
-// Whole for the limit and beyond; eighths of a column where the locale has them.
+// Full at the limit and beyond; drawn in eighths of a column if the locale allows.
 std::string BarText(double share, size_t width) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(width);
@@ -135,7 +135,7 @@ class Table : public ResultText {
  private:
   std::string Line(const std::function<std::string(const Column&)>& cell,
                    const std::string& bar = "") const {
-    // Names are shortened from their front: they end with what tells them apart.
+    // Names are cut at the front: their ends tell them apart.
     std::string line = Padded(CutCell(cell(columns_[0]), columns_[0].width), columns_[0]);
     for (size_t i = 1; i < columns_.size(); ++i) {
       line += std::string(kGap, ' ') + Padded(cell(columns_[i]), columns_[i]);

@@ -8,15 +8,15 @@
 namespace dmlop {
 
 double MannWhitneyP(std::span<const double> a, std::span<const double> b) {
-  std::vector<std::pair<double, bool>> values;  // and whether it is one of `a`
+  std::vector<std::pair<double, bool>> values;  // true: from `a`
   for (const double value : a) values.emplace_back(value, true);
   for (const double value : b) values.emplace_back(value, false);
   std::sort(values.begin(), values.end());
 
   // Equal values share the mean of their ranks.
   const double total = static_cast<double>(values.size());
-  double rank_sum = 0;  // of `a`
-  double ties = 0;      // for each group of t equal values t^3 - t
+  double rank_sum = 0;  // of the values from `a`
+  double ties = 0;      // sum of t^3 - t over groups of t equal values
   for (size_t begin = 0; begin < values.size();) {
     size_t end = begin;
     double of_a = 0;

@@ -26,7 +26,7 @@
 namespace dmlop {
 namespace {
 
-constexpr MapLimits kJsonMap = {32, 64};  // whatever the screen
+constexpr MapLimits kJsonMap = {32, 64};  // independent of the screen
 
 class CompareFiles {
  public:
@@ -60,7 +60,7 @@ class CompareFiles {
   }
 
  private:
-  // Beside a picture on standard output, text is a message.
+  // If a picture goes to standard output, text is a message.
   void Print(const std::string& text) const {
     IsStandardOutput(options_.picture) ? PrintMessage(text) : PrintResult(text);
   }
@@ -81,7 +81,7 @@ class CompareFiles {
     return ExitStatus::kDifferent;
   }
 
-  // The map to print, then that of the picture.
+  // The first map is for printing, the next for the picture.
   void PrepareMaps() {
     if (options_.map) {
       const MapLimits limits = is_json() ? kJsonMap : MapLimitsOf(sizes(), style_);
@@ -109,12 +109,12 @@ class CompareFiles {
   const CommonOptions& common_;
   const MapStyle style_;
   const LoadedPair pair_;
-  ComparedTensor shown_;  // type and sizes of what is compared
+  ComparedTensor shown_;  // type and sizes compared
   std::vector<DifferenceMap> maps_;
 };
 
-// Else a folder beside it would be told to be at fault, or its name not to be that of a tensor
-// file: it may be meant to be a folder, too.
+// Otherwise the folder next to it would be called faulty, or its name not that of a tensor file,
+// although it may be meant as a folder, too.
 void RequireThere(const std::string& path) {
   if (path.empty() || path == kStandardStream || ParseNpzPath(path)) return;
   std::error_code ignored;

@@ -33,21 +33,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kShownFiles = 20;  // of those that differ, and of those that are not compared
+constexpr size_t kShownFiles = 20;  // printed differing files, and printed failures
 
-// A file of that name in both folders, or what is wrong with it.
+// Files of the same name in both folders, or what is wrong with them.
 struct FilePair {
-  std::string name;  // below either folder
+  std::string name;  // relative to either folder
   Judgement judgement;
-  std::string error;  // empty: they were compared
+  std::string error;  // empty if they were compared
   ExitStatus status = ExitStatus::kSuccess;
 };
 
 // Files and folders that cannot be read, by name, with the reason.
 using Unreadable = std::map<std::string, Error>;
 
-// True for a link to a folder that it lies in, or to one above; `depth` folders lie between it and
-// the first that is gone through.
+// True if the link leads to a folder that it lies in; `depth` folders lie between it and the first
+// one searched.
 bool LeadsBack(const fs::path& link, int depth) {
   fs::path above = link;
   for (int i = 0; i <= depth; ++i) {
@@ -57,8 +57,8 @@ bool LeadsBack(const fs::path& link, int depth) {
   return false;
 }
 
-// What a file is that is not opened where nobody has named it, since it may have no end; empty for
-// others.
+// The kind of a special file, which is not opened unless it is named, because it may have no end;
+// empty for other files.
 std::string_view SpecialKind(fs::file_type type) {
   if (type == fs::file_type::fifo) return "a pipe";
   if (type == fs::file_type::socket) return "a socket";
@@ -66,8 +66,8 @@ std::string_view SpecialKind(fs::file_type type) {
   return is_device ? "a device" : "";
 }
 
-// The tensor files below a folder, and the arrays of archives. Links that lead back are passed
-// over, since they have no end.
+// Finds the tensor files below a folder, and the arrays of archives. Skips links that lead back,
+// which would never end.
 class FolderSearch {
  public:
   FolderSearch(const RawForm& raw, Unreadable& unreadable) : raw_(raw), unreadable_(unreadable) {}
@@ -91,7 +91,7 @@ class FolderSearch {
   }
 
   void AddEntry(const fs::directory_entry& entry, const std::string& name, int depth) {
-    std::error_code ignored;  // what cannot be looked at cannot be opened
+    std::error_code ignored;  // whatever has no status cannot be opened, either
     const fs::file_type type = entry.status(ignored).type();
     if (type == fs::file_type::directory) {
       const bool leads_back = entry.is_symlink() && LeadsBack(entry.path(), depth);
@@ -130,14 +130,14 @@ class FolderSearch {
   std::set<std::string> names_;
 };
 
-// True for what cannot be read, and for what lies in such a folder.
+// True for an unreadable file or folder, and for whatever lies in one.
 bool IsUnreadable(const std::string& name, const Unreadable& unreadable) {
   fs::path above = FileOf(name);
   while (!above.empty() && !unreadable.contains(above.string())) above = above.parent_path();
   return !above.empty();
 }
 
-// The same names without extension.
+// The names without their extensions.
 std::set<std::string> StemsOf(const std::set<std::string>& names) {
   std::set<std::string> stems;
   for (const std::string& name : names) stems.insert(fs::path(name).replace_extension().string());
@@ -152,7 +152,7 @@ class FolderComparison {
   ExitStatus Execute() {
     const Clock::time_point start = Clock::now();
     FindPairs();
-    // Small files are compared side by side, large ones one by one with all threads.
+    // Compares small files side by side, then large ones one by one with all threads.
     ParallelFor(static_cast<int64_t>(pairs_.size()), 1, /*bytes=*/0,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
@@ -196,7 +196,7 @@ class FolderComparison {
       const std::string* const without = !actual.contains(name)     ? &options_.actual
                                          : !expected.contains(name) ? &options_.expected
                                                                     : nullptr;
-      // A batch writes inputs beside its golden files, not beside what a device makes of them.
+      // A batch writes inputs next to its golden files, but a device writes only outputs.
       if (without != nullptr && stems.contains(OutputBeside(name))) {
         ++inputs_;
         continue;
@@ -216,7 +216,7 @@ class FolderComparison {
 
   bool IsDescribed() const { return options_.raw.actual.type && options_.raw.expected.type; }
 
-  // What is left out of the comparison, behind what is said of the rest.
+  // Names the files that the comparison leaves out, to be appended to the rest of the text.
   std::string UndescribedText() const {
     return fmt::format("; {} left out, which --type would describe",
                        Counted(undescribed_, "raw file"));
@@ -245,7 +245,7 @@ class FolderComparison {
     }
   }
 
-  // The first of them, unless all are asked for.
+  // Prints the first few, or all if asked to.
   void TellErrors() const {
     size_t count = 0;
     for (const FilePair& pair : pairs_) {
@@ -279,8 +279,8 @@ class FolderComparison {
     const bool is_one = shown.size() == 1;
     if (!common_.verbose && shown.size() > kShownFiles) shown.resize(kShownFiles);
     PrintResult(DifferencesText(shown));
-    // Of the tensors that --keep-all writes, which are numbered, it comes from the first operator
-    // that is wrong.
+    // --keep-all numbers the tensors that it writes, so the first one comes from the first wrong
+    // operator.
     if (!is_one) PrintResult(fmt::format("first by name: {}\n", Printable(first.name)));
     std::string command =
         fmt::format("dmlop compare {} {}", PathWord(PathOf(options_.actual, furthest)),
@@ -355,8 +355,8 @@ class FolderComparison {
   const CompareOptions& options_;
   const CommonOptions& common_;
   std::vector<FilePair> pairs_;
-  size_t inputs_ = 0;       // that one folder has beside their outputs
-  size_t undescribed_ = 0;  // raw files, without options that say what they hold
+  size_t inputs_ = 0;       // next to their outputs, in one folder only
+  size_t undescribed_ = 0;  // raw files whose content no option describes
 };
 
 }  // namespace

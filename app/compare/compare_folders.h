@@ -1,4 +1,4 @@
-// All tensor files of one folder beside those of the same names in another.
+// Compares all tensor files of one folder with those of the same names in another.
 #pragma once
 
 #include "app/exit_status.h"
@@ -6,8 +6,9 @@
 
 namespace dmlop {
 
-// Prints a table of the files that differ, the furthest off first, or a line of JSON for each file.
-// A file that cannot be read, or that only one folder has, gives its status where none differs.
+// Prints a table of the differing files, the furthest off first, or a line of JSON for each file.
+// If no file differs, the status is that of a file that is unreadable or in only one of the
+// folders.
 ExitStatus CompareFolders(const CompareOptions& options, const CommonOptions& common);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// One tensor beside another, whoever made them: by which rules they are compared, and the outcome.
+// The comparison of two tensors from any source: its rules and its outcome.
 #pragma once
 
 #include <string>
@@ -14,41 +14,42 @@
 
 namespace dmlop {
 
-// The tolerance for an output of a document, whose own comes before that of the command line.
+// The tolerance for an output of a document; the document's own tolerance takes precedence over the
+// command line's.
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type);
 
 struct Judgement {
   Tolerance tolerance;
-  ComparedTensor shown{};                 // type and sizes of what was compared, without data
-  std::vector<std::string> mismatches{};  // of type and shape; where there are, that is all
+  ComparedTensor shown{};                 // type and sizes compared, without data
+  std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
   Comparison comparison{};
 
   bool passes() const { return mismatches.empty() && comparison.passes(); }
 };
 
-// A file's tensor, of the type that the file names.
+// A file's tensor, with the type that the file states.
 ComparedTensor Compared(const LoadedTensor& tensor);
 
-// `shape`: as for Align.
+// `shape` is as for Align.
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected);
 
-// Whether `a` is to be told before `b`: different types or shapes come first, then mismatches of
-// NaN and infinity, then the larger ULP error of what does not pass.
+// Whether `a` is reported before `b`: different types or shapes come first, then mismatches of NaN
+// and infinity, then the larger ULP error beyond the tolerance.
 bool IsFurtherOff(const Judgement& a, const Judgement& b);
 
-// What there is to say, and its first line.
+// The judgement in words, and its first line.
 std::string JudgementText(const Judgement& judgement);
 std::string JudgementLine(const Judgement& judgement);
 
-// Why the tensors could not be compared, or FiguresJson.
+// The reason why the tensors could not be compared, or FiguresJson.
 Json JudgementJson(const Judgement& judgement);
 
-// A file beside the tensor that is computed here.
+// A file compared with the tensor that is computed here.
 struct ComparedFile {
-  ReportedFile file;            // of no path: the values that the document states
-  Side side = Side::kExpected;  // where the file stands
+  ReportedFile file;            // without a path: values stated in the document
+  Side side = Side::kExpected;  // side of the file
   Judgement judgement;
 };
 
@@ -56,20 +57,20 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                          const ConstTensorView& computed, const Tolerance& tolerance,
                          const Leniency& leniency);
 
-// What a file holds, of whatever type and shape a .npy file is; of the desc's shape if it has as
-// many elements, and shapes do not count.
+// Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
+// counts of elements agree and shapes do not matter.
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes);
 
-// "OutputTensor differs from golden.npy", "gpu.npy differs from OutputTensor as computed here"
+// "OutputTensor differs from golden.npy" or "gpu.npy differs from OutputTensor as computed here".
 std::string DiffersText(const ComparedFile& compared);
 
 // "OutputTensor and golden.npy agree: 3 elements, ..."
 std::string AgreesText(const ComparedFile& compared);
 
-// FileJson and JudgementJson with `role`, which is "actual" or "expected".
+// FileJson and JudgementJson with `role`, "actual" or "expected".
 Json ComparedJson(const ComparedFile& compared);
 
-// The name of the worst element of an output, as explain takes it; empty where none is known.
+// The name of an output's worst element in the form that explain takes; empty if unknown.
 std::string WorstElement(const ComparedFile& compared);
 
 }  // namespace dmlop

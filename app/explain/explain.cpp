@@ -26,7 +26,7 @@
 namespace dmlop {
 namespace {
 
-// One explanation, from the arguments to the text.
+// One explanation, from the command line to the text.
 class ElementExplanation {
  public:
   ElementExplanation(const ExplainOptions& options, const CommonOptions& common)
@@ -75,7 +75,7 @@ class ElementExplanation {
     RequireOneReader(options_.descriptor, paths);
   }
 
-  // Those that an element may be of, also of a document that has faults.
+  // Lists the tensors whose elements can be explained, even if the document has faults.
   ExitStatus List(const Document& document) const {
     if (!document.op && !document.model) return RefuseDocument();
     std::string text;
@@ -102,7 +102,7 @@ class ElementExplanation {
     return ExitStatus::kSuccess;
   }
 
-  // Those of models would be ignored.
+  // Refuses options of models, which would have no effect.
   void RequireOptionsOfOperator() const {
     if (!options_.dispatchable.empty()) {
       throw Error(ErrorKind::kUsage, "--dispatchable is for models");
@@ -110,8 +110,8 @@ class ElementExplanation {
     if (!options_.input_folder.empty()) RefuseForOperator("--input-path is", "-i");
   }
 
-  // Whether the element is one of a tensor of the model's only operator, or of one of several where
-  // the model has no such tensor.
+  // Whether the element is in a tensor of the model's only operator, or of one of several if the
+  // model has no such tensor.
   bool IsOfOperator(const ModelDocument& model) const {
     const std::vector<ModelOperator> operators = OperatorsOf(model);
     const std::string field = options_.element.substr(0, options_.element.find_first_of("/[@ "));
@@ -149,8 +149,8 @@ class ElementExplanation {
     return false;
   }
 
-  // One of a model as a descriptor, with the values that its inputs have at its first dispatch.
-  // Empty where the model has faults, which are printed.
+  // A model's operator as a descriptor, with the input values of its first dispatch. Null if the
+  // model has faults, which are printed.
   std::optional<Descriptor> TakeDispatchable(const ModelDocument& model) {
     if (diagnostics_.has_errors()) {
       PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
@@ -169,7 +169,7 @@ class ElementExplanation {
     };
     Diagnostics unbound;
     WriteDescriptors(model, run, take, unbound);
-    diagnostics_ = {};  // of the model, and printed
+    diagnostics_ = {};  // already printed with the model
     return Descriptor{fmt::format("{}, '{}'", descriptor_.name, name), descriptor_.folder,
                       std::move(text)};
   }
@@ -218,7 +218,7 @@ class ElementExplanation {
     return StatusOf(diagnostics_);
   }
 
-  // Everything but the value.
+  // Describes everything but the value.
   ExplainedElement Describe(TensorRole role, const Element& element) const {
     const TensorSlot slot = case_->Slots(role)[element.tensor];
     const DataType type = *slot.desc->data_type;
@@ -288,7 +288,7 @@ class ElementExplanation {
     return explanation;
   }
 
-  // All of `count` elements, or both ends of many.
+  // Lists all of `count` elements, or the first and last ones if there are many.
   template <typename DescribeAt>
   std::vector<ExplainedElement> List(int64_t count, DescribeAt&& describe) const {
     std::vector<ExplainedElement> list;

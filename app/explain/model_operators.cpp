@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-// Which has the name of a dispatchable, but is not one operator.
+// Throws an Error of kind kUsage if the name is that of a graph, which is not one operator.
 void RequireNoGraph(const ModelDocument& model, const std::string& name) {
   for (const ModelDispatchable& dispatchable : model.dispatchables()) {
     if (dispatchable.graph() == nullptr || dispatchable.name != name) continue;

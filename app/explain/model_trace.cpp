@@ -9,7 +9,7 @@
 namespace dmlop {
 namespace {
 
-// Of a view of a buffer, where elements of 4 bits are packed.
+// The value in a view of a buffer, in which 4-bit elements are packed.
 ElementBytes ValueOf(const ConstTensorView& view, const Dims& index) {
   ElementBytes value{};
   const int64_t offset = OffsetOf(view.layout, index);
@@ -24,8 +24,8 @@ ElementBytes ValueOf(const ConstTensorView& view, const Dims& index) {
   return value;
 }
 
-// In a buffer where the view begins at a byte. If that is not the first one, the index is that of
-// the buffer's elements, of which there is one list.
+// Describes an element of a view that begins at byte `begin` of a buffer. Unless that is 0, the
+// index is that of the buffer's elements, which are one list.
 ExplainedElement Described(const std::string& tensor, const ConstTensorView& view,
                            const Dims& index, int64_t begin = 0) {
   const int64_t width = static_cast<int64_t>(BitWidth(view.type));
@@ -83,7 +83,7 @@ void ModelTrace::Plan() {
   }
 }
 
-// Whether the resource begins with the tensor as it is filled there, behind all steps.
+// Whether the resource, after all steps, begins with the tensor as this step filled it.
 bool ModelTrace::IsLastIn(size_t resource, const StepOutput& output) {
   const ConstTensorView whole = StartOf(resource).view;
   const auto last = FilledBefore(steps_, steps_.size(), whole);
@@ -100,18 +100,19 @@ ModelTrace::Start ModelTrace::StartOf(const StepOutput& filled) const {
 
 ModelTrace::Start ModelTrace::StartOf(size_t number) {
   const ModelResources::Shape& shape = resources_.shape(number);
-  // Values of several types are bytes.
+  // A resource with several types is shown as bytes.
   const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
   const size_t count = resources_.bytes(number).size() / ByteWidth(type);
   TensorDesc desc;
   desc.data_type = type;
-  // Those behind that no tensor could have.
+  // Elements beyond the greatest size of a tensor are left out.
   desc.sizes.emplace({static_cast<uint32_t>(std::min<size_t>(count, UINT32_MAX))});
   return {{resources_.bytes(number).data(), type, LayoutOf(desc)}, desc, steps_.size(), {}};
 }
 
-// A resource of the document hides what an operator fills by its name; but not the tensor that it
-// holds, which says more of it, unless one index of several is that of the resource.
+// A resource of the document hides a tensor of the same name that an operator fills, except the
+// tensor that it finally holds, which is more informative; but a single index then means the
+// resource unless the tensor has one dimension.
 std::optional<ModelTrace::Start> ModelTrace::Find(const ElementName& element, Diagnostics& faults) {
   const std::string& name = element.field;
   const std::vector<size_t> filled = filled_.Find(name);
@@ -142,8 +143,7 @@ std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Dia
   return report;
 }
 
-// The name of what the input is, as it is told of: a tensor that a step filled, or what the model
-// begins with.
+// The reported name of an input: a tensor that a step filled, or an origin of the model.
 std::string ModelTrace::NameOf(const TraceStep& step, size_t number, size_t input) const {
   const ConstTensorView& view = step.inputs[input];
   if (const auto filled = FilledBefore(steps_, number, view)) {
@@ -172,7 +172,7 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   }
   for (const TracedElements& elements : trace.origins) {
     const auto origin = run_.OriginOf(elements.view.data);
-    if (!origin) continue;  // between the elements of a tensor, where nothing is
+    if (!origin) continue;  // gaps between the elements of a tensor have none
     TracedList& told = ListOf(*origin, report.origins);
     for (const Dims& index : elements.listed) {
       ExplainedElement& element = told.elements.emplace_back(
@@ -185,7 +185,7 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   }
 }
 
-// Operators may take one resource as several tensors.
+// Several tensors of operators may lie in one resource, which has one list.
 TracedList& ModelTrace::ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told) {
   for (TracedOrigin& one : told) {
     if (one.list.name == origin.name && one.is_constant == origin.is_constant) return one.list;
@@ -193,7 +193,7 @@ TracedList& ModelTrace::ListOf(const ModelRun::Origin& origin, std::vector<Trace
   return told.emplace_back(TracedOrigin{{origin.name, 0, {}}, origin.is_constant}).list;
 }
 
-// Those of several tensors come in the order of their places, all or both ends.
+// Sorts the elements of several tensors by place and keeps all, or the first and last ones.
 void ModelTrace::Rearrange(TracedList& list) const {
   std::ranges::stable_sort(list.elements, {}, &ExplainedElement::byte_offset);
   if (list.count <= length_.most) return;
@@ -201,10 +201,10 @@ void ModelTrace::Rearrange(TracedList& list) const {
   list.elements.erase(middle, list.elements.end() - static_cast<ptrdiff_t>(length_.edge));
 }
 
-// Runs the model as far as that matters, and takes the values of the elements as they come.
+// Runs the model as far as necessary, and takes the values of the elements as they are computed.
 void ModelTrace::TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report) {
   size_t number = 0;                 // of the step
-  size_t next = trace.steps.size();  // behind its place in the trace, which goes backwards
+  size_t next = trace.steps.size();  // one past its place in the trace, which goes backwards
   StepWatch watch;
   watch.after = [&](const Step& step) {
     if (number + 1 == start.steps && start.output) {

@@ -1,4 +1,4 @@
-// dmlop explain of an element of a model: what it depends on, operator by operator, back to what
+// dmlop explain for an element of a model: what it depends on, operator by operator, back to what
 // the model begins with.
 #pragma once
 
@@ -16,25 +16,25 @@
 namespace dmlop {
 
 // The names of the tensors that a model's operators fill, and of its resources, in order. Edges of
-// graphs have two: "y" and "graph.y".
+// graphs have two names: "y" and "graph.y".
 std::vector<std::string> TracedNames(const ModelDocument& model);
 
 class ModelTrace {
  public:
-  // Of bound inputs, which are filled here.
+  // Takes bound inputs, and fills them.
   ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full);
 
-  // Of a tensor as it is filled last, or of a resource behind all commands; one of them has that
-  // name. Nothing where it has no such element, or the name is that of several, which is reported.
+  // Explains an element of a tensor as it is last filled, or of a resource after all commands. Null
+  // if there is no such element or if several tensors have the name, which is reported.
   std::optional<ModelTraceReport> Explain(const ElementName& name, Diagnostics& faults);
 
  private:
-  // The tensor that the element is of, and how many steps were carried out.
+  // The tensor of the element, and the number of steps before it is taken.
   struct Start {
     ConstTensorView view;
     TensorDesc desc;
     size_t steps;
-    std::optional<size_t> output;  // of the last one of them; empty: a resource
+    std::optional<size_t> output;  // of the last step; null for a resource
   };
 
   void Plan();
@@ -54,7 +54,7 @@ class ModelTrace {
   const ListLength length_;
   const FilledTensors filled_;
   std::vector<TraceStep> steps_;
-  std::vector<StepOutput> outputs_;  // of the steps, in the order of the filled tensors
+  std::vector<StepOutput> outputs_;  // of all steps, in the order of filled_
 };
 
 }  // namespace dmlop

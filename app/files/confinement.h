@@ -1,6 +1,6 @@
-// Documents of strangers: the files that they name must lie in a folder.
+// Untrusted documents: the files that they name must lie in a folder.
 //
-//   DOC-5   a file leads out of the folder that --confine names
+//  DOC-5   a file leads out of the folder that --confine names
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 namespace dmlop {
 
 struct Confinement {
-  std::string folder{};         // empty: files may lie anywhere
-  std::string input_folder{};   // what a model's files are relative to; empty: the model's own
-  std::string output_folder{};  // the same of those that it writes; empty: the current one
+  std::string folder{};         // empty if files may lie anywhere
+  std::string input_folder{};   // base of a model's input files; empty: the model's own
+  std::string output_folder{};  // base of the files that it writes; empty: the current one
 };
 
-// Reports the files that a document names, not those of the command line, where they lead out of
-// the folder; true where none does. Links are followed. Nothing is opened; what becomes of the
-// folder later is not known.
+// Reports the files that a document, rather than the command line, names outside the folder; true
+// if there is none. Links are followed. Nothing is opened, and later changes of the folder are not
+// noticed.
 bool CheckConfinement(const OperatorDocument& document, const Confinement& confinement,
                       Diagnostics& diagnostics);
 bool CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics);
 
-// Whether a file may be used whose name the program makes of one in the document: it lies in the
-// folder, or in that of the outputs which the command line names; reported where not.
+// Whether a file may be used whose name is derived from one in the document: it must lie in the
+// folder, or in the output folder of the command line. Reports it otherwise.
 bool MayDerive(const std::string& path, const Confinement& confinement, JsonCursor place,
                Diagnostics& diagnostics);
 
-// Whether the model may open the file; reported where not.
+// Whether the model may open the file. Reports it otherwise.
 bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
              Diagnostics& diagnostics);
 

@@ -18,8 +18,8 @@ namespace dmlop {
 
 namespace {
 
-// What stands before it stays as line breaks and spaces, so that places in the text are those of
-// the manifest.
+// The text before the case becomes line breaks and spaces, so that positions are those in the
+// manifest.
 Descriptor ReadCase(const std::string& path, int64_t line) {
   Manifest manifest(path);
   const auto found = manifest.Next(2, [&](int64_t number) { return number == line; });
@@ -30,8 +30,8 @@ Descriptor ReadCase(const std::string& path, int64_t line) {
           manifest.is_file() ? path : ""};
 }
 
-// What is meant by a word that is the path of no file, and the name of an operator or nearly so;
-// empty for other texts.
+// A hint for a word that is no file's path, but the name of an operator or close to one; empty for
+// other texts.
 std::string OperatorHint(const std::string& argument) {
   const bool is_word = std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_';

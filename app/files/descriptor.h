@@ -17,28 +17,26 @@ namespace dmlop {
 
 struct Descriptor {
   std::string name;    // for messages
-  std::string folder;  // what its bindings are relative to
+  std::string folder;  // its bindings are relative to it
   std::string text;
-  std::string path{};  // of the file that it was read from; empty: none
+  std::string path{};  // of the file that it was read from; empty if none
 };
 
-// Whether the argument is the JSON text itself: it begins with a brace, or with blanks or a comment
-// before one.
+// True if the argument is JSON text: it begins with a brace, possibly after blanks or a comment.
 bool IsJsonText(const std::string& argument);
 
 // The fault of a document that could not be opened, with a word of the operator where its path is
 // the name of one, or nearly so.
 Error WithOperatorHint(const Error& error, const std::string& path);
 
-// With a line, the argument is a manifest, and the case in that line the descriptor.
+// If `line` is set, the argument is a manifest, and the case in that line is the descriptor.
 Descriptor ReadDescriptor(const std::string& argument, std::optional<int64_t> line = std::nullopt);
 
-// Throws an Error of kind kUsage when standard input is both the descriptor and one of the files.
+// Throws an Error of kind kUsage if standard input is both the descriptor and one of the files.
 void RequireOneReader(const std::string& argument, const std::vector<std::string>& files);
 
-// What the text is: an operator descriptor or a DxDispatch model; neither when it is not
-// well-formed, its operator is not known or it names files outside of where it may, which is
-// reported.
+// The parsed text: an operator descriptor or a DxDispatch model. Both are null if it is not
+// well-formed, has an unknown operator or names files outside the confinement, which is reported.
 struct Document {
   std::unique_ptr<OperatorDocument> op;
   std::unique_ptr<ModelDocument> model;

@@ -32,12 +32,12 @@ std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, 
   const std::string file = use.writes                ? path
                            : path == kStandardStream ? "/dev/stdin"
                                                      : FileOf(path);
-  // A descriptor may lead to a file.
+  // A device such as /dev/stdin may be redirected to a file.
   const bool is_file = !IsDevice(file) || (file != kStandardStream && IsRegular(file));
   if (file.empty() || !is_file) return std::nullopt;
   try {
     use.file = HashOf(file);
-  } catch (const std::exception&) {  // who opens it says why
+  } catch (const std::exception&) {  // opening it will report the reason
     return std::nullopt;
   }
   return NamedUse{use, NameOfInput(path), role};
@@ -52,7 +52,7 @@ std::optional<std::pair<FileUse, FileUse>> FindConflict(std::vector<FileUse> use
   for (size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
     while (end < uses.size() && uses[end].file == uses[begin].file) ++end;
     const std::span<const FileUse> group(&uses[begin], end - begin);
-    // What excludes another use of the group and writes excludes its first writer too.
+    // Whatever excludes another use of the group and writes also excludes its first writer.
     const auto writer =
         std::find_if(group.begin(), group.end(), [](const FileUse& use) { return use.writes; });
     if (writer == group.end()) continue;
@@ -82,7 +82,7 @@ void FileRoles::RequireSeparate() const {
   for (const NamedUse& named : uses_) uses.push_back(named.use);
   const auto conflict = FindConflict(std::move(uses));
   if (!conflict) return;
-  // The two may be the same use by different names.
+  // Both may be the same use under different names.
   const auto first = std::find_if(uses_.begin(), uses_.end(), [&](const NamedUse& named) {
     return named.use == conflict->first;
   });

@@ -1,4 +1,4 @@
-// What a command reads it does not write: which files it uses, and as what.
+// The files that a command uses and their roles: it must not write what it reads.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace dmlop {
 
-// One use of a file, which is known by a hash of what it is, so that many uses take little memory.
+// One use of a file, which is identified by a hash, so that many uses take little memory.
 struct FileUse {
   std::array<uint64_t, 2> file;
-  int64_t owner = 0;  // the case that uses it; 0: the command itself
+  int64_t owner = 0;  // the case that uses it; 0 for the command itself
   bool writes = false;
   bool is_tensor = false;
 
@@ -23,24 +23,24 @@ struct FileUse {
 struct NamedUse {
   FileUse use;
   std::string path;
-  std::string role;  // "InputTensor", "the report"
+  std::string role;  // such as "InputTensor" or "the report"
 };
 
-// Empty for what is no file: a device, a pipe, or a path that leads nowhere. "-" is standard input,
-// which may be a file, where it is read.
+// Null for a device, a pipe, or a path that does not exist. When read, "-" is standard input, which
+// may be a file.
 std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use);
 
-// Of all pairs of uses that exclude one another, that which ends first. Where a file is written it
-// has no other use, except that a case may write a tensor over one of its own.
+// The pair of uses that exclude each other of which the later use comes first. A file that is
+// written has no other use, except that a case may write a tensor over one of its own.
 std::optional<std::pair<FileUse, FileUse>> FindConflict(std::vector<FileUse> uses);
 
-// "x.npy is read as InputTensor and would be written as the report"
+// Such as "x.npy is read as InputTensor and would be written as the report".
 std::string ConflictText(const NamedUse& first, const NamedUse& second);
 
-// The files of a command that has one case.
+// The files of a command that has a single case.
 class FileRoles {
  public:
-  // An empty path is none.
+  // Ignores empty paths.
   void Reads(const std::string& path, const std::string& role) { Add(path, role, false, false); }
   void ReadsTensor(const std::string& path, const std::string& role) {
     Add(path, role, false, true);
@@ -50,7 +50,7 @@ class FileRoles {
     Add(path, role, true, true);
   }
 
-  // Throws an Error of kind kUsage where two uses exclude one another.
+  // Throws an Error of kind kUsage if two uses exclude each other.
   void RequireSeparate() const;
 
  private:

@@ -28,7 +28,7 @@ size_t CountCharacters(std::string_view text) {
          static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
-// A sweep may say of which operator its cases are.
+// A sweep may choose the operator of its cases.
 bool MayBeCase(const std::string& text) {
   Diagnostics diagnostics;
   const std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
@@ -110,13 +110,13 @@ std::optional<ManifestLine> Manifest::ReadCase() {
   return found;
 }
 
-// What comes behind the case is not read, also the next time.
+// Reads nothing after this case, on later passes, too.
 void Manifest::EndHere() {
   last_ = count_;
   is_read_ = true;
 }
 
-// Whether it is no use to read a stream on.
+// True if reading on in a stream is of no use.
 bool Manifest::is_too_long(const std::string& text) const {
   return copy_ && text.size() > JsonDocument::kMaxBytes;
 }
@@ -134,15 +134,15 @@ std::optional<ManifestLine> Manifest::FindNext() {
   return found;
 }
 
-// The fault of a comment or an array that does not end, as a case that no parser takes.
+// An unclosed comment or array, returned as a case that no parser accepts.
 std::optional<ManifestLine> Manifest::Unclosed() {
   if (open_comment_) return std::exchange(open_comment_, std::nullopt);
   if (!is_array_ || is_closed_) return std::nullopt;
   is_closed_ = true;
-  return ManifestLine{line_, "[", line_column_ - 1};  // so that the end is the place
+  return ManifestLine{line_, "[", line_column_ - 1};  // so that the error is at the end of the line
 }
 
-// Up to the bracket that closes the first, or to the line that begins another case.
+// Reads up to the bracket that closes the first one, or to the line that begins another case.
 void Manifest::ReadBrackets(std::string& text) {
   JsonEnd end;
   while (true) {
@@ -153,15 +153,15 @@ void Manifest::ReadBrackets(std::string& text) {
     if (!NextLine() || (!is_array_ && line_text_.starts_with('{'))) return;
     text += '\n';
   }
-  // Text behind a case belongs to it, for the parser to refuse, unless it is another or a comment,
-  // which may go on in the next line.
+  // Text after a case belongs to it, for the parser to reject, unless it is another case or a
+  // comment, which may continue on the next line.
   const size_t next = std::min(line_text_.find_first_not_of(kBlanks, line_at_), line_text_.size());
   const std::string_view rest = std::string_view(line_text_).substr(next);
   const bool is_other = rest.empty() || rest.starts_with('{') || rest.starts_with("/*");
   if (!is_array_ && !is_other) Take(line_text_.size(), text);
 }
 
-// Of a case that is too long for any document no more is kept than shows that.
+// Keeps only enough of a case that is too long for any document to show that it is.
 void Manifest::Take(size_t end, std::string& text) {
   const std::string_view taken = std::string_view(line_text_).substr(line_at_, end - line_at_);
   if (text.size() <= JsonDocument::kMaxBytes) text += taken;
@@ -173,7 +173,7 @@ void Manifest::Pass(size_t end) {
   line_at_ = end;
 }
 
-// False where it has no end.
+// False if the comment has no end.
 bool Manifest::SkipComment() {
   constexpr std::string_view kEnd = "*/";
   open_comment_ = ManifestLine{line_, "/*", line_column_};
@@ -188,7 +188,7 @@ bool Manifest::SkipComment() {
   return true;
 }
 
-// Goes to the first byte of the next case. False at the end.
+// Moves to the first byte of the next case; false at the end.
 bool Manifest::FindCase() {
   while (true) {
     const std::string_view skipped = is_array_ ? " \t\r,]" : kBlanks;
@@ -224,7 +224,7 @@ bool Manifest::NextLine() {
   return true;
 }
 
-// Of a line that is too long for any document no more is kept than shows that.
+// Keeps only enough of a line that is too long for any document to show that it is.
 std::optional<std::string> Manifest::ReadLine() {
   if (at_ == part_.size() && ReadPart() == 0) return std::nullopt;
   std::string line;

@@ -1,5 +1,5 @@
-// A manifest: operator descriptors with their bindings, one after another. In JSON Lines each is a
-// line; they may also take several lines, or be the elements of one array.
+// A manifest: operator descriptors with their bindings, one after another. In JSON Lines each is
+// one line; they may also span lines or be the elements of one array.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace dmlop {
 
-// A case. Lines that begin with a brace begin one, so that a case that is cut off costs no other.
+// A case. A line that begins with a brace begins a case, so that a truncated case costs no other.
 struct ManifestLine {
-  int64_t number = 0;  // from 1, of the line in which it begins
+  int64_t number = 0;  // of the line in which it begins, from 1
   std::string text;
-  size_t column = 1;  // in that line, in characters
+  size_t column = 1;  // column in that line, in characters
 };
 
-// Blank lines and comments are passed over. Failures are Errors of kind kFileSystem.
+// Reads the cases of a manifest; blank lines and comments are skipped. Failures are Errors of kind
+// kFileSystem.
 class Manifest {
  public:
-  // A file, or "-" for standard input. What can be read only once is kept in a scratch file as it
-  // comes, up to kMostKept bytes; more are an Error of kind kUsage. It is not read on behind a case
-  // that is too long for any document nor, where it `ends_at_fault`, behind one of no operator:
-  // this is its last case then.
+  // Opens a file, or standard input for "-". What can be read only once is kept in a scratch file
+  // as it comes, up to kMostKept bytes; more is an Error of kind kUsage. A case that is too long
+  // for any document is the last one, as is, if it `ends_at_fault`, a case without an operator.
   explicit Manifest(const std::string& path, bool ends_at_fault = false);
 
   // What has been read of a stream to its end.
@@ -38,18 +38,18 @@ class Manifest {
 
   const std::string& name() const { return name_; }  // for messages
 
-  // What bindings are relative to: the file's folder, and of a stream the current one.
+  // Bindings are relative to it: the file's folder, or the current one for a stream.
   const std::string& folder() const { return folder_; }
 
-  bool is_file() const { return is_file_; }  // and not a stream
+  bool is_file() const { return is_file_; }  // false for a stream
 
-  // Whether the cases are the elements of one array, once the first has been found.
+  // Whether the cases are the elements of one array; known once the first has been found.
   bool is_array() const { return is_array_; }
 
   void Rewind();
 
-  // The next lines that have a case and that `takes` takes by their number, up to `most`, and only
-  // as many as are worth keeping in memory; none at the end.
+  // The next lines that have a case and that `takes` accepts by their number: up to `most`, and no
+  // more than memory should hold; empty at the end.
   std::vector<ManifestLine> Next(size_t most, const std::function<bool(int64_t number)>& takes);
 
   // The next lines with a case, many at once.
@@ -76,26 +76,25 @@ class Manifest {
   bool is_file_ = true;
   InputStream input_;
   bool ends_at_fault_ = false;
-  std::optional<ScratchFile> copy_;  // of what can be read only once
-  size_t kept_ = 0;                  // bytes of it
-  bool is_read_ = false;             // all that will be
-  std::optional<int64_t> last_;      // case, by its number from 1; none: that at the end
-  int64_t count_ = 0;                // of the cases that were found
-  size_t read_ = 0;                  // bytes of the file
-  std::string part_;                 // the last of them, which are given out up to at_
+  std::optional<ScratchFile> copy_;  // if the manifest can be read only once
+  size_t kept_ = 0;                  // bytes in the copy
+  bool is_read_ = false;             // nothing more will be read
+  std::optional<int64_t> last_;      // number of the last case from 1; null if it is at the end
+  int64_t count_ = 0;                // cases found so far
+  size_t read_ = 0;                  // bytes read from the file
+  std::string part_;                 // the last bytes read, which are used up to at_
   size_t at_ = 0;
-  std::string line_text_;  // the line, which is used up to line_at_
+  std::string line_text_;  // the current line, which is used up to line_at_
   size_t line_at_ = 0;
-  size_t line_column_ = 1;  // of line_at_, in characters
+  size_t line_column_ = 1;  // column of line_at_, in characters
   int64_t line_ = 0;
   bool is_first_ = true;                      // nothing has been found yet
   bool is_array_ = false;                     // the cases are the elements of an array
-  bool is_closed_ = false;                    // which has ended
-  std::optional<ManifestLine> open_comment_;  // which has no end
+  bool is_closed_ = false;                    // the array has ended
+  std::optional<ManifestLine> open_comment_;  // a comment without an end
 };
 
-// Throws an Error of kind kUsage unless the one case in a line is meant: none or several begin
-// there.
+// Throws an Error of kind kUsage unless exactly one case begins in the line.
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count);
 
 }  // namespace dmlop

@@ -25,13 +25,13 @@ void Write(std::string_view message) {
   std::fwrite(message.data(), 1, message.size(), stderr);
 }
 
-// The value of a variable; empty where there is none.
+// The value of a variable; empty if it is not set.
 std::string_view Environment(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;
 }
 
-// What COLUMNS says.
+// The number in COLUMNS; null if it has none.
 std::optional<size_t> StatedColumns() {
   const std::string_view text = Environment("COLUMNS");
   size_t columns = 0;
@@ -63,7 +63,7 @@ void PrintMessage(std::string_view text) {
 
 void ShowProgressLine(std::string_view text) {
   if (isatty(STDERR_FILENO) == 0) return;
-  // The terminal does not wrap meanwhile, whatever the width of the characters.
+  // Wrapping is off meanwhile, because the width of characters may be misjudged.
   Write(fmt::format("\r\x1b[K\x1b[?7l{}\x1b[?7h", text));
   progress_is_shown = true;
 }

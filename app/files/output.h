@@ -1,4 +1,4 @@
-// What the program prints: results to standard output, messages to standard error.
+// Prints results to standard output and messages to standard error.
 #pragma once
 
 #include <unistd.h>
@@ -13,39 +13,37 @@
 
 namespace dmlop {
 
-// Throws an Error of kind kFileSystem when standard output does not take the text.
+// Throws an Error of kind kFileSystem if standard output does not accept the text.
 void PrintResult(std::string_view text);
 
-// From now on a reader of standard output that leaves early is no error, and nothing more is
-// printed: files are made all the same.
+// From now on, it is no error if the reader of standard output leaves early; then nothing more is
+// printed, but files are still written.
 void OutliveReader();
 
-// Both erase the line of progress first. Failures to print a message have nobody to tell.
+// Like PrintResult, erases the progress line first. Failures are ignored: nobody could be told.
 void PrintMessage(std::string_view text);
 
-// The text with control characters spelled out, so that what a message quotes cannot drive the
-// terminal.
+// The text with control characters escaped, so that quoted text cannot control the terminal.
 std::string Printable(std::string_view text);
 
-// A line on the terminal that standard error is, in place of the last one; nothing elsewhere.
+// Shows the text in place of the last progress line if standard error is a terminal.
 void ShowProgressLine(std::string_view text);
 void EraseProgressLine();
 
-// Columns of the terminal that a standard stream is: COLUMNS, or what the terminal says. Empty
-// where it is no terminal.
+// The width in columns of the terminal on a standard stream: COLUMNS, or what the terminal reports.
+// Null if the stream is not a terminal.
 std::optional<size_t> TerminalWidth(int descriptor);
 
-// Whether an open file should be coloured.
+// Whether output to an open file should be coloured.
 bool UseColor(ColorMode mode, int descriptor = STDERR_FILENO);
 
 inline constexpr size_t kDefaultColumns = 80;
 
-// The columns that text on a standard stream may take: what COLUMNS says, else the terminal's
-// width, else `otherwise`; at least 20.
+// The columns that text on a standard stream may take: COLUMNS, or else the terminal's width, or
+// else `otherwise`; at least 20.
 size_t OutputWidth(int descriptor = STDOUT_FILENO, size_t otherwise = kDefaultColumns);
 
-// The columns that a line of a list may take: as many as the terminal has, or COLUMNS says, and any
-// number in a file.
+// The columns that a line of a list may take: COLUMNS or the terminal's width; unlimited in a file.
 size_t TextColumns();
 
 // Whether the locale's characters are UTF-8.
@@ -54,7 +52,7 @@ bool UseUnicode();
 // True for standard output and for devices, which take results as they come.
 bool IsDevice(const std::string& path);
 
-// A file with a result, such as a report, that appears with the other outputs, or at once on a
+// A file with a result, such as a report. It appears with the other outputs, or at once on a
 // device.
 class ResultFile {
  public:
@@ -62,7 +60,7 @@ class ResultFile {
 
   void AddTo(OutputSet& files);
 
-  // By itself.
+  // Publishes the file on its own.
   void Publish();
 
  private:

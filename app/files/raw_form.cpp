@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-// All elements from the offset on, where the form states no sizes.
+// The sizes of a form without any: all elements from the offset on.
 std::vector<uint32_t> SizesUpToEnd(const std::string& path, const RawForm& form) {
   const auto [file, offset] = ParseRawPath(path);
   const uint64_t size = InputFile::Open(file).bytes().size();
@@ -42,7 +42,7 @@ TensorDesc DescOf(const std::string& path, const RawForm& form) {
   throw Error(ErrorKind::kUsage, fmt::format("{} [{}]", fault.message, fault.code));
 }
 
-// With the offset of the form, unless the path has one.
+// Appends the form's offset, unless the path has one.
 std::string WithOffset(const std::string& path, const RawForm& form) {
   if (!form.offset || ParseRawPath(path).offset) return path;
   return fmt::format("{}@{}", path, *form.offset);

@@ -1,4 +1,4 @@
-// Tensors in files of the command line, raw ones as it describes them.
+// Tensors in files of the command line, which describes raw ones.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace dmlop {
 
-// What a .npy file holds, or a raw one, which the form has to describe. Throws an Error of kind
-// kUsage for a form that breaks a rule of tensors.
+// Loads a .npy file, or a raw file that the form describes. Throws an Error of kind kUsage if the
+// form breaks a rule of tensors.
 LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form,
                           Placement placement = Placement::kAligned);
 
@@ -17,8 +17,8 @@ struct LoadedPair {
   LoadedTensor actual, expected;
 };
 
-// Two tensors to be compared, which are not copied where the comparison can do without. Where
-// shapes do not count, the actual one gets that of the expected one if it has as many elements.
+// Loads two tensors for comparison, which are not copied if the comparison can do without. If
+// shapes do not count, the actual tensor gets the shape of an expected one with as many elements.
 LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForms& forms,
                     FileShapes shapes);
 

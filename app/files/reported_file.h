@@ -1,4 +1,4 @@
-// A file as reports tell of it.
+// The description of a file in reports.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace dmlop {
 
 struct ReportedFile {
-  std::string tensor;  // or resource
+  std::string tensor;  // or the resource
   std::string path;
   std::string sha256;
 };

@@ -1,4 +1,4 @@
-// What goes to standard output: tensors or text, not both.
+// Checks what goes to standard output: tensors or text, but not both.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@ namespace dmlop {
 
 bool IsStandardOutput(const std::string& path);
 
-// Throws an Error of kind kUsage for terminals, which take nothing binary.
+// Throws an Error of kind kUsage if that is a terminal, because the content is binary.
 void RequireNoTerminal(const std::string& path, const std::string& name);
 
 class StandardOutput {
  public:
-  // A file that a tensor goes to, which may be standard output. Throws an Error of kind kUsage for
-  // terminals, which take no tensors.
+  // Adds a tensor's file, which may be standard output. Throws an Error of kind kUsage if it is a
+  // terminal.
   void AddTensor(const std::string& path, const std::string& name);
 
   void AddText(const std::string& name) { printed_ = name; }
 
-  // A file of text, which is not mixed with what is printed.
+  // Adds a text file, which must not be mixed with printed text.
   void AddTextFile(const std::string& path, const std::string& name);
 
-  // Throws an Error of kind kUsage where two of these go there.
+  // Throws an Error of kind kUsage if two of these go to standard output.
   void RequireOneKind() const;
 
  private:

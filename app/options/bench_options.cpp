@@ -10,8 +10,8 @@
 namespace dmlop {
 namespace {
 
-// Splits what is a number at its front; the rest is its unit. Empty where there is no number, or
-// one that is negative or infinite.
+// Splits text into a number and its unit. Null if it does not begin with a number, or if that is
+// negative or infinite.
 std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
@@ -19,7 +19,7 @@ std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& t
   return std::pair(number, std::string(end));
 }
 
-// "1,2"; a number that comes again counts once.
+// Adds counts such as "1,2"; repeated numbers count once.
 void AddThreadCounts(const std::string& text, std::vector<int>& counts) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -50,7 +50,7 @@ double ParseSeconds(const std::string& text) {
       fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most an hour", text));
 }
 
-// As a fraction.
+// Returns a fraction.
 double ParsePercent(const std::string& text) {
   const auto quantity = ParseQuantity(text);
   if (quantity && (quantity->second == "%" || quantity->second.empty())) {

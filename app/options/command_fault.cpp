@@ -22,8 +22,7 @@ std::string UnknownLongOption(const std::string& name, const CLI::App& command) 
   return fmt::format("there is no option '{}'{}", name, DidYouMean(name, candidates));
 }
 
-// The first of the arguments that the command does not take, where it looks like an option and is
-// none; else empty.
+// The first argument that the command did not take, if it is an unknown option; otherwise empty.
 std::string UnknownOption(const std::vector<std::string>& not_taken, const CLI::App& command) {
   for (const std::string& argument : not_taken) {
     if (argument == "--") break;
@@ -48,7 +47,7 @@ std::string ExtraArgument(const std::string& argument, const CLI::App& command) 
   return fmt::format("'{}' is one argument too many{}", argument, hint);
 }
 
-// "--threads: 1 required N missing", or "--threads: At Most 1 required but received 2"
+// For "--threads: 1 required N missing" or "--threads: At Most 1 required but received 2".
 std::string WrongCount(std::string_view said, const CLI::App& command) {
   const std::string name(said.substr(0, said.find(':')));
   const CLI::Option* option = command.get_option_no_throw(name);
@@ -58,22 +57,22 @@ std::string WrongCount(std::string_view said, const CLI::App& command) {
              : fmt::format("{} needs a value: {} {}", name, name, option->get_type_name());
 }
 
-// "Could not convert: --quiet = often", which flags alone lead to: other options take text.
+// For "Could not convert: --quiet = often", which only flags cause: other options take text.
 std::string FlagWithValue(std::string_view said) {
   const size_t begin = said.find("--");
   if (begin == std::string_view::npos) return std::string(said);
   return fmt::format("{} takes no value", said.substr(begin, said.find(' ', begin) - begin));
 }
 
-// Where options or arguments are not taken, or are missing.
+// For options or arguments that are not accepted, or are missing.
 std::string WrongArguments(const CLI::ParseError& error, const CLI::App& command) {
-  // An option that is misspelt comes before what the library finds wrong because of it.
+  // A misspelt option is reported before what the library finds wrong because of it.
   std::vector<std::string> not_taken = command.remaining();
   const std::string unknown = UnknownOption(not_taken, command);
   if (!unknown.empty()) return unknown;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   std::erase(not_taken, "--");
-  if (not_taken.empty()) not_taken = command.get_parent()->remaining();  // what stands behind "--"
+  if (not_taken.empty()) not_taken = command.get_parent()->remaining();  // the arguments after "--"
   std::erase(not_taken, "--");
   return not_taken.empty() ? error.what() : ExtraArgument(WithoutGuard(not_taken.front()), command);
 }

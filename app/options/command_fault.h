@@ -1,4 +1,4 @@
-// What is wrong with a command line, in this program's words.
+// The faults of a command line, in this program's words.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,11 +6,11 @@
 
 namespace dmlop {
 
-// The library would take "[0, 1]" apart as a list, but not with a space behind.
+// The library would split "[0, 1]" as a list, but not with a trailing space.
 std::string WithGuard(std::string argument);
 std::string WithoutGuard(std::string argument);
 
-// Of what the library found wrong in the options of `command`.
+// The fault that the library found in the options of `command`.
 std::string FaultOf(const CLI::ParseError& error, const CLI::App& command);
 
 }  // namespace dmlop

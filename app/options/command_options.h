@@ -1,4 +1,4 @@
-// The options of each command, declared in a file beside the command's own.
+// The options of each command, each declared in its own file.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace dmlop {
 
 using Command = std::function<ExitStatus()>;
 
-// Each declares what one command takes, which parsing fills in. What comes back runs the command
-// with that; `common` is kept by reference.
+// Declares the options of one command, which parsing fills in. The result runs the command with
+// them; it keeps a reference to `common`.
 using DeclareOptions = Command (*)(CLI::App& command, const CommonOptions& common);
 
 Command DeclareRun(CLI::App& command, const CommonOptions& common);
@@ -36,7 +36,7 @@ struct CommandEntry {
   DeclareOptions declare;
 };
 
-// In the order in which --help lists them.
+// The commands in the order of --help.
 std::span<const CommandEntry> Commands();
 
 }  // namespace dmlop

@@ -16,7 +16,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// With a space before it, unless it is empty.
+// The joined words after a space, or nothing if there are none.
 std::string Appended(const std::vector<std::string>& words) {
   return words.empty() ? "" : " " + Joined(words);
 }
@@ -30,8 +30,7 @@ std::vector<std::string> NamesOf(const std::vector<CompletedOption>& options, bo
   return names;
 }
 
-// The command of a function in bash or fish that offers such values; empty where nothing is
-// offered.
+// The command in a bash or fish function that offers such values; empty if nothing is offered.
 std::string Offering(const CompletedValue& value) {
   switch (value.kind) {
     case Kind::kAnything:
@@ -78,7 +77,7 @@ std::string BashValues(const CompletedCommand& command) {
   return text;
 }
 
-// One pattern of a case statement for each argument that the command takes.
+// One pattern of a case statement for each argument of the command.
 std::string BashArguments(const CompletedCommand& command) {
   std::string text;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
@@ -111,7 +110,7 @@ std::string FishCommand(const CompletedCommand& command) {
   return text;
 }
 
-// "run -i", for each option that takes a value.
+// "run -i" for each option with a value.
 std::string FishValued(const CompletedCommand& command) {
   std::string text;
   for (const std::string& name : NamesOf(command.options, true)) {

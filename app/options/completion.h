@@ -8,14 +8,14 @@
 
 namespace dmlop {
 
-// What may be typed in one place.
+// The words that may be typed in one place.
 struct CompletedValue {
   enum class Kind {
-    kAnything,    // of which nothing is offered
+    kAnything,    // nothing is offered
     kWords,       // one of `words`
-    kNames,       // the same, with "=" and more behind it: "FLOAT16=1e-3"
-    kFiles,       // with one of `extensions`, or any where there is none
-    kNamedFiles,  // the same, which may have a name and "=" in front: "InputTensor=x.npy"
+    kNames,       // one of `words`, followed by "=" and more: "FLOAT16=1e-3"
+    kFiles,       // files with one of `extensions`, or any file if there are none
+    kNamedFiles,  // the same, optionally after a name and "=": "InputTensor=x.npy"
     kFolders,
     kSided,  // the same as kWords, of one or both sides of a comparison: "actual=FLOAT16"
     // Of the descriptor that is the argument before:
@@ -24,14 +24,14 @@ struct CompletedValue {
     kKept,  // tensors that are filled, with "=" and a file behind it
   };
 
-  std::string type{};  // as --help has it, "[NAME=]FILE"; empty: there is no value
+  std::string type{};  // as in --help, "[NAME=]FILE"; empty if there is no value
   Kind kind = Kind::kAnything;
   std::vector<std::string> words{};
-  std::vector<std::string> extensions{};  // "npy"
+  std::vector<std::string> extensions{};  // such as "npy"
 };
 
 struct CompletedOption {
-  std::vector<std::string> names;  // "-t", "--threads"
+  std::vector<std::string> names;  // such as "-t", "--threads"
   std::string description;
   CompletedValue value;
 };
@@ -40,11 +40,11 @@ struct CompletedCommand {
   std::string name;
   std::string summary;
   std::vector<CompletedOption> options;
-  std::vector<CompletedValue> arguments;  // by their places
-  bool repeats = false;                   // any number of arguments like the last one
+  std::vector<CompletedValue> arguments;  // in order of position
+  bool repeats = false;                   // the last argument may be repeated
 };
 
-// `before` is what stands before the command, which is its argument; it has no name.
+// `before` describes what precedes the command, which is its argument; it has no name.
 std::string BashCompletion(const CompletedCommand& before,
                            std::span<const CompletedCommand> commands);
 std::string ZshCompletion(const CompletedCommand& before,
@@ -52,7 +52,7 @@ std::string ZshCompletion(const CompletedCommand& before,
 std::string FishCompletion(const CompletedCommand& before,
                            std::span<const CompletedCommand> commands);
 
-// The number of an argument, or what stands for that of any where it is repeated.
+// The number of an argument, or `any` if it may be repeated.
 std::string PlaceOf(const CompletedCommand& command, size_t argument, size_t number,
                     const char* any);
 

@@ -32,7 +32,7 @@ std::vector<std::string> Copied(const Names& names) {
   return {names.begin(), names.end()};
 }
 
-// What operators are called in other libraries.
+// The names of operators in other libraries.
 std::vector<std::string> NamesElsewhere() {
   std::set<std::string> names;
   for (const OperatorInfo* info : Operators()) {
@@ -56,7 +56,7 @@ std::vector<std::string> GroupNames() {
   return names;
 }
 
-// The words of a type such as "text|json"; other types have none.
+// The words of a type such as "text|json"; empty for other types.
 std::vector<std::string> Alternatives(const std::string& type) {
   std::vector<std::string> words;
   if (type.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") != type.npos) return words;
@@ -79,7 +79,7 @@ std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& t
   return Alternatives(type);
 }
 
-// Those of the files that a value of a type names.
+// The extensions of the files that a value of a type names.
 std::vector<std::string> ExtensionsOf(const std::string& type) {
   if (type == "DESCRIPTOR" || type == "MANIFEST") return {"json", "jsonl"};
   if (type.starts_with("FILE.")) return {type.substr(type.find('.') + 1)};
@@ -108,7 +108,7 @@ CompletedValue ValueOf(const CLI::Option& option) {
   return {type, is_named ? Kind::kNamedFiles : Kind::kFiles, {}, ExtensionsOf(type)};
 }
 
-// What --help says of a command, from the same declarations.
+// Describes a command by the declarations that --help uses.
 CompletedCommand Describe(const CommandEntry& entry) {
   CLI::App app;
   CommonOptions common;

@@ -16,7 +16,7 @@ size_t Columns() {
   return std::min(kDefaultColumns, OutputWidth());
 }
 
-// Names in one column, what they mean in the other; in little room, below it.
+// Names in one column and their meaning in the other or, in narrow terminals, below.
 std::string Row(const std::string& name, std::string_view meaning) {
   constexpr size_t kLeastForTwo = 60;
   const size_t columns = Columns();
@@ -28,7 +28,7 @@ std::string Row(const std::string& name, std::string_view meaning) {
                      WrappedText(meaning, columns - before, margin));
 }
 
-// The text between its line breaks.
+// Wraps the text between its leading and trailing line breaks.
 std::string Paragraph(const std::string& text) {
   constexpr size_t kMargin = 2;
   const size_t begin = std::min(text.size(), text.find_first_not_of('\n'));
@@ -61,7 +61,7 @@ class Formatter : public CLI::Formatter {
     return Paragraph(CLI::Formatter::make_description(command));
   }
 
-  // Examples are commands, which nothing breaks.
+  // Examples are commands, which must not be wrapped.
   std::string make_footer(const CLI::App* command) const override {
     const std::string text = CLI::Formatter::make_footer(command);
     return text.find("\n  ") == std::string::npos ? Paragraph(text) : text;
@@ -72,7 +72,7 @@ class Formatter : public CLI::Formatter {
   }
 
  private:
-  // What else has to be given.
+  // Names the other options that this one requires.
   static std::string Needs(const CLI::Option& option) {
     std::string text;
     for (const CLI::Option* needed : option.get_needs()) {

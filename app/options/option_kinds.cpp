@@ -40,7 +40,7 @@ DataType ParseRawType(const std::string& name) {
                              fmt::format("elements of {} are not whole bytes", Name(type)));
 }
 
-// "2,3,4" or "2x3x4"
+// Parses "2,3,4" or "2x3x4".
 std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string& text) {
   std::vector<uint32_t> numbers;
   for (size_t begin = 0; begin <= text.size();) {
@@ -55,13 +55,13 @@ std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string&
   return numbers;
 }
 
-// A form, and the word that names it where there are two.
+// A form, and the word that names it if there are two.
 struct FormSide {
-  std::string_view word;  // empty for the only one
+  std::string_view word;  // empty if there is one form
   RawForm* form;
 };
 
-// A part of the forms: "TEXT" of all, "SIDE=TEXT" of one.
+// A part of the forms: "TEXT" for all forms, "SIDE=TEXT" for one.
 class FormPart {
  public:
   using Store = void (*)(const std::string& option, const std::string& text, RawForm& form);
@@ -133,7 +133,7 @@ void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
       ->needs(type);
 }
 
-// A limit of all types or, with "TYPE=" in front, of one.
+// A limit for all types or, after "TYPE=", for one.
 template <typename T>
 CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
                           const std::string& description, T& of_all,

@@ -21,13 +21,13 @@
 
 namespace dmlop {
 
-// What every command has.
+// Adds the options that every command has.
 void AddCommon(CLI::App& command, CommonOptions& options);
 
-// Lines that --help ends with.
+// Adds the lines at the end of --help.
 void AddExamples(CLI::App& command, const std::string& lines);
 
-// One of several words in any case of letters, which the option's type lists: "text|json".
+// One of several words, in any case. The option's type lists them: "text|json".
 template <typename T, typename Choice = T>
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::string& description,
                        T& value, const std::vector<std::pair<std::string, Choice>>& choices) {
@@ -48,7 +48,7 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::st
       ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
-// The text as a decimal number without a sign or a fraction; empty where it is none, or too large.
+// Parses a decimal number without sign or fraction; null if it is none, or too large.
 template <typename T>
 std::optional<T> ParseWhole(std::string_view text) {
   T value{};
@@ -57,7 +57,7 @@ std::optional<T> ParseWhole(std::string_view text) {
   return is_whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
 }
 
-// A number from `least` to `most`, written as decimal digits, into any type that takes a T.
+// A decimal number from `least` to `most`, stored in any type that takes a T.
 template <typename T, typename Value>
 CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::string& description,
                       Value& value, T least, T most = std::numeric_limits<T>::max()) {
@@ -76,7 +76,7 @@ CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::str
   return command.add_option_function<std::string>(name, store, description)->type_name("N");
 }
 
-// [NAME=]FILE, any number of times.
+// [NAME=]FILE, may be repeated.
 inline constexpr std::string_view kBoundFile = "[NAME=]FILE";
 CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
                       std::vector<std::string>& files);
@@ -90,25 +90,25 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
 void AddPicture(CLI::App& command, std::string& path);
 CLI::Option* AddSync(CLI::App& command, bool& sync);
-// What raw files hold. Of two sides, "actual=" or "expected=" in front of a value says which is
-// meant; a value without is that of both, where the side has none of its own.
+// The form of raw files. With two sides, "actual=" or "expected=" before a value chooses one; a
+// value without applies to each side that has none of its own.
 void AddRawForm(CLI::App& command, RawForm& form);
 void AddRawForms(CLI::App& command, RawForms& forms);
 
-// Arrays fit by the number of their elements.
+// Accepts arrays with the same number of elements.
 CLI::Option* AddReshape(CLI::App& command, FileShapes& shapes);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
 
-// What passes as equal, without the tolerance of WebNN, which is that of an operator.
+// Rules of equality, without the WebNN tolerance, which needs an operator.
 void AddRules(CLI::App& command, ComparisonRules& rules);
 
-// The same with it.
+// Rules of equality with the WebNN tolerance.
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
 
-// Throws where there are rules, and nothing is compared.
+// Throws if there are rules although nothing is compared.
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare);
 
-// The most threads that can be asked for.
+// The greatest number of threads that an option accepts.
 inline constexpr int kMostThreads = 1 << 16;
 
 }  // namespace dmlop

@@ -36,7 +36,7 @@ std::string RuleWords(const ComparisonRules& rules) {
 
 namespace {
 
-// What the options say of one form; empty where they say nothing.
+// The option values that describe a form; empty for those that are not set.
 std::array<std::string, 4> PartsOf(const RawForm& form) {
   return {form.type ? std::string(Name(*form.type)) : "",
           fmt::format("{}", fmt::join(form.sizes, ",")),

@@ -1,4 +1,4 @@
-// Options as they are typed, for commands that messages tell.
+// Options as they are typed, for commands that messages suggest.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// What is not the default, each with a space before it, ready for a shell.
+// The options that differ from the default, each after a space, quoted for a shell.
 std::string RuleWords(const ComparisonRules& rules);
 std::string RawFormWords(const RawForms& forms);
 std::string ConfineWords(const std::string& folder);

@@ -32,21 +32,21 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
-// The arguments of all commands that stand before the command.
+// Counts the common arguments that precede the command.
 size_t CountBeforeCommand(std::span<const std::string> arguments) {
   constexpr std::array<std::string_view, 4> kFlags = {"-q", "--quiet", "-v", "--verbose"};
   size_t count = 0;
   while (count < arguments.size()) {
     const std::string& argument = arguments[count];
     const bool is_flag = std::find(kFlags.begin(), kFlags.end(), argument) != kFlags.end();
-    const bool is_color = argument == "--color";  // and its value is the next one
+    const bool is_color = argument == "--color";  // the value is the next argument
     if (!is_flag && !is_color && !argument.starts_with("--color=")) break;
     count += is_color ? 2 : 1;
   }
   return std::min(count, arguments.size());
 }
 
-// Declares the options. Parsing fills the structs; the chosen command then runs.
+// Declares the options. Parsing fills the structs; then the chosen command runs.
 class CommandLine {
  public:
   CommandLine() {
@@ -74,8 +74,8 @@ class CommandLine {
   }
 
  private:
-  // The command that is named alone: declaring the options of all takes as long as a small
-  // operator. Where none is named, --help or an error lists them.
+  // Declares only the named command: declaring all options takes as long as a small operator. If
+  // none is named, --help or an error lists them all.
   void DeclareCommands(const std::string& first) {
     const auto is_named = [&](const CommandEntry& command) { return command.name == first; };
     const auto commands = Commands();
@@ -95,16 +95,16 @@ class CommandLine {
     }
   }
 
-  // A variable of a script that has no value is not what it is to be without the option.
+  // An empty value, such as that of an unset variable in a script, must not mean the default.
   static std::string WhatIsMissing(const std::string& value) {
     return value.empty() ? "the value is empty" : "";
   }
 
-  // "-i a.npy b.npy", which a shell makes of "-i *.npy", as "-i a.npy -i b.npy": the commands with
-  // such options take no tensor files as arguments.
+  // Turns "-i a.npy b.npy", which a shell makes of "-i *.npy", into "-i a.npy -i b.npy": commands
+  // with such options take no tensor files as arguments.
   std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& given) const {
     std::vector<std::string> all;
-    std::string option;  // to which what comes next may belong
+    std::string option;  // the option that the next argument may belong to
     bool has_value = false;
     for (const std::string& text : given) {
       if (has_value && IsTensorFile(text)) {
@@ -131,13 +131,13 @@ class CommandLine {
     return option != nullptr && option->get_type_name() == kBoundFile;
   }
 
-  // From the last to the first, as the library takes them.
+  // In reverse order, as the library expects them.
   static std::vector<std::string> ForParsing(const std::vector<std::string>& given) {
     std::vector<std::string> arguments;
     bool are_options = true;
     for (const std::string& text : given) {
       if (text == "--") are_options = false;
-      // A short option's "=" is none of its value, as with a long one's.
+      // As with long options, an "=" after a short option does not belong to its value.
       const bool is_assigned =
           are_options && text.size() > 2 && text[0] == '-' && text[1] != '-' && text[2] == '=';
       if (is_assigned && text.size() == 3) {
@@ -152,7 +152,7 @@ class CommandLine {
     return arguments;
   }
 
-  // The library would only say that a command is required.
+  // Otherwise the library would only say that a command is required.
   static void CheckCommandName(const std::string& first) {
     if (first == "-h" || first == "--help" || first == "--version") return;
     if (CountBeforeCommand({&first, 1}) > 0) {
@@ -191,8 +191,8 @@ class CommandLine {
   Command command_;
 };
 
-// The arguments as this program takes them, where they are in the ways of others: "help COMMAND",
-// "version", and options of all commands before the command.
+// Converts the habits of other programs to this one's: "help COMMAND", "version", and common
+// options before the command.
 std::vector<std::string> Usual(std::vector<std::string> arguments) {
   const auto command =
       arguments.begin() + static_cast<std::ptrdiff_t>(CountBeforeCommand(arguments));

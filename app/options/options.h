@@ -1,4 +1,4 @@
-// The command line, typed: one struct a command.
+// The typed command line: a struct for each command.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct CommonOptions {
   ColorMode color = ColorMode::kAuto;
 };
 
-// What passes as equal.
+// The rules by which values are equal.
 struct ComparisonRules {
   Tolerances tolerances;
   bool webnn_tolerance = false;
@@ -29,12 +29,12 @@ struct ComparisonRules {
   FileShapes shapes = FileShapes::kAsTheyAre;
 };
 
-// What raw files hold, which do not say it themselves.
+// The form of raw files, which do not state it themselves.
 struct RawForm {
-  std::optional<DataType> type;    // none: files are not raw
-  std::vector<uint32_t> sizes;     // empty: one dimension, up to the end
-  std::vector<uint32_t> strides;   // empty: packed
-  std::optional<uint64_t> offset;  // in bytes; then a file may go on behind the tensor
+  std::optional<DataType> type;    // null if files are not raw
+  std::vector<uint32_t> sizes;     // empty: one dimension up to the end
+  std::vector<uint32_t> strides;   // empty if packed
+  std::optional<uint64_t> offset;  // in bytes; if set, a file may extend beyond the tensor
 };
 
 struct RawForms {
@@ -43,24 +43,24 @@ struct RawForms {
 
 struct RunOptions {
   std::string descriptor;
-  std::optional<int64_t> line;      // of a manifest, where the descriptor is one
-  std::vector<std::string> inputs;  // [NAME=]FILE, as are the next three
+  std::optional<int64_t> line;      // in a manifest, if the descriptor is one
+  std::vector<std::string> inputs;  // [NAME=]FILE, like the next three
   std::vector<std::string> outputs;
   std::vector<std::string> expected;
-  std::vector<std::string> judged;  // made elsewhere, and compared with what is computed here
+  std::vector<std::string> judged;  // made elsewhere; compared with what is computed here
   ComparisonRules rules;
   bool full = false;
   TextFormat format = TextFormat::kText;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
-  std::string isa;                // empty: the best
-  bool sync = false;              // files are on the disk when they appear
-  std::string report;             // empty: none
-  std::string input_folder;       // of a model's files; empty: the model's own
-  std::string output_folder;      // of the files that a model writes; empty: the current one
-  std::string confine;            // where all files of the document must lie; empty: anywhere
-  std::vector<std::string> keep;  // NAME=FILE, of tensors between a model's operators
-  std::string keep_folder;        // for all of those; empty: none
+  std::string isa;                // empty for the best
+  bool sync = false;              // files are on disk before they appear
+  std::string report;             // empty for none
+  std::string input_folder;       // base of a model's input files; empty: the model's own
+  std::string output_folder;      // base of the files that a model writes; empty: the current one
+  std::string confine;            // all files of the document must lie in it; empty: no limit
+  std::vector<std::string> keep;  // NAME=FILE, for tensors between a model's operators
+  std::string keep_folder;        // for all of those tensors; empty for none
 };
 
 struct ValidateOptions {
@@ -83,15 +83,15 @@ struct BenchOptions {
   std::optional<int64_t> line;      // as for run
   std::vector<std::string> inputs;  // [NAME=]FILE
   FileShapes shapes = FileShapes::kAsTheyAre;
-  std::vector<int> threads;  // empty: the default
+  std::vector<int> threads;  // empty for the default
   BenchCaches caches = BenchCaches::kBoth;
-  double min_seconds = 0.5;  // of a row
+  double min_seconds = 0.5;  // for a row
   std::optional<BenchFormat> format;
-  std::string output;               // empty: standard output
-  std::string baseline;             // empty: none
-  std::optional<double> fail_over;  // slower than the baseline by this fraction of it
+  std::string output;               // empty for standard output
+  std::string baseline;             // empty for none
+  std::optional<double> fail_over;  // allowed slowdown as a fraction of the baseline
   FeatureLevel level = kHighestFeatureLevel;
-  std::string isa;      // empty: the best
+  std::string isa;      // empty for the best
   std::string confine;  // as for run
 };
 
@@ -100,22 +100,22 @@ struct CompareOptions {
   std::string expected;
   RawForms raw;
   ComparisonRules rules;
-  size_t most_listed = 0;  // of the differences
+  size_t most_listed = 0;  // differences listed
   bool map = false;
-  std::string picture;  // empty: none
+  std::string picture;  // empty for none
   TextFormat format = TextFormat::kText;
 };
 
 struct ShowOptions {
-  std::vector<std::string> files;  // slices, which begin with '[', after the file that they are of
+  std::vector<std::string> files;  // and slices, which begin with '[', after their file
   RawForm raw;
   TextFormat format = TextFormat::kText;
   bool statistics = false;
   bool full = false;
   bool bits = false;
   bool map = false;
-  std::string picture;  // empty: none
-  std::string find;     // the tensor that is looked for in the file; empty: none
+  std::string picture;  // empty for none
+  std::string find;     // tensor to look for in the file; empty for none
 };
 
 // Names of a document: the tensors that an element may be of, those that operators fill, and the
@@ -128,7 +128,7 @@ struct ExplainOptions {
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
   FileShapes shapes = FileShapes::kAsTheyAre;
-  std::string dispatchable;  // of a model; empty: its only one
+  std::string dispatchable;  // of a model; empty for its only one
   std::string input_folder;  // as for run
   std::string confine;
   TextFormat format = TextFormat::kText;
@@ -138,14 +138,14 @@ struct ExplainOptions {
 
 struct OpsOptions {
   std::string name;          // empty: list all, or those like `like`
-  std::string like;          // another library's name
-  std::string manual;        // the group of operators whose page is printed; empty: none
-  bool is_template = false;  // a descriptor is printed, not a description
+  std::string like;          // a name in another library
+  std::string manual;        // group of operators whose page is printed; empty for none
+  bool is_template = false;  // print a descriptor instead of a description
   std::optional<FeatureLevel> level;
   TextFormat format = TextFormat::kText;
 };
 
-// K of N, both from 1: every N-th case, beginning with the K-th.
+// K of N, both counted from 1: every N-th case, beginning with the K-th.
 struct Shard {
   int64_t number = 1;
   int64_t count = 1;
@@ -161,16 +161,16 @@ struct BatchOptions {
   bool times = true;
   bool sync = false;  // as for run
   Shard shard;
-  std::optional<int64_t> line;    // of the only case to run
-  int64_t max_cases = 1'000'000;  // that a sweep may become
-  std::string report;             // empty: none
-  std::string output_folder;      // in place of what all outputs have in common; empty: none
+  std::optional<int64_t> line;    // line of the only case to run
+  int64_t max_cases = 1'000'000;  // limit for the cases of a sweep
+  std::string report;             // empty for none
+  std::string output_folder;      // replaces the outputs' common folder; empty for none
   bool allow_empty = false;
-  bool has_inputs = false;  // those whose values the lines state, beside the outputs
+  bool has_inputs = false;  // input values that lines state have files next to the outputs
   ComparisonRules rules;
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
-  std::string isa;      // empty: the best
+  std::string isa;      // empty for the best
   std::string confine;  // as for run
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = CompletedValue::Kind;
 
-// Within a specification of zsh's _arguments: ':' and brackets end its parts.
+// Escapes text in a specification of zsh's _arguments, whose parts end at ':' and brackets.
 std::string ZshText(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -24,7 +24,7 @@ std::string ZshFiles(const std::vector<std::string>& extensions) {
   return fmt::format(" -g \"*.({})\"", fmt::join(extensions, "|"));
 }
 
-// ":FILE:_files"
+// Such as ":FILE:_files".
 std::string ZshValue(const CompletedValue& value) {
   std::string action = " ";
   if (value.kind == Kind::kWords) action = fmt::format("({})", fmt::join(value.words, " "));
@@ -42,7 +42,7 @@ std::string ZshValue(const CompletedValue& value) {
   return fmt::format(":{}:{}", ZshText(value.type), action);
 }
 
-// An option's value stands behind it, or in the same word.
+// An option's value follows it, or is in the same word.
 std::string ZshOption(const CompletedOption& option) {
   std::string text;
   for (const std::string& name : option.names) {
@@ -56,7 +56,7 @@ std::string ZshOption(const CompletedOption& option) {
   return text;
 }
 
-// What _arguments takes.
+// The arguments of zsh's _arguments.
 std::string ZshArguments(const CompletedCommand& command) {
   std::string text;
   for (const CompletedOption& option : command.options) text += ZshOption(option);

@@ -1,4 +1,4 @@
-// The tensors that the operators of a model fill, and what users call them.
+// The tensors that the operators of a model fill, and their names for users.
 #pragma once
 
 #include <map>
@@ -15,32 +15,32 @@ class FilledTensors {
  public:
   struct One {
     std::string name;       // "dispatchable.OutputTensor", or an edge of a graph
-    std::string full_name;  // "graph.edge"; where no graph fills it, the same as its name
+    std::string full_name;  // "graph.edge"; equal to `name` outside of graphs
     const TensorDesc* desc;
-    size_t dispatchable;  // which fills it
+    size_t dispatchable;  // the one that fills it
   };
 
-  // The model must outlive them.
+  // The model must outlive this object.
   explicit FilledTensors(const ModelDocument& model);
 
-  // By the order in which they are filled.
+  // In the order in which they are filled.
   const std::vector<One>& all() const { return all_; }
 
-  // The numbers of those with that name, each as it is filled last, and one for each dispatchable.
-  // A full name hides the same name of an edge.
+  // The numbers of the tensors called `name`, one for each dispatchable and each as it is last
+  // filled. A full name takes precedence over an equal name of an edge.
   std::vector<size_t> Find(std::string_view name) const;
 
-  // The name alone, if that means no other tensor.
+  // The name if it is unique, or else the full name.
   const std::string& ShortestName(size_t number) const;
 
-  // Of all, each once.
+  // The shortest names of all tensors, each once.
   std::vector<std::string_view> ShortestNames() const;
 
-  // What is wrong with a name if several are found.
+  // The fault of a name for which several tensors were found.
   std::string SayWhich(std::string_view name, const std::vector<size_t>& found) const;
 
  private:
-  // The last one that each dispatchable fills, by the name.
+  // For each name, the last tensor of that name that each dispatchable fills.
   using LastByName = std::map<std::string, std::map<size_t, size_t>, std::less<>>;
 
   const std::map<size_t, size_t>& Meant(std::string_view name) const;

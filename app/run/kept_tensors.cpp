@@ -17,9 +17,9 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kLongestName = 200;  // bytes; file systems take 255 with what stands around it
+constexpr size_t kLongestName = 200;  // in bytes; file systems allow 255 for the whole file name
 
-// As part of the name of a file.
+// The name as part of a file name.
 std::string InFileName(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
@@ -29,8 +29,8 @@ std::string InFileName(std::string name) {
   return name.substr(0, end);
 }
 
-// Sorted as text, in the order in which they are filled, so that folders of them can be compared
-// in it.
+// File names sort in the order in which the tensors are filled, so that folders of them can be
+// compared in that order.
 std::string FileNameOf(size_t number, size_t count, const std::string& name) {
   const size_t digits = std::max<size_t>(4, fmt::formatted_size("{}", count));
   return fmt::format("{:0{}}-{}.npy", number, digits, InFileName(name));
@@ -41,7 +41,7 @@ struct Request {
   std::string path;
 };
 
-// NAME=FILE; names may have an equals sign, files after the last one not.
+// Parses NAME=FILE. The name may contain an equals sign, but not the file.
 Request ParseRequest(const std::string& argument) {
   const size_t sign = argument.rfind('=');
   if (sign == std::string::npos || sign == 0 || sign + 1 == argument.size()) {
@@ -51,7 +51,7 @@ Request ParseRequest(const std::string& argument) {
   return {argument.substr(0, sign), argument.substr(sign + 1)};
 }
 
-// What the tensor has last is kept.
+// The number of a tensor's last filling, which is kept.
 size_t NumberOf(const std::string& name, const std::string& argument, const FilledTensors& filled) {
   const std::vector<size_t> found = filled.Find(name);
   if (found.size() == 1) return found.front();
@@ -95,7 +95,7 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
     const std::string name = fmt::format("tensor '{}'", kept.name);
     for (const std::string& path : kept.paths) {
       OutputFormatOf(path);
-      roles.Writes(path, name);  // never in place, as what a model writes may be
+      roles.Writes(path, name);  // never in place, unlike what a model writes
       output.AddTensor(path, name);
     }
   }

@@ -1,4 +1,4 @@
-// The tensors between the operators of a model, as files: run --keep and --keep-all.
+// Writes tensors between the operators of a model to files: run --keep and --keep-all.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,39 @@ namespace dmlop {
 
 class KeptTensors {
  public:
-  // Throws an Error of kind kUsage for a name of no tensor that an operator of the model fills, or
-  // of several.
+  // Throws an Error of kind kUsage if no operator of the model fills a tensor of such a name, or
+  // several do.
   KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
 
-  // Whether anything is to be kept.
+  // Whether any tensor is kept.
   bool keeps() const;
 
-  // The files that will be written. Throws an Error of kind kUsage for a terminal.
+  // Adds the files that will be written. Throws an Error of kind kUsage for a terminal.
   void AddTo(FileRoles& roles, StandardOutput& output) const;
 
-  // Reports the files of --keep-all that would be written through links out of their folder and of
-  // the one that the model is confined to.
+  // Reports files of --keep-all that would be written through links out of their folder and out of
+  // the model's confinement.
   void CheckConfinement(const Confinement& confinement, Diagnostics& diagnostics) const;
 
-  // Takes what an operator has just filled. Operators come in the order of the model's commands.
+  // Takes the tensors that an operator has just filled. Operators come in the order of the model's
+  // commands.
   void Keep(const Step& step);
 
-  // The files, as reports tell of them.
+  // The files as reports describe them.
   std::vector<ReportedFile> Reported() const;
 
   void Flush(OutputSet& files);
 
  private:
   struct Kept {
-    std::string name;  // of the tensor
+    std::string name;  // the tensor's
     TensorDesc desc;
-    JsonCursor place;  // of the dispatchable
+    JsonCursor place;  // the dispatchable's
     std::vector<std::string> paths;
   };
 
   struct File {
-    std::string name;  // of the tensor
+    std::string name;  // the tensor's
     std::string path;
     OutputTensor content;
   };
@@ -60,7 +61,7 @@ class KeptTensors {
   NewFolders& folders_;
   std::vector<Kept> all_;  // in the order in which they are filled
   size_t next_ = 0;
-  uint64_t in_memory_ = 0;  // bytes, as long as they are few
+  uint64_t in_memory_ = 0;  // bytes of tensors held in memory, up to a limit
   std::vector<File> files_;
 };
 

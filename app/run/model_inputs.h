@@ -1,4 +1,4 @@
-// What a model works on, for the commands that run one.
+// The inputs of a model, for the commands that run one.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ struct ModelInputs {
   BoundModel bound;
 };
 
-// Opens the files of the model, in `folder` or, where that is empty, in the model's own, and binds
-// the tensors. Prints what `diagnostics` has then; empty where that is a fault.
+// Opens the model's files in `folder` or, if that is empty, in the model's own folder, and binds
+// the tensors. Prints `diagnostics`; null if there is an error.
 std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
                                            const Descriptor& descriptor,
                                            const CommonOptions& common, Diagnostics& diagnostics);
 
-// What a resource's file is to the command.
+// The role of a resource's file.
 std::string RoleOf(const ModelResource& resource);
 
 // Adds the files that the resources are filled from.

@@ -1,15 +1,16 @@
-// Options that one kind of document takes, and another would ignore.
+// Options that suit only one kind of document, and that another would ignore.
 #pragma once
 
 #include <string_view>
 
 namespace dmlop {
 
-// Throws an Error of kind kUsage for options that bind the tensors of an operator: "-i is"; `way`
-// is what a model has in their place.
+// Throws an Error of kind kUsage for options that bind an operator's tensors. The text begins as
+// "-i is"; `way` is what a model has instead.
 [[noreturn]] void RefuseForModel(std::string_view options_are, std::string_view way = "");
 
-// The same for folders of a model: "--input-path is"; `instead` has the options to name them in.
+// Throws an Error of kind kUsage for folders of a model. The text begins as "--input-path is";
+// `instead` names the options to use.
 [[noreturn]] void RefuseForOperator(std::string_view folders_are, std::string_view instead);
 
 }  // namespace dmlop

@@ -34,7 +34,7 @@
 namespace dmlop {
 namespace {
 
-// One run from documents to files. The steps are members in the order in which they are called.
+// One run from document to files. Member functions are in the order in which they are called.
 class OperatorRun {
  public:
   OperatorRun(const RunOptions& options, const CommonOptions& common)
@@ -77,7 +77,7 @@ class OperatorRun {
  private:
   struct Output {
     TensorSlot slot;
-    std::string path;  // empty: not bound to a file
+    std::string path;  // empty if not bound to a file
     OutputTensor tensor;
   };
 
@@ -92,7 +92,7 @@ class OperatorRun {
     return StatusOf(diagnostics_);
   }
 
-  // False when the document has faults.
+  // False if the document has faults.
   bool Check() {
     case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes});
     case_->Bind(TensorRole::kInput, options_.inputs);
@@ -111,7 +111,7 @@ class OperatorRun {
 
   bool is_json() const { return options_.format == TextFormat::kJson; }
 
-  // Those of models would be ignored.
+  // Refuses options of models, which would have no effect.
   void RequireOptionsOfOperator() const {
     if (!options_.keep.empty() || !options_.keep_folder.empty()) {
       throw Error(ErrorKind::kUsage, "--keep and --keep-all are for models; bind outputs with -o");
@@ -121,7 +121,8 @@ class OperatorRun {
     }
   }
 
-  // What the command line claims is found before anything is read; bindings are known only then.
+  // The command line's streams are checked before anything is read, the bindings' once they are
+  // known.
   void CheckDescriptorStream() const {
     std::vector<std::string> paths;
     for (const auto* files : {&options_.inputs, &options_.expected, &options_.judged}) {
@@ -131,8 +132,8 @@ class OperatorRun {
     if (case_) RequireOneReader(options_.descriptor, case_->InputPaths());
   }
 
-  // Files are used for one thing each; standard output takes tensors or text, not both, and a
-  // terminal takes no tensors.
+  // Each file has one use; standard output takes tensors or text, but not both, and a terminal
+  // takes no tensors.
   void CheckOutputs() {
     AddBeside(options_.expected, Side::kExpected);
     AddBeside(options_.judged, Side::kActual);
@@ -162,7 +163,7 @@ class OperatorRun {
                        [&](const Beside& beside) { return beside.file.name == slot.path; });
   }
 
-  // What is compared is written where the command line asks for it, not where the document does.
+  // Compared outputs are written only if the command line says so, not if just the document does.
   void LeaveComparedFilesAlone() {
     std::set<std::string> asked;
     for (const FileArgument& file : case_->Assign(TensorRole::kOutput, options_.outputs)) {
@@ -226,7 +227,7 @@ class OperatorRun {
     }
   }
 
-  // False where one differs.
+  // False if an output differs.
   bool CompareOutputs() {
     bool as_expected = true;
     for (const Output& output : outputs_) {
@@ -271,7 +272,7 @@ class OperatorRun {
     PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
   }
 
-  // The outputs that would be printed, and what was compared.
+  // Prints the outputs that text would show, and the comparisons.
   void PrintJson() const {
     Json outputs = Json::array();
     for (const Output& output : outputs_) {
@@ -309,7 +310,7 @@ class OperatorRun {
   const CommonOptions& common_;
   Descriptor descriptor_;
   Diagnostics diagnostics_;
-  Diagnostics warnings_;  // of values
+  Diagnostics warnings_;  // about values
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<Beside> beside_;

@@ -33,13 +33,13 @@ void RefuseBindings(const RunOptions& options) {
   }
 }
 
-// What the commands write. Files appear together, once every command has succeeded.
+// The files that commands write. They appear together, once every command has succeeded.
 class ModelFiles {
  public:
   ModelFiles(const std::string& folder, bool reported, NewFolders& folders)
       : folder_(folder), reported_(reported), folders_(folders) {}
 
-  // Keeps what the resource holds now.
+  // Keeps the current content of the resource.
   void Write(const std::string& resource, const std::string& target_path,
              const ModelRun::FileContent& content) {
     const std::string path = PathIn(folder_, target_path);
@@ -73,7 +73,7 @@ class ModelFiles {
   std::vector<ReportedFile> written_;
 };
 
-// One run of a model. The steps are members in the order in which they are called.
+// One run of a model. Member functions are in the order in which they are called.
 class ModelExecution {
  public:
   ModelExecution(const RunOptions& options, const CommonOptions& common,
@@ -111,7 +111,7 @@ class ModelExecution {
     StandardOutput output;
     roles.Reads(descriptor_.path, "the model");
     AddSources(model_, resources, roles);
-    std::set<std::pair<size_t, std::string>> written;  // what a resource has last is kept
+    std::set<std::pair<size_t, std::string>> written;  // a resource keeps the last
     for (const ModelCommand& command : model_.commands()) {
       if (std::holds_alternative<PrintCommand>(command.what)) output.AddText("the model");
       const auto* write = std::get_if<WriteFileCommand>(&command.what);
@@ -158,7 +158,7 @@ class ModelExecution {
     PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
   }
 
-  // At the place of the graph, which has none for its nodes.
+  // Reports them at the place of the graph, because nodes have no place.
   void WarnOfValues(const Step& step, size_t dispatchable) {
     Diagnostics found;
     dmlop::WarnOfValues(step.op, step.inputs, found);
@@ -218,7 +218,7 @@ class ModelExecution {
   NewFolders folders_;
   KeptTensors kept_;
   ModelFiles files_{options_.output_folder, !options_.report.empty(), folders_};
-  Diagnostics warnings_;  // of values
+  Diagnostics warnings_;  // about values
   RunTimes times_;
 };
 

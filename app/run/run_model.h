@@ -1,4 +1,4 @@
-// "run" for a DxDispatch model.
+// The command "run" for a DxDispatch model.
 #pragma once
 
 #include "app/exit_status.h"
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// Carries out the commands of the model, unless `diagnostics`, from reading it, has errors.
+// Executes the commands of the model, unless `diagnostics`, from reading it, has errors.
 ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
                     const Descriptor& descriptor, const ModelDocument& model,
                     Diagnostics& diagnostics);

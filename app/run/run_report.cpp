@@ -40,7 +40,7 @@ Json BindingsJson(const OperatorCase& operator_case) {
   return json;
 }
 
-// `what` says what was run.
+// `what` describes what was run.
 std::string Text(const Json& what, const ReportedFiles& files, const Diagnostics& warnings,
                  const RunTimes& times) {
   Json json = {{"dmlop", DMLOP_VERSION}};
@@ -60,7 +60,7 @@ std::vector<ReportedFile> InputFilesOf(const OperatorCase& files) {
   const std::vector<TensorSlot> slots = files.Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
     const std::span<const std::byte> bytes = files.inputs()[i].file_bytes;
-    if (bytes.empty()) continue;  // values of the document
+    if (bytes.empty()) continue;  // values in the document
     reported.push_back({DisplayName(slots[i].path), files.PathOf(slots[i]), Sha256(bytes)});
   }
   return reported;

@@ -17,22 +17,22 @@ struct RunTimes {
   double run_seconds = 0;
 };
 
-// Files that were read, and files that are written.
+// Files read, written and compared.
 struct ReportedFiles {
   std::vector<ReportedFile> inputs;
   std::vector<ReportedFile> outputs;
   std::vector<ComparedFile> compared;
 };
 
-// The files of the inputs that a case has loaded.
+// The files of the inputs that the case has loaded.
 std::vector<ReportedFile> InputFilesOf(const OperatorCase& files);
 
 Json SecondsJson(const RunTimes& times);
 
-// The complete descriptor, with the bindings that the run takes.
+// The complete descriptor, with the bindings that the run uses.
 Json DescriptorJson(const OperatorCase& operator_case);
 
-// The descriptor has the bindings that the run took.
+// The descriptor has the bindings that the run used.
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
                        const Diagnostics& warnings, const RunTimes& times);
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,

@@ -18,7 +18,7 @@
 namespace dmlop {
 namespace {
 
-// Of the bits of an element: little-endian, so the low bytes come first.
+// The bits are those of an element; the bytes are little-endian.
 std::string ValueText(DataType type, uint64_t bits) {
   return ElementText(type, BytesOf(bits).data());
 }
@@ -27,7 +27,7 @@ std::string UlpText(const Difference& difference) {
   return difference.is_mismatch ? "-" : fmt::format("{}", difference.ulp_error);
 }
 
-// What elements are told in: `type` is that of the actual ones.
+// How elements are printed: `type` is that of the actual ones.
 struct Form {
   const Dims& sizes;
   DataType type;
@@ -77,7 +77,7 @@ bool HasUlpErrors(const Comparison& comparison) {
   return comparison.passing.max_ulp_error > 0 || comparison.failing.max_ulp_error > 0;
 }
 
-// "0", "1", "3-4", ... "513-1024"; then "2^10-2^11", which begins above 2^10.
+// "0", "1", "3-4", ... "513-1024"; from then on "2^10-2^11", which excludes 2^10.
 std::string UlpBinText(size_t bin) {
   constexpr size_t kFirstPower = 12;
   const uint64_t least = LeastUlp(bin);
@@ -139,7 +139,7 @@ Json MapJson(const DifferenceMap& map) {
           {"differenceCounts", std::move(counts)}};
 }
 
-// The listed differences as a table, whose columns line up.
+// The listed differences as an aligned table.
 std::string ListText(const Comparison& comparison, const Form& form) {
   if (comparison.listed.empty()) return "";
   std::vector<std::vector<std::string>> rows = {
@@ -162,7 +162,7 @@ std::string HeadroomText(const Comparison& comparison, const Tolerance& toleranc
              : "";
 }
 
-// Numbers below the least normal one, which devices may flush to zero.
+// Counts of subnormal numbers, which devices may flush to zero.
 std::string SubnormalText(const Comparison& comparison) {
   const auto& [actual, expected] =
       std::pair(comparison.actual_subnormals, comparison.expected_subnormals);
@@ -170,7 +170,7 @@ std::string SubnormalText(const Comparison& comparison) {
   return fmt::format("subnormal numbers: actual {}, expected {}\n", actual, expected);
 }
 
-// The --ulp that is enough, unless it is so large that it would let pass anything.
+// The smallest --ulp that suffices, unless it is so large that almost anything would pass.
 std::string PassingUlpText(const Comparison& comparison) {
   constexpr uint64_t kMostUlp = 4096;
   if (!comparison.smallest_passing_ulp) return "no --ulp lets this pass\n";

@@ -1,4 +1,4 @@
-// The outcome of a comparison, for people and for programs.
+// The outcome of a comparison, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -9,15 +9,14 @@
 
 namespace dmlop {
 
-// "absolute 0.001, ULP 2"
+// Such as "absolute 0.001, ULP 2".
 std::string ToleranceText(const Tolerance& tolerance);
 Json ToleranceJson(const Tolerance& tolerance);
 
-// "1 of 3 elements differ"
+// Such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
 
-// `tensor` has the type of the actual elements and the sizes of both; its elements are not looked
-// at.
+// `tensor` has the type of the actual elements and the sizes of both; its elements are not read.
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance);
 
@@ -25,8 +24,7 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
 Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                  const Tolerance& tolerance);
 
-// The same with all else: the first difference, the listed ones, the histogram, and the map, where
-// there is one.
+// FiguresJson with the first difference, the listed ones, the histogram and the map, if any.
 Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map);
 

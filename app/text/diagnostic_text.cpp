@@ -15,14 +15,14 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kUsualCells = 160;  // of an excerpt that no terminal shows
+constexpr size_t kUsualCells = 160;  // width of an excerpt without a terminal
 constexpr size_t kTabCells = 8;      // at most
 constexpr std::string_view kCut = "...";
 constexpr std::string_view kPlain = "\x1b[0m";
 
-// A part of the line that has a place.
+// A part of the line that contains a place.
 struct Excerpt {
-  size_t begin, end;  // bytes of the text
+  size_t begin, end;  // byte positions in the text
   bool cut_before, cut_after;
 };
 
@@ -30,14 +30,15 @@ size_t CellsAt(std::string_view text, size_t at) {
   return text[at] == '\t' ? kTabCells : GlyphAt(text, at).cells;
 }
 
-// Walks back from `begin` to where the line begins, or `cells` before. Returns how many it went.
+// Moves `begin` back to the beginning of the line, or by at most `cells`. Returns the cells passed,
+// or more than `cells` if the line is longer.
 size_t WalkBack(std::string_view text, size_t cells, size_t& begin) {
   const size_t line = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   size_t walked = 0;
   while (begin > line && text[begin - 1] != '\n') {
     size_t at = begin - 1;
     while (at > line && begin - at < 4 && ContinuesCharacter(text[at])) --at;
-    if (at + GlyphAt(text, at).bytes != begin) at = begin - 1;  // no character
+    if (at + GlyphAt(text, at).bytes != begin) at = begin - 1;  // not a character
     walked += CellsAt(text, at);
     if (walked > cells) return walked;
     begin = at;
@@ -45,7 +46,7 @@ size_t WalkBack(std::string_view text, size_t cells, size_t& begin) {
   return walked;
 }
 
-// The same onwards.
+// Moves `end` forward in the same way.
 size_t Walk(std::string_view text, size_t cells, size_t& end) {
   size_t walked = 0;
   while (end < text.size() && text[end] != '\n' && !text.substr(end).starts_with("\r\n")) {
@@ -56,7 +57,7 @@ size_t Walk(std::string_view text, size_t cells, size_t& end) {
   return walked;
 }
 
-// The line that has `offset`, or as many cells of it around that place. No more of it is looked at.
+// The line that contains `offset`, or `cells` cells of it around that place. Reads no more of it.
 Excerpt ExcerptAt(std::string_view text, size_t offset, size_t cells) {
   Excerpt excerpt{offset, offset, false, false};
   size_t before = WalkBack(text, cells, excerpt.begin);
@@ -72,7 +73,7 @@ Excerpt ExcerptAt(std::string_view text, size_t offset, size_t cells) {
   return excerpt;
 }
 
-// One character for each that a terminal would act upon or cannot show.
+// Replaces each character that a terminal would act upon or cannot show.
 std::string Shown(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
@@ -84,7 +85,7 @@ std::string Shown(std::string_view line) {
   return shown;
 }
 
-// Blanks as wide as the text; tabs stay tabs, so that what follows lines up.
+// Blanks as wide as the text; tabs are kept, so that what follows is aligned.
 std::string Blanks(std::string_view text) {
   std::string blanks;
   for (size_t at = 0; at < text.size();) {
@@ -95,7 +96,7 @@ std::string Blanks(std::string_view text) {
   return blanks;
 }
 
-// False for the content of a file that is no text, which nobody reads.
+// False for lines of binary content.
 bool IsReadable(std::string_view line) {
   constexpr int kMostUnprintable = 2;
   int unprintable = 0;
@@ -125,7 +126,7 @@ std::string CaretText(std::string_view text, size_t offset, std::string_view mar
 
 namespace {
 
-// `excerpt`: with the line of the text.
+// `excerpt` adds the line of the text.
 std::string DiagnosticText(const Diagnostic& diagnostic, std::string_view name,
                            std::string_view text, PositionFinder& positions, bool excerpt,
                            bool color) {
@@ -153,7 +154,7 @@ void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std
   const bool is_text = KindOfContent(std::as_bytes(std::span(text))).empty();
   const std::vector<Diagnostic>& list = diagnostics.list();
   for (size_t i = 0; i < list.size(); ++i) {
-    // A place is shown once, below all that is said of it.
+    // Each place is shown once, below all diagnostics about it.
     const bool is_last = i + 1 == list.size() || list[i + 1].offset != list[i].offset;
     PrintMessage(DiagnosticText(list[i], name, text, positions, is_text && is_last, color));
   }

@@ -16,7 +16,7 @@ std::string NameOf(const ExplainedElement& element) {
   return Printable(element.tensor) + DimsText(element.index);
 }
 
-// What is told of a field's value beside the operator's name.
+// A field's value as it appears after the operator's name.
 std::string AttributeText(const Field& field, const FieldValue& value) {
   if (const auto* number = std::get_if<uint32_t>(&value)) {
     if (field.kind == FieldKind::kEnum) return fmt::format(" {}", field.names.names[*number]);

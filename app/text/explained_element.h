@@ -1,4 +1,4 @@
-// The elements that dmlop explain names, for people and for programs.
+// The elements that dmlop explain lists, as text and as JSON.
 #pragma once
 
 #include <limits>
@@ -15,15 +15,15 @@
 namespace dmlop {
 
 struct ExplainedElement {
-  std::string tensor;  // "InputTensors[1]"
+  std::string tensor;  // such as "InputTensors[1]"
   DataType type;
   Dims index;
   int64_t byte_offset;  // in the tensor's buffer
   std::optional<ElementBytes> value;
-  std::optional<WindowPlace> window;  // of outputs that show windows
+  std::optional<WindowPlace> window;  // for outputs that copy windows
 };
 
-// A longer list is abridged to so many entries at each end.
+// A longer list is abridged to this many entries at each end.
 inline constexpr int64_t kLongestList = 20;
 inline constexpr int64_t kListEdge = 3;
 
@@ -32,7 +32,7 @@ inline ListLength LengthOfLists(bool full) {
           static_cast<size_t>(kListEdge)};
 }
 
-// Calls visit(k) for each entry that is listed of `count`.
+// Calls visit(k) for each listed entry of `count`.
 template <typename Visit>
 void ForEachListed(int64_t count, bool full, Visit&& visit) {
   const bool is_abridged = !full && count > kLongestList;
@@ -45,13 +45,13 @@ void ForEachListed(int64_t count, bool full, Visit&& visit) {
 std::string DimsText(const Dims& dims);
 std::string WindowText(const WindowPlace& place);
 
-// "OutputTensor[0, 2]: FLOAT32, byte offset 8", a line.
+// A line such as "OutputTensor[0, 2]: FLOAT32, byte offset 8".
 std::string PlaceText(const ExplainedElement& element);
 
-// The operator with what its fields say: "REDUCE SUM over axes {0}".
+// The operator with its fields: "REDUCE SUM over axes {0}".
 std::string OperationText(const OperatorDesc& op);
 
-// One element a line, in columns: all of `count`, or both ends.
+// One line for each element, in columns: all of `count`, or the first and last ones.
 std::string ListText(const std::vector<ExplainedElement>& elements, int64_t count);
 
 Json DimsJson(const Dims& dims);

@@ -17,7 +17,7 @@ namespace {
 
 // --- text ----------------------------------------------------------------------------------------
 
-// The digits after the first ones stand for little.
+// Cuts long decimals, whose later digits matter little.
 std::string Abridged(const std::string& decimal, bool full) {
   constexpr size_t kMaxDigits = 60;
   const size_t exponent = std::min(decimal.find('e'), decimal.size());
@@ -55,7 +55,7 @@ std::string TermsText(const FormulaStep& step) {
   return text;
 }
 
-// Elements are listed before, so their number is enough.
+// The elements have been listed before, so their number suffices.
 bool HasElementsOnly(const FormulaStep& step) {
   return std::ranges::all_of(step.terms,
                              [](const FormulaTerm& term) { return term.numbers.empty(); });
@@ -72,7 +72,7 @@ std::string WinnerText(const FormulaStep& step) {
   return step.winner ? fmt::format(", that of {}", step.winner->expression) : "";
 }
 
-// The terms of a step and its value.
+// The terms of a step, and its value unless that is the quantity, which is printed anyway.
 std::string NamedStepText(const FormulaStep& step, bool full) {
   const std::string value = StepValueText(step, full);
   if (!step.expression.empty()) {
@@ -112,7 +112,7 @@ std::string CalculationText(const Calculation& calculation, DataType type, bool 
   return text;
 }
 
-// How a value came about, if that is told, and the value.
+// The calculation of a value, if there is one, and the value.
 std::string StepText(std::string_view label, DataType type, const ElementBytes& value,
                      const std::optional<Calculation>& calculation, bool full) {
   std::string text = calculation ? CalculationText(*calculation, type, full) : "";

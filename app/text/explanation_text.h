@@ -1,4 +1,4 @@
-// What dmlop explain says of an element, for people and for programs.
+// The explanation of an element, as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,17 @@ struct Explanation {
   const OperatorDesc& desc;
   ExplainedElement element;
   bool is_output;
-  int64_t count;                          // of what feeds the element, or what it reaches
-  std::vector<ExplainedElement> related;  // those, or of a long list both ends
+  int64_t count;                          // number of elements that feed it, or that it reaches
+  std::vector<ExplainedElement> related;  // these elements, or the first and last ones
   std::optional<Calculation> calculation;
   std::optional<ActivationStep> activation;
-  std::vector<Region> sources;  // of an output element
+  std::vector<Region> sources;  // if it is an output
 };
 
-// Long lists are abridged unless `full`, and so are decimals of many digits in text.
+// Unless `full`, long lists and, in text, long decimals are abridged.
 std::string ExplanationText(const Explanation& explanation, bool full);
 
-// One object, one line.
+// One object on one line.
 std::string ExplanationJson(const Explanation& explanation);
 
 }  // namespace dmlop

@@ -9,8 +9,8 @@ namespace dmlop {
 inline constexpr int kGlyphWidth = 5;
 inline constexpr int kGlyphHeight = 7;
 
-// The columns of a character from left to right; the lowest bit is at the top. Blank for
-// characters that no scale has.
+// The columns of a character from left to right; the lowest bit is at the top. Blank for characters
+// that no scale uses.
 std::array<uint8_t, kGlyphWidth> GlyphOf(char character);
 
 }  // namespace dmlop

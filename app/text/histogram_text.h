@@ -1,4 +1,4 @@
-// Counts with a bar for each.
+// Histograms: counts with a bar each.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace dmlop {
 struct HistogramRow {
   std::string label;
   int64_t count;
-  int64_t dotted = 0;  // of the count: the part of the bar that is drawn with dots
+  int64_t dotted = 0;  // part of the count; its share of the bar is dotted
 };
 
-// One row a line: label, count and bar, as wide as standard output takes. The longest bar is that
-// of the largest count; a count that is not 0 has one, and so has each of its parts.
+// One line for each row: label, count and bar, as wide as standard output allows. The largest count
+// has the longest bar; each nonzero count, and each nonzero part of one, has a visible bar.
 std::string HistogramText(const std::vector<HistogramRow>& rows);
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kDate = "November 26, 2026";
 constexpr size_t kColumns = 79;
 
-// Words as lines of text, a new one for each sentence; none of them is taken for a request.
+// Breaks words into lines, with a new one for each sentence; no word is taken for a request.
 std::string Filled(std::string_view text) {
   std::string filled;
   size_t column = 0;

@@ -1,4 +1,4 @@
-// The page of the manual that tells of a group of operators, in mdoc(7).
+// The manual page of a group of operators, in mdoc(7).
 #pragma once
 
 #include <string>

@@ -17,12 +17,12 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMostMapRows = 32;  // lines of a map
+constexpr int64_t kMostMapRows = 32;  // in lines
 constexpr int64_t kLeastMapRows = 4;
 constexpr int64_t kLeastMapColumns = 8;
-constexpr double kCharacterHeight = 2;  // of the width, on most screens
+constexpr double kCharacterHeight = 2;  // relative to the width, on most screens
 
-// One cell on the screen. `paint` is empty where it is drawn plainly.
+// One cell on the screen. `paint` is empty without color.
 struct Character {
   std::string text;
   std::string paint;
@@ -38,13 +38,13 @@ Shades ValueShades(bool unicode) {
   return {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};
 }
 
-// Of cells whose elements all pass, then by the share that does not.
+// The first is for cells whose elements all pass; the others follow the share that fails.
 Shades DifferenceShades(bool unicode) {
   if (unicode) return {"·", "░", "▒", "▓", "█"};
   return {".", "-", "+", "*", "#"};
 }
 
-constexpr std::array kShareLimits = {0.01, 0.1, 0.5};  // between the shades of differences
+constexpr std::array kShareLimits = {0.01, 0.1, 0.5};  // limits between the shades of differences
 
 constexpr std::string_view kMismatchMark = "!";
 constexpr std::string_view kNanMark = "N";
@@ -114,7 +114,7 @@ class ValueArtist {
   }
 
  private:
-  static constexpr size_t kFirstGray = 232;  // of a terminal's 256 colors
+  static constexpr size_t kFirstGray = 232;  // in a terminal's 256 colors
   static constexpr size_t kGrayCount = 24;
 
   static size_t Level(double position, size_t count) {
@@ -148,7 +148,7 @@ class ValueArtist {
 
 // --- lines ---------------------------------------------------------------------------------------
 
-// Columns on the screen, without escape sequences.
+// Number of columns on the screen, without escape sequences.
 size_t ColumnCount(std::string_view text) {
   size_t count = 0;
   for (size_t at = 0; at < text.size();) {
@@ -160,7 +160,7 @@ size_t ColumnCount(std::string_view text) {
   return count;
 }
 
-// The parts one after another, in as many lines as that takes.
+// Joins the parts, in as many lines as necessary.
 std::string Wrapped(const std::vector<std::string>& parts, std::string_view separator,
                     size_t width) {
   constexpr std::string_view kNextLine = "\n  ";
@@ -176,7 +176,7 @@ std::string Wrapped(const std::vector<std::string>& parts, std::string_view sepa
   return text + "\n";
 }
 
-// "1 element", "up to 2 x 3 elements"
+// "1 element" or "up to 2 x 3 elements".
 std::string CellText(const MapGrid& grid) {
   const auto most = [](const MapAxis& axis) { return CeilDiv(axis.size, axis.cells); };
   const int64_t rows = most(grid.rows);
@@ -189,7 +189,7 @@ size_t LabelWidth(int64_t rows) {
   return fmt::formatted_size("{}", rows - 1);
 }
 
-// The first and the last index, where they stand.
+// The first and the last index, above their columns.
 std::string ColumnIndices(const MapAxis& columns) {
   std::string line = "0";
   const std::string last = std::to_string(columns.size - 1);
@@ -198,7 +198,7 @@ std::string ColumnIndices(const MapAxis& columns) {
   return line + std::string(width - 1 - last.size(), ' ') + last;
 }
 
-// The map with the index of each line's first row.
+// The map with the first row's index for each line.
 template <typename Artist>
 std::string Drawing(const MapGrid& grid, const Artist& artist) {
   const size_t label_width = LabelWidth(grid.rows.size);
@@ -233,14 +233,14 @@ std::vector<size_t> ShownDimensions(const MapPlane& plane) {
   return shown;
 }
 
-// "dimension 0", "dimensions 0 and 2", "dimensions 0, 1 and 2"
+// "dimension 0", "dimensions 0 and 2", "dimensions 0, 1 and 2".
 std::string DimensionsText(const std::vector<size_t>& dimensions) {
   if (dimensions.size() == 1) return fmt::format("dimension {}", dimensions[0]);
   return fmt::format("dimensions {} and {}",
                      fmt::join(dimensions.begin(), dimensions.end() - 1, ", "), dimensions.back());
 }
 
-// What a map of differences shows. Dimensions of size 1 are not worth a word.
+// Describes a map of differences. Dimensions of size 1 are not mentioned.
 std::vector<std::string> TitleOf(const DifferenceMap& map, const Dims& sizes) {
   const std::vector<size_t> shown = ShownDimensions(map.plane());
   if (shown.empty()) return {"map of the only element"};

@@ -1,4 +1,4 @@
-// Maps drawn with characters, and what stands below maps and pictures.
+// Maps drawn with characters, and the text below maps and pictures.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@
 
 namespace dmlop {
 
-// What the reader's screen can show.
+// The capabilities of the screen.
 struct MapStyle {
   size_t width;  // in columns
   bool unicode;
   bool color;
 };
 
-// That of standard output.
+// The style of standard output.
 MapStyle StyleOf(ColorMode mode);
 
-// The most cells of a map drawn with characters, for tensors of these sizes.
+// The maximum number of cells for a map drawn with characters.
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style);
 
-// Throws an Error of kind kTensorFile where there is nothing to draw; `name` is the tensor's.
+// Throws an Error of kind kTensorFile if there is nothing to draw; `name` is the tensor's.
 void RequireElements(const std::string& name, const ConstTensorView& tensor);
 
 // A title, the map with the indices of its rows and columns, and a legend.
 std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style);
 std::string MapText(const ValueMap& map, const Dims& sizes, const MapStyle& style);
 
-// What the file at `path` shows, and what its colors mean.
+// Describes the picture at `path` and the meaning of its colors.
 std::string PictureText(const std::string& path, const Picture& picture, const DifferenceMap& map,
                         const Dims& sizes, const MapStyle& style);
 std::string PictureText(const std::string& path, const Picture& picture, const ValueMap& map,

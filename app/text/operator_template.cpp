@@ -15,10 +15,10 @@ namespace dmlop {
 namespace {
 
 constexpr size_t kCommentColumns = 90;
-constexpr size_t kLineColumns = 64;  // as much as literal text of a page of the manual may have
+constexpr size_t kLineColumns = 64;  // limit for literal text in a manual page
 constexpr std::string_view kAnySizes = "...";
 
-// In one line, with blanks; the sizes that stand for any are no string.
+// One line with blanks; the placeholder for any sizes is printed without quotes.
 std::string SpacedText(const Json& json) {
   std::string text;
   bool in_string = false;
@@ -32,7 +32,7 @@ std::string SpacedText(const Json& json) {
   return text;
 }
 
-// What the rows of the operator say, each member by the first row that has it.
+// The stated example values for the operator; the first row that states a member decides.
 Json Stated(const OperatorInfo& info, std::string_view ExampleValue::*members) {
   Json stated = Json::object();
   for (const ExampleValue& value : ExampleValues()) {
@@ -45,7 +45,7 @@ Json Stated(const OperatorInfo& info, std::string_view ExampleValue::*members) {
   return stated;
 }
 
-// The fields of an operator with values, and what its inputs are bound to.
+// Values for an operator's fields, and the bindings of its inputs.
 class Example {
  public:
   explicit Example(const OperatorInfo& info)
@@ -98,7 +98,7 @@ class Example {
     return sizes;
   }
 
-  // Outputs have sizes only where they are stated.
+  // Outputs have sizes only if these are stated.
   Json TensorOf(const Field& field, const Json& stated, size_t entry = 0) const {
     Json tensor = stated.is_object() ? stated : Json::object();
     if (!tensor.contains("DataType")) tensor["DataType"] = TypeOfTensor(field.TypeOfEntry(entry));
@@ -108,7 +108,7 @@ class Example {
     return tensor;
   }
 
-  // Of an array beside tensors whose first one is here already.
+  // The length of an array, known once the first tensor has been added.
   size_t EntriesOf(const Field& field) const {
     const size_t rank = lines_.front().value["Sizes"].size();
     return field.limits.per_dimension ? rank : rank - 2;
@@ -208,7 +208,7 @@ std::string MemberText(std::string_view begin, std::string_view name, const Json
                      WrappedText(text, kLineColumns, fmt::format("{}    ", begin)));
 }
 
-// The last one that is given comes last, as JSON has no comma behind it.
+// The last given line goes last, because JSON allows no comma after it.
 std::string LinesText(const OperatorInfo& info, std::vector<Example::Line> lines,
                       bool is_template) {
   const auto given = std::ranges::find_if(lines.rbegin(), lines.rend(), &Example::Line::is_given);

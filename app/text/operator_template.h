@@ -1,4 +1,4 @@
-// A small descriptor of an operator that is valid and runs: to begin with, and as an example.
+// A small descriptor of an operator that is valid and runs: a starting point and an example.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace dmlop {
 
-// "type", "desc" and, where there are inputs, "bindings".
+// An object with "type", "desc" and, if there are inputs, "bindings".
 Json ExampleJson(const OperatorInfo& info);
 
-// The same as text, a field a line.
+// The example as text, one field per line.
 std::string ExampleText(const OperatorInfo& info);
 
-// The same with what each field means in comments, and in comments, too, what may be left out.
+// The example with comments that explain each field; optional fields are commented out.
 std::string TemplateText(const OperatorInfo& info);
 
 }  // namespace dmlop

@@ -8,7 +8,7 @@
 namespace dmlop {
 namespace {
 
-// What a field is, in words.
+// The kind of a field in words.
 std::string KindOf(const Field& field) {
   const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
   switch (field.kind) {

@@ -1,4 +1,4 @@
-// What the table of operators says of one, in words.
+// Describes a row of the operator table in words.
 #pragma once
 
 #include <optional>
@@ -11,38 +11,38 @@
 
 namespace dmlop {
 
-// What a field takes: "input tensor, may be left out".
+// The type that a field takes: "input tensor, may be left out".
 std::string TypeOf(const Field& field);
 
-// "ONNX group, WebNN groups", of a library alone "groups", and what differs: what a field is
-// elsewhere; empty where it is nothing there.
+// The names of a field in other libraries, and what differs there: "ONNX group, WebNN groups", or
+// just "groups" for a single library. Empty if there is no counterpart.
 std::string ArgumentWords(const OperatorInfo& info, const Field& field,
                           const Libraries& libraries = {});
 
-// The libraries that have names for an operator, each with these.
+// A library with its names for an operator.
 struct LibraryNames {
   std::string_view library;
   std::vector<std::string_view> names;
 };
 std::vector<LibraryNames> NamesByLibrary(const OperatorInfo& info);
 
-// The rows to list: all, or the one in force at `level`.
+// The rows to list: all of them, or the one in force at `level`.
 std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level);
 
-// "ARGMIN, ARGMAX"; empty for the whole operator.
+// "ARGMIN, ARGMAX"; empty if the rows apply to the whole operator.
 std::string AppliesTo(const SupportTable& table);
 
 std::string RanksText(const SupportRow::Ranks& ranks);
 
-// The fields that have the same types and ranks at every level, each kind with its first one.
+// Fields that have the same types and ranks at every level, and the first of them.
 struct TensorGroup {
   std::vector<std::string_view> names;
   const Field* first;
 };
 std::vector<TensorGroup> GroupsOf(const OperatorInfo& info);
 
-// What a row says of each group that it says something of: "ranks 1 to 8: FLOAT32" of the first,
-// and "BiasTensor, rank 4: FLOAT32" of the others.
+// A row's description of each group that it mentions: "ranks 1 to 8: FLOAT32" for the first group
+// and "BiasTensor, rank 4: FLOAT32" for others.
 std::vector<std::string> RowWords(const SupportRow& row, const std::vector<TensorGroup>& groups);
 
 }  // namespace dmlop

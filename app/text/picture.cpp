@@ -19,15 +19,15 @@ namespace {
 using Color = std::array<uint8_t, 3>;
 
 constexpr int64_t kMostCells = 2048;  // in each direction
-constexpr int64_t kPixels = 1024;     // that the longer side of a small map is enlarged to
+constexpr int64_t kPixels = 1024;     // to which the longer side of a small map is enlarged
 constexpr int64_t kLeastPixels = 64;  // of the shorter side
-constexpr size_t kGrayCount = 253;    // palette entries; the last three are for what is not finite
+constexpr size_t kGrayCount = 253;    // palette entries; the next three are for NaN and infinities
 constexpr uint8_t kWhite = kGrayCount - 1;
 constexpr uint8_t kNan = kGrayCount;
 constexpr uint8_t kPositiveInfinity = kGrayCount + 1;
 constexpr uint8_t kNegativeInfinity = kGrayCount + 2;
 
-// What the ULP errors of a map reach, as the number of a bin.
+// The bin of the greatest ULP error in a map.
 size_t LastBinOf(const DifferenceMap& map) {
   constexpr size_t kLeastLastBin = 9;  // 256 ULP: errors of a few ULP are never drawn as the worst
   size_t last = kLeastLastBin;
@@ -41,7 +41,7 @@ size_t LastBinOf(const DifferenceMap& map) {
   return last;
 }
 
-// Between colors that all stand out from the light gray, by hue and by brightness.
+// Interpolates between colors that all stand out from the light gray, by hue and brightness.
 Color DifferenceColor(double position) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{255, 150, 0}, {235, 60, 20}, {180, 0, 70}, {100, 0, 100}, {20, 0, 40}}};
@@ -56,7 +56,7 @@ Color DifferenceColor(double position) {
   return color;
 }
 
-// An entry for each badness, then paper and ink.
+// An entry for each badness, then those of paper and ink.
 std::vector<Color> DifferencePalette(size_t last_bin) {
   std::vector<Color> palette = {{228, 228, 228}};
   for (size_t bin = 0; bin + 1 < DifferenceMap::kMismatch; ++bin) {
@@ -69,7 +69,7 @@ std::vector<Color> DifferencePalette(size_t last_bin) {
 
 PictureScale DifferenceScale(size_t last_bin) {
   constexpr size_t kMostNumbers = 5;
-  constexpr size_t kLongDecimals = 18;  // bits of numbers that are written as powers
+  constexpr size_t kLongDecimals = 18;  // larger numbers are written as powers
   PictureScale scale{.paper = DifferenceMap::kMismatch + 1,
                      .ink = DifferenceMap::kMismatch + 2,
                      .bar = {},
@@ -100,7 +100,7 @@ std::vector<Color> ValuePalette() {
 }
 
 PictureScale ValueScale(const ValueMap& map) {
-  constexpr double kNoDifference = 1e-3;  // of the scale: nobody sees it
+  constexpr double kNoDifference = 1e-3;  // relative to the scale: invisible
   PictureScale scale{
       .paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
   if (map.range) {
@@ -130,7 +130,7 @@ uint8_t PixelOf(const ValueCell& cell, const std::optional<ValueRange>& range) {
   return static_cast<uint8_t>(std::lround(range->Position(cell.mean) * (kGrayCount - 1)));
 }
 
-// Pixels of a cell's width or height.
+// A cell's width or height in pixels.
 int64_t PixelsOfCell(const MapGrid& grid, int64_t cells) {
   const int64_t scale =
       std::max<int64_t>(1, kPixels / std::max(grid.rows.cells, grid.columns.cells));

@@ -11,7 +11,7 @@
 
 namespace dmlop {
 
-// The most cells of a picture's map, for tensors of these sizes.
+// The maximum number of cells for a picture's map.
 MapLimits PictureLimitsOf(const Dims& sizes);
 
 // A map with its scale below.
@@ -21,12 +21,11 @@ struct Picture {
   int64_t cell_width;  // in pixels
   int64_t cell_height;
   std::vector<std::array<uint8_t, 3>> palette;  // red, green, blue
-  std::vector<uint8_t> pixels;                  // row by row, indices into the palette
+  std::vector<uint8_t> pixels;                  // row by row, as indices into the palette
 };
 
-// Light gray where all elements of a cell pass; else from orange to black by the logarithm of the
-// worst one's ULP error, or blue for a mismatch. Differences with few others around them are drawn
-// larger than a cell.
+// Light gray where all elements of a cell pass; otherwise from orange to black by the logarithm of
+// the worst ULP error, or blue for a mismatch. Isolated differences are drawn larger than a cell.
 Picture PictureOf(const DifferenceMap& map);
 
 // From black at the minimum to white at the maximum; NaN is red, inf orange, -inf blue.
@@ -34,8 +33,7 @@ Picture PictureOf(const ValueMap& map);
 
 std::string PngBytes(const Picture& picture);
 
-// Throws an Error of kind kUsage for a path that does not say that it takes a picture, and for a
-// terminal.
+// Throws an Error of kind kUsage if the path has no extension of a picture, or is a terminal.
 void CheckPicturePath(const std::string& path);
 
 }  // namespace dmlop

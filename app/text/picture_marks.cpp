@@ -5,11 +5,11 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kLeastMark = 5;  // pixels
+constexpr int64_t kLeastMark = 5;  // in pixels
 constexpr int64_t kMarksOfLongerSide = 256;
-constexpr int64_t kSurroundings = 3;  // times the mark, in each direction
+constexpr int64_t kSurroundings = 3;  // as a multiple of the mark, in each direction
 
-// Counts of cells that differ, of any rectangle.
+// Counts the differing cells in any rectangle.
 class Counts {
  public:
   Counts(const std::vector<uint8_t>& cells, int64_t rows, int64_t columns)
@@ -34,10 +34,10 @@ class Counts {
   }
 
   const int64_t columns_;
-  std::vector<int64_t> sums_;  // of all above and to the left
+  std::vector<int64_t> sums_;  // over all cells above and to the left
 };
 
-// How far a mark reaches from the cell in its middle, and what is around a mark.
+// How far a mark extends from the cell at its centre, and how far its surroundings do.
 struct Reach {
   Reach(int64_t mark, int64_t cell_pixels, int64_t all)
       : cells(mark / 2 / cell_pixels), around(kSurroundings * (2 * cells + 1)), size(all) {}
@@ -58,7 +58,7 @@ std::vector<uint8_t> WithMarks(const std::vector<uint8_t>& cells, const MapGrid&
   const int64_t mark = std::max(kLeastMark, longer_side / kMarksOfLongerSide);
   const Reach down(mark, cell_height, rows);
   const Reach across(mark, cell_width, columns);
-  // As many as a line has, which is to be seen, too.
+  // A line has this many, and it must remain visible, too.
   const int64_t few = 2 * std::max(down.around, across.around) + 1;
   const Counts counts(cells, rows, columns);
   std::vector<uint8_t> marked = cells;

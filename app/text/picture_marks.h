@@ -1,4 +1,4 @@
-// Differences that are too small to be seen in a picture.
+// Enlarges differences that are too small to be seen in a picture.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace dmlop {
 
-// Cells row by row, where 0 passes and the largest is the worst. Each one that differs with few
-// others around it becomes a square of some pixels; where squares meet, the worst wins. Patterns of
-// many differences stay as they are.
+// `cells` are row by row; 0 passes, and the largest is the worst. Each differing cell with few
+// others around it becomes a square of some pixels; where squares overlap, the worst wins. Patterns
+// of many differences are unchanged.
 std::vector<uint8_t> WithMarks(const std::vector<uint8_t>& cells, const MapGrid& grid,
                                int64_t cell_width, int64_t cell_height);
 

@@ -8,7 +8,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kZoom = 2;  // pixels for one of a glyph
+constexpr int64_t kZoom = 2;  // pixels for each of a glyph's
 constexpr int64_t kAdvance = kZoom * (kGlyphWidth + 1);
 constexpr int64_t kTextHeight = kZoom * kGlyphHeight;
 constexpr int64_t kMargin = 16;

@@ -1,4 +1,5 @@
-// The scale below a picture's map: a bar of its colors with numbers, and what other colors mean.
+// The scale below a picture's map: a bar of its colors with numbers, and the meanings of other
+// colors.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace dmlop {
 // Colors are entries of the picture's palette.
 struct PictureScale {
   struct Number {
-    size_t at;  // the bar's color that it says
+    size_t at;  // index of its color in the bar
     std::string text;
   };
   struct Meaning {
@@ -22,12 +23,12 @@ struct PictureScale {
 
   uint8_t paper, ink;
   std::vector<uint8_t> bar;     // from left to right; may be empty
-  std::vector<Number> numbers;  // of which none overlap
-  std::string unit;             // behind the bar
+  std::vector<Number> numbers;  // without overlaps
+  std::string unit;             // printed after the bar
   std::vector<Meaning> meanings;
 };
 
-// Adds the scale below what the picture has, which stays at its top left.
+// Adds the scale below the picture, which keeps its place at the top left.
 void AddScale(const PictureScale& scale, Picture& picture);
 
 }  // namespace dmlop

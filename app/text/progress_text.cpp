@@ -13,7 +13,7 @@
 namespace dmlop {
 namespace {
 
-constexpr double kMinSeconds = 0.05;  // below this a rate says nothing
+constexpr double kMinSeconds = 0.05;  // before that, a rate means nothing
 
 struct Unit {
   double bytes;
@@ -33,7 +33,7 @@ std::string BytesText(double bytes) {
   return fmt::format("{:.1f} {}", bytes / unit.bytes, unit.name);
 }
 
-// Behind "what: ", from left to right.
+// The parts that follow "what: ", from left to right.
 std::vector<std::string> PartsOf(const ProgressState& state) {
   const double total = static_cast<double>(state.total_bytes);
   const bool known = total > 0;
@@ -69,7 +69,7 @@ std::vector<std::string> PartsOf(const CaseCounts& counts) {
   return parts;
 }
 
-// As CutTo, with a sign that the terminal shows.
+// CutTo with an ellipsis that the terminal can show.
 std::string Shortened(size_t width, std::string_view text, bool unicode) {
   constexpr std::string_view kEllipsis = "…";
   std::string cut = CutTo(width, text);

@@ -1,7 +1,7 @@
-// How far work is, in words that fit the terminal:
+// Progress of work in text that fits the terminal:
 //
-//   REDUCE: 43%  3.4 of 8.0 GB  5.2 GB/s  1 s left
-//   batch: 43%  430 of 1000 cases  2 failed  210 cases/s  3 s left
+//  REDUCE: 43%  3.4 of 8.0 GB  5.2 GB/s  1 s left
+//  batch: 43%  430 of 1000 cases  2 failed  210 cases/s  3 s left
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace dmlop {
 struct ProgressState {
   std::string what;
   int64_t done_bytes = 0;
-  int64_t total_bytes = 0;  // 0: not known
+  int64_t total_bytes = 0;  // 0 if unknown
   double seconds = 0;       // since the work began
 };
 
-// At most `width` columns: what is to the right is left out first, then `what` is shortened.
-// `unicode`: whether the terminal shows more than ASCII.
+// At most `width` columns: the rightmost parts are left out first, then `what` is shortened.
+// `unicode` says whether the terminal shows more than ASCII.
 std::string ProgressText(const ProgressState& state, size_t width, bool unicode);
 
-// The same for any parts, of which there is one at least.
+// As above for any parts, at least one.
 std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
                          size_t width, bool unicode);
 
-// "5 s left".
+// Such as "5 s left".
 std::string TimeLeftText(double seconds);
 
 struct CaseCounts {
-  int64_t done = 0;  // failed ones among them
+  int64_t done = 0;  // including failed ones
   int64_t total = 0;
   int64_t failed = 0;
   double seconds = 0;

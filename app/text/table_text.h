@@ -1,4 +1,4 @@
-// Rows of words in columns that line up.
+// Tables of words in aligned columns.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace dmlop {
 
 inline constexpr size_t kColumnGap = 2;
-inline constexpr int kNeededColumn = 9;  // the worth of a column that is never left out
+inline constexpr int kNeededColumn = 9;  // worth of a column that is never left out
 
-// With the gaps between them. A Column has a `width`.
+// The width of all columns with the gaps between them. A Column has a `width`.
 template <typename Column>
 size_t WidthOf(const std::vector<Column>& columns) {
   size_t width = (columns.size() - 1) * kColumnGap;
@@ -21,7 +21,7 @@ size_t WidthOf(const std::vector<Column>& columns) {
   return width;
 }
 
-// Leaves columns out until the others fit, those of the lowest `worth` first.
+// Removes columns until the others fit, those with the lowest `worth` first.
 template <typename Column>
 void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
   while (WidthOf(columns) > width) {
@@ -33,12 +33,12 @@ void LeaveOutUntil(std::vector<Column>& columns, size_t width) {
   }
 }
 
-// The cell as it is or, where it is wider, its end behind a mark.
+// The cell or, if it is wider, its end after a mark.
 std::string CutCell(const std::string& cell, size_t width);
 
-// The first column to the left, the others to the right, two spaces in front of each. The rows are
-// of one length, that of `worths`. Where they are wider than that, columns are left out, and cells
-// of the first are cut; at least half of the width is for them.
+// Aligns the first column left and the others right, with two spaces before each. Every row is as
+// long as `worths`. If the table is wider than `width`, columns are left out, and cells of the
+// first one, which gets at least half of the width, are cut.
 std::string TableText(std::span<const std::vector<std::string>> rows, std::span<const int> worths,
                       size_t width = std::numeric_limits<size_t>::max());
 

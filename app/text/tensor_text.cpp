@@ -18,18 +18,18 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxUnabridged = 1000;  // elements
+constexpr int64_t kMaxUnabridged = 1000;  // in elements
 constexpr int64_t kEdge = 3;              // entries shown at each end of an abridged dimension
-constexpr size_t kPieceBytes = 1 << 16;   // of text that is passed on at once
+constexpr size_t kPieceBytes = 1 << 16;   // size of the text passed on at once
 
-// The shortest digits that round to the same half, written as a plain number where it is not long.
+// The shortest digits that round to the same half, in plain notation if that is short.
 std::string HalfText(Half half) {
   const double exact = static_cast<double>(ToFloat(half));
   if (!std::isfinite(exact)) return NumberText(exact);
   constexpr int kEnoughDigits = 5;
   double shortest = exact;
   for (int digits = 1; digits <= kEnoughDigits; ++digits) {
-    // A tie between two texts goes to either of them.
+    // A tie between two texts may go to either of them.
     for (const double near : {exact, std::nextafter(exact, 2 * exact)}) {
       const std::string text = fmt::format("{:.{}e}", near, digits - 1);
       std::from_chars(text.data(), text.data() + text.size(), shortest);
@@ -78,7 +78,7 @@ class ValuesWriter {
  private:
   static constexpr int64_t kBytes = sizeof(T);
 
-  // Calls visit(i) for the entries of a dimension that are shown, and leave_out() for the others.
+  // Calls visit(i) for the entries of a dimension that are shown, and leave_out() for the gap.
   template <typename Visit, typename LeaveOut>
   void ForEachShown(size_t d, Visit&& visit, LeaveOut&& leave_out) const {
     const int64_t size = layout_.sizes[d];
@@ -91,7 +91,7 @@ class ValuesWriter {
     }
   }
 
-  // Columns line up where there are several rows, or lines of one.
+  // Columns are aligned if there are several rows, or if a row takes several lines.
   void MeasureCells() {
     size_t widest = 0;
     size_t row = 0;
@@ -114,7 +114,7 @@ class ValuesWriter {
 
   void WriteDimension(size_t d, int64_t offset) {
     if (d + 1 == layout_.rank()) return WriteRow(d, offset);
-    // Rows stand below one another, behind the brackets that stay open.
+    // Rows are below one another, indented by the open brackets.
     const std::string separator = ",\n" + std::string(d + 1, ' ');
     bool is_first = true;
     const auto separate = [&] {
@@ -135,9 +135,9 @@ class ValuesWriter {
     text_ += ']';
   }
 
-  // As many lines as it takes, without a break in a number.
+  // Takes as many lines as necessary, without breaking a number.
   void WriteRow(size_t d, int64_t offset) {
-    const size_t closing = layout_.rank();  // brackets, or one and a comma
+    const size_t closing = layout_.rank();  // brackets, or a bracket and a comma
     size_t column = d + 1;
     bool is_first = true;
     const auto write = [&](const std::string& cell, size_t width) {
@@ -183,7 +183,7 @@ class ValuesWriter {
   const bool bits_;
   const size_t columns_;
   const TextSink& sink_;
-  size_t width_ = 0;  // of a cell
+  size_t width_ = 0;  // width of a cell
   std::string text_;
 };
 

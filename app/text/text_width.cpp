@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-// Text is UTF-8 whatever the user's locale says.
+// Text is UTF-8, whatever the user's locale is.
 class Utf8Locale {
  public:
   Utf8Locale() {
@@ -59,7 +59,7 @@ std::string CutTo(size_t width, std::string_view text) {
   if (TextWidth(text) <= width) return std::string(text);
   if (width == 0) return "";
   size_t end = 0;
-  size_t cells = 1;  // the ellipsis's
+  size_t cells = 1;  // of the ellipsis
   for (;;) {
     const Glyph glyph = GlyphAt(text, end);
     cells += glyph.cells;
@@ -75,7 +75,7 @@ std::string CutFrontTo(size_t width, std::string_view text, std::string_view ell
   size_t begin = 0;
   while (begin < text.size()) {
     const Glyph glyph = GlyphAt(text, begin);
-    // A mark would come to stand on the ellipsis.
+    // A combining mark would combine with the ellipsis.
     if (cells < width && glyph.cells > 0) break;
     cells -= glyph.cells;
     begin += glyph.bytes;

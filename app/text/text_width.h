@@ -1,4 +1,4 @@
-// Text in columns of a terminal.
+// Measures and fits text in terminal columns.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,24 @@
 
 namespace dmlop {
 
-// The character at a byte of text in UTF-8.
+// The character at a byte of UTF-8 text.
 struct Glyph {
-  size_t bytes;       // 1 where there is no character
-  size_t cells;       // of a terminal: 2 for wide ones, 0 for marks on the one before
-  bool is_printable;  // false for control characters, whose cells are 1, and where there is none
+  size_t bytes;       // 1 for an invalid byte
+  size_t cells;       // terminal cells: 2 for wide characters, 0 for combining marks
+  bool is_printable;  // false for control characters and invalid bytes, whose cells are 1
 };
 
 Glyph GlyphAt(std::string_view text, size_t at);
 
 size_t TextWidth(std::string_view text);  // in cells
 
-// The text where it is not wider than that, else its beginning and an ellipsis.
+// The text or, if it is wider, its beginning with an ellipsis.
 std::string CutTo(size_t width, std::string_view text);
 
-// The same with its end, behind an ellipsis that has one cell.
+// The text or, if it is wider, its end after an ellipsis of one cell.
 std::string CutFrontTo(size_t width, std::string_view text, std::string_view ellipsis);
 
-// The words in lines of so many cells; lines behind the first begin with a margin.
+// Breaks words into lines of so many cells; all but the first begin with the margin.
 std::string WrappedText(std::string_view text, size_t columns, const std::string& margin);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// What dmlop explain says of an element of a model, for people and for programs.
+// The explanation of a model's element, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace dmlop {
 
-// The elements of a tensor that matter: all, or of a long list both ends.
+// The elements of a tensor that matter: all, or the first and last ones of a long list.
 struct TracedList {
-  std::string name;  // of the tensor
+  std::string name;  // the tensor's
   int64_t count;
   std::vector<ExplainedElement> elements;
 };
 
 struct TracedOperator {
-  std::string name;  // of the dispatchable, or of the node of a graph
+  std::string name;  // of the dispatchable or the graph's node
   const OperatorDesc* op;
-  bool at_most;  // it may not use all that is listed before it
+  bool at_most;  // it may not use everything listed for it
   std::vector<std::string> inputs;
   std::vector<TracedList> outputs;
 };
 
-// What the model begins with: elements of a resource, or of a constant of a graph.
+// An origin of the model: elements of a resource, or of a constant of a graph.
 struct TracedOrigin {
   TracedList list;
   bool is_constant;
@@ -31,13 +31,13 @@ struct TracedOrigin {
 
 struct ModelTraceReport {
   ExplainedElement element;
-  std::vector<TracedOperator> operators;  // from the element back
+  std::vector<TracedOperator> operators;  // in order from the element back
   std::vector<TracedOrigin> origins;
 };
 
 std::string ModelTraceText(const ModelTraceReport& report);
 
-// One object, one line.
+// One object on one line.
 std::string ModelTraceJson(const ModelTraceReport& report);
 
 }  // namespace dmlop
