@@ -1,4 +1,4 @@
-// Sizes of queries, keys, values and what goes with them.
+// Sizes of queries, keys, values and the tensors that belong to them.
 
 #include "tests/support/desc.h"
 #include "tests/support/linked_sizes.h"

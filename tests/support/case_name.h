@@ -1,4 +1,4 @@
-// Names the cases of a table after their members.
+// Names the cases of a parameterized test after their `name` members.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Descriptors for tests, by the names of their fields.
+// Builds descriptors for tests by the names of their fields.
 #pragma once
 
 #include <initializer_list>
@@ -53,7 +53,7 @@ inline void Set(OperatorDesc& desc, std::string_view field,
   ValueOf(desc, field) = std::vector<TensorDesc>(value);
 }
 
-// Fills in what was left out, as a check does that finds nothing wrong.
+// Fills in omitted fields, as a check without findings does.
 inline void Complete(OperatorDesc& desc) {
   Diagnostics ignored;
   Check(desc, kHighestFeatureLevel, ignored);

@@ -1,4 +1,4 @@
-// Where random choices come from: a generator of random numbers, or the bytes of a fuzzer.
+// A source of random choices: a random number generator, or the bytes of a fuzzer.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class Entropy {
  public:
   using Function = std::function<uint64_t(uint64_t low, uint64_t high)>;
 
-  // Of the numbers that an engine has next; it must outlive this.
+  // Draws numbers from an engine, which must outlive this object.
   Entropy(Engine& engine)  // NOLINT(google-explicit-constructor): an engine is such a source
       : between_([&engine](uint64_t low, uint64_t high) {
           return std::uniform_int_distribution<uint64_t>(low, high)(engine);
         }) {}
   explicit Entropy(Function between) : between_(std::move(between)) {}
 
-  // Both ends included. A source that has run dry gives the first.
+  // Both bounds are included. An exhausted source returns `low`.
   uint64_t Between(uint64_t low, uint64_t high) const { return between_(low, high); }
 
   int64_t Int(int64_t low, int64_t high) const {
@@ -29,7 +29,7 @@ class Entropy {
   }
   size_t Index(size_t count) const { return static_cast<size_t>(Between(0, count - 1)); }
 
-  // Once in `period` times; never from a source that has run dry.
+  // True once in `period` times; never from an exhausted source.
   bool OneIn(uint64_t period) const { return Between(1, period) == period; }
 
   template <typename Range>
@@ -37,7 +37,7 @@ class Entropy {
     return range[Index(std::size(range))];
   }
 
-  // An engine of its own, for what needs many numbers.
+  // A separate engine, for a use that needs many numbers.
   Engine Fork() const { return Engine(Between(0, UINT64_MAX)); }
 
  private:

@@ -1,4 +1,4 @@
-// Families of floats that the tests draw from.
+// Families of floats from which tests draw operands.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline constexpr FloatFamily kFamilies[] = {
      }},
     {"all magnitudes",
      [](Engine& engine, double max, double least) {
-       // Without exp2, whose last bit differs between machines.
+       // Avoids exp2, whose last bit differs between machines.
        const int exponent = UniformInt(engine, std::ilogb(least), std::ilogb(max));
        return RandomSign(engine) * std::min(max, std::ldexp(Uniform(engine, 1.0, 2.0), exponent));
      }},
@@ -48,8 +48,8 @@ double Draw(const FloatFamily& family, Engine& engine) {
   return ToDouble(FromDouble<T>(family.draw(engine, Format<T>::kMax, least)));
 }
 
-// The point midway between a random positive finite T and the next; above the largest T, the point
-// from which sums overflow.
+// The midpoint of a random positive finite T and the next one; for the largest T, the point from
+// which sums overflow.
 template <typename T>
 double RandomMidpoint(Engine& engine) {
   const double least = std::ldexp(1.0, Format<T>::kLeastExponent);
@@ -76,7 +76,7 @@ double Least() {
   return std::ldexp(1.0, Format<T>::kLeastExponent);
 }
 
-// `value`, or the next number of T on the side of zero.
+// `value`, or the next number of T toward zero.
 template <typename T>
 double TowardZero(double value) {
   const double bounded = std::clamp(value, -Format<T>::kMax, Format<T>::kMax);
@@ -84,7 +84,7 @@ double TowardZero(double value) {
   return std::trunc(bounded / last_place) * last_place;
 }
 
-// The exponents of midpoints that are integers of one bit more than T has: from half the least
+// The exponents of midpoints that are integers with one bit more than T has: from half the least
 // number to where the largest rounds up.
 template <typename T>
 inline constexpr int kLeastTieExponent = Format<T>::kLeastExponent - 1;
@@ -92,7 +92,7 @@ template <typename T>
 inline constexpr int kMostTieExponent =
     (Format<T>::kPrecision == 11 ? 16 : 128) - Format<T>::kPrecision - 1;
 
-// An odd integer of one bit more than T has: a midpoint.
+// An odd integer with one bit more than T has: a midpoint.
 template <typename T>
 uint64_t RandomTie(Engine& engine) {
   const uint64_t least = uint64_t{1} << Format<T>::kPrecision;

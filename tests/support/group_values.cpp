@@ -56,7 +56,7 @@ Values SomeSpecial(Engine& engine, size_t count) {
   return values;
 }
 
-// Within a few last places of each other.
+// Numbers within a few units in the last place of each other.
 template <typename T>
 Values Neighbours(Engine& engine, size_t count) {
   const double center = AnyMagnitude<T>(engine);

@@ -1,4 +1,4 @@
-// Groups of numbers for REDUCE, each family hard for one function or another.
+// Families of number groups for REDUCE, each of which is hard for some function.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace dmlop {
 
 struct GroupFamily {
   std::string name;
-  // `count` numbers that the type has; at least one.
+  // Draws `count` numbers of the type, at least one.
   std::vector<double> (*draw)(Engine& engine, size_t count);
 };
 
@@ -19,10 +19,10 @@ struct GroupFamily {
 template <typename T>
 std::vector<GroupFamily> GroupFamilies();
 
-// The sizes of the output.
+// The sizes of the reduced output.
 Dims ReducedSizes(Dims sizes, const std::vector<uint32_t>& axes);
 
-// Draws each group that is reduced to one element. The tensor is of the family's type.
+// Draws each group that is reduced to one element. The tensor has the family's type.
 void FillGroups(Engine& engine, const GroupFamily& family, const std::vector<uint32_t>& axes,
                 TestTensor& tensor);
 

@@ -10,7 +10,7 @@
 namespace dmlop {
 namespace {
 
-// A size that indices of the operator may count along.
+// A size that the operator's indices may refer to.
 int64_t SomeSize(const Entropy& from, const OperatorDesc& desc) {
   std::vector<int64_t> sizes;
   const uint32_t* axis = desc.find_if_known(kAxis);

@@ -29,14 +29,14 @@ Sizes WithAxis(Sizes sizes, uint32_t axis, uint32_t size) {
   return sizes;
 }
 
-// As many of them behind leading 1s.
+// `count` sizes after leading 1s.
 Sizes LastOf(const Entropy& from, size_t rank, size_t count, uint32_t most) {
   Sizes sizes(rank, 1);
   for (size_t d = rank - count; d < rank; ++d) sizes[d] = NumberIn(from, 1, most);
   return sizes;
 }
 
-// Leading 1s make room for more dimensions of indices.
+// Leading 1s make room for more dimensions of the indices.
 void DrawGather(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes input = sizes;
   const size_t ones = from.Index(input.size());
@@ -90,7 +90,7 @@ void DrawReversed(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "SequenceLengthsTensor", WithAxis(sizes, DrawAxis(from, sizes, op), 1));
 }
 
-// Two values or more, along any dimension.
+// At least two values, along any dimension.
 void DrawOneHot(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
   const Sizes ones(sizes.size(), 1);
@@ -108,7 +108,7 @@ void DrawUnpooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "OutputTensor", LastOf(from, rank, rank, 5));
 }
 
-// No output follows from nothing but a state.
+// The output's sizes are drawn, because they do not follow from the state.
 void DrawGenerator(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes state(static_cast<size_t>(from.Between(1, kMaxRank)), 1);
   state.back() = 6;
@@ -122,10 +122,10 @@ void DrawSelection(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "K", NumberIn(from, 1, sizes[axis]));
 }
 
-// As many coordinates as the input has dimensions behind its leading 1s, or more.
+// At least as many coordinates as the input has dimensions after its leading 1s.
 void DrawNonzero(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes input = sizes;
-  constexpr uint32_t kMost = 200;  // elements
+  constexpr uint32_t kMost = 200;  // in elements
   uint32_t room = kMost;
   for (uint32_t& size : input) {
     size = std::min(size, room);

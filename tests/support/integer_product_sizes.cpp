@@ -38,7 +38,7 @@ void AddSomeTensors(const Entropy& from, OperatorDesc& op, DataType bias_type) {
   }
 }
 
-// One value, or one for each index of a dimension that is so far from the last one.
+// One value, or one for each index of the dimension `from_last` before the last one.
 Sizes ParameterSizes(const Entropy& from, size_t rank, size_t from_last, uint32_t count) {
   Sizes sizes(rank, 1);
   if (from.OneIn(2)) sizes[rank == 1 ? 0 : rank - 1 - from_last] = count;
@@ -85,7 +85,7 @@ Sizes Numbers(const Entropy& from, size_t count, uint64_t low, uint64_t high) {
   return numbers;
 }
 
-// {1, O, 1, 1} without leading or trailing 1s.
+// {1, O, 1, 1}, perhaps without leading or trailing 1s.
 Sizes ChannelSizes(const Entropy& from, size_t rank, uint32_t count) {
   Sizes sizes(rank, 1);
   if (from.OneIn(2)) sizes[rank == 1 || (rank < 4 && from.OneIn(2)) ? 0 : 1] = count;

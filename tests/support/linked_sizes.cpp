@@ -25,7 +25,7 @@ TensorDesc TensorOf(Sizes sizes) {
 
 // --- JOIN and SPLIT ------------------------------------------------------------------------------
 
-// Parts that differ along one axis only, and the whole of them.
+// Parts that differ only along one axis, and the whole of them.
 void DrawParts(const Entropy& from, Sizes sizes, std::string_view parts_field,
                std::string_view whole_field, OperatorDesc& op) {
   const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
@@ -69,7 +69,7 @@ void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
   Set(op, "EndPadding", Numbers(from, count, 0, padding));
 }
 
-// What UNFOLD makes of a tensor by the windows of a descriptor; none where no window fits.
+// The sizes of UNFOLD's output for the windows of a descriptor; null if no window fits.
 std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
   OperatorDesc unfold = OperatorNamed("UNFOLD");
   for (const char* field : {"WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding"}) {
@@ -85,7 +85,7 @@ std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
 void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawWindows(from, sizes.size() - 2, op);
   if (from.OneIn(2)) return;
-  // An output may have the rank of the input, too, with 1s in front.
+  // An output may also have the input's rank, with leading 1s.
   const auto unfolded = Unfolded(op, sizes);
   if (!unfolded) return;
   Sizes output(sizes.size() - 3, 1);
@@ -93,7 +93,7 @@ void DrawUnfold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "OutputTensor", TensorOf(output));
 }
 
-// The columns that UNFOLD would make of the output, perhaps with 1s in front.
+// The columns that UNFOLD would make of the output, perhaps with leading 1s.
 void DrawFold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawWindows(from, sizes.size() - 2, op);
   auto columns = Unfolded(op, sizes);
@@ -105,14 +105,14 @@ void DrawFold(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 // --- matrix products -----------------------------------------------------------------------------
 
-// A tensor of the same type as another one.
+// Sets a tensor's sizes; it has the output's type.
 void SetSizes(OperatorDesc& op, std::string_view field, Sizes sizes) {
   TensorDesc desc = TensorOf(std::move(sizes));
   desc.data_type = Get<TensorDesc>(op, "OutputTensor").data_type;
   Set(op, field, desc);
 }
 
-// Around the sizes of C and the output. Now and then more than one chain of products.
+// Draws sizes that match those of C and the output, sometimes with several chains of products.
 void DrawGemm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes a = sizes;
   Sizes b = sizes;
@@ -127,7 +127,7 @@ void DrawGemm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "BTensor", b);
 }
 
-// A filter that fits into the input, and now and then an output that is larger than it need be.
+// Draws a filter that fits in the input and, sometimes, a larger output than necessary.
 void DrawConvolution(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t rank = sizes.size() - 2;
   const uint32_t groups = from.OneIn(3) ? NumberIn(from, 1, 4) : 1;
@@ -168,7 +168,7 @@ void DrawConvolution(const Entropy& from, const Sizes& sizes, OperatorDesc& op) 
 
 struct Window {
   Sizes offsets, sizes, steps;
-  Sizes most;  // steps that it has
+  Sizes most;  // most steps along each dimension
 };
 
 Window DrawWindow(const Entropy& from, const Sizes& sizes) {
@@ -189,7 +189,7 @@ void DrawSlice(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "Strides", window.steps);
 }
 
-// Draws the fields of a window in a tensor of some sizes, and returns those of what it takes.
+// Draws the fields of a window in a tensor of these sizes, and returns the sizes of the result.
 Sizes DrawSteps(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Window window = DrawWindow(from, sizes);
   Sizes taken;
@@ -216,7 +216,7 @@ void DrawSliceGrad(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 // --- RESAMPLE and its gradient -------------------------------------------------------------------
 
-// Mostly quotients of small numbers, as FLOAT32 has them.
+// Usually a quotient of small numbers, rounded to FLOAT32.
 float DrawScale(const Entropy& from) {
   const float plain[] = {1.0f, 2.0f, 0.5f, 0.25f, 3.0f, 0.499f, 1.5f};
   if (from.OneIn(2)) return from.OneOf(plain);
@@ -228,7 +228,7 @@ float DrawOffset(const Entropy& from) {
   return from.OneOf(plain);
 }
 
-// Sizes are free; those of the other side are mostly near the scaled ones.
+// The other side's sizes are free, but usually near the scaled ones.
 Sizes DrawFactors(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   std::vector<float> scales, input_offsets, output_offsets;
   const bool has_centres = from.OneIn(2);
@@ -259,7 +259,7 @@ void DrawResampleGrad(const Entropy& from, const Sizes& sizes, OperatorDesc& op)
 
 // --- PADDING and TILE ----------------------------------------------------------------------------
 
-// Often none, else a few elements, and now and then far more than the input has.
+// Usually no padding, or a few elements; sometimes far more than the input has.
 void DrawPadding(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const char* field : {"StartPadding", "EndPadding"}) {
     Sizes padding;
@@ -318,7 +318,7 @@ uint32_t DivisorOf(const Entropy& from, uint32_t size) {
   return from.OneOf(divisors);
 }
 
-// A scale, and perhaps a zero point, for each block of the input.
+// Draws a scale, and perhaps a zero point, for each block of the input.
 void DrawQuantization(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   TensorDesc scale = Get<TensorDesc>(op, "InputTensor");
   TensorDesc zero_point = Get<TensorDesc>(op, "OutputTensor");
@@ -334,7 +334,7 @@ void DrawQuantization(const Entropy& from, const Sizes& sizes, OperatorDesc& op)
 
 // --- VALUE_SCALE_2D ------------------------------------------------------------------------------
 
-// A bias for each channel.
+// Draws a bias for each channel.
 void DrawValueScale(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   std::vector<float> bias(sizes[1]);
   for (float& number : bias) number = RandomFactor(from);

@@ -1,4 +1,4 @@
-// Operators with tensors and fields whose sizes hang together: these are drawn first, and together.
+// Operators whose tensors and fields have interdependent sizes, which are drawn first and together.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace dmlop {
 
-// Sets fields and the sizes of tensors, which have their types, around the sizes of a first tensor;
-// leaves alone what hangs together with nothing.
+// Sets fields and tensor sizes, with the tensors' types already set, to match the sizes of a first
+// tensor; leaves independent ones alone.
 void DrawLinkedSizes(const Entropy& from, const std::vector<uint32_t>& sizes, OperatorDesc& op);
 
-// Whether that draws optional tensors, too.
+// Whether DrawLinkedSizes draws optional tensors, too.
 bool DrawsOptionalTensors(const OperatorDesc& op);
 
-// How the sizes of one operator are drawn.
+// Draws the sizes of one operator.
 struct LinkedSizes {
   std::string_view name;
   void (*draw)(const Entropy& from, const std::vector<uint32_t>& sizes, OperatorDesc& op);
-  bool draws_tensors = false;  // optional ones, too: those that it leaves out stay so
+  bool draws_tensors = false;  // also draws optional tensors: those that it omits stay omitted
 };
 
-// Those of sources of their own.
+// Rows defined in separate sources.
 std::span<const LinkedSizes> AttentionSizes();
 std::span<const LinkedSizes> IndexingSizes();
 std::span<const LinkedSizes> IntegerProductSizes();

@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// The same bytes as one row.
+// The same memory as one row.
 template <typename View>
 View Flat(View view) {
   view.layout = PackedLayout({Extent(view.layout)});

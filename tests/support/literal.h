@@ -11,13 +11,13 @@ namespace dmlop {
 struct Literal {
   DataType type;
   Dims sizes;
-  std::vector<double> memory;  // in order of address, gaps included
-  Dims strides = {};           // empty: packed
+  std::vector<double> memory;  // in address order, including gaps
+  Dims strides = {};           // empty if packed
 };
 
 TestTensor ToTensor(const Literal& literal);
 
-// The memory from the first to the last element as hexadecimal bits, "3F800000 40000000".
+// The memory from the first to the last element as hexadecimal bits: "3F800000 40000000".
 std::string MemoryOf(const TestTensor& tensor);
 
 // The FLOAT32 with these bits.

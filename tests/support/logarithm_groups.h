@@ -1,5 +1,5 @@
-// Groups whose logarithm of the sum, or of the sum of exponentials, is hard to round. T is float or
-// Half.
+// Groups for which the logarithm of the sum, or of the sum of exponentials, is hard to round. T is
+// float or Half.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ Values SumNearOne(Engine& engine, size_t count) {
   return SumOf<T>(engine, {1.0, std::ldexp(RandomSign(engine), exponent)}, count);
 }
 
-// Midway between two numbers whose exponentials T has as well.
+// A midpoint of two numbers whose exponentials are in the range of T.
 template <typename T>
 double LogarithmTie(Engine& engine) {
   const double magnitude = std::exp2(Uniform(engine, -10, Format<T>::kPrecision == 11 ? 3 : 6));
@@ -37,7 +37,7 @@ Values LogSumTie(Engine& engine, size_t count) {
   return SumOf<T>(engine, terms, count);
 }
 
-// The first exponentials are of one size; each of the others leaves a small part to the next.
+// The first exponentials are of similar size; each of the others leaves a small rest to the next.
 template <typename T>
 Values LogSumExpTie(Engine& engine, size_t count) {
   Real rest(LogarithmTie<T>(engine), 200);
@@ -71,7 +71,7 @@ Values Exponents(Engine& engine, size_t count) {
   return values;
 }
 
-// The result is all but nothing: the maximum, beside which the others vanish.
+// The result is nearly zero: the maximum, beside which the other terms vanish.
 template <typename T>
 Values TinyMaximum(Engine& engine, size_t count) {
   Values values(count, Rounded<T>(-Uniform(engine, 30, 250)));
@@ -79,7 +79,7 @@ Values TinyMaximum(Engine& engine, size_t count) {
   return values;
 }
 
-// The logarithm of the sum takes the maximum away.
+// The logarithm of the sum cancels the maximum.
 template <typename T>
 Values ExponentialsOfOne(Engine& engine, size_t count) {
   Values values(count, Rounded<T>(-std::log(static_cast<double>(count))));

@@ -1,4 +1,4 @@
-// Products that all but are ties.
+// Products that are nearly ties.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace dmlop {
 
-// Factors that T has, of integers next to one that is midway between two neighbours in T.
+// Factors in T of integers next to a midpoint of two neighbours in T.
 template <typename T>
 const std::vector<std::vector<double>>& NearTies();
 
-// 2^-85 away from the tie; the first is (2^24 + 1) * (2^100 - 1).
+// 2^-85 away from a tie; the first product is (2^24 + 1) * (2^100 - 1).
 template <>
 inline const std::vector<std::vector<double>>& NearTies<float>() {
   static const std::vector<std::vector<double>> ties = {
@@ -32,7 +32,7 @@ inline const std::vector<std::vector<double>>& NearTies<float>() {
   return ties;
 }
 
-// 2^-60 or less.
+// 2^-60 or less away from a tie.
 template <>
 inline const std::vector<std::vector<double>>& NearTies<Half>() {
   static const std::vector<std::vector<double>> ties = {

@@ -14,7 +14,7 @@ void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
   std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
 }
 
-// Few enough elements for a reference that goes through a slice for each of its elements.
+// Reduces the sizes, because the reference visits a whole slice for each element.
 Sizes Fewer(Sizes sizes) {
   constexpr uint64_t kMost = 150;
   while (true) {
@@ -50,7 +50,7 @@ bool HasField(const OperatorDesc& op, const Field& field) {
   return std::find(op.fields().begin(), op.fields().end(), &field) != op.fields().end();
 }
 
-// One whose result is within the same bounds as what it is made of.
+// Draws an activation whose result is within the same bounds as its argument.
 void DrawActivation(const Entropy& from, OperatorDesc& op) {
   if (!HasField(op, kFusedActivation)) return;
   OperatorDesc activation =
@@ -59,7 +59,7 @@ void DrawActivation(const Entropy& from, OperatorDesc& op) {
   op.set(kFusedActivation, std::vector{activation});
 }
 
-// Parameters are drawn by themselves.
+// Draws the sizes of each parameter independently.
 void DrawParameters(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Sizes input = Fewer(sizes);
   DrawActivation(from, op);
@@ -71,7 +71,7 @@ void DrawParameters(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   }
 }
 
-// All parameters have the sizes of one.
+// All parameters have the same sizes.
 void DrawSlices(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Sizes input = Fewer(sizes);
   const Sizes parameter = DrawParameter(from, input);

@@ -1,8 +1,8 @@
 // Tests that run once with every instruction set:
 //
-//   class CopyOnIsa : public OnIsa {};
-//   TEST_P(CopyOnIsa, ...)
-//   INSTANTIATE_TEST_SUITE_P(Isas, CopyOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
+//  class CopyOnIsa : public OnIsa {};
+//  TEST_P(CopyOnIsa, ...)
+//  INSTANTIATE_TEST_SUITE_P(Isas, CopyOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 #pragma once
 
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ testing::AssertionResult IsValid(const OperatorCall& call) {
          << ToString(call) << ": " << first.code << " " << first.pointer << ": " << first.message;
 }
 
-// Empty, or what the first wrong element is.
+// Describes the first wrong element; empty if there is none.
 std::string FirstMismatch(const OperatorCall& call, size_t output) {
   const std::vector<ConstTensorView> inputs = ViewsOf(call);
   const ConstTensorView actual = call.outputs[output].view();
@@ -96,7 +96,7 @@ OperatorCall MakeCall(OperatorDesc desc, std::vector<TestTensor> inputs,
 }
 
 void OperatorCall::Run() {
-  // What a cache holds behind its keys is left as it is: nothing here.
+  // A cache keeps its content after its keys, which is zero here.
   const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kOutput);
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].path.starts_with("OutputPresent")) Clear(outputs[i].mutable_view());

@@ -1,4 +1,4 @@
-// One call of an operator with everything it touches, and its judgement by the reference.
+// A call of an operator with all its tensors, checked against the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,12 +20,12 @@ struct OperatorCall {
   void Run();
 };
 
-// The call of an operator whose desc has everything but the tensors' descs; arrays of tensors have
-// their lengths.
+// Makes a call from a desc that lacks only the tensors' descs; arrays of tensors have their
+// lengths.
 OperatorCall MakeCall(OperatorDesc desc, std::vector<TestTensor> inputs,
                       std::vector<TestTensor> outputs);
 
-// The fields and tensors of the call, for a failing test to print.
+// The fields and tensors of the call, as a failing test prints them.
 std::string ToString(const OperatorCall& call);
 
 // Checks every output element of a call that has run.
@@ -35,11 +35,11 @@ testing::AssertionResult OutputsMatchReference(const OperatorCall& call);
 // neither inputs nor gaps were written.
 testing::AssertionResult RunsLikeReference(OperatorCall& call);
 
-// Whether the operator may write the output where the first input is, and the two are alike.
+// Whether the output may overwrite the first input, and both have equal types and sizes.
 bool MayRunInPlace(const OperatorCall& call);
 
-// The same with the first input in the layout of the output, once apart and once with the output in
-// its place.
+// RunsLikeReference with the first input in the output's layout, once separate and once with the
+// output in its place.
 testing::AssertionResult RunsLikeReferenceInPlace(const OperatorCall& call);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// Groups whose product is hard to round, or leaves the range on the way. T is float or Half.
+// Groups whose product is hard to round, or leaves the range in between. T is float or Half.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dmlop {
 
-// T has the powers of two from 2^-kMostPower to 2^kMostPower without loss of precision.
+// Powers of two from 2^-kMostPower to 2^kMostPower are normal numbers of T.
 template <typename T>
 inline constexpr int kMostPower = Format<T>::kPrecision == 11 ? 14 : 126;
 
@@ -25,7 +25,7 @@ Values PowersOf(int exponent) {
   return powers;
 }
 
-// As many factors with the same product; a running product goes anywhere.
+// `count` factors with the same product; running products take any exponent.
 template <typename T>
 Values ProductOf(Engine& engine, Values factors, size_t count) {
   factors.resize(std::min(factors.size(), count));
@@ -50,7 +50,7 @@ Values Scaled(Values factors, int exponent) {
   return factors;
 }
 
-// A tie of two odd factors, sometimes less 2^-46 of it or 2^-20: (1 + e)(1 - e) < 1.
+// A tie of two odd factors, sometimes less 2^-46 or 2^-20 of it: (1 + e)(1 - e) < 1.
 template <typename T>
 Values ProductTie(Engine& engine, size_t count) {
   const int small = 2 * UniformInt(engine, 1, 100) + 1;
@@ -77,7 +77,7 @@ Values ProductNearTie(Engine& engine, size_t count) {
   return ProductOf<T>(engine, Scaled<T>(factors, exponent), count);
 }
 
-// Far out, and back at last.
+// Running products go far out of range, and back in the end.
 template <typename T>
 Values ProductFarOut(Engine& engine, size_t count) {
   Values factors(count);

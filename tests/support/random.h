@@ -1,6 +1,6 @@
-// The randomness of the tests: every case has its own engine, so that one failing case can be
-// looked at alone. One expression draws once: in which order operands and arguments are evaluated
-// differs between machines, and a seed means the same case on all of them.
+// The randomness of the tests. Every case has its own engine, so that a failing case can be run
+// alone. An expression draws at most once: the order in which operands and arguments are evaluated
+// differs between machines, but a seed must mean the same case on all of them.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ using Engine = std::mt19937_64;
 // DMLOP_TEST_SEED, or a fixed default.
 uint64_t TestSeed();
 
-// Whether every case of the long tests is asked for: DMLOP_TEST_FULL is set.
+// Whether every case of the long tests runs: DMLOP_TEST_FULL is set.
 bool IsFullDepth();
 
-// A third of so many cases that an engine each draws, or all at full depth.
+// A third of the cases, each of which draws from its own engine, or all of them at full depth.
 int ShareOf(int cases);
 
-// Whether the next entry of a list of cases is run: one in three, drawn by the seed, or each at
-// full depth.
+// Whether the next entry of a list of cases runs: one in three, drawn by the seed, or all at full
+// depth.
 bool IsInShare();
 
 Engine CaseEngine(int number);
 
-// For SCOPED_TRACE: how to see the same case again.
+// For SCOPED_TRACE: tells how to repeat the case.
 std::string CaseTrace(int number);
 
-// For a test that is one case. Prints the seed.
+// The engine of a test that is a single case. Prints the seed.
 Engine TestEngine();
 
 inline double Uniform(Engine& engine, double low, double high) {

@@ -22,7 +22,7 @@ bool IsSmall(const OperatorDesc& op) {
   });
 }
 
-// The field whose enumerators have tables of their own; null where there is none.
+// The field whose enumerators have their own tables; null if there is none.
 const Field* FunctionOf(const OperatorInfo& info) {
   return info.support.front().of;
 }

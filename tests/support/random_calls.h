@@ -9,13 +9,14 @@
 
 namespace dmlop {
 
-// A call of a valid descriptor, with tensors somewhere in their memory and random elements.
+// A call of a valid descriptor, with tensors at any place in their memory and random elements.
 OperatorCall CallOf(const Entropy& from, OperatorDesc desc);
 
-// A call of a descriptor in which some fields may be set. What its operator refuses is drawn again.
+// A call of a descriptor in which some fields may be set. Draws again if the operator refuses the
+// fields.
 OperatorCall RandomCall(const Entropy& from, const OperatorDesc& begun);
 
-// An operator, or one function of an operator of which the types depend on its function.
+// An operator, or one function of an operator whose types depend on the function.
 struct RandomOperator {
   std::string name;
   OperatorDesc begun;
@@ -24,10 +25,10 @@ struct RandomOperator {
   friend void PrintTo(const RandomOperator& random, std::ostream* out) { *out << random.name; }
 };
 
-// How many of so many cases are enough for the operator: element-wise ones share a loop.
+// The number of cases that suffice for the operator: element-wise ones share a loop.
 int ShareOf(int cases, const RandomOperator& random);
 
-// All of the table.
+// All operators of the table.
 std::vector<RandomOperator> RandomOperators();
 
 }  // namespace dmlop

@@ -30,7 +30,7 @@ class DescDrawer {
   DescDrawer(const Entropy& from, OperatorDesc begun) : from_(from), op_(std::move(begun)) {}
 
   OperatorDesc Draw() {
-    DrawEnums(op_);  // on which the table may depend
+    DrawEnums(op_);  // the table may depend on them
     const SupportRow& row = SupportFor(op_)->rows.back();
     DrawTypes(row);
     for (const MutableTensorSlot& slot : TensorSlots(op_)) {
@@ -54,7 +54,7 @@ class DescDrawer {
     }
   }
 
-  // A variable without types of its own has those of the first.
+  // A type variable without types has those of the first one.
   void DrawTypes(const SupportRow& row) {
     for (size_t i = 0; i < kTypeVariables; ++i) {
       const DataTypeSet set = row.TypesOf(static_cast<TypeVariable>(i));
@@ -84,7 +84,7 @@ class DescDrawer {
     }
   }
 
-  // How many entries the arrays have that come next.
+  // Draws the number of entries of the arrays that follow.
   void BeginArrays(const Field& first) {
     const uint64_t most = std::min<uint64_t>(first.limits.max_count, sizes_.size());
     count_ = static_cast<size_t>(
@@ -106,7 +106,7 @@ class DescDrawer {
     for (TensorDesc& tensor : std::get<std::vector<TensorDesc>>(value)) DrawTensor(field, tensor);
   }
 
-  // Inputs have the sizes of the first, where their ranks allow it; outputs follow from them.
+  // Inputs have the first one's sizes if their ranks allow; outputs' sizes follow from them.
   void DrawTensor(const Field& field, TensorDesc& tensor) {
     if (!tensor.data_type) tensor.data_type = TypeOf(field);
     if (tensor.sizes || (field.role == TensorRole::kOutput && HasInputs())) return;
@@ -160,7 +160,7 @@ class DescDrawer {
         return Activations(field.host, 1);
       case FieldKind::kActivations:
         return Activations(field.host, static_cast<size_t>(from_.Int(1, 3)));
-      default:  // counts follow from their arrays; the others have been drawn
+      default:  // counts follow from their arrays; other fields have been drawn
         return {};
     }
   }
@@ -207,9 +207,9 @@ class DescDrawer {
     return scalar;
   }
 
-  // Operators that may be fused, without their tensors.
+  // Draws activations that may be fused, without their tensors.
   FieldValue Activations(ActivationHost host, size_t count) {
-    // SOFTMAX takes matrices only.
+    // SOFTMAX only takes matrices.
     const bool has_batches =
         std::any_of(sizes_.begin(), sizes_.end() - std::min<ptrdiff_t>(2, std::ssize(sizes_)),
                     [](uint32_t size) { return size != 1; });
@@ -238,7 +238,7 @@ class DescDrawer {
   OperatorDesc op_;
   const SupportRow* row_ = nullptr;
   std::array<DataType, kTypeVariables> types_{};
-  std::vector<uint32_t> sizes_;  // of the first tensor
+  std::vector<uint32_t> sizes_;  // sizes of the first tensor
   size_t count_ = 0;
 };
 

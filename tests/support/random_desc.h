@@ -1,4 +1,4 @@
-// Random descriptors of any operator, over everything that its row of the table allows.
+// Random descriptors of any operator, covering all that its row of the table allows.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace dmlop {
 
-// The element types of a set.
+// The element types in a set.
 std::vector<DataType> TypesOf(DataTypeSet set);
 
-// Draws what the descriptor does not have yet: types and ranks that the operator's newest row
-// allows, numbers within the limits of their fields, strides of every form. Outputs have the sizes
-// that follow from the inputs, unless the operator refuses what was drawn.
+// Draws all fields that are not set: types and ranks that the operator's newest row allows, numbers
+// within the limits of their fields, strides of every form. Outputs have the sizes that follow from
+// the inputs, unless the operator refuses these.
 OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun);
 
-// A number for an attribute: plain ones, special ones, and any.
+// A number for an attribute: plain, special or any.
 float RandomFactor(const Entropy& from);
 
 }  // namespace dmlop

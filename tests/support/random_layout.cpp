@@ -15,7 +15,7 @@ std::vector<size_t> RandomOrder(const Entropy& from, size_t count) {
   return order;
 }
 
-// Dimensions nested in any order, the innermost with stride `step`, each behind a gap of at most
+// Dimensions nested in any order, the innermost with stride `step`, each after a gap of at most
 // `max_gap` elements.
 Layout Nested(const Entropy& from, const Dims& sizes, int64_t step, int64_t max_gap) {
   Layout layout{sizes, Dims::Filled(sizes.size(), 0)};
@@ -27,7 +27,7 @@ Layout Nested(const Entropy& from, const Dims& sizes, int64_t step, int64_t max_
   return layout;
 }
 
-// Strides without a system.
+// Arbitrary strides.
 Layout Scattered(const Entropy& from, const Dims& sizes, int64_t max_stride) {
   Layout layout{sizes, {}};
   while (layout.strides.size() < sizes.size()) {
@@ -36,8 +36,8 @@ Layout Scattered(const Entropy& from, const Dims& sizes, int64_t max_stride) {
   return layout;
 }
 
-// As {2, 3} with strides {3, 2}, where rows begin between the elements of others. Only small sizes,
-// because the extent grows with the square.
+// Rows that begin between the elements of others, such as {2, 3} with strides {3, 2}. Only for
+// small sizes, because the extent grows with the square.
 Layout Interleaved(const Entropy& from, const Dims& sizes) {
   const int64_t count = Product(sizes);
   if (count > 300) return Nested(from, sizes, 1, 1);
@@ -56,7 +56,7 @@ Layout Broadcast(const Entropy& from, const Dims& sizes) {
   return layout;
 }
 
-// The strides of dimensions of one element mean nothing.
+// Strides of dimensions of size 1 have no meaning.
 void ScrambleIdleStrides(const Entropy& from, Layout& layout) {
   for (size_t d = 0; d < layout.rank(); ++d) {
     if (layout.sizes[d] == 1 && from.OneIn(4)) layout.strides[d] = from.Int(0, 9);

@@ -19,7 +19,7 @@ T AnyBits(Engine& engine) {
   return reference::FromBits<T>(engine());
 }
 
-// So few that ties, zeros of both signs and exact results are common.
+// Few small integers, so that ties, zeros of both signs and exact results are common.
 template <typename T>
 T FewNumbers(Engine& engine) {
   const int number = UniformInt(engine, -2, 3);
@@ -45,7 +45,7 @@ T SpecialValue(Engine& engine) {
   }
 }
 
-// All bit patterns for integers.
+// Integers have any bit pattern.
 template <typename T>
 T OfFamily(const FloatFamily& family, Engine& engine) {
   if constexpr (kIsFloat<T>) {
@@ -55,7 +55,7 @@ T OfFamily(const FloatFamily& family, Engine& engine) {
   }
 }
 
-// Two families and how often the second comes up.
+// Two families, and the period in which the second one occurs.
 template <typename T>
 class Mixture {
  public:

@@ -7,13 +7,14 @@
 
 namespace dmlop {
 
-// Fills every element: mostly with values of one family, with some of another strewn in. Families
-// are those of float_families.h for floats, few small numbers, special values and all bit patterns.
+// Fills every element, mostly with values of one family and occasionally with those of another.
+// Families are those of float_families.h for floats, a few small numbers, special values, and all
+// bit patterns.
 void FillRandomly(Engine& engine, TestTensor& tensor);
 
 TestTensor RandomInput(Engine& engine, DataType type, const Dims& sizes);
 
-// An output to be written: all guards.
+// An output before it is written: all guard bytes.
 TestTensor RandomOutput(Engine& engine, DataType type, const Dims& sizes);
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@ uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
   return static_cast<uint32_t>(from.Between(low, high));
 }
 
-// Those whose results are known to the last bit.
+// Draws an activation whose results are exact to the last bit.
 OperatorDesc DrawActivation(const Entropy& from) {
   const std::array names = {"ACTIVATION_SIGMOID",  "ACTIVATION_TANH",     "ACTIVATION_RELU",
                             "ACTIVATION_IDENTITY", "ACTIVATION_SOFTSIGN", "ACTIVATION_LEAKY_RELU"};

@@ -1,4 +1,4 @@
-// One reduction in many forms, all of which must have the same result.
+// One reduction in many forms, which must all give the same result.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace dmlop {
 
-// The call with a packed output. `index_type` is that of an output of indices.
+// The call with a packed output. `index_type` is the type of an output of indices.
 OperatorCall ReduceCall(ReduceFunction function, const std::vector<uint32_t>& axes,
                         const TestTensor& input, DataType index_type = DataType::kInt64);
 
@@ -19,7 +19,7 @@ using StridesFunction = Dims (*)(const Dims& sizes);
 Dims PaddedStrides(const Dims& sizes);
 Dims StridesOfEveryOther(const Dims& sizes);
 
-// Strides of an input and of the output.
+// Strides of the input and of the output.
 struct StrideForm {
   StridesFunction input;
   StridesFunction output;
@@ -30,8 +30,8 @@ inline constexpr StrideForm kStrideForms[] = {{PackedStrides, StridesOfEveryOthe
                                               {PaddedStrides, FortranStrides},
                                               {StridesOfEveryOther, PaddedStrides}};
 
-// Checks that the reduction gives what `first` gave, on every instruction set and with each number
-// of threads. `input` has the elements of the input of `first`.
+// Checks that the reduction gives the same result as `first` on every instruction set and with each
+// number of threads. `input` has the elements of the input of `first`.
 testing::AssertionResult GivesTheSame(const OperatorCall& first, const TestTensor& input,
                                       StridesFunction output_strides,
                                       std::span<const int> thread_counts);

@@ -1,4 +1,4 @@
-// Sizes and numbers of operators on windows and regions whose fields say more than their limits.
+// Sizes and numbers of operators on windows and regions with rules beyond their fields' limits.
 
 #include "tests/support/desc.h"
 #include "tests/support/linked_sizes.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Sizes = std::vector<uint32_t>;
 
-// Mostly such that no divisor is 0 or negative.
+// Usually no divisor is 0 or negative.
 void DrawLocalResponse(const Entropy& from, const Sizes&, OperatorDesc& op) {
   const float factors[] = {1.0f, 1e-4f, 0.5f, 0.0f, 2.0f};
   const float powers[] = {0.75f, 0.5f, 1.0f, 0.0f, -1.0f, 2.5f};
@@ -33,7 +33,7 @@ Sizes BehindOnes(const Entropy& from, size_t most, Sizes sizes) {
   return sizes;
 }
 
-// A tensor that may be left out is added.
+// Adds the tensor if it is left out.
 void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
   for (const Field* field : TensorFieldsOf(op.info())) {
     if (field->name == tensor && !op.Has(*field)) op.AddTensor(*field);
@@ -54,7 +54,7 @@ void DrawPooling(const Entropy& from, const Sizes&, OperatorDesc& op) {
   Set(op, "SpatialScale", DrawScale(from));
 }
 
-// Few samples, since the reference visits them all.
+// Few samples, because the reference visits them all.
 void DrawSamples(const Entropy& from, OperatorDesc& op) {
   constexpr uint32_t kAverage = 2;
   constexpr uint32_t kMax = 7;
@@ -70,7 +70,7 @@ void DrawSamples(const Entropy& from, OperatorDesc& op) {
   Set(op, "OutputPixelOffset", from.OneIn(12) ? RandomFactor(from) : from.OneOf(offsets));
 }
 
-// Of the images, the outputs and as many regions.
+// Sets the sizes of the image, the output and one region for each output.
 void DrawAlignment(const Entropy& from, const Sizes&, OperatorDesc& op) {
   const bool is_gradient = op.name() == "ROI_ALIGN_GRAD";
   const Sizes image = Numbers(from, 4, 6);

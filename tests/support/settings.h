@@ -1,4 +1,4 @@
-// How the engine computes, which results must not depend on.
+// Settings of the engine, on which results must not depend.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace dmlop {
 
-// What results are compared at, with every instruction set.
+// Results are compared with these numbers of threads and every instruction set.
 inline constexpr int kThreadCounts[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-// Puts the instruction set and the number of threads back at the end of its life.
+// Restores the instruction set and the number of threads when it is destroyed.
 class SettingsGuard {
  public:
   SettingsGuard() = default;

@@ -9,7 +9,7 @@
 
 namespace dmlop {
 
-// Integers of T's precision whose squares add up to `square`.
+// Integers within T's precision whose squares sum to `square`.
 template <typename T>
 Values RootsOf(uint64_t square) {
   constexpr uint64_t kLargest = (uint64_t{1} << Format<T>::kPrecision) - 1;
@@ -24,7 +24,7 @@ Values RootsOf(uint64_t square) {
   return roots;
 }
 
-// Those whose squares add up to 1 less something smaller by a factor of 2^-(levels * precision).
+// Numbers whose squares sum to 1 less a rest, smaller by a factor of 2^-(levels * precision).
 template <typename T>
 Values RootsBelowOne(int levels) {
   constexpr int kShift = Format<T>::kPrecision / 2;
@@ -37,7 +37,7 @@ Values RootsBelowOne(int levels) {
   return roots;
 }
 
-// As many numbers with the same sum of squares.
+// `count` numbers with the same sum of squares.
 template <typename T>
 Values SquaresOf(Engine& engine, Values roots, size_t count) {
   roots.resize(std::min(roots.size(), count));
@@ -56,7 +56,7 @@ Values SquaresOf(Engine& engine, Values roots, size_t count) {
   return roots;
 }
 
-// Numbers whose squares add up to square * 2^(2 * exponent), or a little more or less.
+// Numbers whose squares sum to square * 2^(2 * exponent), or to slightly more or less.
 template <typename T>
 Values SquaresNear(Engine& engine, uint64_t square, int exponent, size_t count) {
   const int side = UniformInt(engine, -1, 1);
@@ -75,7 +75,7 @@ Values SquareSumTie(Engine& engine, size_t count) {
   uint64_t tie = RandomTie<T>(engine);
   int exponent = OneIn(engine, 6) ? kMostTieExponent<T>
                                   : UniformInt(engine, kLeastTieExponent<T>, kMostTieExponent<T>);
-  if (OneIn(engine, 4)) {  // between subnormals
+  if (OneIn(engine, 4)) {  // ties between subnormal numbers
     exponent = kLeastTieExponent<T>;
     tie = (tie >> UniformInt(engine, 0, Format<T>::kPrecision)) | 1;
   }

@@ -8,7 +8,7 @@
 
 namespace dmlop {
 
-// What adds up to `value`, but for a part below the least number of T.
+// Terms that sum to `value`, except for a rest below the least number of T.
 template <typename T>
 Values TermsOf(double value) {
   Values terms;
@@ -19,7 +19,7 @@ Values TermsOf(double value) {
   return terms;
 }
 
-// What adds up to 2^exponent less something smaller by a factor of 2^-(levels * precision), if T
+// Terms that sum to 2^exponent less a rest, smaller by a factor of 2^-(levels * precision), if T
 // has numbers that small.
 template <typename T>
 Values TermsBelow(int exponent, int levels) {
@@ -31,7 +31,7 @@ Values TermsBelow(int exponent, int levels) {
   return terms;
 }
 
-// One number as two with the same sum.
+// Replaces one term by two with the same sum.
 template <typename T>
 void SplitTerm(Engine& engine, Values& terms) {
   double& term = terms[engine() % terms.size()];
@@ -42,7 +42,7 @@ void SplitTerm(Engine& engine, Values& terms) {
 
 enum class Signs { kAny, kIgnored };
 
-// As many terms with the same sum, or with the same sum of magnitudes where signs are ignored.
+// `count` terms with the same sum or, if signs are ignored, the same sum of magnitudes.
 template <typename T, Signs kSigns = Signs::kAny>
 Values SumOf(Engine& engine, Values terms, size_t count) {
   terms.resize(std::min(terms.size(), count));
@@ -61,7 +61,7 @@ Values SumOf(Engine& engine, Values terms, size_t count) {
   return terms;
 }
 
-// Next to `value` nothing, or as little as T has.
+// A number that is negligible beside `value`, or the least number of T.
 template <typename T>
 double Tiny(Engine& engine, double value) {
   const double far = std::ldexp(value, -UniformInt(engine, 10, 120));
@@ -77,7 +77,7 @@ template <typename T, Signs kSigns>
 Values SumTie(Engine& engine, size_t count) {
   const double tie = RandomMidpoint<T>(engine);
   const double below = TowardZero<T>(tie);
-  const double half = tie - below;  // of a last place
+  const double half = tie - below;  // half a unit in the last place
   Values terms = {below};
   if (half >= Least<T>()) {
     const Values above = TermsBelow<T>(std::ilogb(half), UniformInt(engine, 1, 6));
@@ -90,7 +90,7 @@ Values SumTie(Engine& engine, size_t count) {
   return SumOf<T, kSigns>(engine, terms, count);
 }
 
-// One large number, and many beside it which are too small for the last place of binary64.
+// One large number and many that are too small for its last place in binary64.
 template <typename T>
 Values MagnitudeSumTieOfMany(Engine& engine, size_t count) {
   constexpr size_t kRest = 8;
@@ -108,7 +108,7 @@ Values MagnitudeSumTieOfMany(Engine& engine, size_t count) {
   return SumOf<T, Signs::kIgnored>(engine, terms, count);
 }
 
-// One number and its neighbour, as many of each.
+// A number and its neighbour, equally often.
 template <typename T>
 Values AverageOfTwo(Engine& engine, size_t count) {
   const double tie = RandomMidpoint<T>(engine);

@@ -8,7 +8,7 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMargin = 64;                 // guard bytes before and behind the tensor
+constexpr size_t kMargin = 64;                 // guard bytes before and after the tensor
 constexpr std::byte kGuard = std::byte{0xFF};  // a NaN in every float type
 
 size_t BytesOf(int64_t elements, DataType type) {

@@ -1,4 +1,4 @@
-// A tensor in memory of its own, surrounded and interspersed with guard bytes.
+// A tensor in its own memory, surrounded and interspersed with guard bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace dmlop {
 
 class TestTensor {
  public:
-  // Every byte is a guard at first, in elements too. The first element lies `offset` elements into
-  // the memory, so that rows need not begin at a multiple of anything.
+  // At first every byte is a guard, even those of elements. The first element is `offset` elements
+  // into the memory, so that rows need not be aligned.
   TestTensor(DataType type, const Layout& layout, int64_t offset = 0);
 
   DataType type() const { return type_; }
@@ -23,26 +23,26 @@ class TestTensor {
   TensorView mutable_view() { return {bytes_.data() + first_, type_, layout_}; }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
-  // True while every byte that belongs to no element is a guard.
+  // True while all bytes outside of elements are guards.
   bool GuardsAreIntact() const;
 
  private:
   DataType type_;
   Layout layout_;
-  size_t first_;  // the byte at which element 0, 0, ... lies
+  size_t first_;  // position of the first element in bytes_
   std::vector<std::byte> bytes_;
 };
 
-// True when both have the same bits at every index. The sizes agree.
+// True if both have the same bits at every index. The sizes must agree.
 bool HaveSameElements(const TestTensor& a, const TestTensor& b);
 
-// Writes the elements of `from`, of the same sizes, to the same indices.
+// Copies the elements of `from`, which has the same sizes, to the same indices.
 void CopyElements(const TestTensor& from, TestTensor& to);
 
-// Sizes as descs have them.
+// Sizes in the type of a desc.
 std::vector<uint32_t> SizesOf(const Dims& sizes);
 
-// "FLOAT32 {2, 3} strides {3, 1}"
+// Such as "FLOAT32 {2, 3} strides {3, 1}".
 std::string ToString(const TestTensor& tensor);
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// Cases of UNFOLD for tables of tests.
+// Cases of UNFOLD for parameterized tests.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@ namespace dmlop {
 struct UnfoldCase {
   std::string name;
   DataType type;
-  Dims sizes;  // N, C, spatial
+  Dims sizes;  // N, C, spatial sizes
   std::vector<uint32_t> windows, strides, dilations, start_padding, end_padding;
   Dims blocks;
 };
 
-// Of a random input, with packed tensors; the output lies `offset` elements into its memory.
+// The call for a random input, with packed tensors; the output is `offset` elements into its
+// memory.
 inline OperatorCall UnfoldCall(const UnfoldCase& c, int64_t offset, Engine& engine) {
   OperatorDesc desc = OperatorNamed("UNFOLD");
   Set(desc, "WindowSizes", c.windows);

@@ -33,7 +33,7 @@ bool HasField(const OperatorDesc& op, std::string_view name) {
                      [&](const Field* field) { return field->name == name; });
 }
 
-// Few taps mostly; paddings may be longer than windows.
+// Usually few taps; paddings may be longer than windows.
 void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
   const bool is_wide = from.OneIn(6);
   Set(op, "WindowSize", Numbers(from, count, 1, is_wide ? 9 : 3));
@@ -44,7 +44,7 @@ void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
   if (HasField(op, "Dilations")) Set(op, "Dilations", Numbers(from, count, 1, 3));
 }
 
-// The sizes that windows make of those of a tensor; where there is a remainder, perhaps one more.
+// The sizes that windows make of a tensor's sizes, perhaps one more if there is a remainder.
 Sizes Pooled(const Entropy& from, const OperatorDesc& op, const Sizes& sizes) {
   const auto number = [&](std::string_view field, size_t d) {
     return int64_t{Get<Sizes>(op, field)[d]};
@@ -73,7 +73,7 @@ void DrawNorm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   Set(op, "P", from.OneIn(8) ? NumberIn(from, 1, UINT32_MAX) : NumberIn(from, 1, 5));
 }
 
-// Of one operator the output's sizes follow from those of its InputTensor.
+// For one operator, the output's sizes follow from its InputTensor.
 void DrawGradient(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputGradientTensor", Pooled(from, op, sizes));
