@@ -1,4 +1,4 @@
-// Activations whose exact values take a few operations, and what is fused with one.
+// Activations whose exact values take a few operations, and operators fused with an activation.
 #include <array>
 
 #include "tests/reference/element.h"
@@ -50,7 +50,7 @@ Expectation Linear(const OperatorDesc& desc, std::span<const ConstTensorView> in
                     OutputType(desc))};
 }
 
-// Before the activation.
+// The sum, before any activation.
 Expectation Add1(const OperatorDesc&, std::span<const ConstTensorView> inputs, size_t,
                  const Dims& index) {
   const DataType type = inputs[0].type;

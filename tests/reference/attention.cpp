@@ -51,7 +51,7 @@ class Call {
 
   bool Has(std::string_view name) const { return Find(name) != slots_.size(); }
 
-  // An element at the last dimensions.
+  // The bits of an element, of which only the last dimensions' indices are given.
   uint64_t BitsAtLast(std::string_view name, std::initializer_list<int64_t> last) const {
     const ConstTensorView& view = View(name);
     Dims index = Dims::Filled(view.layout.rank() - last.size(), 0);
@@ -95,7 +95,7 @@ class Call {
     return Biased(BitsAtLast("StackedQueryKeyValueTensor", {b, j, m, 2, e}), place);
   }
 
-  // MHA-12, MHA-13: how many past keys of a batch count.
+  // MHA-12, MHA-13: the number of past keys of a batch that count.
   int64_t PastOf(int64_t b) const {
     if (!has_lengths_) return past_;
     const ConstTensorView& view = View("PastSequenceLengthsTensor");
@@ -106,7 +106,7 @@ class Call {
     return static_cast<int64_t>(std::min(std::max(length, 0.0), most));
   }
 
-  // Of the cache; empty where it holds nothing.
+  // An element of the cache; null if it is not set.
   std::optional<uint64_t> Key(int64_t b, int64_t m, int64_t j, int64_t e) const {
     const int64_t past = PastOf(b);
     if (j >= past && j < past + fresh_) return FreshKey(b, m, j - past, e);
@@ -180,7 +180,7 @@ class Call {
 
 struct Score {
   Real exact{0.0, kPrecision};
-  double plain = 0;  // of FLOAT64, by which a weight is 0 or not
+  double plain = 0;  // in FLOAT64; decides whether a weight is 0
   double magnitude = 0;
 };
 
@@ -215,7 +215,7 @@ Expectation Nan(DataType type) {
   return {Rounded(Exact(0), std::numeric_limits<double>::quiet_NaN(), type)};
 }
 
-// `at`: batch, head, query, component of the value.
+// `at` holds the batch, head, query and component of the value.
 Expectation Result(const Call& call, const OperatorDesc& desc, const Dims& at) {
   std::vector<int64_t> keys;
   std::vector<Score> scores;

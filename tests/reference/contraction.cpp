@@ -1,4 +1,4 @@
-// GEMM and CONVOLUTION: sums of exact products, as their rules have them (DOT-1 to DOT-4).
+// GEMM and CONVOLUTION: sums of exact products, as their rules define them (DOT-1 to DOT-4).
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -23,7 +23,7 @@ double NumberAt(const ConstTensorView& view, const Dims& index) {
 class ProductSum {
  public:
   void Add(double a, double b) {
-    const double product = a * b;  // exact, where it is finite
+    const double product = a * b;  // exact if it is finite
     is_empty_ = false;
     all_are_negative_zeros_ &= product == 0 && std::signbit(product);
     if (std::isfinite(product)) {
@@ -50,7 +50,7 @@ class ProductSum {
   }
 
  private:
-  // What counts of the sum beside its exact value: its sign, or what it is if it is not finite.
+  // A stand-in for the sum: its sign, or its value if it is not finite.
   double Plain() const {
     if (special_ != 0) return special_;
     if (exact_.Sign() != 0) return exact_.Sign();
@@ -89,8 +89,8 @@ Expectation Gemm(const OperatorDesc& desc, std::span<const ConstTensorView> inpu
 
 // --- CONVOLUTION ---------------------------------------------------------------------------------
 
-// The element of the input that a tap takes to a position, one dimension of it; none where the tap
-// falls into padding, or between elements.
+// Along one dimension, the element of the input that a tap takes to a position; null if the tap
+// falls into padding or between elements.
 std::optional<int64_t> SourceOf(const OperatorDesc& desc, size_t d, int64_t position, int64_t tap) {
   const auto number = [&](std::string_view field) { return int64_t{Get<Sizes>(desc, field)[d]}; };
   const int64_t input = (*Get<TensorDesc>(desc, "InputTensor").sizes)[d + 2];

@@ -1,4 +1,4 @@
-// Single elements of a tensor as bits: how the reference operators and the tests see one.
+// Single elements of a tensor as bits, as the reference operators and the tests use them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ Byte* Address(const BasicTensorView<Byte>& view, const Dims& index) {
   return view.data + OffsetOf(view.layout, index) * static_cast<int64_t>(ByteWidth(view.type));
 }
 
-// The bits of an element in the low end of the number.
+// The bits of an element, in the low end of the number.
 inline uint64_t BitsAt(const ConstTensorView& view, const Dims& index) {
   uint64_t bits = 0;
   std::memcpy(&bits, Address(view, index), ByteWidth(view.type));
@@ -25,7 +25,7 @@ inline void SetBitsAt(const TensorView& view, const Dims& index, uint64_t bits) 
   std::memcpy(Address(view, index), &bits, ByteWidth(view.type));
 }
 
-// Those bits as a value of the type that they belong to, and back.
+// Convert these bits to a value of their type, and back.
 template <typename T>
 T FromBits(uint64_t bits) {
   T value;
@@ -40,7 +40,7 @@ uint64_t ToBits(T value) {
   return bits;
 }
 
-// Calls body(index) for every index, the last dimension fastest.
+// Calls body(index) for every index, with the last dimension varying fastest.
 template <typename Body>
 void ForEachIndex(const Dims& sizes, Body&& body) {
   Dims index = Dims::Filled(sizes.size(), 0);

@@ -27,11 +27,11 @@ Integer ElementOfIntegers(ElementWiseFunction function, const ElementParameters&
   const auto bound = [&](size_t k) {
     return IntegerOf({type, Wrapped(parameters.integers[k], type)});
   };
-  // A NaN bound does not limit.
+  // A NaN bound is no limit.
   const auto reaches = [&](size_t k, bool is_outside) {
     return is_outside && !std::isnan(parameters.numbers[k]);
   };
-  const Integer counts = BitWidth(type) == 64 ? 64 : 32;  // of a shift (BIT-3)
+  const Integer counts = BitWidth(type) == 64 ? 64 : 32;  // modulus of shift counts (BIT-3)
   switch (function) {
     case kAbs:
       return a < 0 ? -a : a;

@@ -1,4 +1,4 @@
-// The parts of the oracle of element-wise functions, by what they compute with.
+// The parts of the oracle of element-wise functions, divided by the numbers they compute with.
 #pragma once
 
 #include <array>

@@ -34,7 +34,7 @@ bool IsComparison(ElementWiseFunction function) {
   return function >= kEquals && function <= kLessThanOrEqual;
 }
 
-// What depends on nothing but bits.
+// Functions of nothing but the bits.
 std::optional<uint64_t> ElementOfBits(ElementWiseFunction function,
                                       std::span<const StoredElement> inputs) {
   const uint64_t a = inputs[0].bits;

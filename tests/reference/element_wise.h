@@ -1,5 +1,5 @@
-// The oracle of element-wise functions: what the reference page makes of one element. Exact
-// arithmetic and one rounding, by MPFR.
+// The oracle of element-wise functions: one element as the reference page defines it, by exact
+// arithmetic and one rounding, in MPFR.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct StoredElement {
   uint64_t bits;
 };
 
-// The bits of the output's element.
+// The bits of the output element.
 uint64_t ElementOf(const ElementWiseCall& call, std::span<const StoredElement> inputs,
                    DataType output);
 

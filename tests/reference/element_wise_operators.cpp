@@ -46,7 +46,7 @@ Expectation Element(const OperatorDesc& desc, std::span<const ConstTensorView> i
   return ElementOfCall({.function = kFunction}, desc, inputs, index);
 }
 
-// The function is one of these, as an enumerator says.
+// An enumerator chooses one of these functions.
 template <F... kFunctions>
 Expectation Chosen(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                    const Dims& index) {
@@ -64,7 +64,7 @@ Expectation If(const OperatorDesc& desc, std::span<const ConstTensorView> inputs
 
 // --- bounds --------------------------------------------------------------------------------------
 
-// CLIP-2 and CLIP-3: a FLOAT as a bound of T.
+// CLIP-2 and CLIP-3: a FLOAT as a bound of type T.
 template <typename T>
 T BoundOf(double bound, T unlimited) {
   if constexpr (std::is_integral_v<T>) {
@@ -80,7 +80,7 @@ T BoundOf(double bound, T unlimited) {
   }
 }
 
-// Bounds of the elements' type, by FLOAT fields or by scalars of that type.
+// Bounds in the elements' type, from FLOAT fields or from scalars of that type.
 template <typename T>
 std::pair<T, T> BoundsOf(const OperatorDesc& desc) {
   using Limits = std::numeric_limits<T>;

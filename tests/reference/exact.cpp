@@ -20,7 +20,7 @@ Integer Greatest(DataType type) {
   return (Integer{1} << (BitWidth(type) - (IsSigned(type) ? 1 : 0))) - 1;
 }
 
-// A value of the type that rounds it no more, or an infinity or NaN.
+// The bits of a value that the type holds exactly, or of an infinity or NaN.
 uint64_t BitsOfDouble(double value, DataType type) {
   if (type == kFloat16) return ToHalf(value).bits;
   if (type == kFloat32) {

@@ -1,5 +1,5 @@
-// Numbers of the oracle of element-wise functions: real ones, integers, and what elements of a type
-// make of them.
+// Numbers of the oracle of element-wise functions: real numbers, integers, and conversions to
+// elements of a type.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dmlop::reference {
 
 __extension__ using Integer = __int128;
 
-// Real numbers. Quotients and roots are rounded where no FLOAT32 has a bit.
+// Real numbers. Quotients and roots are rounded far below the last bit of any FLOAT32.
 class Exact {
  public:
   explicit Exact(double value) : value_(value, 1200) {}
@@ -57,19 +57,19 @@ N Affine(const N& factor, const N& x, const N& summand) {
   return factor * x + summand;
 }
 
-// The value of an element, of a type of the kind or of any.
+// The value of an element: of a float, an integer, or any type.
 double FloatOf(const StoredElement& element);
 Integer IntegerOf(const StoredElement& element);
 double Quantity(const StoredElement& element);
 
-// Modulo 2^width.
+// The value modulo 2^width.
 uint64_t Wrapped(Integer value, DataType type);
 
-// Truncated and clamped; NaN becomes 0.
+// The value truncated and clamped; NaN becomes 0.
 uint64_t Clamped(const Real& value, DataType type);
 
-// The exact value rounded once, or truncated and clamped for integers; `plain` is what IEEE
-// arithmetic gives, which decides about zeros, infinities and NaN.
+// The exact value rounded once or, for integers, truncated and clamped; `plain` is the result in
+// IEEE arithmetic, which decides about zeros, infinities and NaN.
 uint64_t Rounded(const Exact& exact, double plain, DataType type);
 
 }  // namespace dmlop::reference

@@ -14,7 +14,7 @@ bool Expectation::Allows(DataType type, uint64_t actual) const {
   bool allows = false;
   VisitDataType(Floats(), type, [&]<typename T>() {
     const T value = FromBits<T>(actual);
-    if (std::isinf(ToDouble(value))) {  // NRM-1: what may be beyond the greatest number
+    if (std::isinf(ToDouble(value))) {  // NRM-1: the exact value may be beyond the greatest number
       const double near = mpfr_get_d(exact->get(), MPFR_RNDN);
       allows = (ToDouble(value) > 0 ? near : -near) + slack >= Format<T>::kMax;
     }

@@ -1,5 +1,5 @@
-// What one output element must be: certain bits or, where the numerics contract is a bound, any
-// value near enough to the exact one.
+// The requirement on one output element: certain bits or, where the numerics contract is a bound,
+// any value close enough to the exact one.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace dmlop::reference {
 struct Expectation {
   uint64_t bits = 0;  // the exact result, rounded once
 
-  // Set where a bound is all that is promised: |actual - exact| <= ulps * ULP + slack; an infinite
-  // one allows anything.
+  // Set if only a bound is promised: |actual - exact| <= ulps * ULP + slack; infinite slack allows
+  // any value.
   std::optional<Real> exact = std::nullopt;
   double ulps = 0;
   double slack = 0;
 
-  // `actual` is an element of type `type`.
+  // `actual` holds the bits of an element of the type.
   bool Allows(DataType type, uint64_t actual) const;
 };
 

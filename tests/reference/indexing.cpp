@@ -77,7 +77,7 @@ Expectation GatherElements(const OperatorDesc& desc, Views inputs, size_t, const
   return {BitsAt(inputs[0], source)};
 }
 
-// What tuple number `tuple` of batch `batch` chooses: the number of the first element of a slice.
+// The number of the first element of the slice that tuple `tuple` of batch `batch` chooses.
 class Slices {
  public:
   Slices(const OperatorDesc& desc, Views inputs, uint32_t batch_dims)

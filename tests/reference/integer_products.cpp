@@ -31,7 +31,7 @@ Integer IntegerAt(const ConstTensorView& view, const Dims& index) {
   return IntegerOf(ElementAt(view, index));
 }
 
-// QSH-1: the element of a parameter, of as many as there are for an index or of the only one.
+// QSH-1: the element of a parameter that has one for each index, or a single one.
 std::optional<StoredElement> ParameterAt(const OperatorDesc& desc, Inputs inputs,
                                          std::string_view name, int64_t index) {
   const auto view = InputNamed(desc, inputs, name);
@@ -137,7 +137,7 @@ Expectation MultiplyQuantized(const OperatorDesc& desc, Inputs inputs, size_t, c
 
 // --- convolutions --------------------------------------------------------------------------------
 
-// Where a tap of the filter lies in the input; nothing in the padding.
+// The place of a filter tap in the input; null in the padding.
 std::optional<Dims> PlaceOf(const OperatorDesc& desc, const Dims& sizes, const Dims& output,
                             const Dims& tap, int64_t channel) {
   using Uints = std::vector<uint32_t>;

@@ -11,10 +11,10 @@
 namespace dmlop::reference {
 namespace {
 
-constexpr mpfr_prec_t kSumPrecision = 1200;  // no square of a FLOAT32 is rounded in it
+constexpr mpfr_prec_t kSumPrecision = 1200;  // holds the sum of squares of FLOAT32 exactly
 constexpr mpfr_prec_t kPowerPrecision = 200;
 
-// The formula, of one descriptor and its inputs.
+// The formula for one descriptor and its inputs.
 class Formula {
  public:
   Formula(const OperatorDesc& desc, std::span<const ConstTensorView> inputs)
@@ -35,7 +35,7 @@ class Formula {
     return Quantity({inputs_[input].type, BitsAt(inputs_[input], index)});
   }
 
-  // Every element of the region, or of the region the other way round.
+  // Visits every element of the region, or of the mirrored region.
   template <typename Visit>
   void ForRegion(const Dims& index, bool mirrored, Visit&& visit) const {
     const int64_t low = (size_ - 1) / 2;
@@ -82,7 +82,8 @@ class Formula {
     return power;
   }
 
-  // Of a quotient by the power of the divisor, where the bound in ULP does not hold.
+  // The relative error of a quotient by the power of the divisor, where the bound in ULP does not
+  // hold.
   double RelativeError(const Dims& index) const {
     const double d = std::fabs(mpfr_get_d(Divisor(index).get(), MPFR_RNDN));
     const double sum = mpfr_get_d(SumOfSquares(index).get(), MPFR_RNDN);
@@ -131,7 +132,7 @@ Expectation Normalization(const OperatorDesc& desc, std::span<const ConstTensorV
   return Bounded(result, inputs[0].type, 0.51, magnitude * formula.RelativeError(index));
 }
 
-// The gradients of all elements that have this one in their region.
+// Sums over the gradients of all elements whose region contains this one.
 Expectation Gradient(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                      const Dims& index) {
   const Formula formula(desc, inputs);

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<uint32_t>;
 
-// JOIN-6: the inputs lie one behind another along the axis.
+// JOIN-6: the inputs follow one another along the axis.
 Expectation Join(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                  const Dims& index) {
   const uint32_t axis = desc[kAxis];
@@ -48,7 +48,7 @@ struct Windows {
         padding_before(Get<Numbers>(desc, "StartPadding")),
         padding_after(Get<Numbers>(desc, "EndPadding")) {}
 
-  // Positions of the window along each spatial dimension.
+  // Number of positions of the window along each spatial dimension.
   Dims BlocksOf(const Dims& input_sizes) const {
     Dims blocks;
     for (size_t d = 0; d < sizes.size(); ++d) {
@@ -66,7 +66,7 @@ Expectation Unfold(const OperatorDesc& desc, std::span<const ConstTensorView> in
   const Dims& sizes = inputs[0].layout.sizes;
   const Windows windows(desc);
   const Dims window(windows.sizes.begin(), windows.sizes.end());
-  const size_t n = index.size() - 3;  // behind the leading 1s of an output of the input's rank
+  const size_t n = index.size() - 3;  // after the leading 1s of an output with the input's rank
   const int64_t row = index[n + 1];
   const Dims tap = IndexOf(window, row % Product(window));
   const Dims block = IndexOf(windows.BlocksOf(sizes), index[n + 2]);
@@ -131,7 +131,7 @@ int64_t FlooredModulus(int64_t a, int64_t b) {
   return (a % b + b) % b;
 }
 
-// Where the input's element for a place along one axis is, which may lie in the padding.
+// The input's element at a place along one axis, which may lie in the padding.
 int64_t Folded(uint32_t mode, int64_t i, int64_t n) {
   switch (mode) {
     case 1:  // EDGE
@@ -150,7 +150,7 @@ int64_t Folded(uint32_t mode, int64_t i, int64_t n) {
   }
 }
 
-// The bits of a field that is a number of a type of its own, or a FLOAT.
+// The bits of a field that is a FLOAT, or a number with a type of its own.
 uint64_t ValueBits(const OperatorDesc& desc, std::string_view field, DataType type) {
   uint64_t bits = 0;
   const FieldValue& value = ValueOf(const_cast<OperatorDesc&>(desc), field);
@@ -191,7 +191,8 @@ bool IsDepthFirst(const OperatorDesc& desc) {
   return !desc.name().ends_with('1') || Get<uint32_t>(desc, "Order") == 0;
 }
 
-// Where the element of channel c, row u and column v of its block is among C channels of blocks.
+// The channel, out of C channels of blocks, of an element in channel c, row u and column v of its
+// block.
 int64_t DeepChannel(const OperatorDesc& desc, int64_t channels, int64_t c, int64_t u, int64_t v) {
   const int64_t b = Get<uint32_t>(desc, "BlockSize");
   return IsDepthFirst(desc) ? (u * b + v) * channels + c : (c * b + u) * b + v;
@@ -221,7 +222,7 @@ Expectation SpaceToDepth(const OperatorDesc& desc, std::span<const ConstTensorVi
   throw std::logic_error("no element is there");
 }
 
-// By the column less the row.
+// The diagonal's number: the column minus the row.
 int64_t DiagonalOf(const Dims& index) {
   return index.back() - index[index.size() - 2];
 }

@@ -1,5 +1,5 @@
 // Normalizations and their gradients: the formulas of their pages in real numbers, and in IEEE
-// arithmetic where something is no finite number.
+// arithmetic if a number is not finite.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -37,7 +37,7 @@ double LargestOf(const Numbers& numbers) {
   return largest;
 }
 
-// A number as the formula has it, and as IEEE arithmetic has it.
+// A number by exact arithmetic, and by IEEE arithmetic.
 struct Both {
   Exact exact;
   double plain;
@@ -45,7 +45,7 @@ struct Both {
   explicit Both(double x) : exact(std::isfinite(x) ? x : 0), plain(x) {}
   Both(const Exact& x, double y) : exact(x), plain(y) {}
 
-  // Where all is finite, what has been rounded on the way does not count.
+  // If everything is finite, intermediate roundings of `y` are ignored.
   static Both Of(const Exact& x, double y, bool is_finite) {
     return {x, is_finite ? ToDouble(x) : y};
   }
@@ -55,7 +55,7 @@ struct Moments {
   Both mean, variance;
 };
 
-// Without a mean, of x itself.
+// Without a mean, the moment is that of x itself.
 Moments MomentsOf(const Numbers& slice, bool use_mean) {
   const bool is_finite = AreFinite(slice);
   const double n = static_cast<double>(slice.size());
@@ -83,9 +83,9 @@ Moments MomentsOf(const Numbers& slice, bool use_mean) {
 
 struct Formula {
   Both d;
-  std::optional<Both> square;  // of the root; none: 1
+  std::optional<Both> square;  // under the root; null for 1
   std::optional<double> scale, bias, addend;
-  bool is_finite = true;  // all that it is made of
+  bool is_finite = true;  // all operands are finite
   bool is_relative = false;
   double largest = 0;  // of the slice whose mean is subtracted
 };
@@ -174,7 +174,7 @@ Expectation OfSwitches(const OperatorDesc& desc, Views inputs, size_t, const Dim
                {Get<bool>(desc, "UseMean"), Get<bool>(desc, "UseVariance")});
 }
 
-// The dimensions along which a parameter has one element for all.
+// The dimensions along which a parameter is broadcast.
 Axes RepeatedIn(const ConstTensorView& parameter) {
   Axes axes;
   for (size_t d = 0; d < parameter.layout.rank(); ++d) {
@@ -272,7 +272,7 @@ Expectation DxOfMoments(const OperatorDesc& desc, Views inputs, const Dims& inde
                   (ToDouble(Exact(dy) - dy_mean.exact) - ToDouble(xc) * (ToDouble(c) / n) / sum));
   }
   if (!(v > 0))
-    return Within(type, Real(0.0), 0.5001, INFINITY);  // so is the bound of what cancels
+    return Within(type, Real(0.0), 0.5001, INFINITY);  // the bound of what cancels is infinite, too
   const Exact y = Exact(scale) / sqrt(v) * ((Exact(dy) - dy_mean.exact) - xc * (c / Exact(n)) / v);
   const Exact m = fabs(Exact(scale)) / sqrt(v) *
                   (Exact(LargestOf(dys)) + fabs(xc) * (magnitudes / Exact(n)) / v);

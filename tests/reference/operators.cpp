@@ -18,8 +18,8 @@ OperatorDesc OnTensor(OperatorDesc activation, const TensorDesc& tensor) {
   return activation;
 }
 
-// FUS-5: the activation of what is rounded. Where that is known within bounds, it is within the
-// same that IDENTITY and RELU are, which makes 0 of what may be less.
+// FUS-5: the activation of the rounded result. If that is only known within bounds, IDENTITY and
+// RELU keep these bounds; RELU makes 0 of what may be negative.
 Expectation Activated(OperatorDesc activation, DataType type, const Expectation& own) {
   const uint64_t rounded = own.bits;
   TensorDesc one;
@@ -38,13 +38,13 @@ Expectation Activated(OperatorDesc activation, DataType type, const Expectation&
   return activated;
 }
 
-// The activation of a whole slice of results that are known exactly.
+// The activation of a whole slice of exactly known results.
 Expectation ActivatedSlice(const OperatorDesc& activation, const TensorDesc& output,
                            const Dims& index, const std::function<uint64_t(const Dims&)>& own) {
   const OperatorDesc alone = OnTensor(activation, output);
   const Dims sizes(output.sizes->begin(), output.sizes->end());
   const std::vector<uint32_t> axes = SoftmaxAxesOf(alone, sizes.size());
-  // Dimensions without an axis repeat what the slice has.
+  // Dimensions without an axis are broadcast.
   Layout layout{sizes, Dims::Filled(sizes.size(), 0)};
   int64_t count = 1;
   for (const uint32_t axis : axes) {

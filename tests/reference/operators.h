@@ -1,5 +1,5 @@
-// The oracle: what each operator's rules make of one output element. Written from the rules, index
-// by index; shares descriptors and core/tensor/ with the engine and nothing else.
+// The oracle: one output element as each operator's rules define it. It is written from the rules,
+// index by index, and shares only descriptors and core/tensor/ with the engine.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace dmlop::reference {
 
 // The element at `index` of output number `output`. The descriptor is complete and valid; the
-// inputs' layouts are their own.
+// inputs have their own layouts.
 Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index);
 
@@ -24,11 +24,11 @@ struct NamedOracle {
   Oracle oracle;
 };
 
-// Whether an activation is one of rows or slices, and the axes of those that it would have.
+// Whether an activation works on rows or slices, and the axes of these.
 bool IsSoftmax(const OperatorDesc& activation);
 std::vector<uint32_t> SoftmaxAxesOf(const OperatorDesc& activation, size_t rank);
 
-// As each source of this folder has them.
+// The oracles of each source in this folder.
 std::span<const NamedOracle> ActivationOracles();
 std::span<const NamedOracle> ContractionOracles();
 std::span<const NamedOracle> AttentionOracles();

@@ -78,7 +78,7 @@ bool IsZero(const ConstTensorView& view, const Dims& index) {
   return bits == 0 || (IsFloat(view.type) && bits == uint64_t{1} << (width - 1));
 }
 
-// NZC-3, NZC-4: the rows are those of the elements that are not zero, in order.
+// NZC-3, NZC-4: the rows are the places of the nonzero elements, in order.
 Expectation Nonzero(const OperatorDesc& desc, Views inputs, size_t output, const Dims& index) {
   std::vector<Dims> found;
   ForEachIndex(inputs[0].layout.sizes, [&](const Dims& source) {

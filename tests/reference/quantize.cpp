@@ -1,4 +1,4 @@
-// Quantized tensors, and what is a product with one number and a sum.
+// Quantized tensors, and operators that multiply by one number and add another.
 #include <array>
 #include <bit>
 #include <optional>
@@ -19,7 +19,7 @@ DataType OutputType(const OperatorDesc& desc) {
   return *TensorSlots(desc, TensorRole::kOutput)[0].desc->data_type;
 }
 
-// The element of the input of that name; nothing where it is left out.
+// The element of the input called `name`; null if it is left out.
 std::optional<StoredElement> InputAt(const OperatorDesc& desc,
                                      std::span<const ConstTensorView> inputs, std::string_view name,
                                      const Dims& index) {
@@ -79,7 +79,7 @@ uint64_t Midpoint(DataType type) {
   return type == DataType::kUint4 ? 8 : 128;
 }
 
-// QZ-4: where the element for the block of `index` is.
+// QZ-4: the place of the element for the block of `index`.
 Dims BlockOf(const OperatorDesc& desc, const Dims& index) {
   const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kInput);
   Dims place = index;

@@ -27,7 +27,7 @@ class Rational {
 
   int Sign() const { return mpq_sgn(value_); }
 
-  // Must fit.
+  // The result must fit.
   int64_t Floor() const {
     mpz_t floor;
     mpz_init(floor);
@@ -37,7 +37,7 @@ class Rational {
     return result;
   }
 
-  // Exact where the number has so many bits; far more than any output otherwise.
+  // Exact if the number fits in 1200 bits; otherwise far more precise than any output.
   Real ToReal() const {
     Real real(0.0, 1200);
     mpfr_set_q(real.get(), value_, MPFR_RNDN);

@@ -68,13 +68,13 @@ MpfrFunction UnaryFunction(ElementWiseFunction function) {
   }
 }
 
-// factor * (e^y - 1). Far below 0 that is not -1, but next to it: the factor may be
-// a number halfway between two.
+// factor * (e^y - 1). Far below 0 this is close to -factor, but not equal: the factor may be midway
+// between two numbers.
 void ScaledExpm1(mpfr_ptr y, double factor) {
   mpfr_expm1(y, y, MPFR_RNDZ);
   mpfr_mul_d(y, y, factor, kNearest);
 }
-// ln(1 + e^y). Far from 0 the exponential is only the sign of a rest.
+// ln(1 + e^y). Far from 0, only the sign of the exponential matters.
 void SoftMaximum(mpfr_ptr y) {
   Real rest(0, mpfr_get_prec(y));
   mpfr_abs(rest.get(), y, kNearest);

@@ -1,4 +1,4 @@
-// ElementWiseFunction functions in MPFR, as the formulas have them.
+// ElementWiseFunction functions in MPFR, as their formulas define them.
 #pragma once
 
 #include "core/exact/functions.h"
@@ -11,7 +11,7 @@ struct NamedFunction {
   ElementWiseFunction function;
 };
 
-// By their operators' names.
+// Named like their operators.
 inline constexpr NamedFunction kUnaryFunctions[] = {
     {"EXP", ElementWiseFunction::kExp},     {"LOG", ElementWiseFunction::kLog},
     {"SIN", ElementWiseFunction::kSin},     {"COS", ElementWiseFunction::kCos},
@@ -24,19 +24,18 @@ inline constexpr NamedFunction kUnaryFunctions[] = {
     {"GELU", ElementWiseFunction::kGelu},
 };
 
-// What a function takes besides an element: its numbers, or the second element.
+// The operands besides the first element: a function's numbers, or the second element.
 struct Parameters {
   double first = 0;
   double second = 0;
 };
 
-// The result of any x and finite parameters, in arithmetic of so many bits; NaN where there is
-// none.
+// The result for any x and finite parameters, with `precision` bits; NaN if there is none.
 Real RealFunction(ElementWiseFunction function, double x, Parameters parameters,
                   mpfr_prec_t precision);
 
-// The same rounded; NaN is the canonical one. Near 0, and of a softplus far from it, what a result
-// is next to shows only behind many digits: 0.5 + x / 4, say.
+// The rounded result; NaN is the canonical one. Near 0, and for a softplus far from 0, many digits
+// are needed to tell a result from a nearby number or midpoint: 0.5 + x / 4, for example.
 template <typename T>
 T ExpectedResult(ElementWiseFunction function, double x, Parameters parameters = {}) {
   const Real rough = RealFunction(function, x, parameters, 128);

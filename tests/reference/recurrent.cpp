@@ -16,11 +16,11 @@ namespace {
 
 using Inputs = std::span<const ConstTensorView>;
 
-// A sum of products, exactly.
+// An exact sum of products.
 class Sum {
  public:
   Sum& Add(double a, double b) {
-    const double product = a * b;  // of FLOAT32 numbers: exact
+    const double product = a * b;  // exact, because both are FLOAT32 numbers
     if (!std::isfinite(product)) {
       special_ += product;
       return *this;
@@ -47,7 +47,7 @@ class Sum {
 
  private:
   Real exact_{0.0, 1400};
-  double special_ = 0;  // NaN or an infinity, if there is one
+  double special_ = 0;  // NaN or an infinity, if one was added
   bool all_are_negative_zeros_ = true;
 };
 
@@ -116,7 +116,7 @@ class Item {
     return std::nullopt;
   }
 
-  // 0 where the tensor is left out.
+  // The number in a tensor; 0 if the tensor is left out.
   double At(std::string_view name, const Dims& index) const {
     const auto view = InputNamed(name);
     double value = 0;
@@ -142,7 +142,7 @@ class Item {
     }
   }
 
-  // The whole sum of a unit of a gate, without peepholes.
+  // The complete sum for a unit of a gate, without peepholes.
   Sum GateSum(int64_t gate, int64_t unit, const std::vector<double>& hidden, int64_t time) const {
     const int64_t row = gate * units_ + unit;
     Sum sum;
@@ -240,7 +240,7 @@ class Item {
     return next;
   }
 
-  // (1 - z) * h + z * H, finite.
+  // (1 - z) * h + z * H for finite numbers.
   double Mixture(double z, double h, double hidden, double plain) const {
     const double mixed = Sum().Add(h).Add(-z, h).Add(z, hidden).Rounded(type_);
     return mixed == 0 && plain == 0 ? plain : mixed;

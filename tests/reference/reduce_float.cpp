@@ -14,7 +14,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();  // narrows to the canonical NaN
 
-// Ample for results that have no exact representation: far beyond every bound that is checked.
+// Enough for results without an exact representation: far beyond every bound that is checked.
 constexpr mpfr_prec_t kPrecision = 300;
 
 using Values = std::vector<double>;
@@ -26,11 +26,11 @@ Expectation Special(double value) {
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// The sum where it is no ordinary number: RED-15, and the sum of only -0.
+// The sum if it is not an ordinary number: RED-15, and the sum of only -0.
 std::optional<double> SpecialSum(const Values& terms) {
   double sum = -0.0;
   for (const double x : terms) {
-    // Finite parts must not overflow into an infinity, nor vanish into a zero.
+    // Finite terms must not overflow to an infinity or vanish to a zero.
     sum += std::isfinite(x) && x != 0 ? 1.0 : x;
   }
   if (std::isnan(sum)) return kNan;
@@ -50,7 +50,7 @@ Values Mapped(const Values& values, double (*map)(double)) {
   return mapped;
 }
 
-// `ending` takes the exact sum to the result in place.
+// `ending` turns the exact sum into the result in place.
 template <typename T, typename Finalizer>
 Expectation SumThen(const Values& terms, Finalizer&& ending) {
   if (const auto special = SpecialSum(terms)) return Special<T>(*special);
@@ -78,7 +78,7 @@ Expectation LogSum(const Values& values) {
   return {ToBits(RoundReal<T>(log)), log, 0.51};
 }
 
-// --- the others ----------------------------------------------------------------------------------
+// --- other functions -----------------------------------------------------------------------------
 
 // RED-14.
 template <typename T>
@@ -97,7 +97,7 @@ Expectation LogSumExp(const Values& values) {
     mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
     mpfr_exp(term.get(), term.get(), MPFR_RNDN);
     mpfr_add(result.get(), result.get(), term.get(), MPFR_RNDN);
-    // An infinity adds nothing, and would make the bound say nothing.
+    // An infinite term adds nothing, and would make the bound meaningless.
     if (std::isfinite(x)) max_magnitude = std::max(max_magnitude, std::fabs(x));
   }
   mpfr_log(result.get(), result.get(), MPFR_RNDN);
@@ -105,7 +105,7 @@ Expectation LogSumExp(const Values& values) {
   return {ToBits(RoundReal<T>(result)), result, 0.51, 0x1p-45 * (1 + max_magnitude)};
 }
 
-// Infinities, zeros and signs as in IEEE arithmetic.
+// Infinities, zeros and signs are as in IEEE arithmetic.
 template <typename T>
 Expectation Multiply(const Values& values) {
   double special = 1;

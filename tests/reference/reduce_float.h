@@ -1,4 +1,4 @@
-// The float functions of REDUCE on one group, in exact or ample arithmetic.
+// The float functions of REDUCE on one group, in exact or sufficiently precise arithmetic.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dmlop::reference {
 
-// Any function but ARGMAX and ARGMIN. T is float or Half; the group is not empty.
+// Any function except ARGMAX and ARGMIN. T is float or Half; the group is not empty.
 template <typename T>
 Expectation ReducedFloats(ReduceFunction function, const std::vector<T>& group);
 

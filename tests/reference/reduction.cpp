@@ -34,7 +34,7 @@ bool IsNumber(T x) {
   }
 }
 
-// RED-21: as numbers compare, so that -0 and +0 are equal.
+// RED-21: compares as numbers, so that -0 and +0 are equal.
 template <typename T>
 bool Less(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -44,7 +44,7 @@ bool Less(T a, T b) {
   }
 }
 
-// RED-18 to RED-20: skips NaN; the first of equals; 0 if there is nothing but NaN.
+// RED-18 to RED-20: NaN is skipped, the first of equals wins, and 0 is the result if all are NaN.
 template <typename T>
 size_t IndexOfExtreme(bool largest, const std::vector<T>& group) {
   size_t best = 0;
@@ -56,7 +56,7 @@ size_t IndexOfExtreme(bool largest, const std::vector<T>& group) {
   return best;
 }
 
-// RED-23, RED-24: modulo 2^64, of which the caller keeps the type's width.
+// RED-23, RED-24: modulo 2^64, which the caller reduces to the type's width.
 template <typename T>
 uint64_t ReducedIntegers(ReduceFunction function, const std::vector<T>& group) {
   uint64_t sum = 0, norm = 0, squares = 0, product = 1;

@@ -1,5 +1,5 @@
-// ROI_ALIGN and its gradient: every sample in turn. Coordinates are those of the page in FLOAT64,
-// everything else is exact.
+// ROI_ALIGN and its gradient, sample by sample. Coordinates are computed in FLOAT64 as on the page,
+// everything else exactly.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -21,7 +21,7 @@ using Sizes = std::vector<uint32_t>;
 
 struct Axis {
   double start, length;
-  int64_t samples, all;  // of an output, of the region
+  int64_t samples, all;  // of one output; of the region
   double input_offset, output_offset;
   bool to_corners, is_linear;
   int64_t pixels;
@@ -63,7 +63,7 @@ struct Region2d {
   Axis y, x;
 };
 
-// What a sample is along one axis, in the bounds.
+// The pixels around a sample along one axis, if it is within bounds.
 struct Neighbours {
   int64_t low, high;
   double fraction;
@@ -101,7 +101,7 @@ std::vector<Weighted> PixelsOf(const Neighbours& y, const Neighbours& x) {
   return pixels;
 }
 
-// A sum of terms, and of their magnitudes.
+// Sums of terms and of their magnitudes.
 class Total {
  public:
   void Add(const Exact& factor, double value) {
@@ -134,7 +134,7 @@ Expectation Near(const Exact& exact, double plain, DataType type, double slack) 
   return expected;
 }
 
-// An exact number by a whole one.
+// An exact number divided by an integer.
 Exact Divided(const Exact& a, double b) {
   return a / Exact(b);
 }
@@ -151,7 +151,7 @@ Region2d RegionOf(const OperatorDesc& desc, const ConstTensorView& regions,
           AxisOf(desc, false, corner(0), corner(2), width, image[3])};
 }
 
-// Calls visit(y, x, sy, sx) for each sample of an output; y and x are empty out of bounds.
+// Calls visit(y, x, sy, sx) for each sample of an output; y and x are null out of bounds.
 template <typename Visit>
 void ForSamples(const Region2d& region, int64_t i, int64_t j, Visit&& visit) {
   for (int64_t sy = i * region.y.samples; sy < (i + 1) * region.y.samples; ++sy) {
@@ -252,8 +252,8 @@ class Gradients {
     return fraction == 0 ? a : (1 - fraction) * a + fraction * b;
   }
 
-  // Calls visit(y, x, sy, sx, gradient) for each sample in the bounds that has a gradient; of a
-  // maximum, for the first of the greatest.
+  // Calls visit(y, x, sy, sx, gradient) for each sample within bounds that gets a gradient; for a
+  // maximum, only the first of the greatest samples does.
   template <typename Visit>
   void ForGradients(const Region2d& region, int64_t r, int64_t channel, Visit&& visit) const {
     for (int64_t i = 0; i < gradient_.layout.sizes[2]; ++i) {

@@ -1,4 +1,4 @@
-// What the oracles of regions share.
+// Code that the oracles of regions share.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ inline double ElementAt(const ConstTensorView& view, const Dims& index) {
   return Quantity({view.type, BitsAt(view, index)});
 }
 
-// An index behind leading 1s.
+// The element at the last dimensions' indices; the leading dimensions have size 1.
 inline double LastAt(const ConstTensorView& view, std::initializer_list<int64_t> last) {
   Dims index = Dims::Filled(view.layout.rank() - last.size(), 0);
   for (const int64_t i : last) index.push_back(i);

@@ -1,4 +1,4 @@
-// ROI_POOLING: every element of a bin in turn.
+// ROI_POOLING, visiting every element of a bin in turn.
 #include <algorithm>
 #include <cmath>
 #include <vector>

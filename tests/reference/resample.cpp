@@ -1,4 +1,4 @@
-// RESAMPLE, its gradient and FOLD: sums of rational numbers, as their rules have them.
+// RESAMPLE, its gradient and FOLD: sums of rational numbers, as their rules define them.
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -36,7 +36,7 @@ class Sum {
     }
   }
 
-  // Rounded once, or truncated.
+  // The sum, rounded once or truncated.
   uint64_t Result() const {
     if (!IsFloat(type_)) return Clamped(exact_.ToReal(), type_);
     const bool is_zero = special_ == 0 && exact_.Sign() == 0;
@@ -66,12 +66,12 @@ struct Pixel {
 };
 using Pixels = std::vector<Pixel>;
 
-// The fields that count for one dimension of the forward operator, with what others imply.
+// The fields of the forward operator that concern one dimension, with their defaults.
 struct Dimension {
   int64_t size;  // of the forward operator's input
   float scale, input_offset, output_offset;
   bool is_nearest;
-  int direction;  // -1: none, which rounds halves up
+  int direction;  // -1 if there is none, which rounds halves up
   bool is_antialiased;
 };
 
@@ -152,7 +152,7 @@ Pixels PixelsOf(const Dimension& dimension, int64_t output) {
                                                             : Linear(dimension, x);
 }
 
-// Adds all products of a pixel of each dimension.
+// Adds the products for all combinations of one pixel per dimension.
 void AddProducts(const std::vector<Pixels>& pixels, const ConstTensorView& input, Dims& index,
                  const Rational& weight, Sum& sum) {
   if (index.size() == pixels.size()) return sum.Add(weight, BitsAt(input, index));
@@ -183,7 +183,7 @@ Expectation Resample(const OperatorDesc& desc, std::span<const ConstTensorView> 
   return SumOf(pixels, inputs[0]);
 }
 
-// Every output that has the pixel, with its weight.
+// Sums over every output that uses the pixel, with its weight.
 Expectation ResampleGrad(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                          const Dims& index) {
   const Sizes& sizes = *Get<TensorDesc>(desc, "OutputGradientTensor").sizes;
@@ -202,7 +202,7 @@ Expectation ResampleGrad(const OperatorDesc& desc, std::span<const ConstTensorVi
 
 // --- FOLD ----------------------------------------------------------------------------------------
 
-// The blocks along a dimension.
+// Number of blocks along a dimension.
 int64_t BlocksOf(const OperatorDesc& desc, size_t d) {
   const auto number = [&](std::string_view field) { return int64_t{Get<Sizes>(desc, field)[d]}; };
   const int64_t size = (*Get<TensorDesc>(desc, "OutputTensor").sizes)[d + 2];
@@ -210,7 +210,7 @@ int64_t BlocksOf(const OperatorDesc& desc, size_t d) {
   return (padded - number("Dilations") * (number("WindowSizes") - 1) - 1) / number("Strides") + 1;
 }
 
-// Every tap of every block, of which those count that fall on the element.
+// Visits every tap of every block; the taps that fall on the element count.
 Expectation Fold(const OperatorDesc& desc, std::span<const ConstTensorView> inputs, size_t,
                  const Dims& index) {
   const ConstTensorView& input = inputs[0];

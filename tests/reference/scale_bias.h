@@ -1,4 +1,4 @@
-// ScaleBias of one element, from its rules.
+// ScaleBias of one element, by its rules.
 #pragma once
 
 #include <cmath>
@@ -14,13 +14,13 @@ T NarrowedOrCanonicalNan(double value) {
   return FromDouble<T>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
 }
 
-// ID-8, ID-9: one rounding of the exact value.
+// ID-8, ID-9: the exact value is rounded once.
 template <typename T>
 T ScaledFloat(const ScaleBias& scale_bias, double x) {
   const double scale = ToDouble(scale_bias.scale);
   const double bias = ToDouble(scale_bias.bias);
   const double plain = x * scale + bias;
-  // Binary64 gets infinities, NaN and the signs of zeros right.
+  // Binary64 handles infinities, NaN and the signs of zeros correctly.
   if (!std::isfinite(plain) || (x * scale == 0 && bias == 0)) {
     return NarrowedOrCanonicalNan<T>(plain);
   }
@@ -30,7 +30,7 @@ T ScaledFloat(const ScaleBias& scale_bias, double x) {
   return RoundReal<T>(exact);
 }
 
-// ID-10: in binary64, truncated toward zero, clamped; NaN becomes 0.
+// ID-10: computed in binary64, truncated toward zero and clamped; NaN becomes 0.
 template <typename T>
 T ScaledInteger(const ScaleBias& scale_bias, T x) {
   const double product = static_cast<double>(x) * ToDouble(scale_bias.scale);

@@ -1,4 +1,4 @@
-// Slices of tensors, and what is expected of their elements.
+// Slices of tensors, and expectations for their elements.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline bool IsAxis(const std::vector<uint32_t>& axes, size_t d) {
   return std::find(axes.begin(), axes.end(), d) != axes.end();
 }
 
-// FLOAT32 or FLOAT16. A tensor repeats itself where its size is 1.
+// A FLOAT32 or FLOAT16 number. A tensor is broadcast along dimensions of size 1.
 inline double NumberAt(const ConstTensorView& view, Dims index) {
   for (size_t d = 0; d < index.size(); ++d) index[d] = std::min(index[d], view.layout.sizes[d] - 1);
   double number = 0;
@@ -26,7 +26,7 @@ inline double NumberAt(const ConstTensorView& view, Dims index) {
   return number;
 }
 
-// Calls body(index) for the elements of the slice that an element is in, in row-major order.
+// Calls body(index) for the elements of the slice that contains an element, in row-major order.
 template <typename Body>
 void ForSlice(const ConstTensorView& view, const Dims& index, const std::vector<uint32_t>& axes,
               Body&& body) {
@@ -56,7 +56,7 @@ inline size_t NumberInSlice(const ConstTensorView& view, const Dims& index,
   return found;
 }
 
-// A zero, an infinity, NaN, or a number of the type.
+// Expects exactly this value: a zero, an infinity, NaN, or a number of the type.
 inline Expectation Special(DataType type, double value) {
   Expectation expected;
   VisitDataType(Floats(), type, [&]<typename T>() {
@@ -66,7 +66,7 @@ inline Expectation Special(DataType type, double value) {
   return expected;
 }
 
-// Any value near enough to a number other than zero.
+// Expects a value close enough to a number other than zero.
 inline Expectation Within(DataType type, const Real& exact, double ulps, double slack) {
   Expectation expected;
   VisitDataType(Floats(), type, [&]<typename T>() { expected.bits = BitsOf(RoundReal<T>(exact)); });

@@ -1,4 +1,4 @@
-// The softmax family in MPFR, with so many bits that a tiny logarithm is right.
+// The softmax family in MPFR, with enough bits for tiny logarithms.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -16,15 +16,15 @@ using Views = std::span<const ConstTensorView>;
 
 constexpr mpfr_prec_t kBits = 500;
 
-// What is known of a slice whose largest element is finite.
+// The sums over a slice whose largest element is finite.
 struct ExpSum {
   std::vector<double> slice;
   double max = 0;
   double maxima = 0;
-  Real others = Real(0.0, kBits);  // the sum of e^(x - max) of the other elements
+  Real others = Real(0.0, kBits);  // sum of e^(x - max) over the other elements
 };
 
-// e^(x - max), never 0.
+// e^(x - max), rounded up so that it is never 0.
 Real Shifted(double x, double max) {
   Real term(x, kBits);
   mpfr_sub_d(term.get(), term.get(), max, MPFR_RNDN);
@@ -32,7 +32,7 @@ Real Shifted(double x, double max) {
   return term;
 }
 
-// The last one is kept: it is that of the next element, too.
+// Caches the last result, which the next element usually needs, too.
 const ExpSum& SumOf(const std::vector<double>& slice) {
   static thread_local ExpSum last;
   if (last.slice == slice) return last;

@@ -76,7 +76,7 @@ Expectation Adam(const OperatorDesc& desc, Views inputs, size_t output, const Di
 
 // --- DYNAMIC_QUANTIZE_LINEAR ---------------------------------------------------------------------
 
-// Rounded to the nearest integer, halves to even, inside the bounds.
+// Rounds to the nearest integer, ties to even, and clamps to the bounds.
 int Inside(double number, int min, int max) {
   if (std::isnan(number)) number = 0;
   return static_cast<int>(

@@ -16,8 +16,8 @@ namespace {
 
 using F = ElementWiseFunction;
 
-// SPC-5: formulas in IEEE arithmetic. e^x - 1 and ln(1 + x) are one step each, as nothing overflows
-// or underflows on the way (SPC-4).
+// SPC-5: the formulas in IEEE arithmetic. e^x - 1 and ln(1 + x) are single steps, because nothing
+// overflows or underflows in between (SPC-4).
 double AsWritten(F function, double x, Parameters parameters) {
   const auto [a, b] = parameters;
   switch (function) {
@@ -27,7 +27,7 @@ double AsWritten(F function, double x, Parameters parameters) {
       return (x > 0 ? x : 0.0) + (a * std::expm1(x / a) < 0 ? a * std::expm1(x / a) : 0.0);
     case F::kScaledElu:
       if (x > 0) return b * x;
-      // A difference that is zero is +0.
+      // A zero difference is +0.
       return b * (std::isfinite(a) ? a * std::expm1(x) + 0.0 : a * std::exp(x) - a);
     case F::kScaledTanh:
       return a * std::tanh(b * x);
@@ -42,7 +42,7 @@ double AsWritten(F function, double x, Parameters parameters) {
   }
 }
 
-// MPFR follows C, infinities and NaN included.
+// MPFR follows C, including infinities and NaN.
 bool IsOneCallOfMpfr(F function) {
   return function <= F::kGelu || function == F::kConstantPow || function == F::kPow ||
          function == F::kAtanYx;
@@ -74,7 +74,7 @@ double NumberAt(const ConstTensorView& tensor, const Dims& index) {
   return number;
 }
 
-// SB-2, SB-3: a FLOAT32 argument, of FLOAT16 too.
+// SB-2, SB-3: the argument is FLOAT32 even if the input is FLOAT16.
 double ArgumentAt(const OperatorDesc& desc, const ConstTensorView& input, const Dims& index) {
   const double x = NumberAt(input, index);
   const ScaleBias* factors = desc.find_if_known(kScaleBias);
@@ -88,7 +88,7 @@ Expectation Rounded(DataType type, F function, double x, Parameters parameters) 
   return {ToBits(ExpectedElement<Half>(function, x, parameters))};
 }
 
-// The numbers of the function are the desc's FLOAT attributes in their order.
+// The function's numbers are the desc's FLOAT attributes in their order.
 Parameters NumbersOf(const OperatorDesc& desc) {
   double numbers[2] = {};
   size_t count = 0;
@@ -110,7 +110,7 @@ Expectation AtanYx(const OperatorDesc&, std::span<const ConstTensorView> inputs,
                  {NumberAt(inputs[1], index), 0});
 }
 
-// POW-4: modulo 2^width.
+// POW-4: the power modulo 2^width.
 int64_t WrappedPower(double base, double exponent, int width) {
   mpz_t power, number, modulus;
   mpz_init_set_d(power, base);
@@ -130,7 +130,7 @@ T IntegerPower(double base, double exponent) {
     return static_cast<T>(WrappedPower(base, exponent, 8 * sizeof(T)));
   }
   if (is_integral && base == 0) return static_cast<T>(-1);  // POW-5, AR-4
-  // POW-5, POW-6: truncated, clamped, 0 of NaN.
+  // POW-5, POW-6: truncated and clamped; NaN becomes 0.
   Real power(base, 400);
   const Real number(exponent, 400);
   mpfr_pow(power.get(), power.get(), number.get(), MPFR_RNDN);

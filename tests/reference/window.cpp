@@ -1,4 +1,4 @@
-// Poolings, window by window and tap by tap, as their rules have them.
+// Poolings, window by window and tap by tap, as their rules define them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,13 +38,13 @@ class Windows {
     }
   }
 
-  // Calls body(position) for each tap of an output whose position is inside, row by row.
+  // Calls body(position) for each tap of an output whose position is inside, in row-major order.
   template <typename Body>
   void ForEachPresent(const Dims& output, Body&& body) const {
     ForEachTap(output, 0, [&](const Dims& position) { body(position); });
   }
 
-  // Taps that lie beyond the padding do not count.
+  // Counts the taps up to the end of the padding.
   int64_t CountPadded(const Dims& output) const {
     int64_t count = 0;
     ForEachTap(output, 1, [&](const Dims&) { ++count; });
@@ -106,7 +106,7 @@ bool IsLess(T a, T b) {
   }
 }
 
-// The first of the greatest; empty without taps.
+// The first of the greatest taps; empty without taps.
 template <typename T>
 Dims WinnerOf(const Windows& windows, const ConstTensorView& input, const Dims& output) {
   Dims winner;
@@ -164,7 +164,7 @@ Rational Exactly(int64_t number) {
   return Rational(static_cast<double>(number));
 }
 
-// An exact sum of floats, which infinities and NaN join as IEEE adds them.
+// An exact sum of floats, to which infinities and NaN are added as in IEEE arithmetic.
 class Sum {
  public:
   void Add(double value, const Rational& weight = Rational(1)) {
@@ -180,14 +180,14 @@ class Sum {
   bool is_empty() const { return is_empty_; }
   const Rational& exact() const { return exact_; }
 
-  // Of the sum, divided by a positive number.
+  // The sum, divided by a positive number and rounded.
   uint64_t Result(DataType type, int64_t divisor = 1) const {
     uint64_t bits = 0;
     VisitDataType(Floats(), type, [&]<typename T>() { bits = ResultOf<T>(divisor); });
     return bits;
   }
 
-  // What is neither a number nor to be rounded.
+  // The result if it is not a nonzero number that needs rounding.
   template <typename T>
   std::optional<uint64_t> Plain() const {
     if (std::isnan(special_)) {
@@ -242,14 +242,14 @@ bool IsNearer(double a, double b) {
   return std::fabs(a) < std::fabs(b);
 }
 
-// LPP-2. Of powers other than 1 and 2 a bound is promised.
+// LPP-2. For powers other than 1 and 2 only a bound is promised.
 template <typename T>
 Expectation Norm(const std::vector<double>& taps, uint32_t p) {
   Sum magnitudes;
   for (const double x : taps) magnitudes.Add(std::fabs(x));
   if (const auto plain = magnitudes.template Plain<T>()) return {*plain};
   if (p == 1) return {magnitudes.Result(kDataTypeOf<T>)};
-  // Quotients by the greatest have powers in the range of MPFR, whatever P is.
+  // Dividing by the greatest tap keeps the powers in MPFR's range, whatever P is.
   const double most = p == 2 ? 1 : std::fabs(*std::max_element(taps.begin(), taps.end(), IsNearer));
   Real sum(0.0, kPrecision);
   for (const double x : taps) {
@@ -284,7 +284,7 @@ Dims SizesOf(const OperatorDesc& desc, std::string_view tensor) {
   return {sizes.begin(), sizes.end()};
 }
 
-// Calls body(output) for each window of the same channel around an element.
+// Calls body(output) for each window of the same channel that contains the element.
 template <typename Body>
 void ForEachOutput(const Windows& windows, const Dims& outputs, const Dims& index, Body&& body) {
   Dims spatial = outputs;
@@ -297,7 +297,7 @@ void ForEachOutput(const Windows& windows, const Dims& outputs, const Dims& inde
   });
 }
 
-// APG-2, where every count is as good as all equal ones.
+// APG-2; a general sum covers the case of equal counts, too.
 Expectation AveragePoolingGrad(const OperatorDesc& desc, Views inputs, size_t, const Dims& index) {
   const Windows windows(desc, SizesOf(desc, "OutputGradientTensor"));
   Sum sum;
@@ -324,7 +324,8 @@ Expectation MaxPoolingGrad(const OperatorDesc& desc, Views inputs, size_t, const
 
 // --- QUANTIZED_LINEAR_AVERAGE_POOLING ------------------------------------------------------------
 
-// Of a tensor that has one element or one for each channel; 0 where it is left out.
+// The number for a channel in a tensor with one element or one for each channel; 0 if it is left
+// out.
 double OfChannel(const OperatorDesc& desc, Views inputs, std::string_view name, int64_t channel) {
   const std::vector<TensorSlot> slots = TensorSlots(desc, TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -336,7 +337,7 @@ double OfChannel(const OperatorDesc& desc, Views inputs, std::string_view name, 
   return 0;
 }
 
-// Half to even.
+// Rounds ties to even.
 int64_t Nearest(const Rational& number) {
   const int64_t below = number.Floor();
   const int side = (number - Exactly(below) - Rational(0.5)).Sign();
